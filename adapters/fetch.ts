@@ -1,21 +1,19 @@
+import type { MaybePromise } from '../src/common/index.ts'
 import {
   createGuard,
   functionOption,
   type GuardOptions,
   type LimiterOf,
-  type MaybePromise,
   ownOptions,
-  type PlanLimiter,
   type Policies,
   type PoliciesOf,
-  type PolicyLikes,
   type RateLimitArgument,
-  type RateLimiter,
   type RequestDecision,
-  trustedProxiesOption,
-} from '../src/http.ts'
-import { type Any, FetchCall, type FetchExchange, type FetchOwnOptions, fetchFramework } from './web/fetch-framework.ts'
+} from '../src/http/index.ts'
+import { trustedProxiesOption } from '../src/http/keys/index.ts'
+import type { PlanLimiter, PolicyLikes, RateLimiter } from '../src/limiter/index.ts'
 import { isInvalid } from './lambda.ts'
+import { type Any, FetchCall, type FetchExchange, type FetchOwnOptions, fetchFramework } from './web/index.ts'
 
 export { type LambdaEvent, type LambdaResult, lambdaAddress, lambdaRequest, lambdaResult } from './lambda.ts'
 export { type FetchExchange, type FetchOwnOptions, fetchFramework }

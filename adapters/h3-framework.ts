@@ -1,8 +1,8 @@
 import type { H3Event } from 'h3'
-import { type Framework, type RequestDecision, routeName, type TrustedProxies, whenEnded } from '../src/http.ts'
-import { addressView, toldFinder } from './web/address-view.ts'
-import { finderOver, type NodePair } from './web/node-pair.ts'
-import { answerOf } from './web/web-answer.ts'
+import { whenEnded } from '../src/http/held/index.ts'
+import { type Framework, type RequestDecision, routeName } from '../src/http/index.ts'
+import type { TrustedProxies } from '../src/http/keys/index.ts'
+import { addressView, answerOf, finderOver, type NodePair, toldFinder } from './web/index.ts'
 
 declare module 'h3' {
   interface H3EventContext {

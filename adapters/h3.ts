@@ -1,6 +1,6 @@
 import type { H3Event, Middleware } from 'h3'
 import * as h3 from 'h3'
-import { tooOld } from '../src/common/errors.ts'
+import { tooOld } from '../src/common/index.ts'
 import {
   createGuard,
   functionOption,
@@ -9,11 +9,11 @@ import {
   ownOptions,
   type Policies,
   type RateLimitArgument,
-  type RateLimiter,
-  trustedProxiesOption,
-} from '../src/http.ts'
+} from '../src/http/index.ts'
+import { trustedProxiesOption } from '../src/http/keys/index.ts'
+import type { RateLimiter } from '../src/limiter/index.ts'
 import { type H3OwnOptions, h3Framework } from './h3-framework.ts'
-import { answerOf } from './web/web-answer.ts'
+import { answerOf } from './web/index.ts'
 
 export { type H3OwnOptions, h3Framework }
 

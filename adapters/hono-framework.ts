@@ -1,8 +1,17 @@
 import type { Context } from 'hono'
-import { type Framework, type RequestDecision, routeName, type TrustedProxies, whenEnded } from '../src/http.ts'
-import { addressView, toldFinder } from './web/address-view.ts'
-import { finderOver, type NodePair, pairBeside, nodePair as pairOf } from './web/node-pair.ts'
-import { answerOf, answerWriter } from './web/web-answer.ts'
+import { whenEnded } from '../src/http/held/index.ts'
+import { type Framework, type RequestDecision, routeName } from '../src/http/index.ts'
+import type { TrustedProxies } from '../src/http/keys/index.ts'
+import {
+  addressView,
+  answerOf,
+  answerWriter,
+  finderOver,
+  type NodePair,
+  pairBeside,
+  nodePair as pairOf,
+  toldFinder,
+} from './web/index.ts'
 
 /** What `getConnInfo` of a runtime returns, as far as the address goes. */
 export interface ConnInfo {

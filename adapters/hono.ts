@@ -1,5 +1,5 @@
 import type { Context, MiddlewareHandler } from 'hono'
-import { tooOld } from '../src/common/errors.ts'
+import { tooOld } from '../src/common/index.ts'
 import {
   createGuard,
   functionOption,
@@ -8,12 +8,12 @@ import {
   ownOptions,
   type Policies,
   type RateLimitArgument,
-  type RateLimiter,
   type RequestDecision,
-  trustedProxiesOption,
-} from '../src/http.ts'
+} from '../src/http/index.ts'
+import { trustedProxiesOption } from '../src/http/keys/index.ts'
+import type { RateLimiter } from '../src/limiter/index.ts'
 import { type ConnInfo, type HonoOwnOptions, honoFramework, nodePair } from './hono-framework.ts'
-import { type Answer, answerOf } from './web/web-answer.ts'
+import { type Answer, answerOf } from './web/index.ts'
 
 export { type ConnInfo, type HonoOwnOptions, honoFramework }
 

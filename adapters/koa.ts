@@ -1,17 +1,17 @@
 import type { Context, Middleware, Next } from 'koa'
+import type { MaybePromise } from '../src/common/index.ts'
 import {
   createGuard,
   type Framework,
   type GuardOptions,
-  isUnixSocket,
   type LimiterOf,
-  type MaybePromise,
   type Policies,
   type RateLimitArgument,
-  type RateLimiter,
   type RequestDecision,
   routeName,
-} from '../src/http.ts'
+} from '../src/http/index.ts'
+import { isUnixSocket } from '../src/http/keys/index.ts'
+import type { RateLimiter } from '../src/limiter/index.ts'
 import { nodeResponse } from './node-response.ts'
 
 declare module 'koa' {

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Http2ServerResponse } from 'node:http2'
-import { type Framework, whenEnded } from '../src/http.ts'
+import { whenEnded } from '../src/http/held/index.ts'
+import type { Framework } from '../src/http/index.ts'
 
 /** A response of node:http, or of the same interface of node:http2. */
 export type NodeResponse = ServerResponse | Http2ServerResponse

@@ -4,19 +4,17 @@ import {
   createGuard,
   type Framework,
   type GuardOptions,
-  isUnixSocket,
   type LimiterOf,
   ownOptions,
   type Policies,
   type RateLimitArgument,
-  type RateLimiter,
   type RequestDecision,
   routeName,
-  type TrustedProxies,
-  trustedProxiesOption,
-} from '../src/http.ts'
-import { addressView } from './web/address-view.ts'
+} from '../src/http/index.ts'
+import { isUnixSocket, type TrustedProxies, trustedProxiesOption } from '../src/http/keys/index.ts'
+import type { RateLimiter } from '../src/limiter/index.ts'
 import { type NodeResponse, nodeResponse } from './node-response.ts'
+import { addressView } from './web/index.ts'
 
 export type { NodeResponse }
 

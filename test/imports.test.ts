@@ -1,32 +1,30 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 
-/** The layers, highest first. A file may import files of its own layer and of lower ones. */
-const layers: readonly (readonly [name: string, files: RegExp])[] = [
-  ['adapters', /^adapters\//],
-  ['pacer', /^src\/pacer\//],
-  ['entry points', /^src\/(index|store)\.ts$/],
-  ['http', /^src\/http\//],
-  ['testing', /^src\/testing\//],
-  ['telemetry', /^src\/telemetry\//],
-  [
-    'limiter',
-    /^src\/(limiter|plan-limiter|limiter-options|call-arguments|plans|reservation|limiter-events|heavy-keys|call-sampler|space-saving|shown-keys|operations)\.ts$/,
-  ],
-  [
-    'stores that can fail',
-    /^src\/stores\/(redis|postgres|cluster|optimistic)\/|^src\/stores\/records\/(?!key-states|scoped-evaluation)|^src\/stores\/(compare-and-set|memcached|hit-store|read-batcher|shared-options)\.ts$/,
-  ],
-  ['failure', /^src\/failure\//],
-  ['stores', /^src\/stores\//],
-  ['inspection', /^src\/inspection\//],
-  ['algorithms', /^src\/algorithms\//],
-  ['policy, decision, clock', /^src\/(policy|decision|clock|duration|option-readers)\.ts$/],
-  ['errors', /^src\/(errors|warn|options|maybe-promise|base64|linked-list|slots|sleeper)\.ts$/],
-  ['platform', /^src\/platform\//],
+/** The rooms by layers, the highest first. A file imports files of its own room and of lower layers. */
+const layers: readonly Readonly<Record<string, RegExp>>[] = [
+  { adapters: /^adapters\//, 'what users import': /^src\/(index|store|http)\.ts$/ },
+  { http: /^src\/http\//, pacer: /^src\/pacer\//, testing: /^src\/testing\//, telemetry: /^src\/telemetry\// },
+  { limiter: /^src\/limiter\// },
+  {
+    'stores that can fail':
+      /^src\/stores\/((redis|postgres|cluster|records)\/|(compare-and-set|memcached|hit-store|read-batcher|store-inspector)\.ts$)/,
+  },
+  { failure: /^src\/failure\// },
+  { memory: /^src\/stores\/(memory\/|lru\.ts$)/ },
+  { 'the contract of stores': /^src\/stores\/contract\// },
+  { inspection: /^src\/inspection\// },
+  { algorithms: /^src\/algorithms\// },
+  { policy: /^src\/policy\// },
+  { common: /^src\/common\// },
+  { platform: /^src\/platform\// },
 ]
+
+/** Files that may be imported from another room beside its index.ts, because the parts of those rooms load apart. */
+const parts =
+  /^src\/platform\/|^src\/telemetry\/log-refusals\.ts$|^src\/stores\/[\w-]+\.ts$|^adapters\/([\w-]+|compat\/\w+\/types)\.ts$/
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const files = ['src', 'adapters']
@@ -37,7 +35,13 @@ const files = ['src', 'adapters']
   .sort()
 
 function layerOf(file: string): number {
-  return layers.findIndex(([, pattern]) => pattern.test(file))
+  return layers.findIndex((rooms) => Object.values(rooms).some((pattern) => pattern.test(file)))
+}
+
+/** True for an import of the same room or of a lower layer. */
+function isDownwards(file: string, imported: string): boolean {
+  const room = Object.values(layers[layerOf(file)] ?? {}).find((pattern) => pattern.test(file))
+  return room?.test(imported) || layerOf(imported) > layerOf(file)
 }
 
 /** Every file of this package that `file` imports or re-exports, for types too. */
@@ -52,12 +56,18 @@ function read(file: string): string {
   return readFileSync(join(root, file), 'utf8')
 }
 
+/** True for an import of the own folder, of a file directly in a folder above, of the index.ts of another folder, or of a part. */
+function isThroughDoor(file: string, imported: string): boolean {
+  const [from, to] = [dirname(file), dirname(imported)]
+  return from === to || from.startsWith(`${to}/`) || imported.endsWith('/index.ts') || parts.test(imported)
+}
+
 test('the sources and their imports are found', () => {
   expect(files).toEqual(
     expect.arrayContaining(['src/limiter/limiter.ts', 'src/stores/memory/memory-store.ts', 'adapters/express.ts']),
   )
   expect(importsOf('src/limiter/limiter.ts', read('src/limiter/limiter.ts'))).toEqual(
-    expect.arrayContaining(['src/limiter/limiter-options.ts', 'src/policy/decision.ts', 'src/limiter/reservation.ts']),
+    expect.arrayContaining(['src/limiter/limiter-options.ts', 'src/policy/index.ts', 'src/limiter/reservation.ts']),
   )
   expect(
     importsOf(
@@ -66,6 +76,14 @@ test('the sources and their imports are found', () => {
     ),
   ).toEqual(['src/c.ts', 'src/a/d.ts', 'e.ts', 'src/a/f.ts'])
 })
+
+test.each([
+  ['src/http/guard.ts', 'src/limiter/limiter.ts', false],
+  ['src/http/guard.ts', 'src/limiter/index.ts', true],
+  ['src/http/keys/by-ip.ts', 'src/http/guard.ts', true],
+  ['src/http/guard.ts', 'src/http/keys/by-ip.ts', false],
+  ['src/http/guard.ts', 'src/stores/lru.ts', true],
+])('%s may import %s: %s', (file, imported, may) => expect(isThroughDoor(file, imported)).toBe(may))
 
 /** Files that may import modules of Node: frameworks, stores that have a server, and the platform. */
 const usesNode = /^(adapters|src\/platform|src\/stores\/(redis|postgres|cluster))\/|^src\/stores\/memcached\.ts$/
@@ -77,11 +95,14 @@ describe.each(files.filter((file) => !usesNode.test(file)))('%s', (file) => {
 })
 
 describe.each(files)('%s', (file) => {
-  test('is in a layer', () => expect(layerOf(file)).not.toBe(-1))
+  test('is in a room', () => expect(layerOf(file)).not.toBe(-1))
 
-  test('imports nothing from a higher layer', () => {
-    const upwards = importsOf(file, read(file)).filter((imported) => layerOf(imported) < layerOf(file))
-    expect(upwards).toEqual([])
+  test('imports its own room and lower layers', () => {
+    expect(importsOf(file, read(file)).filter((imported) => !isDownwards(file, imported))).toEqual([])
+  })
+
+  test('imports other rooms through their index.ts', () => {
+    expect(importsOf(file, read(file)).filter((imported) => !isThroughDoor(file, imported))).toEqual([])
   })
 
   test('has at most 250 lines', () => {
@@ -89,6 +110,18 @@ describe.each(files)('%s', (file) => {
   })
 })
 
+describe.each([...new Set(files.map((file) => dirname(file)))])('%s', (room) => {
+  test('has at most 16 files', () => {
+    expect(files.filter((file) => dirname(file) === room).length).toBeLessThanOrEqual(16)
+  })
+
+  test('has an index.ts that says what the room is for', () => {
+    // The parts of these are chosen by the platform, or each is an entry point.
+    if (['src/platform', 'src/stores', 'adapters', 'adapters/compat'].includes(room)) return
+    expect(existsSync(join(root, room, 'index.ts'))).toBe(true)
+    expect(read(join(room, 'index.ts'))).toMatch(/^\/\*/)
+  })
+})
 test('what others ask an algorithm is data or a method: nobody asks for its class', () => {
   const classes = files
     .filter((file) => file.startsWith('src/algorithms/'))

@@ -1,6 +1,6 @@
-import { shown } from '../../src/common/errors.ts'
-import type { RateLimiter } from '../../src/index.ts'
-import { text } from '../../src/common/option-readers.ts'
+import { shown, text } from '../../src/common/index.ts'
+import type { RateLimiter } from '../../src/limiter/index.ts'
+
 import { type Count, countersIn, hit, isHeadgateStore, read } from './counters.ts'
 
 /** The hits of a client in its window, and when that ends. */

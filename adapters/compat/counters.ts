@@ -1,6 +1,10 @@
-import { counter, type Policy, RateLimiter, type Store, wallClock } from '../../src/index.ts'
-import type { MaybePromise } from '../../src/common/maybe-promise.ts'
-import { memoryStore } from '../../src/stores/memory/memory-store.ts'
+import type { Policy } from '../../src/algorithms/index.ts'
+import { counter } from '../../src/algorithms/windows/index.ts'
+import { type MaybePromise, wallClock } from '../../src/common/index.ts'
+import { RateLimiter } from '../../src/limiter/index.ts'
+import type { Store } from '../../src/stores/contract/index.ts'
+
+import { memoryStore } from '../../src/stores/memory/index.ts'
 import { limiterName, longestWindow } from './option-values.ts'
 
 /** The hits of one key. */

@@ -16,11 +16,10 @@
  * - The middleware goes on at once where nothing has to be awaited.
  */
 import type { NextFunction, Request, RequestHandler, Response } from 'express'
-import { whenEnded } from '../../src/http.ts'
+import { whenEnded } from '../../src/http/held/index.ts'
 import { checkedLimit, MemoryStore, secondsLeft, undoOf } from './counter-store.ts'
-import { ipKeyGenerator } from './express/address-key.ts'
-import { configOf } from './express/config.ts'
-import { resolved, setHeaders } from './express/fields.ts'
+import { type Config, configOf, ipKeyGenerator, resolved, setHeaders } from './express/index.ts'
+
 import {
   type ClientRateLimitInfo,
   DAY,
@@ -31,12 +30,12 @@ import {
   type RateLimitRequestHandler,
   SECOND,
 } from './express/types.ts'
-import type { Config } from './express/validations.ts'
+
 import { hasLeft } from './network.ts'
 
+export type { Config, EnabledValidations, ValidationName, Validations } from './express/index.ts'
 export type * from './express/types.ts'
-export type { EnabledValidations, ValidationName } from './express/validation-names.ts'
-export type { Config, Validations } from './express/validations.ts'
+
 export { DAY, HOUR, ipKeyGenerator, MemoryStore, MINUTE, SECOND }
 
 /** Takes the hit back when the response has ended, if it does not count. */

@@ -28,9 +28,8 @@ import type {
   RouteOptions,
 } from 'fastify'
 import plugin from 'fastify-plugin'
-import { countingOf } from './fastify/counting.ts'
-import { apply, hookOf, type Limit } from './fastify/hook.ts'
-import { merged, normalizeIP, settingsOf } from './fastify/settings.ts'
+import { apply, countingOf, hookOf, type Limit, merged, normalizeIP, settingsOf } from './fastify/index.ts'
+
 import type {
   CreateRateLimitOptions,
   RateLimitCheck,
@@ -39,7 +38,7 @@ import type {
   RateLimitPluginOptions,
 } from './fastify/types.ts'
 
-export type { RouteLimit } from '../fastify/fastify-route-limits.ts'
+export type { RouteLimit } from '../fastify/index.ts'
 export type * from './fastify/types.ts'
 export { normalizeIP }
 

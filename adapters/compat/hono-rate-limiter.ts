@@ -15,7 +15,7 @@
 import type { Env, Input, MiddlewareHandler } from 'hono'
 import type { HandlerResponse } from 'hono/types'
 import { draftFields, MemoryStore, secondsLeft } from './counter-store.ts'
-import { type AnyContext, type Hit, hit, optionsOf, tooMany } from './hono/hits.ts'
+import { type AnyContext, type Hit, hit, optionsOf, tooMany } from './hono/index.ts'
 import type {
   CloudflareConfigProps,
   CloudflareConfigType,
@@ -28,8 +28,8 @@ import type {
 
 import { defined } from './option-values.ts'
 
+export { webSocketLimiter } from './hono/index.ts'
 export type * from './hono/types.ts'
-export { webSocketLimiter } from './hono/web-socket-limiter.ts'
 export { MemoryStore }
 
 async function answer(context: AnyContext, _next: unknown, { statusCode, message }: ConfigType): Promise<Response> {

@@ -19,10 +19,12 @@
 import assert from 'node:assert'
 import type { Context, Middleware } from 'koa'
 import ms from 'ms'
-import { shown } from '../../src/common/errors.ts'
-import { memoryStore, RateLimiter, type Store, slidingLog, wallClock } from '../../src/index.ts'
-import { decide } from '../../src/limiter/limiter.ts'
-import { isPromise } from '../../src/common/maybe-promise.ts'
+import { slidingLog } from '../../src/algorithms/logs/index.ts'
+import { isPromise, shown, wallClock } from '../../src/common/index.ts'
+import { decide, RateLimiter } from '../../src/limiter/index.ts'
+import type { Store } from '../../src/stores/contract/index.ts'
+import { memoryStore } from '../../src/stores/memory/index.ts'
+
 import { type Count, countersOn, hit, isHeadgateStore } from './counters.ts'
 import { hasLeft } from './network.ts'
 import { hashOf, largestLog, longestWindow, numberFor } from './option-values.ts'
@@ -110,7 +112,7 @@ function byCounters(find: () => RateLimiter, max: number): Limit {
 async function byRedis({ db, duration, max, namespace }: Settings): Promise<Limit> {
   assert(db, 'db required')
   const { redisStore } = await import('../../src/stores/redis/index.ts')
-  const { connectionOf } = await import('../../src/stores/redis/client/redis-client.ts')
+  const { connectionOf } = await import('../../src/stores/redis/client/index.ts')
   connectionOf(db, 'koa-ratelimit: db', 'Write db: new Redis().')
   const policies = slidingLog({ limit: max, window: `${duration}ms` })
   const store = redisStore({ client: db, prefix: prefixOf(namespace), timeout: '1s' })

@@ -1,6 +1,5 @@
 import { isIPv6 } from 'node:net'
-import { isIPv4, isUnixSocket, type LocalSocket, parseAddress } from '../../src/http/keys/address.ts'
-import { dotted } from '../../src/http/keys/address-key.ts'
+import { dotted, isIPv4, isUnixSocket, type LocalSocket, parseAddress } from '../../src/http/keys/index.ts'
 
 /**
  * The first address of the network of an IPv6 address, in the canonical form (RFC 5952). IPv4 inside IPv6 becomes IPv4.

@@ -2,7 +2,7 @@
  * What headgate takes for the options of other packages, which check less.
  */
 import { sha256 } from '#platform'
-import { shown } from '../../src/common/errors.ts'
+import { shown } from '../../src/common/index.ts'
 
 /** The longest window of a policy in milliseconds: 366 days. */
 export const longestWindow: number = 366 * 24 * 60 * 60 * 1000

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { createGuard, type GuardOptions, HeadgateError } from '../../src/http.ts'
+import { HeadgateError } from '../../src/common/index.ts'
+import { createGuard, type GuardOptions } from '../../src/http/index.ts'
 import { fastifyFramework, tooOldFastify } from './fastify-framework.ts'
 
 /** @throws HeadgateError before Fastify 4.25 */

@@ -1,6 +1,6 @@
 import { subscribe } from 'node:diagnostics_channel'
 import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
-import type { RateLimitArgument } from '../../src/http.ts'
+import type { RateLimitArgument } from '../../src/http/index.ts'
 
 /** Marks the config of a route with an object that is the route's own. Fastify copies a config, but keeps the mark. */
 export const routeMark: unique symbol = Symbol('headgate.route')

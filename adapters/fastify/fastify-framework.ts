@@ -1,6 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { type HeadgateError, tooOld } from '../../src/common/errors.ts'
-import { type Framework, isUnixSocket, routeName, whenEnded } from '../../src/http.ts'
+import { type HeadgateError, tooOld } from '../../src/common/index.ts'
+import { whenEnded } from '../../src/http/held/index.ts'
+import { type Framework, routeName } from '../../src/http/index.ts'
+import { isUnixSocket } from '../../src/http/keys/index.ts'
 
 /** True if the server trusts every hop: it then follows a long forwarding chain of documentation addresses (RFC 5737). */
 function trustsEveryHop(request: FastifyRequest): boolean {

@@ -1,5 +1,5 @@
 import type { FastifyContextConfig, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
-import { createGuard, type Guard, type GuardOptions, type RateLimitArgument, routeName } from '../../src/http.ts'
+import { createGuard, type Guard, type GuardOptions, type RateLimitArgument, routeName } from '../../src/http/index.ts'
 import { limitIn, routeMark } from './fastify-early-routes.ts'
 import { fastifyFramework } from './fastify-framework.ts'
 

@@ -1,5 +1,7 @@
+/* Fastify: `headgate/fastify`. A plugin limits every route, and a route may have a limit of its own. */
 import type { FastifyInstance, FastifyPluginCallback, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import plugin from 'fastify-plugin'
+import { text } from '../../src/common/index.ts'
 import {
   createGuard,
   type GuardOptions,
@@ -7,11 +9,10 @@ import {
   ownOptions,
   type Policies,
   type RateLimitArgument,
-  type RateLimiter,
   type RateLimitOptions,
   type RequestDecision,
-} from '../../src/http.ts'
-import { text } from '../../src/common/option-readers.ts'
+} from '../../src/http/index.ts'
+import type { RateLimiter } from '../../src/limiter/index.ts'
 import {
   type Checked,
   checkRegistered,

@@ -1,3 +1,4 @@
+/* NestJS: `headgate/nest`. The module with the guard, the decorators and the interceptor. */
 import type { IncomingMessage } from 'node:http'
 import {
   type DynamicModule,
@@ -8,7 +9,7 @@ import {
   type Provider,
 } from '@nestjs/common'
 import { ApplicationConfig, DiscoveryModule, DiscoveryService, MetadataScanner } from '@nestjs/core'
-import { HeadgateError } from '../../src/http.ts'
+import { HeadgateError } from '../../src/common/index.ts'
 import { callOf, isObject } from './nest-call.ts'
 import { isGuarded, isIntercepted, takesMessages, unseenEnd } from './nest-enhancers.ts'
 import { limitsToken, RateLimitGuard } from './nest-guard.ts'

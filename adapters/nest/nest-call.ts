@@ -1,9 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { ExecutionContext } from '@nestjs/common'
 import type { ApplicationConfig } from '@nestjs/core'
-import { type Framework, HeadgateError, type LocalSocket } from '../../src/http.ts'
+import { HeadgateError } from '../../src/common/index.ts'
+import type { Framework } from '../../src/http/index.ts'
+import type { LocalSocket } from '../../src/http/keys/index.ts'
 import { expressFramework } from '../express.ts'
-import { fastifyFramework } from '../fastify/fastify-framework.ts'
+import { fastifyFramework } from '../fastify/index.ts'
 
 type Table = Framework<object, object>
 type Loose = Record<string, unknown>

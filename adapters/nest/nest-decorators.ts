@@ -1,5 +1,6 @@
 import { applyDecorators, createParamDecorator, type ExecutionContext, SetMetadata, UseGuards } from '@nestjs/common'
-import { HeadgateError, type RequestDecision } from '../../src/http.ts'
+import { HeadgateError } from '../../src/common/index.ts'
+import type { RequestDecision } from '../../src/http/index.ts'
 import { decisionOf } from './nest-framework.ts'
 import { RateLimitGuard } from './nest-guard.ts'
 import { type DeclaredLimit, limitKey, type Skipped, skipKey } from './nest-metadata.ts'

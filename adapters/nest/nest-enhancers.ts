@@ -1,5 +1,5 @@
 import type { ApplicationConfig } from '@nestjs/core'
-import { HeadgateError } from '../../src/http.ts'
+import { HeadgateError } from '../../src/common/index.ts'
 import { RateLimitInterceptor } from './nest-interceptor.ts'
 import { metadataOf } from './nest-metadata.ts'
 

@@ -1,5 +1,5 @@
 import { HttpException } from '@nestjs/common'
-import type { RequestDecision } from '../../src/http.ts'
+import type { RequestDecision } from '../../src/http/index.ts'
 import { type Call, isObject } from './nest-call.ts'
 
 /** What a GraphQL client reads in `extensions` of the error. */

@@ -1,5 +1,6 @@
 import type { ExecutionContext } from '@nestjs/common'
-import { type Framework, isUnixSocket, type RequestDecision, routeName } from '../../src/http.ts'
+import { type Framework, type RequestDecision, routeName } from '../../src/http/index.ts'
+import { isUnixSocket } from '../../src/http/keys/index.ts'
 import { callOf, graphqlArguments, isObject } from './nest-call.ts'
 import { type Handler, isIntercepted, unseenEnd } from './nest-enhancers.ts'
 import { progressOf, whenCallEnded } from './nest-interceptor.ts'

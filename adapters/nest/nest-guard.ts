@@ -1,6 +1,7 @@
 import { type CanActivate, type ExecutionContext, Inject, Injectable } from '@nestjs/common'
 import { ApplicationConfig } from '@nestjs/core'
-import type { MaybePromise, PlanLimiter, RateLimiter } from '../../src/http.ts'
+import type { MaybePromise } from '../../src/common/index.ts'
+import type { PlanLimiter, RateLimiter } from '../../src/limiter/index.ts'
 import { callOf } from './nest-call.ts'
 import { exceptionOf } from './nest-exceptions.ts'
 import { decisionOf } from './nest-framework.ts'

@@ -7,7 +7,7 @@ import {
 } from '@nestjs/common'
 import type { Observable } from 'rxjs'
 import * as rxjs from 'rxjs'
-import { tooOld } from '../../src/common/errors.ts'
+import { tooOld } from '../../src/common/index.ts'
 import { callOf, isObject } from './nest-call.ts'
 
 type Ending = (status: number, aborted: boolean) => void

@@ -1,13 +1,7 @@
 import type { ExecutionContext } from '@nestjs/common'
-import {
-  createGuard,
-  type Guard,
-  guardOptionsOf,
-  HeadgateError,
-  type LimiterParts,
-  RateLimiter,
-  withLimiterParts,
-} from '../../src/http.ts'
+import { HeadgateError } from '../../src/common/index.ts'
+import { createGuard, type Guard, guardOptionsOf, type LimiterParts, withLimiterParts } from '../../src/http/index.ts'
+import { RateLimiter } from '../../src/limiter/index.ts'
 import { graphqlArguments, isObject } from './nest-call.ts'
 import type { Class, Handler } from './nest-enhancers.ts'
 import { nestFramework } from './nest-framework.ts'

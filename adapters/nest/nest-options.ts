@@ -1,5 +1,6 @@
 import type { ExecutionContext } from '@nestjs/common'
-import { type GuardOptions, type LimiterParts, type RateLimitArgument, RateLimiter } from '../../src/http.ts'
+import type { GuardOptions, LimiterParts, RateLimitArgument } from '../../src/http/index.ts'
+import { RateLimiter } from '../../src/limiter/index.ts'
 import { isObject } from './nest-call.ts'
 
 export type NestArgument = RateLimitArgument<ExecutionContext, ExecutionContext>

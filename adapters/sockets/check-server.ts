@@ -1,6 +1,6 @@
 import { Server as HttpServer } from 'node:http'
 import { Server as NetServer } from 'node:net'
-import { invalidOption } from '../../src/common/errors.ts'
+import { invalidOption } from '../../src/common/index.ts'
 
 type Loose = Readonly<Record<string, unknown>>
 

@@ -1,5 +1,5 @@
 import { randomWords } from '#platform'
-import type { RateLimiter } from '../../src/limiter/limiter.ts'
+import type { RateLimiter } from '../../src/limiter/index.ts'
 
 /** Differs in each process, because processes may share a store. */
 const processId = [...randomWords()].map((word) => word.toString(36)).join('')

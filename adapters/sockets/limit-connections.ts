@@ -1,12 +1,11 @@
 import type { IncomingMessage, Server } from 'node:http'
 import type { Http2SecureServer, Http2Server } from 'node:http2'
 import type { Duplex } from 'node:stream'
-import { createGuard, type Framework, type Guard, type KeyExtractor } from '../../src/http.ts'
-import type { RateLimiter } from '../../src/limiter/limiter.ts'
-import type { PolicyLikes } from '../../src/limiter/limiter-options.ts'
-import { flag } from '../../src/common/option-readers.ts'
-import { knownOptions } from '../../src/common/options.ts'
-import { reason, warnOnce } from '../../src/common/warn.ts'
+import { flag, knownOptions, reason, warnOnce } from '../../src/common/index.ts'
+import { createGuard, type Framework, type Guard } from '../../src/http/index.ts'
+import type { KeyExtractor } from '../../src/http/keys/index.ts'
+import type { PolicyLikes, RateLimiter } from '../../src/limiter/index.ts'
+
 import { checkServer } from './check-server.ts'
 import { refuseUpgrade } from './refuse-upgrade.ts'
 import { upgradeView } from './request-key.ts'
@@ -52,7 +51,12 @@ export function limitConnections(
   const holds = releases || limiter.policies.some(({ algorithm }) => algorithm.leases)
   // A connection that was never opened gives its unit back too.
   const count = (_request: IncomingMessage, upgrade: Upgrade) => upgrade.opens && !releases
-  const guard = createGuard<IncomingMessage, Upgrade>(upgradeFramework(holds), { limiter, keys: options.keys, count, headers: false })
+  const guard = createGuard<IncomingMessage, Upgrade>(upgradeFramework(holds), {
+    limiter,
+    keys: options.keys,
+    count,
+    headers: false,
+  })
   const emit: (name: string, ...values: unknown[]) => boolean = server.emit.bind(server)
   server.emit = (name: string, ...values: unknown[]): boolean => {
     if (name !== 'upgrade') return emit(name, ...values)

@@ -1,6 +1,6 @@
-import { HeadgateError, tooOld } from '../../src/common/errors.ts'
-import type { Key, RateLimiter } from '../../src/limiter/limiter.ts'
-import type { PolicyLikes } from '../../src/limiter/limiter-options.ts'
+import { HeadgateError, tooOld } from '../../src/common/index.ts'
+import type { Key, PolicyLikes, RateLimiter } from '../../src/limiter/index.ts'
+
 import { ConnectionKey, keyOfConnection } from './connection-key.ts'
 import { MessageLimit } from './message-limit.ts'
 import { type MessageOptions, readMessageOptions } from './message-options.ts'

@@ -1,11 +1,21 @@
-import type { Decision } from '../../src/policy/decision.ts'
-import type { Duration } from '../../src/common/duration.ts'
-import { HeadgateError, invalidOption } from '../../src/common/errors.ts'
-import type { RateLimiter } from '../../src/limiter/limiter.ts'
-import type { MaybePromise } from '../../src/common/maybe-promise.ts'
-import { anything, callback, duration, hook, oneOf, type Settled, whole } from '../../src/common/option-readers.ts'
-import { readOptions } from '../../src/common/options.ts'
-import { type Sleeper, timerSleeper } from '../../src/common/sleeper.ts'
+import {
+  anything,
+  callback,
+  type Duration,
+  duration,
+  HeadgateError,
+  hook,
+  invalidOption,
+  type MaybePromise,
+  oneOf,
+  readOptions,
+  type Settled,
+  type Sleeper,
+  timerSleeper,
+  whole,
+} from '../../src/common/index.ts'
+import type { RateLimiter } from '../../src/limiter/index.ts'
+import type { Decision } from '../../src/policy/index.ts'
 
 /** A message that was not delivered, and why. */
 export interface MessageRefusal<Message> {

@@ -1,7 +1,7 @@
-import type { Policy } from '../../src/algorithms/algorithm.ts'
-import { asError } from '../../src/http.ts'
-import { retryAfterSeconds, tryAgain } from '../../src/http/retry-after.ts'
-import { reason, warnOnce } from '../../src/common/warn.ts'
+import type { Policy } from '../../src/algorithms/index.ts'
+import { asError, reason, warnOnce } from '../../src/common/index.ts'
+import { retryAfterSeconds, tryAgain } from '../../src/http/index.ts'
+
 import type { MessageRefusal } from './message-options.ts'
 
 /** What a limit needs from the library of a socket. */

@@ -1,12 +1,17 @@
 import type { IncomingMessage } from 'node:http'
 import { randomWords } from '#platform'
-import { HeadgateError } from '../../src/common/errors.ts'
-import { byIp, isUnixSocket, type KeyExtractor, routeName } from '../../src/http.ts'
-import { onPlatform } from '../../src/http/keys/address-source.ts'
-import { extractKey, mayLackAddress } from '../../src/http/keys/extract-key.ts'
-import type { RequestView } from '../../src/http/keys/key-extractor.ts'
-import { warnOfNoAddress } from '../../src/http/keys/no-address.ts'
-import { isPromise } from '../../src/common/maybe-promise.ts'
+import { HeadgateError, isPromise } from '../../src/common/index.ts'
+import { routeName } from '../../src/http/index.ts'
+import {
+  byIp,
+  extractKey,
+  isUnixSocket,
+  type KeyExtractor,
+  mayLackAddress,
+  onPlatform,
+  type RequestView,
+  warnOfNoAddress,
+} from '../../src/http/keys/index.ts'
 
 /** Functions over a request that opens a connection. No router has seen it, so it has no parameters and no route. */
 export const upgradeView: RequestView<IncomingMessage> = {

@@ -1,7 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import { HeadgateError } from '../../src/common/errors.ts'
-import { RateLimiter } from '../../src/limiter/limiter.ts'
-import type { PolicyLikes } from '../../src/limiter/limiter-options.ts'
+import { HeadgateError } from '../../src/common/index.ts'
+import { type PolicyLikes, RateLimiter } from '../../src/limiter/index.ts'
 
 /** Programs write a few policies. The bound is for those that make new ones all the time. */
 const limiters = new LRUCache<string, RateLimiter>({ max: 1000 })

@@ -1,7 +1,7 @@
-import { HeadgateError, shown } from '../../src/common/errors.ts'
-import type { Key } from '../../src/limiter/limiter.ts'
-import { knownOptions } from '../../src/common/options.ts'
-import { defaultScope } from '../../src/policy/policy.ts'
+import { HeadgateError, knownOptions, shown } from '../../src/common/index.ts'
+import type { Key } from '../../src/limiter/index.ts'
+
+import { defaultScope } from '../../src/policy/index.ts'
 import type { ConnectionKey } from './connection-key.ts'
 
 /** The scope whose key is the socket's own. */

@@ -1,4 +1,5 @@
-import { clientBehind, type Framework, type TrustedProxies, toldAddress } from '../../src/http.ts'
+import type { Framework } from '../../src/http/index.ts'
+import { clientBehind, type TrustedProxies, toldAddress } from '../../src/http/keys/index.ts'
 
 /** What finds addresses where the framework has no proxy setting of its own. */
 export type Finder<Request> = Required<Pick<Framework<Request, never>, 'peer' | 'header' | 'unaddressed'>>

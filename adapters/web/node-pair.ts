@@ -1,4 +1,5 @@
-import { type EndingResponse, isUnixSocket, type LocalSocket } from '../../src/http.ts'
+import type { EndingResponse } from '../../src/http/held/index.ts'
+import { isUnixSocket, type LocalSocket } from '../../src/http/keys/index.ts'
 import type { Finder } from './address-view.ts'
 
 /** The part of a response of Node that takes the fields. */

@@ -1,6 +1,8 @@
-import { type EndingResponse, type Framework, HeadgateError, type MaybePromise } from '../../src/http.ts'
-import type { NodeResponse } from './node-pair.ts'
+import { HeadgateError, type MaybePromise } from '../../src/common/index.ts'
+import type { EndingResponse } from '../../src/http/held/index.ts'
+import type { Framework } from '../../src/http/index.ts'
 import { isResponse, withFields } from '../response-fields.ts'
+import type { NodeResponse } from './node-pair.ts'
 import { watchBody } from './watch-body.ts'
 
 /** A Response, or what a runtime takes in its place: Bun takes undefined after an upgrade to a WebSocket. */

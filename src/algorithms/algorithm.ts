@@ -1,4 +1,4 @@
-import type { PolicySettings } from '../policy/policy.ts'
+import type { PolicySettings } from '../policy/index.ts'
 import { type Description, type Facts, type Terms, usedWords } from './describe.ts'
 import { toleranceOf } from './effective-time.ts'
 import { maxSafe } from './exact-math.ts'

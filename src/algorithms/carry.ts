@@ -11,9 +11,9 @@
  */
 import { type Algorithm, type Numbers, Report } from './algorithm.ts'
 import { effectiveTime } from './effective-time.ts'
+import type { PolicyEvaluation } from './evaluation/index.ts'
 import { ratioUp } from './exact-math.ts'
 import { type Definition, revive, sameDefinition } from './kinds.ts'
-import type { PolicyEvaluation } from './evaluation/policy-evaluation.ts'
 
 /** What happens to a key's state when the numbers of its policy change. */
 export type CarryRule = 'keep' | 'scale'

@@ -1,6 +1,6 @@
-import { warnOfSeconds } from '../common/duration.ts'
-import { HeadgateError } from '../common/errors.ts'
-import { type BurstOptions, type PolicySettings, policySettings } from '../policy/policy.ts'
+import { HeadgateError, warnOfSeconds } from '../common/index.ts'
+
+import { type BurstOptions, type PolicySettings, policySettings } from '../policy/index.ts'
 import type { Algorithm, Policy } from './algorithm.ts'
 
 type Remake = (limit: number, burst: number | undefined) => Policy

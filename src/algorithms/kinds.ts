@@ -1,19 +1,17 @@
 /* Each kind of algorithm: how its definition becomes arithmetic again, and who makes policies of it. */
 import type { Algorithm, Kind } from './algorithm.ts'
-import { Bucket } from './buckets/bucket.ts'
-import { Concurrency, concurrency } from './logs/concurrency.ts'
-import { counter } from './windows/counter.ts'
-import { fixedWindow } from './windows/fixed-window.ts'
-import { gcra } from './buckets/gcra.ts'
-import { IntervalBucket } from './buckets/interval-bucket.ts'
-import { leakyBucket } from './buckets/leaky-bucket.ts'
-import { Penalty } from './bans/penalty.ts'
-import { SegmentedWindow, segmentedWindow } from './windows/segmented-window.ts'
-import { SlidingLog, slidingLog } from './logs/sliding-log.ts'
-import { SlidingWindow, slidingWindow } from './windows/sliding-window.ts'
-import { SmoothBursty, smoothBursty } from './smooth/smooth-bursty.ts'
-import { SmoothWarmingUp, smoothWarmingUp } from './smooth/smooth-warming-up.ts'
-import { tokenBucket } from './buckets/token-bucket.ts'
+import { Penalty } from './bans/index.ts'
+import { Bucket, gcra, IntervalBucket, leakyBucket, tokenBucket } from './buckets/index.ts'
+import { Concurrency, concurrency, SlidingLog, slidingLog } from './logs/index.ts'
+import { SmoothBursty, SmoothWarmingUp, smoothBursty, smoothWarmingUp } from './smooth/index.ts'
+import {
+  counter,
+  fixedWindow,
+  SegmentedWindow,
+  SlidingWindow,
+  segmentedWindow,
+  slidingWindow,
+} from './windows/index.ts'
 
 /** The numbers that define an algorithm. A store keeps them beside a state, for other processes and later deploys. */
 export interface Definition extends Pick<Algorithm, 'span' | 'parameters'> {

@@ -1,16 +1,11 @@
-import { type Duration, monthFix } from '../common/duration.ts'
-import { HeadgateError, shown } from '../common/errors.ts'
-import type { BurstOptions, PolicyOptions } from '../policy/policy.ts'
+import { type Duration, HeadgateError, monthFix, shown } from '../common/index.ts'
+
+import type { BurstOptions, PolicyOptions } from '../policy/index.ts'
 import { Algorithm, type Policy } from './algorithm.ts'
-import { concurrency } from './logs/concurrency.ts'
-import { fixedWindow } from './windows/fixed-window.ts'
-import { gcra } from './buckets/gcra.ts'
+import { gcra, leakyBucket, tokenBucket } from './buckets/index.ts'
 import { isKind } from './kinds.ts'
-import { leakyBucket } from './buckets/leaky-bucket.ts'
-import { segmentedWindow } from './windows/segmented-window.ts'
-import { slidingLog } from './logs/sliding-log.ts'
-import { slidingWindow } from './windows/sliding-window.ts'
-import { tokenBucket } from './buckets/token-bucket.ts'
+import { concurrency, slidingLog } from './logs/index.ts'
+import { fixedWindow, segmentedWindow, slidingWindow } from './windows/index.ts'
 
 const algorithms: ReadonlyMap<string, (options: BurstOptions) => Policy> = new Map([
   ['sliding-window', slidingWindow],

@@ -1,6 +1,6 @@
 import { emitWarning } from '#platform'
-import type { OnStoreError, StoreErrorAction } from '../stores/contract/on-store-error.ts'
-import { reason } from '../common/warn.ts'
+import { reason } from '../common/index.ts'
+import type { OnStoreError, StoreErrorAction } from '../stores/contract/index.ts'
 import type { Breaker } from './breaker.ts'
 
 /** At most one opening of a breaker is told in this time, in microseconds. */

@@ -15,9 +15,8 @@
  * at once. There is no timer: calls send the probes.
  */
 import { channel } from '#platform'
-import { type Clock, monotonicClock } from '../common/clock.ts'
-import type { BreakerState } from '../stores/contract/health.ts'
-import type { BreakerTerms, Store } from '../stores/contract/store.ts'
+import { type Clock, monotonicClock } from '../common/index.ts'
+import type { BreakerState, BreakerTerms, Store } from '../stores/contract/index.ts'
 
 /** The event of the channel `headgate:store-state`. */
 export interface StoreStateEvent {

@@ -8,21 +8,29 @@
  *                                                                                       allow: let through, uncounted
  *                                                                                       local: decided in this process
  */
-import { monotonicClock } from '../common/clock.ts'
-import type { MaybePromise } from '../common/maybe-promise.ts'
-import { realSleeper } from '../common/sleeper.ts'
-import type { Command, Outcome, OutcomeOf, Verb } from '../stores/contract/command.ts'
-import type { Health } from '../stores/contract/health.ts'
-import type { OnFailure } from '../stores/contract/on-store-error.ts'
-import { isFallible, type Ledger, type LedgerTerms, type OpenLedger, type Store } from '../stores/contract/store.ts'
-import { Call } from './waiting-call.ts'
+import { type MaybePromise, monotonicClock, realSleeper } from '../common/index.ts'
+
+import {
+  type Command,
+  type Health,
+  isFallible,
+  type Ledger,
+  type LedgerTerms,
+  type OnFailure,
+  type OpenLedger,
+  type Outcome,
+  type OutcomeOf,
+  type Store,
+  type Verb,
+} from '../stores/contract/index.ts'
 import { DeferredRefunds } from './deferred-refunds.ts'
 import { type CallVerb, Counters, Fallback } from './fallback.ts'
+import { inspectKeys } from './inspect-failing.ts'
 import { LocalQuota } from './local-quota.ts'
 import { Reconciler } from './reconciler.ts'
 import { ShardedLedger, type ShardLedger } from './sharded-ledger.ts'
-import { inspectKeys } from './inspect-failing.ts'
 import { isMisuse, StoreLink } from './store-link.ts'
+import { Call } from './waiting-call.ts'
 
 /** The most keys of each scope that are decided locally, at about 400 bytes each. */
 const maxKeys = 100_000

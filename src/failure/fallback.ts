@@ -1,9 +1,17 @@
-import type { Costs, Tickets } from '../algorithms/evaluation/evaluation.ts'
-import { monotonicClock } from '../common/clock.ts'
-import { type Decision, join, type Source } from '../policy/decision.ts'
-import type { Booking, Command, OutcomeOf, Verb } from '../stores/contract/command.ts'
-import type { OnStoreError } from '../stores/contract/on-store-error.ts'
-import type { Ledger, LedgerTerms, OpenLedger } from '../stores/contract/store.ts'
+import type { Costs, Tickets } from '../algorithms/evaluation/index.ts'
+import { monotonicClock } from '../common/index.ts'
+import { type Decision, join, type Source } from '../policy/index.ts'
+import type {
+  Booking,
+  Command,
+  Ledger,
+  LedgerTerms,
+  OnStoreError,
+  OpenLedger,
+  OutcomeOf,
+  Verb,
+} from '../stores/contract/index.ts'
+
 import type { DeferredRefunds } from './deferred-refunds.ts'
 import type { LocalQuota } from './local-quota.ts'
 import type { Reconciler } from './reconciler.ts'

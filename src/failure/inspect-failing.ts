@@ -1,11 +1,10 @@
 /* What a limiter shows of keys: the store's states, or those of this process if the store fails. Nothing is changed. */
-import { monotonicClock } from '../common/clock.ts'
-import type { KeptKey } from '../inspection/kept-key.ts'
-import type { Command } from '../stores/contract/command.ts'
-import { choiceFor } from '../stores/contract/on-store-error.ts'
-import { unavailable } from './waiting-call.ts'
+import { monotonicClock } from '../common/index.ts'
+import type { KeptKey } from '../inspection/index.ts'
+import { type Command, choiceFor } from '../stores/contract/index.ts'
 import type { Fallback } from './fallback.ts'
 import { isMisuse } from './store-link.ts'
+import { unavailable } from './waiting-call.ts'
 
 /** Rejects as a call does with which `onStoreError` does not let the limiter decide. */
 export async function inspectKeys(fallback: Fallback, command: Command<'inspect'>): Promise<readonly KeptKey[]> {

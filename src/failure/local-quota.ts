@@ -11,16 +11,14 @@
  * the store has been charged: a store that fails again and again grants no new quota each time. The limiters of one name
  * (`under`) share these states, as they share those of the store. Once all have lapsed, their memory is released.
  */
-import type { Policy } from '../algorithms/algorithm.ts'
-import { withLimit } from '../algorithms/define-policy.ts'
-import type { Verb as DecidingVerb } from '../algorithms/evaluation/evaluation.ts'
-import type { Clock } from '../common/clock.ts'
-import type { Decision, Verdict } from '../policy/decision.ts'
-import { HeadgateError } from '../common/errors.ts'
-import type { KeptKey } from '../inspection/kept-key.ts'
-import type { BanTerms, Booking, Command, OutcomeOf } from '../stores/contract/command.ts'
-import { memoryStore } from '../stores/memory/memory-store.ts'
-import type { Ledger, LedgerTerms, Store } from '../stores/contract/store.ts'
+
+import type { Verb as DecidingVerb } from '../algorithms/evaluation/index.ts'
+import { type Policy, withLimit } from '../algorithms/index.ts'
+import { type Clock, HeadgateError } from '../common/index.ts'
+import type { KeptKey } from '../inspection/index.ts'
+import type { Decision, Verdict } from '../policy/index.ts'
+import type { BanTerms, Booking, Command, Ledger, LedgerTerms, OutcomeOf, Store } from '../stores/contract/index.ts'
+import { memoryStore } from '../stores/memory/index.ts'
 
 /** The states of all local quotas of one name. */
 interface States {

@@ -8,8 +8,8 @@
  * once the store responds.
  */
 import { LRUCache } from 'lru-cache'
-import { isBrokenRecord } from '../common/errors.ts'
-import { allOf } from '../common/maybe-promise.ts'
+import { allOf, isBrokenRecord } from '../common/index.ts'
+
 import type { StoreCharges } from './store-charges.ts'
 import type { StoreLink } from './store-link.ts'
 

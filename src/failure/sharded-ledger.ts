@@ -1,8 +1,14 @@
-import type { MaybePromise } from '../common/maybe-promise.ts'
-import type { Command, OutcomeOf, Verb } from '../stores/contract/command.ts'
-import { type CheckedLedger, type Health, noCalls } from '../stores/contract/health.ts'
-import type { OnFailure } from '../stores/contract/on-store-error.ts'
-import type { LedgerTerms } from '../stores/contract/store.ts'
+import type { MaybePromise } from '../common/index.ts'
+import {
+  type CheckedLedger,
+  type Command,
+  type Health,
+  type LedgerTerms,
+  noCalls,
+  type OnFailure,
+  type OutcomeOf,
+  type Verb,
+} from '../stores/contract/index.ts'
 
 /** The ledger of a limiter on one shard. */
 export interface ShardLedger extends CheckedLedger {

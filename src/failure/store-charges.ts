@@ -1,6 +1,6 @@
-import type { HeadgateError } from '../common/errors.ts'
-import type { Command } from '../stores/contract/command.ts'
-import type { Ledger, LedgerTerms, OpenLedger } from '../stores/contract/store.ts'
+import type { HeadgateError } from '../common/index.ts'
+import type { Command, Ledger, LedgerTerms, OpenLedger } from '../stores/contract/index.ts'
+
 import type { LocalQuota } from './local-quota.ts'
 import type { StoreLink } from './store-link.ts'
 

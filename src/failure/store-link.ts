@@ -1,11 +1,24 @@
 import { channel } from '#platform'
-import { type Clock, monotonicClock } from '../common/clock.ts'
-import { HeadgateError, isBrokenRecord } from '../common/errors.ts'
-import { isPromise, type MaybePromise } from '../common/maybe-promise.ts'
-import type { Sleeper } from '../common/sleeper.ts'
-import type { Command, OutcomeOf, Verb } from '../stores/contract/command.ts'
-import { DeadlineItem, Deadlines } from '../stores/contract/deadlines.ts'
-import type { Ledger, Store } from '../stores/contract/store.ts'
+import {
+  type Clock,
+  HeadgateError,
+  isBrokenRecord,
+  isPromise,
+  type MaybePromise,
+  monotonicClock,
+  type Sleeper,
+} from '../common/index.ts'
+
+import {
+  type Command,
+  DeadlineItem,
+  Deadlines,
+  type Ledger,
+  type OutcomeOf,
+  type Store,
+  type Verb,
+} from '../stores/contract/index.ts'
+
 import { type Breaker, breakerOf } from './breaker.ts'
 
 /** The event of the channel `headgate:store:call`: a call to a store that does not answer at once, after its end. */

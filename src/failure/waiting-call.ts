@@ -1,9 +1,9 @@
-import { unitsBack } from '../algorithms/evaluation/evaluation.ts'
-import type { Decision } from '../policy/decision.ts'
-import { HeadgateError } from '../common/errors.ts'
-import type { MaybePromise } from '../common/maybe-promise.ts'
-import type { Booking, Command, OutcomeOf } from '../stores/contract/command.ts'
-import { choiceFor, type OnFailure } from '../stores/contract/on-store-error.ts'
+import { unitsBack } from '../algorithms/evaluation/index.ts'
+import { HeadgateError, type MaybePromise } from '../common/index.ts'
+import type { Decision } from '../policy/index.ts'
+
+import { type Booking, type Command, choiceFor, type OnFailure, type OutcomeOf } from '../stores/contract/index.ts'
+
 import { warnIfOpened } from './breaker-warning.ts'
 import type { CallVerb, Fallback } from './fallback.ts'
 import { isMisuse, StoreRequest } from './store-link.ts'

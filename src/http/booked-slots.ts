@@ -4,10 +4,9 @@
  * While a request of the queue waits for the store's response, the slot that was booked last is not known. Then a slot that
  * is left over stays, so that those who come can use it, and is given back later.
  */
-import type { Key, Units } from '../limiter/limiter.ts'
-import { LinkedList, type ListNode } from '../common/linked-list.ts'
-import type { Reservation } from '../limiter/reservation.ts'
-import { Slots } from '../common/slots.ts'
+
+import { LinkedList, type ListNode, Slots } from '../common/index.ts'
+import type { Key, Reservation, Units } from '../limiter/index.ts'
 
 /** A request whose units are booked for a later time. */
 export interface Booked {

@@ -1,5 +1,4 @@
-import { invalidOption } from '../common/errors.ts'
-import type { MaybePromise } from '../common/maybe-promise.ts'
+import { invalidOption, type MaybePromise } from '../common/index.ts'
 
 /**
  * Which requests count, by their responses: all, those with a status of at least 400, those below 400, or those for

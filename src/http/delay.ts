@@ -1,10 +1,8 @@
-import type { Policy } from '../algorithms/algorithm.ts'
-import type { Duration } from '../common/duration.ts'
-import { HeadgateError } from '../common/errors.ts'
-import type { Key, Units } from '../limiter/limiter.ts'
-import { duration, whole } from '../common/option-readers.ts'
-import { readOptions } from '../common/options.ts'
-import type { Reservation } from '../limiter/reservation.ts'
+import type { Policy } from '../algorithms/index.ts'
+import { type Duration, duration, HeadgateError, readOptions, whole } from '../common/index.ts'
+
+import type { Key, Reservation, Units } from '../limiter/index.ts'
+
 import { type Booked, BookedSlots } from './booked-slots.ts'
 
 /** Options of `delay`. */

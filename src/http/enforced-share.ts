@@ -1,5 +1,5 @@
-import type { Key } from '../limiter/limiter.ts'
-import { check, flag } from '../common/option-readers.ts'
+import { check, flag } from '../common/index.ts'
+import type { Key } from '../limiter/index.ts'
 
 const isShare = (given: unknown) => typeof given === 'number' && given >= 0 && given <= 1
 const shareOf = check(isShare, 'a share of the keys from 0 to 1', '0.1', 1)

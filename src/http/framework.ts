@@ -1,5 +1,5 @@
-import type { Decision } from '../policy/decision.ts'
-import type { Units } from '../limiter/limiter.ts'
+import type { Units } from '../limiter/index.ts'
+import type { Decision } from '../policy/index.ts'
 
 /** The decision that an application reads from its request. */
 export interface RequestDecision extends Decision {

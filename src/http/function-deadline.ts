@@ -1,9 +1,13 @@
 import { afterPendingEvents } from '#platform'
-import { monotonicClock } from '../common/clock.ts'
-import type { Duration } from '../common/duration.ts'
-import { HeadgateError } from '../common/errors.ts'
-import { duration, unbounded } from '../common/option-readers.ts'
-import { longestSleep, realSleeper } from '../common/sleeper.ts'
+import {
+  type Duration,
+  duration,
+  HeadgateError,
+  longestSleep,
+  monotonicClock,
+  realSleeper,
+  unbounded,
+} from '../common/index.ts'
 
 const timeoutOf = unbounded(duration('5s'))
 

@@ -1,13 +1,12 @@
-import type { Decision } from '../policy/decision.ts'
-import type { Duration } from '../common/duration.ts'
-import type { MaybePromise } from '../common/maybe-promise.ts'
-import type { Cost } from './request-cost.ts'
+import type { Duration, MaybePromise } from '../common/index.ts'
+import type { Decision } from '../policy/index.ts'
 import type { Count } from './count.ts'
 import type { DelayOptions } from './delay.ts'
-import type { Hooks } from './request-events.ts'
 import type { RequestDecision } from './framework.ts'
-import type { HeadersOption } from './headers/headers-option.ts'
-import type { FindKey, KeyExtractor } from './keys/key-extractor.ts'
+import type { HeadersOption } from './headers/index.ts'
+import type { FindKey, KeyExtractor } from './keys/index.ts'
+import type { Cost } from './request-cost.ts'
+import type { Hooks } from './request-events.ts'
 
 /** The options of a middleware beside its policies. With Koa, request and response are both the context. */
 export interface GuardOptions<Request, Response> extends Hooks<Request, Response> {

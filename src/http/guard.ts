@@ -1,22 +1,23 @@
-import { RateLimiter } from '../limiter/limiter.ts'
-import type { PlanLike } from '../limiter/limiter-options.ts'
-import { isPromise, type MaybePromise } from '../common/maybe-promise.ts'
-import type { PlanLimiter } from '../limiter/plan-limiter.ts'
-import { asError } from '../common/as-error.ts'
+import { asError, isPromise, type MaybePromise } from '../common/index.ts'
+import { type PlanLike, type PlanLimiter, RateLimiter } from '../limiter/index.ts'
+
 import { Enforcement } from './enforced-share.ts'
-import { Events } from './request-events.ts'
-import { type Exemption, Exemptions } from './refusal/exemptions.ts'
 import type { Framework } from './framework.ts'
 import { FunctionDeadline } from './function-deadline.ts'
 import type { GuardOptions } from './guard-options.ts'
-import { checkAddressNeeds, onPlatform } from './keys/address-source.ts'
-import { findKey } from './keys/extract-key.ts'
-import type { FindKey, KeyExtractor } from './keys/key-extractor.ts'
-import { scopeExtractors } from './keys/scope-extractors.ts'
+import {
+  checkAddressNeeds,
+  type FindKey,
+  findKey,
+  type KeyExtractor,
+  onPlatform,
+  scopeExtractors,
+} from './keys/index.ts'
 import { type GuardParts, PlanCheck } from './plan-check.ts'
 import type { LimiterOf, Policies, PoliciesOf, RateLimitArgument } from './rate-limit-options.ts'
 import { inheritedOf, readOptions } from './read-options.ts'
-import { Refusal } from './refusal/refusal.ts'
+import { type Exemption, Exemptions, Refusal } from './refusal/index.ts'
+import { Events } from './request-events.ts'
 
 /** Whose options the defaults of a guard are: the middleware's own, or those of the limit around it. */
 export type DefaultsOrigin = 'own' | 'inherited'

@@ -1,5 +1,5 @@
-import { RateLimiter } from '../limiter/limiter.ts'
-import { callback } from '../common/option-readers.ts'
+import { callback } from '../common/index.ts'
+import { RateLimiter } from '../limiter/index.ts'
 import type { GuardOptions } from './guard-options.ts'
 import type { RateLimitArgument } from './rate-limit-options.ts'
 

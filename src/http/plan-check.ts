@@ -1,22 +1,24 @@
-import type { Decision } from '../policy/decision.ts'
-import { HeadgateError } from '../common/errors.ts'
-import { type CallExtras, calls, decide, type Key, type RateLimiter, type Units } from '../limiter/limiter.ts'
-import { isPromise, type MaybePromise } from '../common/maybe-promise.ts'
-import { hook } from '../common/option-readers.ts'
-import type { Reservation } from '../limiter/reservation.ts'
-import { warnOnce } from '../common/warn.ts'
-import { type Cost, checkedCost, readCost } from './request-cost.ts'
+import { HeadgateError, hook, isPromise, type MaybePromise, warnOnce } from '../common/index.ts'
+import {
+  type CallExtras,
+  calls,
+  decide,
+  type Key,
+  type RateLimiter,
+  type Reservation,
+  type Units,
+} from '../limiter/index.ts'
+import type { Decision } from '../policy/index.ts'
 import type { Enforcement } from './enforced-share.ts'
-import type { Events } from './request-events.ts'
 import type { Framework, RequestDecision } from './framework.ts'
 import type { FunctionDeadline } from './function-deadline.ts'
 import type { GuardOptions } from './guard-options.ts'
-import { Headers } from './headers/headers.ts'
-import { HeldUnits } from './held/held-units.ts'
-import { findKey, mayLackAddress } from './keys/extract-key.ts'
-import type { KeyExtractor } from './keys/key-extractor.ts'
-import { warnOfNoAddress } from './keys/no-address.ts'
-import type { Refusal } from './refusal/refusal.ts'
+import { Headers } from './headers/index.ts'
+import { HeldUnits } from './held/index.ts'
+import { findKey, type KeyExtractor, mayLackAddress, warnOfNoAddress } from './keys/index.ts'
+import type { Refusal } from './refusal/index.ts'
+import { type Cost, checkedCost, readCost } from './request-cost.ts'
+import type { Events } from './request-events.ts'
 
 /** What all plans of a guard share. */
 export interface GuardParts<Request, Response> {

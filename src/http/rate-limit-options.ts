@@ -1,10 +1,9 @@
-import type { RateLimiter } from '../limiter/limiter.ts'
-import type { PlanLike, PolicyLikes, RateLimiterOptions } from '../limiter/limiter-options.ts'
-import type { MaybePromise } from '../common/maybe-promise.ts'
-import type { PlanLimiter } from '../limiter/plan-limiter.ts'
-import type { PolicyOptions } from '../policy/policy.ts'
+import type { MaybePromise } from '../common/index.ts'
+import type { PlanLike, PlanLimiter, PolicyLikes, RateLimiter, RateLimiterOptions } from '../limiter/index.ts'
+
+import type { PolicyOptions } from '../policy/index.ts'
 import type { GuardOptions } from './guard-options.ts'
-import type { FindKey } from './keys/key-extractor.ts'
+import type { FindKey } from './keys/index.ts'
 
 /** The options of a middleware that belong to its limiter, beside the policies. */
 export type LimiterParts = Omit<RateLimiterOptions, 'policies' | 'onStoreError'>

@@ -1,11 +1,9 @@
-import { isConstructor } from '../algorithms/kinds.ts'
-import { policy } from '../algorithms/shorthand.ts'
-import { HeadgateError, shown } from '../common/errors.ts'
-import { RateLimiter } from '../limiter/limiter.ts'
-import type { PolicyLikes } from '../limiter/limiter-options.ts'
-import { knownOptions } from '../common/options.ts'
-import { PlanLimiter } from '../limiter/plan-limiter.ts'
-import { defaultScope, type PolicyOptions } from '../policy/policy.ts'
+import { isConstructor, policy } from '../algorithms/index.ts'
+
+import { HeadgateError, knownOptions, shown } from '../common/index.ts'
+import { PlanLimiter, type PolicyLikes, RateLimiter } from '../limiter/index.ts'
+
+import { defaultScope, type PolicyOptions } from '../policy/index.ts'
 import type { GuardOptions } from './guard-options.ts'
 import type { LimiterParts, PoliciesOf, RateLimitArgument } from './rate-limit-options.ts'
 

@@ -1,8 +1,8 @@
-import type { Policy } from '../algorithms/algorithm.ts'
-import { checkUnits, costsOf, type Units } from '../limiter/call-arguments.ts'
-import { HeadgateError, invalidOption, shown } from '../common/errors.ts'
-import type { MaybePromise } from '../common/maybe-promise.ts'
-import type { RequestView } from './keys/key-extractor.ts'
+import type { Policy } from '../algorithms/index.ts'
+import { HeadgateError, invalidOption, type MaybePromise, shown } from '../common/index.ts'
+import { checkUnits, costsOf, type Units } from '../limiter/index.ts'
+
+import type { RequestView } from './keys/index.ts'
 
 /**
  * The cost of a request in units: a number for every policy, a record with a number for each, or a function of the

@@ -1,9 +1,8 @@
 import { channel } from '#platform'
-import type { Decision } from '../policy/decision.ts'
-import type { CallExtras, Key } from '../limiter/limiter.ts'
-import { isPromise, type MaybePromise } from '../common/maybe-promise.ts'
-import { hook } from '../common/option-readers.ts'
+import { hook, isPromise, type MaybePromise, reason, warnOnce } from '../common/index.ts'
+import type { CallExtras, Key } from '../limiter/index.ts'
 import type { Channel } from '../platform/platform.ts'
+import type { Decision } from '../policy/index.ts'
 import {
   choose,
   failureOptions,
@@ -12,8 +11,8 @@ import {
   type StoreErrorAction,
   type StoreFailure,
   storeErrors,
-} from '../stores/contract/on-store-error.ts'
-import { reason, warnOnce } from '../common/warn.ts'
+} from '../stores/contract/index.ts'
+
 import type { Framework } from './framework.ts'
 
 /** The event that hooks and channels get for a decision. With Koa, request and response are both the context. */

@@ -2,12 +2,19 @@
  * What a limiter knows of a key, in words and numbers. The stores return states with the definitions of the algorithms
  * that wrote them (`Ledger.inspect`), and everything else is made here, for all stores alike.
  */
-import type { Policy } from '../algorithms/algorithm.ts'
-import { blockAt, type CallBlock, callBlock, longerBlock } from '../algorithms/bans/ban.ts'
-import { carry, hasFullQuota, type StateRule } from '../algorithms/carry.ts'
-import { timeText } from '../algorithms/describe.ts'
-import { revive, sameDefinition } from '../algorithms/kinds.ts'
-import type { Source } from '../policy/decision.ts'
+
+import { blockAt, type CallBlock, callBlock, longerBlock } from '../algorithms/bans/index.ts'
+import {
+  carry,
+  hasFullQuota,
+  type Policy,
+  revive,
+  type StateRule,
+  sameDefinition,
+  timeText,
+} from '../algorithms/index.ts'
+
+import type { Source } from '../policy/index.ts'
 import type { KeptKey, KeptState } from './kept-key.ts'
 import { inspectPolicy, type PolicyInspection } from './policy-inspection.ts'
 

@@ -1,7 +1,7 @@
-import type { Policy } from '../algorithms/algorithm.ts'
-import type { Block } from '../algorithms/bans/ban.ts'
-import type { Definition } from '../algorithms/kinds.ts'
-import type { Source } from '../policy/decision.ts'
+import type { Block } from '../algorithms/bans/index.ts'
+import type { Definition, Policy } from '../algorithms/index.ts'
+
+import type { Source } from '../policy/index.ts'
 
 /** The state of one key under one policy, as a store keeps it. */
 export interface KeptState {

@@ -1,15 +1,17 @@
-import { type Policy, Report } from '../algorithms/algorithm.ts'
-import { hasFullQuota } from '../algorithms/carry.ts'
 import {
   are,
   type Description,
+  effectiveTime,
   type Facts,
+  hasFullQuota,
   type InspectedNumbers,
+  type Policy,
+  Report,
   timeText,
   type UnitsAt,
   units,
-} from '../algorithms/describe.ts'
-import { effectiveTime, withLag } from '../algorithms/effective-time.ts'
+  withLag,
+} from '../algorithms/index.ts'
 
 /** Units that leave or act at a later time. */
 export interface TimedUnits {

@@ -1,7 +1,6 @@
-import type { Policy } from '../algorithms/algorithm.ts'
-import type { Costs } from '../algorithms/evaluation/evaluation.ts'
-import { HeadgateError, invalidOption, shown } from '../common/errors.ts'
-import { callOptions } from '../common/options.ts'
+import type { Costs } from '../algorithms/evaluation/index.ts'
+import type { Policy } from '../algorithms/index.ts'
+import { callOptions, HeadgateError, invalidOption, shown } from '../common/index.ts'
 
 /** Who is limited: one string for all scopes, or a record with a string for each scope of the limiter. */
 export type Key = string | Readonly<Record<string, string>>

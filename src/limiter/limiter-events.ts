@@ -3,17 +3,14 @@
  * costs one test more.
  */
 import { channel } from '#platform'
-import type { Policy } from '../algorithms/algorithm.ts'
-import type { PenaltyOptions } from '../algorithms/bans/penalty-policy.ts'
-import type { Key, Units } from './call-arguments.ts'
-import type { Decision } from '../policy/decision.ts'
-import { HeadgateError } from '../common/errors.ts'
-import { countHeavy } from './heaviest/heaviest-keys.ts'
-import { isPromise, type MaybePromise } from '../common/maybe-promise.ts'
+import type { PenaltyOptions } from '../algorithms/bans/index.ts'
+import type { Policy } from '../algorithms/index.ts'
+import { HeadgateError, isPromise, type MaybePromise } from '../common/index.ts'
 import type { Channel } from '../platform/platform.ts'
-import type { SpaceSaving } from './heaviest/space-saving.ts'
-import type { Booking } from '../stores/contract/command.ts'
-import type { Store } from '../stores/contract/store.ts'
+import type { Decision } from '../policy/index.ts'
+import type { Booking, Store } from '../stores/contract/index.ts'
+import type { Key, Units } from './call-arguments.ts'
+import { countHeavy, type SpaceSaving } from './heaviest/index.ts'
 
 /** What a limiter holds in this process now. */
 export interface Load {

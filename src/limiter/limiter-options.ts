@@ -1,17 +1,25 @@
-import type { Policy } from '../algorithms/algorithm.ts'
-import { type CarryRule, carryRules } from '../algorithms/carry.ts'
-import { type PenaltyOptions, penalty } from '../algorithms/bans/penalty-policy.ts'
-import { type PolicyLike, toPolicy } from '../algorithms/shorthand.ts'
-import type { Duration } from '../common/duration.ts'
-import { HeadgateError, shown } from '../common/errors.ts'
-import { HeavyKeys, mostCounters } from './heaviest/heaviest-keys.ts'
-import { anything, check, oneOf, optional, text, whole } from '../common/option-readers.ts'
-import { knownOptions, type Reader, readOptions } from '../common/options.ts'
+import { type PenaltyOptions, penalty } from '../algorithms/bans/index.ts'
+import { type CarryRule, carryRules, type Policy, type PolicyLike, toPolicy } from '../algorithms/index.ts'
+
+import {
+  anything,
+  check,
+  type Duration,
+  HeadgateError,
+  knownOptions,
+  oneOf,
+  optional,
+  type Reader,
+  readOptions,
+  shown,
+  text,
+  whole,
+} from '../common/index.ts'
+import { defaultScope } from '../policy/index.ts'
+import { failureOptions, type OnStoreError, type Store } from '../stores/contract/index.ts'
+import { memoryStore } from '../stores/memory/index.ts'
+import { HeavyKeys, mostCounters } from './heaviest/index.ts'
 import { isPlan, type Plan, type PlanLike, Plans, type PolicyLikes } from './plans.ts'
-import { defaultScope } from '../policy/policy.ts'
-import { memoryStore } from '../stores/memory/memory-store.ts'
-import { failureOptions, type OnStoreError } from '../stores/contract/on-store-error.ts'
-import type { Store } from '../stores/contract/store.ts'
 
 export type { Plan, PlanLike, PolicyLikes } from './plans.ts'
 

@@ -1,9 +1,8 @@
 import { LRUCache } from 'lru-cache'
-import { type InspectedLimiter, type Inspection, inspectionOf } from '../inspection/inspection.ts'
-import type { KeptListing } from '../inspection/kept-key.ts'
-import { flag, optional, scopeOf, whole } from '../common/option-readers.ts'
-import { readOptions } from '../common/options.ts'
-import type { CheckedLedger } from '../stores/contract/health.ts'
+import { flag, optional, readOptions, scopeOf, whole } from '../common/index.ts'
+import { type InspectedLimiter, type Inspection, inspectionOf, type KeptListing } from '../inspection/index.ts'
+
+import type { CheckedLedger } from '../stores/contract/index.ts'
 
 export interface ListOptions {
   /** True for the keys only that a call of cost 1 would be refused for now. Default false. */

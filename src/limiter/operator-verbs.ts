@@ -1,15 +1,19 @@
-import { forever } from '../algorithms/bans/ban.ts'
+import { forever } from '../algorithms/bans/index.ts'
+import {
+  check,
+  type Duration,
+  HeadgateError,
+  milliseconds,
+  optional,
+  readOptions,
+  warnOfSeconds,
+} from '../common/index.ts'
+import { type Inspection, inspectionOf } from '../inspection/index.ts'
+import type { Health, Store } from '../stores/contract/index.ts'
 import { type Key, keysOf, someKeysOf } from './call-arguments.ts'
-import { type Duration, milliseconds, warnOfSeconds } from '../common/duration.ts'
-import { HeadgateError } from '../common/errors.ts'
-import type { HeavyKey, TopOptions } from './heaviest/heaviest-keys.ts'
-import { type Inspection, inspectionOf } from '../inspection/inspection.ts'
-import { check, optional } from '../common/option-readers.ts'
-import { readOptions } from '../common/options.ts'
-import type { Plans } from './plans.ts'
+import type { HeavyKey, TopOptions } from './heaviest/index.ts'
 import { type ListedKey, type ListOptions, list, type ShownLimiter } from './list-keys.ts'
-import type { Health } from '../stores/contract/health.ts'
-import type { Store } from '../stores/contract/store.ts'
+import type { Plans } from './plans.ts'
 
 export interface BlockOptions {
   /** Why the key is blocked, in at most 200 characters. It is told in `decision.blocked`, and in no response. */

@@ -1,9 +1,9 @@
-import type { Policy } from '../algorithms/algorithm.ts'
-import { toPolicy } from '../algorithms/shorthand.ts'
+import { type Policy, toPolicy } from '../algorithms/index.ts'
+
 import { limiterUnder, type RateLimiter } from './limiter.ts'
 import { type PlanLike, type RateLimiterOptions, readPlans } from './limiter-options.ts'
-import { Operations } from './operator-verbs.ts'
 import type { ShownLimiter } from './list-keys.ts'
+import { Operations } from './operator-verbs.ts'
 
 /** The most policies whose names are remembered, so that a store which keeps hashes of names can show them. */
 const mostNames = 100

@@ -1,14 +1,18 @@
 import { LRUCache } from 'lru-cache'
-import type { Policy } from '../algorithms/algorithm.ts'
-import type { CarryRule } from '../algorithms/carry.ts'
-import type { PenaltyOptions } from '../algorithms/bans/penalty-policy.ts'
-import type { PolicyLike } from '../algorithms/shorthand.ts'
-import { HeadgateError, shown } from '../common/errors.ts'
-import type { HeavyKeys } from './heaviest/heaviest-keys.ts'
+import type { PenaltyOptions } from '../algorithms/bans/index.ts'
+import type { CarryRule, Policy, PolicyLike } from '../algorithms/index.ts'
+
+import { HeadgateError, shown } from '../common/index.ts'
+import {
+  type CheckedLedger,
+  type FailureTerms,
+  type Health,
+  noCalls,
+  openLedger,
+  type Store,
+} from '../stores/contract/index.ts'
+import type { HeavyKeys } from './heaviest/index.ts'
 import type { Load } from './limiter-events.ts'
-import { type CheckedLedger, type Health, noCalls, openLedger } from '../stores/contract/health.ts'
-import type { FailureTerms } from '../stores/contract/on-store-error.ts'
-import type { Store } from '../stores/contract/store.ts'
 
 /** One policy or several, in any form that a policy may be written in. */
 export type PolicyLikes = PolicyLike | readonly PolicyLike[]

@@ -1,11 +1,10 @@
-import type { Policy } from '../algorithms/algorithm.ts'
-import type { Costs, Tickets } from '../algorithms/evaluation/evaluation.ts'
+import type { Costs, Tickets } from '../algorithms/evaluation/index.ts'
+import type { Policy } from '../algorithms/index.ts'
+import { HeadgateError, invalidOption, type MaybePromise } from '../common/index.ts'
+import type { Decision } from '../policy/index.ts'
+import type { Booking, Command, OutcomeOf } from '../stores/contract/index.ts'
 import { checkNames, checkUnits, type Units } from './call-arguments.ts'
-import type { Decision } from '../policy/decision.ts'
-import { HeadgateError, invalidOption } from '../common/errors.ts'
 import type { Load } from './limiter-events.ts'
-import type { MaybePromise } from '../common/maybe-promise.ts'
-import type { Booking, Command, OutcomeOf } from '../stores/contract/command.ts'
 
 /** What a reservation was made with. */
 export interface ReservedCall {

@@ -2,7 +2,7 @@ import type { Events } from './pacer-events.ts'
 import type { PacerSettings } from './pacer-options.ts'
 import type { Permits } from './permits.ts'
 import type { Runs } from './run-spacing.ts'
-import type { Scheduler } from './timers/scheduler.ts'
+import type { Scheduler } from './timers/index.ts'
 
 type Shared = 'clock' | 'polling' | 'maxQueue' | 'horizon' | 'order' | 'concurrency'
 

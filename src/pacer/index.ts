@@ -1,11 +1,20 @@
-export type { Sleeper } from '../common/sleeper.ts'
-export type { Progress } from './pacer-events.ts'
-export { pacedFetch } from './fetch/paced-fetch.ts'
-export type { PacedFetchOptions } from './fetch/paced-fetch-options.ts'
-export { parseRateLimit } from './fetch/parse-headers.ts'
-export type { HeaderFields, Quota, RateLimitInfo } from './fetch/quota.ts'
-export type { RequestCost } from './fetch/server-quotas.ts'
-export type { PacerConfig, PacerOptions } from './pacer-options.ts'
+/*
+ * A limiter that waits in place of refusing: `headgate/pacer`. `queue` has the waiting calls, `runs` those that run,
+ * `timers` the one timer, and `fetch` paces requests. It imports `limiter` and what that imports.
+ */
+
+export type { Sleeper } from '../common/index.ts'
+export {
+  type HeaderFields,
+  type PacedFetchOptions,
+  pacedFetch,
+  parseRateLimit,
+  type Quota,
+  type RateLimitInfo,
+  type RequestCost,
+} from './fetch/index.ts'
 export type { AcquireOptions, LimitedRun, Pace, ThrottleOptions } from './pace.ts'
 export { Pacer } from './pacer.ts'
+export type { Progress } from './pacer-events.ts'
+export type { PacerConfig, PacerOptions } from './pacer-options.ts'
 export type { PacerReservation } from './pacer-reservation.ts'

@@ -1,16 +1,13 @@
-import type { Policy } from '../algorithms/algorithm.ts'
-import type { Units } from '../limiter/call-arguments.ts'
-import { type Duration, milliseconds } from '../common/duration.ts'
-import { HeadgateError, invalidOption } from '../common/errors.ts'
-import { hook } from '../common/option-readers.ts'
-import { callOptions } from '../common/options.ts'
+import type { Policy } from '../algorithms/index.ts'
+import { callOptions, type Duration, HeadgateError, hook, invalidOption, milliseconds } from '../common/index.ts'
+import type { Units } from '../limiter/index.ts'
+
 import type { PacerContext } from './context.ts'
 import { costOf } from './pacer-cost.ts'
 import { needsFunction } from './pacer-errors.ts'
-import type { Queue } from './queue/queue.ts'
 import { type PacerReservation, reserve } from './pacer-reservation.ts'
-import { withRunTimeout } from './runs/run-deadline.ts'
-import { start } from './queue/waiter.ts'
+import { type Queue, start } from './queue/index.ts'
+import { withRunTimeout } from './runs/index.ts'
 
 export interface AcquireOptions {
   /**

@@ -1,8 +1,7 @@
-import type { Policy } from '../algorithms/algorithm.ts'
-import type { Costs } from '../algorithms/evaluation/evaluation.ts'
-import { costsOf, type Units } from '../limiter/call-arguments.ts'
-import { invalidOption } from '../common/errors.ts'
-import type { Size } from '../common/slots.ts'
+import type { Costs } from '../algorithms/evaluation/index.ts'
+import type { Policy } from '../algorithms/index.ts'
+import { invalidOption, type Size } from '../common/index.ts'
+import { costsOf, type Units } from '../limiter/index.ts'
 
 /** What a call takes: one number of permits from every policy, or a number from each. */
 export type Cost = number | CostByPolicy

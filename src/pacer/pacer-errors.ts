@@ -1,4 +1,4 @@
-import { HeadgateError } from '../common/errors.ts'
+import { HeadgateError } from '../common/index.ts'
 import { type Cost, unitsIn } from './pacer-cost.ts'
 
 export function queueFull(maxQueue: number): HeadgateError {

@@ -1,5 +1,5 @@
 import { channel } from '#platform'
-import type { Store } from '../stores/contract/store.ts'
+import type { Store } from '../stores/contract/index.ts'
 import { type Cost, mostOf, unitsIn } from './pacer-cost.ts'
 
 const queued = channel('headgate:pacer:queued')

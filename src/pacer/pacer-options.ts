@@ -1,25 +1,29 @@
-import { type PolicyLike, toPolicy } from '../algorithms/shorthand.ts'
-import { type Clock, monotonicClock } from '../common/clock.ts'
-import type { Duration } from '../common/duration.ts'
-import { RateLimiter } from '../limiter/limiter.ts'
-import { type PolicyLikes, storeOption } from '../limiter/limiter-options.ts'
+import { type PolicyLike, toPolicy } from '../algorithms/index.ts'
 import {
   anything,
+  type Clock,
   callback,
   clockOr,
+  type Duration,
   duration,
   flag,
   hook,
+  knownOptions,
+  monotonicClock,
   oneOf,
+  readOptions as readBy,
+  realSleeper,
   type Settled,
+  type Sleeper,
+  timerSleeper,
   unbounded,
   whole,
-} from '../common/option-readers.ts'
-import { knownOptions, readOptions as readBy } from '../common/options.ts'
-import { realSleeper, type Sleeper, timerSleeper } from '../common/sleeper.ts'
-import { memoryStore } from '../stores/memory/memory-store.ts'
-import { type FailureTerms, failureOptions, type OnStoreError } from '../stores/contract/on-store-error.ts'
-import type { Store } from '../stores/contract/store.ts'
+} from '../common/index.ts'
+
+import { type PolicyLikes, RateLimiter, storeOption } from '../limiter/index.ts'
+import { type FailureTerms, failureOptions, type OnStoreError, type Store } from '../stores/contract/index.ts'
+import { memoryStore } from '../stores/memory/index.ts'
+
 import type { Progress } from './pacer-events.ts'
 import type { Polling } from './poll-times.ts'
 

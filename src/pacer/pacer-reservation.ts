@@ -1,13 +1,12 @@
-import type { Units } from '../limiter/call-arguments.ts'
-import type { Decision } from '../policy/decision.ts'
-import { isPromise, type MaybePromise } from '../common/maybe-promise.ts'
-import type { Reservation } from '../limiter/reservation.ts'
-import type { Booking } from '../stores/contract/command.ts'
+import { isPromise, type MaybePromise } from '../common/index.ts'
+import type { Reservation, Units } from '../limiter/index.ts'
+import type { Decision } from '../policy/index.ts'
+
+import type { Booking } from '../stores/contract/index.ts'
 import type { Cost } from './pacer-cost.ts'
 import { closed } from './pacer-errors.ts'
 import { delayOf } from './permits.ts'
-import type { Queue } from './queue/queue.ts'
-import type { ReservedSlot } from './queue/slot.ts'
+import type { Queue, ReservedSlot } from './queue/index.ts'
 
 /**
  * Permits booked for a time that you wait for by yourself. They are settled once: the first `settle` or `cancel` counts, and

@@ -1,19 +1,18 @@
-import type { Policy } from '../algorithms/algorithm.ts'
-import type { PolicyLike } from '../algorithms/shorthand.ts'
-import { HeadgateError, shown } from '../common/errors.ts'
-import { whole } from '../common/option-readers.ts'
-import type { Store } from '../stores/contract/store.ts'
+import type { Policy, PolicyLike } from '../algorithms/index.ts'
+
+import { HeadgateError, shown, whole } from '../common/index.ts'
+
+import type { Store } from '../stores/contract/index.ts'
 import type { PacerContext } from './context.ts'
-import { Events, oncePerTick, type Progress } from './pacer-events.ts'
 import { KeyMap } from './key-map.ts'
-import { type PacerConfig, type PacerOptions, readOptions } from './pacer-options.ts'
 import { Pace } from './pace.ts'
+import { Events, oncePerTick, type Progress } from './pacer-events.ts'
+import { type PacerConfig, type PacerOptions, readOptions } from './pacer-options.ts'
 import { Permits } from './permits.ts'
-import { PollingQueue } from './queue/polling-queue.ts'
-import type { Queue } from './queue/queue.ts'
-import { ReservingQueue } from './queue/reserving-queue.ts'
+import { PollingQueue, type Queue, ReservingQueue } from './queue/index.ts'
+
 import { runsOf } from './run-spacing.ts'
-import { Scheduler } from './timers/scheduler.ts'
+import { Scheduler } from './timers/index.ts'
 
 /** The key of the pacer itself in the store, and the prefix of its other keys. */
 const rootKey = 'all'

@@ -1,15 +1,17 @@
-import type { Policy } from '../algorithms/algorithm.ts'
-import { withLimit } from '../algorithms/define-policy.ts'
-import { type Costs, type Tickets, unitsBack } from '../algorithms/evaluation/evaluation.ts'
-import { longestWindow } from '../common/duration.ts'
-import { HeadgateError } from '../common/errors.ts'
-import type { RateLimiter } from '../limiter/limiter.ts'
-import { isPromise, type MaybePromise } from '../common/maybe-promise.ts'
-import { Reservation, type ReservedCall } from '../limiter/reservation.ts'
-import type { Booking } from '../stores/contract/command.ts'
-import { type CheckedLedger, openLedger } from '../stores/contract/health.ts'
-import type { FailureTerms } from '../stores/contract/on-store-error.ts'
-import type { LedgerTerms } from '../stores/contract/store.ts'
+import { type Costs, type Tickets, unitsBack } from '../algorithms/evaluation/index.ts'
+import { type Policy, withLimit } from '../algorithms/index.ts'
+import { HeadgateError, isPromise, longestWindow, type MaybePromise } from '../common/index.ts'
+
+import { type RateLimiter, Reservation, type ReservedCall } from '../limiter/index.ts'
+
+import {
+  type Booking,
+  type CheckedLedger,
+  type FailureTerms,
+  type LedgerTerms,
+  openLedger,
+} from '../stores/contract/index.ts'
+
 import { type Cost, costsIn } from './pacer-cost.ts'
 
 /** The longest wait that is booked, in microseconds. */

@@ -10,7 +10,7 @@
  * A process that is busy would take each unit that it frees again, before the others ask. So now and then it leaves what it
  * frees to the others, for as long as they need to ask once. That costs it at most a twentieth of its time.
  */
-import type { Decision, Verdict } from '../policy/decision.ts'
+import type { Decision, Verdict } from '../policy/index.ts'
 import type { Permits } from './permits.ts'
 
 /** The longest time between two polls, as a multiple of the shortest. */

@@ -13,13 +13,14 @@
  * right after its function has run up to its first `await`, which is never too early. Until then it is `starting`, and
  * others go only if there is room for all that start.
  */
-import type { Policy } from '../algorithms/algorithm.ts'
-import type { Costs } from '../algorithms/evaluation/evaluation.ts'
-import type { Clock } from '../common/clock.ts'
-import type { Decision } from '../policy/decision.ts'
-import type { RateLimiter } from '../limiter/limiter.ts'
-import { memoryStore } from '../stores/memory/memory-store.ts'
-import type { Ledger, LedgerTerms, Store } from '../stores/contract/store.ts'
+
+import type { Costs } from '../algorithms/evaluation/index.ts'
+import type { Policy } from '../algorithms/index.ts'
+import type { Clock } from '../common/index.ts'
+import type { RateLimiter } from '../limiter/index.ts'
+import type { Decision } from '../policy/index.ts'
+import type { Ledger, LedgerTerms, Store } from '../stores/contract/index.ts'
+import { memoryStore } from '../stores/memory/index.ts'
 import { type Cost, costsIn, sum } from './pacer-cost.ts'
 
 /** The calls that went, of all keys of a pacer. Units in flight are not counted again. */

@@ -1,7 +1,15 @@
-import { type Duration, durationText, milliseconds } from '../common/duration.ts'
-import { HeadgateError, shown } from '../common/errors.ts'
-import { flag, optional, text, whole } from '../common/option-readers.ts'
-import { knownOptions } from '../common/options.ts'
+import {
+  type Duration,
+  durationText,
+  flag,
+  HeadgateError,
+  knownOptions,
+  milliseconds,
+  optional,
+  shown,
+  text,
+  whole,
+} from '../common/index.ts'
 
 /** The default scope. */
 export const defaultScope = 'default'

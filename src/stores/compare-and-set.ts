@@ -1,13 +1,19 @@
-import { type Clock, wallClock } from '../common/clock.ts'
-import { callback, clockOr, type Settled, text, whole } from '../common/option-readers.ts'
-import { type Readers, readOptions } from '../common/options.ts'
-import { Deadlines } from './contract/deadlines.ts'
-import { KeyQueue } from './records/key-queue.ts'
-import { RecordStore } from './records/record-store.ts'
-import { type ReadAndSwap, SwapRunner } from './records/swap-runner.ts'
-import { type SharedStoreOptions, type SharedTerms, sharedOptions } from './contract/server-options.ts'
+import {
+  type Clock,
+  callback,
+  clockOr,
+  type Readers,
+  readOptions,
+  type Settled,
+  text,
+  wallClock,
+  whole,
+} from '../common/index.ts'
 
-export type { ReadAndSwap, VersionedText } from './records/swap-runner.ts'
+import { Deadlines, type SharedStoreOptions, type SharedTerms, sharedOptions } from './contract/index.ts'
+import { KeyQueue, type ReadAndSwap, RecordStore, SwapRunner } from './records/index.ts'
+
+export type { ReadAndSwap, VersionedText } from './records/index.ts'
 
 export interface CompareAndSetOptions<Version> extends ReadAndSwap<Version>, SharedStoreOptions {
   /**

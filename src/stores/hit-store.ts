@@ -1,14 +1,31 @@
-import type { Policy } from '../algorithms/algorithm.ts'
-import type { Details, Tickets } from '../algorithms/evaluation/evaluation.ts'
-import { monotonicClock } from '../common/clock.ts'
-import { type Decision, join, type Verdict } from '../policy/decision.ts'
-import { HeadgateError, shown, unsupported } from '../common/errors.ts'
-import { withFailover } from '../failure/failover-ledger.ts'
-import { isPromise, type MaybePromise } from '../common/maybe-promise.ts'
-import { callback, flag, hook } from '../common/option-readers.ts'
-import { readOptions } from '../common/options.ts'
-import { type Booking, bookingOf, type Command, type Outcome, type OutcomeOf, type Verb } from './contract/command.ts'
-import type { Ledger, LedgerTerms, Store } from './contract/store.ts'
+import type { Details, Tickets } from '../algorithms/evaluation/index.ts'
+import type { Policy } from '../algorithms/index.ts'
+import {
+  callback,
+  flag,
+  HeadgateError,
+  hook,
+  isPromise,
+  type MaybePromise,
+  monotonicClock,
+  readOptions,
+  shown,
+  unsupported,
+} from '../common/index.ts'
+import { withFailover } from '../failure/index.ts'
+import { type Decision, join, type Verdict } from '../policy/index.ts'
+
+import {
+  type Booking,
+  bookingOf,
+  type Command,
+  type Ledger,
+  type LedgerTerms,
+  type Outcome,
+  type OutcomeOf,
+  type Store,
+  type Verb,
+} from './contract/index.ts'
 
 /** How often a key was hit in its window. */
 export interface Hits {

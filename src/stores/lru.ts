@@ -6,15 +6,25 @@
  * store is synchronous, so nothing can.
  */
 import { LRUCache } from 'lru-cache'
-import { type Clock, monotonicClock } from '../common/clock.ts'
-import type { KeptKey, KeyPage } from '../inspection/kept-key.ts'
-import { clockOr, whole } from '../common/option-readers.ts'
-import { readOptions } from '../common/options.ts'
-import type { Command, Outcome, OutcomeOf, ScanTerms, Verb } from './contract/command.ts'
-import { decodeId, encodeId } from './contract/encode.ts'
-import { KeyStates, runOn, type StateVerb } from './contract/key-states.ts'
-import { ScopedEvaluation } from './contract/scoped-evaluation.ts'
-import type { Ledger, LedgerTerms, Store } from './contract/store.ts'
+import { type Clock, clockOr, monotonicClock, readOptions, whole } from '../common/index.ts'
+import type { KeptKey, KeyPage } from '../inspection/index.ts'
+
+import {
+  type Command,
+  decodeId,
+  encodeId,
+  KeyStates,
+  type Ledger,
+  type LedgerTerms,
+  type Outcome,
+  type OutcomeOf,
+  runOn,
+  type ScanTerms,
+  ScopedEvaluation,
+  type StateVerb,
+  type Store,
+  type Verb,
+} from './contract/index.ts'
 
 export interface LruStoreOptions {
   /**

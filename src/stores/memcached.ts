@@ -1,12 +1,11 @@
 import { nextTick } from 'node:process'
-import { HeadgateError } from '../common/errors.ts'
-import { check } from '../common/option-readers.ts'
-import { readOptions } from '../common/options.ts'
+import { check, HeadgateError, readOptions } from '../common/index.ts'
+
 import { type CompareAndSetOptions, compareAndSetStore, swapOptions } from './compare-and-set.ts'
 import { ReadBatcher } from './read-batcher.ts'
-import type { RecordStore } from './records/record-store.ts'
+import type { RecordStore } from './records/index.ts'
 
-export type { RecordStore } from './records/record-store.ts'
+export type { RecordStore } from './records/index.ts'
 
 /**
  * The methods that the store needs from a client, as memcache-client has them. Wrap any other: each method is one

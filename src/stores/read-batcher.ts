@@ -3,7 +3,7 @@
  *
  * If that fails, each key is read by itself: a value that the client cannot decode fails the calls of its key alone.
  */
-import { monotonicClock } from '../common/clock.ts'
+import { monotonicClock } from '../common/index.ts'
 
 /** How a client reads one key, and several keys in their order. */
 export interface Reads<Found> {

@@ -1,7 +1,7 @@
-import { HeadgateError, shown } from '../common/errors.ts'
-import { type Inspection, inspectionOf } from '../inspection/inspection.ts'
-import type { KeptKey } from '../inspection/kept-key.ts'
-import { decodeId, decodeName, soughtId } from './contract/encode.ts'
+import { HeadgateError, shown } from '../common/index.ts'
+import { type Inspection, inspectionOf, type KeptKey } from '../inspection/index.ts'
+
+import { decodeId, decodeName, soughtId } from './contract/index.ts'
 
 /** A key of any limiter, as a store has it. */
 export interface StoredKey {

@@ -3,8 +3,8 @@
  * decision. So a decision adds to a plain number here, and an observable counter reads the numbers when metrics are
  * collected.
  */
-import type { Units } from '../limiter/call-arguments.ts'
-import type { LimiterCallEvent } from '../limiter/limiter-events.ts'
+import type { LimiterCallEvent, Units } from '../limiter/index.ts'
+
 import { policyOf, type Result, resultOf, results } from './result.ts'
 
 /** The attributes of a counted series: `{ limiter, policy, result }`. A call without a decision has no policy. */

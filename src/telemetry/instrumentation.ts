@@ -1,9 +1,8 @@
 import type { Meter, MeterProvider, Tracer, TracerProvider } from '@opentelemetry/api'
 import * as api from '@opentelemetry/api'
 import { channel } from '#platform'
-import { tooOld } from '../common/errors.ts'
-import { check, flag, optional } from '../common/option-readers.ts'
-import { type Reader, readOptions } from '../common/options.ts'
+import { check, flag, optional, type Reader, readOptions, tooOld } from '../common/index.ts'
+
 import { Metrics } from './metrics.ts'
 import { addDecision, addStoreSpan } from './spans.ts'
 

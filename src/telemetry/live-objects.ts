@@ -2,9 +2,9 @@
  * What gauges read: the loads of limiters, the pacers and the stores that have had a call. All are held weakly, so that
  * watching keeps nothing alive.
  */
-import { breakersOf } from '../failure/breaker.ts'
-import type { CalledLimiter, Load } from '../limiter/limiter-events.ts'
-import type { Store } from '../stores/contract/store.ts'
+import { breakersOf } from '../failure/index.ts'
+import type { CalledLimiter, Load } from '../limiter/index.ts'
+import type { Store } from '../stores/contract/index.ts'
 import type { Attributes, Reading } from './decision-counts.ts'
 
 /** A pacer, as far as gauges read it. */

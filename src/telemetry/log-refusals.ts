@@ -1,15 +1,25 @@
 import { LRUCache } from 'lru-cache'
 import { channel, hmacSha256, randomWords } from '#platform'
-import { base64 } from '../common/base64.ts'
-import type { Key, Units } from '../limiter/call-arguments.ts'
-import { type Clock, monotonicClock } from '../common/clock.ts'
-import type { Duration } from '../common/duration.ts'
-import type { LimiterCallEvent } from '../limiter/limiter-events.ts'
-import { isPromise } from '../common/maybe-promise.ts'
-import { check, clockOr, duration, oneOf, optional, whole } from '../common/option-readers.ts'
-import { readOptions } from '../common/options.ts'
-import { keyName } from '../stores/memory/key-name.ts'
-import { reason, warnOnce } from '../common/warn.ts'
+import {
+  base64,
+  type Clock,
+  check,
+  clockOr,
+  type Duration,
+  duration,
+  isPromise,
+  monotonicClock,
+  oneOf,
+  optional,
+  readOptions,
+  reason,
+  warnOnce,
+  whole,
+} from '../common/index.ts'
+import type { Key, LimiterCallEvent, Units } from '../limiter/index.ts'
+
+import { keyName } from '../stores/memory/index.ts'
+
 import { policyOf, resultOf } from './result.ts'
 
 /** The fields of a logged refusal. */

@@ -1,6 +1,6 @@
 import type { BatchObservableResult, Histogram, Meter } from '@opentelemetry/api'
-import type { LimiterCallEvent } from '../limiter/limiter-events.ts'
-import type { ExchangeEvent } from '../stores/contract/exchange.ts'
+import type { LimiterCallEvent } from '../limiter/index.ts'
+import type { ExchangeEvent } from '../stores/contract/index.ts'
 import { type Attributes, DecisionCounts, type Reading } from './decision-counts.ts'
 import { LiveObjects, type LivePacer, maxNames } from './live-objects.ts'
 import type { Result } from './result.ts'

@@ -1,5 +1,5 @@
-import type { Decision } from '../policy/decision.ts'
-import type { CalledLimiter, LimiterCallEvent } from '../limiter/limiter-events.ts'
+import type { CalledLimiter, LimiterCallEvent } from '../limiter/index.ts'
+import type { Decision } from '../policy/index.ts'
 
 /**
  * What became of a call. Every call has exactly one result.

@@ -1,7 +1,7 @@
 import { type Span, SpanKind, SpanStatusCode, type Tracer, trace } from '@opentelemetry/api'
-import { HeadgateError, isBrokenRecord } from '../common/errors.ts'
-import type { StoreCallEvent } from '../failure/store-link.ts'
-import type { LimiterCallEvent } from '../limiter/limiter-events.ts'
+import { HeadgateError, isBrokenRecord } from '../common/index.ts'
+import type { StoreCallEvent } from '../failure/index.ts'
+import type { LimiterCallEvent } from '../limiter/index.ts'
 import { codeOf } from './metrics.ts'
 import { policyOf, type Result } from './result.ts'
 

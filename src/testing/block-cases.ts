@@ -1,6 +1,6 @@
-import { fixedWindow } from '../algorithms/windows/fixed-window.ts'
-import { HeadgateError } from '../common/errors.ts'
-import type { RateLimiter } from '../limiter/limiter.ts'
+import { fixedWindow } from '../algorithms/windows/index.ts'
+import { HeadgateError } from '../common/index.ts'
+import type { RateLimiter } from '../limiter/index.ts'
 import { assertEqual, assertTrue } from './assert.ts'
 import { limiterOn, play, type StoreCases, type StoreFixture } from './timeline.ts'
 

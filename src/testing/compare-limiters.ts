@@ -1,8 +1,7 @@
-import type { Key, Units } from '../limiter/call-arguments.ts'
-import { HeadgateError } from '../common/errors.ts'
-import type { Inspection } from '../inspection/inspection.ts'
-import type { RateLimiter } from '../limiter/limiter.ts'
-import type { Reservation } from '../limiter/reservation.ts'
+import { HeadgateError } from '../common/index.ts'
+import type { Inspection } from '../inspection/index.ts'
+import type { Key, RateLimiter, Reservation, Units } from '../limiter/index.ts'
+
 import { assertEqual } from './assert.ts'
 import type { ManualClock } from './manual-clock.ts'
 

@@ -9,14 +9,23 @@
  *     lost-reply     at once                    never
  *     partition      after the partition        after the partition
  */
-import type { Duration } from '../common/duration.ts'
-import { HeadgateError, shown } from '../common/errors.ts'
-import { withFailover } from '../failure/failover-ledger.ts'
-import type { MaybePromise } from '../common/maybe-promise.ts'
-import { check, duration, optional, type Settled, unbounded } from '../common/option-readers.ts'
-import { readOptions } from '../common/options.ts'
-import { Deadlines } from '../stores/contract/deadlines.ts'
-import type { Ledger, LedgerTerms, Store, StoreTraits } from '../stores/contract/store.ts'
+import {
+  check,
+  type Duration,
+  duration,
+  HeadgateError,
+  type MaybePromise,
+  optional,
+  readOptions,
+  type Settled,
+  shown,
+  unbounded,
+} from '../common/index.ts'
+
+import { withFailover } from '../failure/index.ts'
+
+import { Deadlines, type Ledger, type LedgerTerms, type Store, type StoreTraits } from '../stores/contract/index.ts'
+
 import type { ManualClock } from './manual-clock.ts'
 
 const kinds = ['delay', 'error', 'hang', 'lost-reply', 'partition'] as const

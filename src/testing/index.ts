@@ -1,3 +1,8 @@
+/*
+ * What users test with: a clock by hand, a store that fails on demand, and the contract of a store.
+ * `headgate/testing`. It imports `limiter` and what that imports.
+ */
+
 export {
   type Fault,
   type FaultKind,

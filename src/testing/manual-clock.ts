@@ -1,6 +1,5 @@
 import { afterPendingEvents } from '#platform'
-import { type Duration, milliseconds } from '../common/duration.ts'
-import { invalidOption } from '../common/errors.ts'
+import { type Duration, invalidOption, milliseconds } from '../common/index.ts'
 
 interface Sleep {
   /** When the sleep ends, in microseconds. */

@@ -1,13 +1,9 @@
-import type { Kind, Policy } from '../algorithms/algorithm.ts'
-import { concurrency } from '../algorithms/logs/concurrency.ts'
-import { fixedWindow } from '../algorithms/windows/fixed-window.ts'
-import { gcra } from '../algorithms/buckets/gcra.ts'
-import { leakyBucket } from '../algorithms/buckets/leaky-bucket.ts'
-import { segmentedWindow } from '../algorithms/windows/segmented-window.ts'
-import { slidingLog } from '../algorithms/logs/sliding-log.ts'
-import { slidingWindow } from '../algorithms/windows/sliding-window.ts'
-import { tokenBucket } from '../algorithms/buckets/token-bucket.ts'
-import type { PolicyOptions } from '../policy/policy.ts'
+import { gcra, leakyBucket, tokenBucket } from '../algorithms/buckets/index.ts'
+import type { Kind, Policy } from '../algorithms/index.ts'
+import { concurrency, slidingLog } from '../algorithms/logs/index.ts'
+import { fixedWindow, segmentedWindow, slidingWindow } from '../algorithms/windows/index.ts'
+
+import type { PolicyOptions } from '../policy/index.ts'
 
 type MakePolicy = (options: PolicyOptions) => Policy
 

@@ -1,8 +1,8 @@
-import { fixedWindow } from '../algorithms/windows/fixed-window.ts'
-import { smoothBursty } from '../algorithms/smooth/smooth-bursty.ts'
-import { tokenBucket } from '../algorithms/buckets/token-bucket.ts'
-import type { Decision } from '../policy/decision.ts'
-import { book, decide } from '../limiter/limiter.ts'
+import { tokenBucket } from '../algorithms/buckets/index.ts'
+import { smoothBursty } from '../algorithms/smooth/index.ts'
+import { fixedWindow } from '../algorithms/windows/index.ts'
+import { book, decide } from '../limiter/index.ts'
+import type { Decision } from '../policy/index.ts'
 import { assertEqual, assertTrue } from './assert.ts'
 import { limiterOn, play, type StoreCases } from './timeline.ts'
 

@@ -1,8 +1,7 @@
-import type { Key } from '../limiter/call-arguments.ts'
-import type { Decision } from '../policy/decision.ts'
-import { RateLimiter } from '../limiter/limiter.ts'
-import type { RateLimiterOptions } from '../limiter/limiter-options.ts'
-import type { Store } from '../stores/contract/store.ts'
+import { type Key, RateLimiter, type RateLimiterOptions } from '../limiter/index.ts'
+import type { Decision } from '../policy/index.ts'
+
+import type { Store } from '../stores/contract/index.ts'
 import { assertEqual } from './assert.ts'
 import type { ManualClock } from './manual-clock.ts'
 

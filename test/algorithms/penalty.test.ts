@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { revive, sameDefinition } from '../../src/algorithms/kinds.ts'
 import { penalty } from '../../src/algorithms/bans/penalty-policy.ts'
+import { revive, sameDefinition } from '../../src/algorithms/kinds.ts'
 import {
   concurrency,
   type Decision,

@@ -1,9 +1,9 @@
 import { channel } from 'node:diagnostics_channel'
 import { describe, expect, test, vi } from 'vitest'
+import { forgetWarnings } from '../../src/common/warn.ts'
 import { HeadgateError, memoryStore, RateLimiter, type StoreFailure } from '../../src/index.ts'
 import { decide } from '../../src/limiter/limiter.ts'
 import type { Ledger } from '../../src/store.ts'
-import { forgetWarnings } from '../../src/common/warn.ts'
 import { brokenStore, remoteStore } from '../support/async-store.ts'
 import { FailoverFixture, outcome, settle } from '../support/failing-store.ts'
 

@@ -1,9 +1,9 @@
 import fastify, { type FastifyInstance } from 'fastify'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { rateLimit } from '../../adapters/fastify/index.ts'
+import { forgetWarnings } from '../../src/common/warn.ts'
 import { watchForwarded } from '../../src/http/keys/by-ip.ts'
 import { byRoute } from '../../src/index.ts'
-import { forgetWarnings } from '../../src/common/warn.ts'
 import { get } from '../support/frameworks.ts'
 
 /** Ways to set up Fastify that left a route without its limit, or with two. */

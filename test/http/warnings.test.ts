@@ -9,6 +9,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { rateLimit as forExpress } from '../../adapters/express.ts'
 import { rateLimit as forFastify } from '../../adapters/fastify/index.ts'
 import { rateLimit as forKoa } from '../../adapters/koa.ts'
+import { forgetWarnings } from '../../src/common/warn.ts'
 import {
   byIp,
   byRoute,
@@ -20,7 +21,6 @@ import {
   smoothBursty,
   tokenBucket,
 } from '../../src/index.ts'
-import { forgetWarnings } from '../../src/common/warn.ts'
 import { asyncStore } from '../support/async-store.ts'
 import { statuses } from '../support/contract.ts'
 import { get } from '../support/frameworks.ts'

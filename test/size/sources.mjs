@@ -1,4 +1,7 @@
-/* The sources of the package: their lines, and which file imports which. */
+/*
+ * The sources of the package: their lines, and which file imports which. An import through the index.ts of a folder is one of the files that
+ * have the names: a bundle has nothing else of that folder.
+ */
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { parseSync } from 'rolldown/utils'
@@ -6,7 +9,8 @@ import { parseSync } from 'rolldown/utils'
 const platform = 'src/platform/node.ts'
 
 /**
- * @typedef {{ file: string, value: boolean }} Import a file, and whether more than its types is imported
+ * @typedef {{ name: string, value: boolean }} Name what is imported, and whether it is more than a type
+ * @typedef {{ file: string, value: boolean, names?: Name[] }} Import a file, whether more than its types is imported, and which names; all without `names`
  * @typedef {{ text: string, bare: string, program: object, module: object, code: number, comments: number, imports: Import[] }} Source
  */
 
@@ -16,7 +20,28 @@ export function readSources(root, folders) {
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((file) => join(folder, file)),
   )
   const sources = files.filter((file) => file.endsWith('.ts')).sort()
-  return new Map(sources.map((file) => [file, sourceOf(file, readFileSync(join(root, file), 'utf8'))]))
+  const found = new Map(sources.map((file) => [file, sourceOf(file, readFileSync(join(root, file), 'utf8'))]))
+  for (const source of found.values()) source.imports = source.imports.flatMap((each) => behindDoors(found, each))
+  return found
+}
+
+/** True for a file that only hands on what others export. */
+function isDoor({ program }) {
+  return program.body.every(({ type, source }) => type.startsWith('Export') && source)
+}
+
+/** The imports that one import stands for. @returns {Import[]} */
+function behindDoors(sources, each) {
+  const target = sources.get(each.file)
+  if (each.names === undefined || target === undefined || !isDoor(target)) return [each]
+  return each.names.flatMap(({ name, value }) => {
+    const entry = target.module.staticExports
+      .flatMap(({ entries }) => entries)
+      .find(({ exportName, moduleRequest }) => moduleRequest !== null && (exportName.name ?? 'default') === name)
+    if (entry === undefined) return [{ file: each.file, value }]
+    const names = [{ name: entry.importName.name ?? 'default', value: value && !entry.isType }]
+    return behindDoors(sources, { file: resolved(each.file, entry.moduleRequest.value), value: names[0].value, names })
+  })
 }
 
 /** @returns {Source} */
@@ -48,16 +73,20 @@ function importsOf(file, text, { staticImports, staticExports, dynamicImports })
   const found = [
     ...[...staticImports, ...staticExports].flatMap(({ moduleRequest, entries }) => {
       const path = (moduleRequest ?? entries.find((entry) => entry.moduleRequest)?.moduleRequest)?.value
-      return path === undefined ? [] : [{ path, value: entries.length === 0 || entries.some(({ isType }) => !isType) }]
+      if (path === undefined) return []
+      const named = entries.every(({ importName }) => importName.kind === 'Name' || importName.kind === 'Default')
+      const names = entries.map(({ importName, isType }) => ({ name: importName.name ?? 'default', value: !isType }))
+      const value = entries.length === 0 || names.some((each) => each.value)
+      return [{ path, value, ...(named && entries.length > 0 && { names }) }]
     }),
     ...dynamicImports.map(({ moduleRequest: { start, end } }) => ({
       path: text.slice(start + 1, end - 1),
       value: true,
     })),
   ]
-  return found.flatMap(({ path, value }) => {
+  return found.flatMap(({ path, ...rest }) => {
     const imported = resolved(file, path)
-    return imported === undefined ? [] : [{ file: imported, value }]
+    return imported === undefined ? [] : [{ file: imported, ...rest }]
   })
 }
 

@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
 import { limitConnections, limitMessages, requestKey } from '../../adapters/sockets/index.ts'
-import { byHeader, byIp, combine, type KeyExtractor, memoryStore, RateLimiter, slidingLog } from '../../src/index.ts'
 import { forgetWarnings } from '../../src/common/warn.ts'
+import { byHeader, byIp, combine, type KeyExtractor, memoryStore, RateLimiter, slidingLog } from '../../src/index.ts'
 import { asyncStore } from '../support/async-store.ts'
 
 const warned = vi.spyOn(process, 'emitWarning')

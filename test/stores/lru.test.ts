@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import type { Tickets } from '../../src/algorithms/evaluation/evaluation.ts'
 import { penalty } from '../../src/algorithms/bans/penalty-policy.ts'
+import type { Tickets } from '../../src/algorithms/evaluation/evaluation.ts'
 import {
   fixedWindow,
   memoryStore,

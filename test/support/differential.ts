@@ -3,11 +3,11 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { forever } from '../../src/algorithms/bans/ban.ts'
+import { penalty } from '../../src/algorithms/bans/penalty-policy.ts'
 import type { StateRule } from '../../src/algorithms/carry.ts'
-import { concurrency } from '../../src/algorithms/logs/concurrency.ts'
 import { withLimit } from '../../src/algorithms/define-policy.ts'
 import type { Costs } from '../../src/algorithms/evaluation/evaluation.ts'
-import { penalty } from '../../src/algorithms/bans/penalty-policy.ts'
+import { concurrency } from '../../src/algorithms/logs/concurrency.ts'
 import {
   type Clock,
   counter,

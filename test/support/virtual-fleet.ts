@@ -3,8 +3,8 @@
  * stand still, end and start anew, and the server may stand still: then calls time out, and it executes them later.
  */
 import TinyQueue from 'tinyqueue'
-import { HeadgateError, memoryStore, RateLimiter, type RateLimiterOptions, type Store } from '../../src/index.ts'
 import type { Sleeper } from '../../src/common/sleeper.ts'
+import { HeadgateError, memoryStore, RateLimiter, type RateLimiterOptions, type Store } from '../../src/index.ts'
 import { withFailover } from '../../src/store.ts'
 import { OptimisticStore } from '../../src/stores/redis/shares/share-store.ts'
 import { seededRandom } from './seeded-random.ts'

@@ -2,9 +2,9 @@ import { channel } from 'node:diagnostics_channel'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { afterEach, expect, test, vi } from 'vitest'
+import { forgetWarnings } from '../../src/common/warn.ts'
 import { fixedWindow, type LogRefusalsOptions, logRefusals, memoryStore, RateLimiter } from '../../src/index.ts'
 import { ManualClock } from '../../src/testing/index.ts'
-import { forgetWarnings } from '../../src/common/warn.ts'
 import { FailingStore } from '../support/failing-store.ts'
 
 let stop: (() => void) | undefined

@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net'
 import type { Request, Response } from 'express'
-import { AddressKeys } from '../../../src/http/keys/address-key.ts'
+import { AddressKeys } from '../../../src/http/keys/index.ts'
 import { networkOf } from '../network.ts'
 import type { Config } from './validations.ts'
 

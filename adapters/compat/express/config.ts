@@ -1,4 +1,4 @@
-import { shown } from '../../../src/common/errors.ts'
+import { shown } from '../../../src/common/index.ts'
 import { CounterStore, checkedLimit, counterStoreOf } from '../counter-store.ts'
 import { defined } from '../option-values.ts'
 import { keyByAddress } from './address-key.ts'

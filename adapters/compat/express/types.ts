@@ -1,5 +1,5 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express'
-import type { Store as HeadgateStore } from '../../../src/index.ts'
+import type { Store as HeadgateStore } from '../../../src/stores/contract/index.ts'
 import type { ClientRateLimitInfo } from '../counter-store.ts'
 import type { EnabledValidations } from './validation-names.ts'
 

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import type { Request } from 'express'
-import { shown } from '../../../src/common/errors.ts'
+import { shown } from '../../../src/common/index.ts'
 import { longestWindow } from '../option-values.ts'
 import type { Logger, Options, Store } from './types.ts'
 import { type EnabledValidations, type ValidationName, validationNames } from './validation-names.ts'

@@ -1,5 +1,5 @@
-import { Deadlines } from '../../../src/stores/contract/deadlines.ts'
-import { type Connection, connectionOf } from '../../../src/stores/redis/client/redis-client.ts'
+import { Deadlines } from '../../../src/stores/contract/index.ts'
+import { type Connection, connectionOf } from '../../../src/stores/redis/client/index.ts'
 import type { Counting, Settings } from './settings.ts'
 import type { Hits } from './types.ts'
 

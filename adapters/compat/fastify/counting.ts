@@ -1,7 +1,9 @@
 import type { RouteOptions } from 'fastify'
 import { LRUCache } from 'lru-cache'
-import { HeadgateError, memoryStore, type RateLimiter, wallClock } from '../../../src/index.ts'
-import { isPromise, type MaybePromise } from '../../../src/common/maybe-promise.ts'
+import { HeadgateError, isPromise, type MaybePromise, wallClock } from '../../../src/common/index.ts'
+import type { RateLimiter } from '../../../src/limiter/index.ts'
+import { memoryStore } from '../../../src/stores/memory/index.ts'
+
 import { type Count, countersIn, countersOn, hit, isHeadgateStore, read } from '../counters.ts'
 import type { Counting, Settings } from './settings.ts'
 import type { FastifyRateLimitStore, FastifyRateLimitStoreCtor, Hits } from './types.ts'
@@ -107,7 +109,7 @@ class ChangingInMemory implements Counting {
 /** Counts in Redis: by `redisStore`, or by a script if refusals make windows longer. */
 async function inRedis({ redis, nameSpace = 'fastify-rate-limit-' }: Settings): Promise<CountingOf> {
   const { redisStore } = await import('../../../src/stores/redis/index.ts')
-  const { connectionOf } = await import('../../../src/stores/redis/client/redis-client.ts')
+  const { connectionOf } = await import('../../../src/stores/redis/client/index.ts')
   const { ChangingInRedis } = await import('./changing-in-redis.ts')
   connectionOf(redis, '@fastify/rate-limit: redis', 'Write redis: new Redis().')
   const store = redisStore({ client: redis, prefix: 'fastify-rate-limit', timeout: '1s' })

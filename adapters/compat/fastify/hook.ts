@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import ms from 'ms'
-import { shown } from '../../../src/common/errors.ts'
-import { isPromise } from '../../../src/common/maybe-promise.ts'
+import { isPromise, shown } from '../../../src/common/index.ts'
+
 import { hasLeft } from '../network.ts'
 import { CannotRead } from './counting.ts'
 import { type Counting, normalizeIP, type Settings } from './settings.ts'

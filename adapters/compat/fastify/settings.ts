@@ -1,7 +1,7 @@
 import type { FastifyRequest, RouteOptions } from 'fastify'
 import ms from 'ms'
-import type { MaybePromise } from '../../../src/common/maybe-promise.ts'
-import { whole } from '../../../src/common/option-readers.ts'
+import { type MaybePromise, whole } from '../../../src/common/index.ts'
+
 import { networkOf } from '../network.ts'
 import type { Hits, RateLimitOptions, RateLimitPluginOptions } from './types.ts'
 

@@ -1,6 +1,6 @@
 import type { FastifyRequest, RouteOptions } from 'fastify'
-import type { Store } from '../../../src/index.ts'
-import type { MaybePromise } from '../../../src/common/maybe-promise.ts'
+import type { MaybePromise } from '../../../src/common/index.ts'
+import type { Store } from '../../../src/stores/contract/index.ts'
 
 /** The state of a key: its hits, and the milliseconds until its window ends. */
 export interface Hits {

@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import { shown } from '../../../src/common/errors.ts'
+import { shown } from '../../../src/common/index.ts'
 import { checkedLimit, counterStoreOf, undoOf } from '../counter-store.ts'
 import { defined, numberFor } from '../option-values.ts'
 import type { HonoConfigType, RateLimitInfo, Store } from './types.ts'

@@ -1,7 +1,7 @@
 import type { Context, Env, Input, Next } from 'hono'
 import type { StatusCode } from 'hono/utils/http-status'
 import type { WSContext } from 'hono/ws'
-import type { Store as HeadgateStore } from '../../../src/index.ts'
+import type { Store as HeadgateStore } from '../../../src/stores/contract/index.ts'
 
 /** The hits of a client in its window, and when that ends. */
 export type ClientRateLimitInfo = {

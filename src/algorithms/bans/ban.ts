@@ -6,9 +6,9 @@
  *
  * The longest block of the call's keys counts. A store keeps one beside the states of a key, under no policy's name.
  */
-import { type Blocked, type Decision, join } from '../../policy/decision.ts'
-import type { Verb } from '../evaluation/call-terms.ts'
+import { type Blocked, type Decision, join } from '../../policy/index.ts'
 import { toleranceOf } from '../effective-time.ts'
+import type { Verb } from '../evaluation/index.ts'
 
 /** The block of one key. Times are whole microseconds by the store's clock. */
 export interface Block {

@@ -1,7 +1,18 @@
-import { type Duration, warnOfSeconds } from '../../common/duration.ts'
-import { HeadgateError, invalidOption } from '../../common/errors.ts'
-import { anything, check, duration, flag, optional, text, whole } from '../../common/option-readers.ts'
-import { readOptions } from '../../common/options.ts'
+import {
+  anything,
+  check,
+  type Duration,
+  duration,
+  flag,
+  HeadgateError,
+  invalidOption,
+  optional,
+  readOptions,
+  text,
+  warnOfSeconds,
+  whole,
+} from '../../common/index.ts'
+
 import type { Policy } from '../algorithm.ts'
 import { makePolicy } from '../define-policy.ts'
 import { Penalty, unlimited } from './penalty.ts'

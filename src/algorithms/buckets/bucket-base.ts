@@ -1,7 +1,7 @@
 import { Algorithm, type Numbers, type Ticket } from '../algorithm.ts'
-import { Bookings, maxBookings } from './bookings.ts'
 import { type Description, debtWords, type Facts, type InspectedNumbers, usedWords } from '../describe.ts'
 import { maxSafe, ratioUp } from '../exact-math.ts'
+import { Bookings, maxBookings } from './bookings.ts'
 import { type Drain, maxSteps } from './steps.ts'
 
 /**

@@ -28,12 +28,12 @@
  * an array of its own, the steps and bookings.
  * Bound: burst + limit * t / window units in any span t, where booked units count at their promised time.
  */
-import { HeadgateError } from '../../common/errors.ts'
+import { HeadgateError } from '../../common/index.ts'
 import type { Algorithm, Numbers, Report } from '../algorithm.ts'
 import { type Facts, type InspectedNumbers, nextWords, type Terms, timeText } from '../describe.ts'
-import { DrainingBucket } from './bucket-base.ts'
 import { toleranceOf } from '../effective-time.ts'
 import { gcd, maxSafe } from '../exact-math.ts'
+import { DrainingBucket } from './bucket-base.ts'
 
 const slots = 3
 

@@ -1,7 +1,7 @@
-import type { BurstOptions } from '../../policy/policy.ts'
+import type { BurstOptions } from '../../policy/index.ts'
 import type { Policy } from '../algorithm.ts'
-import { Bucket } from './bucket.ts'
 import { definePolicy } from '../define-policy.ts'
+import { Bucket } from './bucket.ts'
 
 /**
  * The generic cell rate algorithm (ITU-T I.371): one unit every `window / limit`, and up to `burst` units early.

@@ -25,11 +25,11 @@
  * Bound of a fixed window: `limit` in each window, so 2 * limit across a boundary.
  * Bound of the token bucket: `burst` at once, and `limit` more for each interval that ends.
  */
-import { HeadgateError } from '../../common/errors.ts'
+import { HeadgateError } from '../../common/index.ts'
 import type { Algorithm, Numbers, Report } from '../algorithm.ts'
 import { type Facts, type InspectedNumbers, milliseconds, type Terms, timeText } from '../describe.ts'
-import { DrainingBucket } from './bucket-base.ts'
 import { maxSafe } from '../exact-math.ts'
+import { DrainingBucket } from './bucket-base.ts'
 
 export class IntervalBucket extends DrainingBucket {
   readonly kind = 'intervalBucket'

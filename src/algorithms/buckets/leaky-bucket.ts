@@ -1,7 +1,7 @@
-import type { BurstOptions } from '../../policy/policy.ts'
+import type { BurstOptions } from '../../policy/index.ts'
 import type { Policy } from '../algorithm.ts'
-import { Bucket } from './bucket.ts'
 import { definePolicy } from '../define-policy.ts'
+import { Bucket } from './bucket.ts'
 
 /**
  * The bucket as a meter: a call pours its cost in, `limit` per `window` leak out, and a call that would overflow `burst` is

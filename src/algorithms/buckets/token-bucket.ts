@@ -1,8 +1,8 @@
-import { oneOf } from '../../common/option-readers.ts'
-import type { BurstOptions } from '../../policy/policy.ts'
+import { oneOf } from '../../common/index.ts'
+import type { BurstOptions } from '../../policy/index.ts'
 import type { Policy } from '../algorithm.ts'
-import { Bucket } from './bucket.ts'
 import { definePolicy } from '../define-policy.ts'
+import { Bucket } from './bucket.ts'
 import { IntervalBucket } from './interval-bucket.ts'
 
 export interface TokenBucketOptions extends BurstOptions {

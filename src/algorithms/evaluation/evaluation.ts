@@ -9,15 +9,15 @@
  *
  * A reservation then reads its `tickets`. A refund or a settlement gives back between the two visits.
  */
-import { alone, type Decision, join, type Source, type Verdict } from '../../policy/decision.ts'
+import { alone, type Decision, join, type Source, type Verdict } from '../../policy/index.ts'
 import { type Policy, Report, type Ticket } from '../algorithm.ts'
-import type { Costs, Details, Tickets, Verb } from './call-terms.ts'
 import { withLag } from '../effective-time.ts'
+import type { Costs, Details, Tickets, Verb } from './call-terms.ts'
 import { knows, newReservationId, PolicyEvaluation, refund, restart, settle } from './policy-evaluation.ts'
 
+export { effectiveTime } from '../effective-time.ts'
 export type { Costs, Details, Tickets, Verb } from './call-terms.ts'
 export { unitsBack } from './call-terms.ts'
-export { effectiveTime } from '../effective-time.ts'
 export { newReservationId, PolicyEvaluation } from './policy-evaluation.ts'
 
 const report = new Report()

@@ -12,8 +12,8 @@
  * This is a sliding log (sliding-log.ts) whose window is the lease. It promises no future time, because nobody knows when
  * a unit is released: `retryAfter` is the latest time.
  */
-import { type Duration, milliseconds, warnOfSeconds } from '../../common/duration.ts'
-import { checkPolicyOptions, type PolicyOptions } from '../../policy/policy.ts'
+import { type Duration, milliseconds, warnOfSeconds } from '../../common/index.ts'
+import { checkPolicyOptions, type PolicyOptions } from '../../policy/index.ts'
 import type { Algorithm, Numbers, Policy } from '../algorithm.ts'
 import { definePolicy } from '../define-policy.ts'
 import { type Description, type Facts, timeText, usedWords } from '../describe.ts'

@@ -17,10 +17,9 @@
  * State: last (us), index of the first entry, one past the last entry, total before the first entry, id of the
  * reservations; then the entries, two numbers each. Bound: `limit` in any span of one window, exactly.
  */
-import { HeadgateError } from '../../common/errors.ts'
-import type { PolicyOptions } from '../../policy/policy.ts'
+import { HeadgateError } from '../../common/index.ts'
+import type { PolicyOptions } from '../../policy/index.ts'
 import { Algorithm, type Kind, type Numbers, type Policy, type Report, type Ticket } from '../algorithm.ts'
-import { condensedLog, condenseLog } from './condense-log.ts'
 import { definePolicy } from '../define-policy.ts'
 import {
   type Description,
@@ -32,6 +31,7 @@ import {
   type UnitsAt,
   usedWords,
 } from '../describe.ts'
+import { condensedLog, condenseLog } from './condense-log.ts'
 import {
   append,
   dropBefore,

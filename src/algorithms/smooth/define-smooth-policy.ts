@@ -1,6 +1,6 @@
-import { milliseconds, warnOfSeconds } from '../../common/duration.ts'
-import { invalidOption } from '../../common/errors.ts'
-import { checkPolicyOptions, type PolicyOptions, policySettings } from '../../policy/policy.ts'
+import { invalidOption, milliseconds, warnOfSeconds } from '../../common/index.ts'
+
+import { checkPolicyOptions, type PolicyOptions, policySettings } from '../../policy/index.ts'
 import type { Policy } from '../algorithm.ts'
 import { makePolicy } from '../define-policy.ts'
 import type { Smooth } from './smooth.ts'

@@ -11,9 +11,8 @@
  *
  * Bound: in any span t, max + rate * t permits, plus the cost of the last call, which the next call pays for.
  */
-import type { Duration } from '../../common/duration.ts'
-import { invalidOption } from '../../common/errors.ts'
-import { duration } from '../../common/option-readers.ts'
+import { type Duration, duration, invalidOption } from '../../common/index.ts'
+
 import type { Policy } from '../algorithm.ts'
 import { defineSmoothPolicy, type SmoothOptions } from './define-smooth-policy.ts'
 import { Smooth } from './smooth.ts'

@@ -22,8 +22,8 @@
  *
  * A limiter starts cold. Bound: in any span t, rate * t permits, plus the cost of the last call.
  */
-import { type Duration, milliseconds } from '../../common/duration.ts'
-import { invalidOption } from '../../common/errors.ts'
+import { type Duration, invalidOption, milliseconds } from '../../common/index.ts'
+
 import type { Policy } from '../algorithm.ts'
 import { defineSmoothPolicy, type SmoothOptions } from './define-smooth-policy.ts'
 import { Smooth } from './smooth.ts'

@@ -20,7 +20,7 @@
  * State: last (us), free (us), stored (permits), commits (0 is a new key). Then, for refunds, the state that the last
  * call found (free, stored), the units that it took, and the id of the reservations.
  */
-import { HeadgateError } from '../../common/errors.ts'
+import { HeadgateError } from '../../common/index.ts'
 import { Algorithm, type Numbers, type Report, type Ticket } from '../algorithm.ts'
 import { type Description, type Facts, milliseconds, type Terms, timeText } from '../describe.ts'
 import { toleranceOf } from '../effective-time.ts'

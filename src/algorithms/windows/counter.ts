@@ -1,4 +1,4 @@
-import { checkPolicyOptions, type PolicyOptions } from '../../policy/policy.ts'
+import { checkPolicyOptions, type PolicyOptions } from '../../policy/index.ts'
 import type { Policy } from '../algorithm.ts'
 import { definePolicy } from '../define-policy.ts'
 import { unreached } from '../describe.ts'

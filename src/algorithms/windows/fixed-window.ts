@@ -1,8 +1,8 @@
-import { oneOf } from '../../common/option-readers.ts'
-import type { PolicyOptions, PolicySettings } from '../../policy/policy.ts'
+import { oneOf } from '../../common/index.ts'
+import type { PolicyOptions, PolicySettings } from '../../policy/index.ts'
 import type { Policy } from '../algorithm.ts'
+import { IntervalBucket } from '../buckets/index.ts'
 import { definePolicy } from '../define-policy.ts'
-import { IntervalBucket } from '../buckets/interval-bucket.ts'
 
 export interface FixedWindowOptions extends PolicyOptions {
   /** `'clock'` (default): windows are [kW, (k+1)W) since the epoch. `'first-request'`: a window opens with its first call. */

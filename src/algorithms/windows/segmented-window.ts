@@ -14,9 +14,9 @@
  * State: last (us), index of the segment that holds `last`, then k + 1 counters, the newest first, and the id of the
  * reservations.
  */
-import { HeadgateError } from '../../common/errors.ts'
-import { whole } from '../../common/option-readers.ts'
-import type { PolicyOptions } from '../../policy/policy.ts'
+import { HeadgateError, whole } from '../../common/index.ts'
+
+import type { PolicyOptions } from '../../policy/index.ts'
 import { Algorithm, type Numbers, type Policy, type Report, type Ticket } from '../algorithm.ts'
 import { definePolicy } from '../define-policy.ts'
 import { type Description, debtWords, type Facts, nextWords, timeText, usedWords } from '../describe.ts'

@@ -16,8 +16,8 @@
  * State: last (us), start of the clock window that holds `last` (us), current, previous (units), id of the reservations.
  * Bound: `limit` by the estimate; 2 * limit - 1 in the worst span of one window, when all calls are at its two ends.
  */
-import { HeadgateError } from '../../common/errors.ts'
-import type { PolicyOptions } from '../../policy/policy.ts'
+import { HeadgateError } from '../../common/index.ts'
+import type { PolicyOptions } from '../../policy/index.ts'
 import { Algorithm, type Numbers, type Policy, type Report, type Ticket } from '../algorithm.ts'
 import { definePolicy } from '../define-policy.ts'
 import { are, type Description, debtWords, type Facts, milliseconds, timeText, usedWords } from '../describe.ts'

@@ -1,6 +1,6 @@
-import type { Policy } from '../../algorithms/algorithm.ts'
-import type { Decision, Verdict } from '../../policy/decision.ts'
-import type { Key } from '../../limiter/limiter.ts'
+import type { Policy } from '../../algorithms/index.ts'
+import type { Key } from '../../limiter/index.ts'
+import type { Decision, Verdict } from '../../policy/index.ts'
 import type { Framework } from '../framework.ts'
 
 /** Where fields are set: the part of a framework that does it. */

@@ -1,6 +1,6 @@
 /* The drafts of draft-ietf-httpapi-ratelimit-headers, by number: a writer for each. */
-import type { Policy } from '../../algorithms/algorithm.ts'
-import type { Verdict } from '../../policy/decision.ts'
+import type { Policy } from '../../algorithms/index.ts'
+import type { Verdict } from '../../policy/index.ts'
 import { wholeSeconds } from '../retry-after.ts'
 import { bindingVerdict, integer, type ReportedPolicy, resetOf, setList, verdictOf, type Writer } from './dialect.ts'
 import type { PartitionKeys } from './partition-keys.ts'

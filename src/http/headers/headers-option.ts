@@ -1,8 +1,7 @@
-import type { Decision } from '../../policy/decision.ts'
-import { HeadgateError, shown } from '../../common/errors.ts'
-import type { Key } from '../../limiter/limiter.ts'
-import { anything, flag } from '../../common/option-readers.ts'
-import { readOptions } from '../../common/options.ts'
+import { anything, flag, HeadgateError, readOptions, shown } from '../../common/index.ts'
+import type { Key } from '../../limiter/index.ts'
+import type { Decision } from '../../policy/index.ts'
+
 import type { LegacyOptions } from './legacy.ts'
 import type { PartitionKeyOptions } from './partition-keys.ts'
 

@@ -1,8 +1,6 @@
-import { monotonicClock } from '../../common/clock.ts'
-import { HeadgateError, shown } from '../../common/errors.ts'
-import { check, oneOf } from '../../common/option-readers.ts'
-import { readOptions } from '../../common/options.ts'
-import { tokenPattern } from '../keys/key-extractor.ts'
+import { check, HeadgateError, monotonicClock, oneOf, readOptions, shown } from '../../common/index.ts'
+
+import { tokenPattern } from '../keys/index.ts'
 import { wholeSeconds } from '../retry-after.ts'
 import { bindingVerdict, type ReportedPolicy, resetOf, type Writer } from './dialect.ts'
 

@@ -1,8 +1,7 @@
 import { hmacSha256 } from '#platform'
-import { base64 } from '../../common/base64.ts'
-import { HeadgateError, shown } from '../../common/errors.ts'
-import type { Key } from '../../limiter/limiter.ts'
-import { knownOptions } from '../../common/options.ts'
+import { base64, HeadgateError, knownOptions, shown } from '../../common/index.ts'
+
+import type { Key } from '../../limiter/index.ts'
 
 /** Options of `pk`, the partition key in the fields of draft-8 and draft-11. */
 export interface PartitionKeyOptions {

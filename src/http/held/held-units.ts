@@ -1,15 +1,20 @@
-import { HeadgateError } from '../../common/errors.ts'
-import { book, type CallExtras, type Key, type RateLimiter, type Units } from '../../limiter/limiter.ts'
-import type { Load } from '../../limiter/limiter-events.ts'
-import { isPromise, type MaybePromise } from '../../common/maybe-promise.ts'
-import { flag } from '../../common/option-readers.ts'
-import { type Reservation, settleAndHold } from '../../limiter/reservation.ts'
-import { reason, warnOnce } from '../../common/warn.ts'
+import { flag, HeadgateError, isPromise, type MaybePromise, reason, warnOnce } from '../../common/index.ts'
+import {
+  book,
+  type CallExtras,
+  type Key,
+  type Load,
+  type RateLimiter,
+  type Reservation,
+  settleAndHold,
+  type Units,
+} from '../../limiter/index.ts'
+
 import { type CountRule, countRule } from '../count.ts'
 import { Delay } from '../delay.ts'
-import type { Events } from '../request-events.ts'
 import type { Framework, RequestDecision } from '../framework.ts'
 import type { GuardOptions } from '../guard-options.ts'
+import type { Events } from '../request-events.ts'
 import { InFlight } from './in-flight.ts'
 
 /** A request whose units are held. */

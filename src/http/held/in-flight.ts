@@ -1,7 +1,6 @@
-import type { Policy } from '../../algorithms/algorithm.ts'
-import type { Reservation } from '../../limiter/reservation.ts'
-import { longestSleep } from '../../common/sleeper.ts'
-import { warnOnce } from '../../common/warn.ts'
+import type { Policy } from '../../algorithms/index.ts'
+import { longestSleep, warnOnce } from '../../common/index.ts'
+import type { Reservation } from '../../limiter/index.ts'
 
 /**
  * The request that holds units. Only what will tell of its end may keep it: an owner that was collected can end no more, so

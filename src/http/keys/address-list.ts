@@ -1,4 +1,4 @@
-import { type HeadgateError, invalidOption } from '../../common/errors.ts'
+import { type HeadgateError, invalidOption } from '../../common/index.ts'
 import { isAddress, isIPv4, parseAddress } from './address.ts'
 
 /** An address and how many of its leading bits count. */

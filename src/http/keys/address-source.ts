@@ -1,5 +1,5 @@
-import { HeadgateError } from '../../common/errors.ts'
-import { defaultScope } from '../../policy/policy.ts'
+import { HeadgateError } from '../../common/index.ts'
+import { defaultScope } from '../../policy/index.ts'
 import type { Framework } from '../framework.ts'
 import type { KeyExtractor, RequestView } from './key-extractor.ts'
 import type { FindClient } from './platform-address.ts'

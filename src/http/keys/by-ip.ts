@@ -1,7 +1,5 @@
-import { HeadgateError } from '../../common/errors.ts'
-import { anything, flag, whole } from '../../common/option-readers.ts'
-import { readOptions } from '../../common/options.ts'
-import { warnOnce } from '../../common/warn.ts'
+import { anything, flag, HeadgateError, readOptions, warnOnce, whole } from '../../common/index.ts'
+
 import { AddressKeys, addressKey } from './address-key.ts'
 import { readsAddress } from './address-source.ts'
 import type { KeyExtractor, RequestView } from './key-extractor.ts'

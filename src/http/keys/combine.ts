@@ -1,4 +1,4 @@
-import { HeadgateError, shown } from '../../common/errors.ts'
+import { HeadgateError, shown } from '../../common/index.ts'
 import { addressSource, readsAddress } from './address-source.ts'
 import { byIp } from './by-ip.ts'
 import { extractAll, mayLackAddress } from './extract-key.ts'

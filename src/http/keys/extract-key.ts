@@ -1,6 +1,6 @@
-import { HeadgateError, shown } from '../../common/errors.ts'
-import type { Key } from '../../limiter/limiter.ts'
-import { isPromise, type MaybePromise } from '../../common/maybe-promise.ts'
+import { HeadgateError, isPromise, type MaybePromise, shown } from '../../common/index.ts'
+import type { Key } from '../../limiter/index.ts'
+
 import { byIp } from './by-ip.ts'
 import type { Extracted, KeyExtractor, RequestView } from './key-extractor.ts'
 

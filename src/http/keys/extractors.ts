@@ -1,6 +1,6 @@
 import { parse } from 'cookie'
-import { HeadgateError, shown } from '../../common/errors.ts'
-import { warnOnce } from '../../common/warn.ts'
+import { HeadgateError, shown, warnOnce } from '../../common/index.ts'
+
 import { type KeyExtractor, type RequestView, tokenPattern } from './key-extractor.ts'
 
 /**

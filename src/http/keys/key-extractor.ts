@@ -1,5 +1,5 @@
-import type { Key } from '../../limiter/limiter.ts'
-import type { MaybePromise } from '../../common/maybe-promise.ts'
+import type { MaybePromise } from '../../common/index.ts'
+import type { Key } from '../../limiter/index.ts'
 import type { Framework } from '../framework.ts'
 
 /**

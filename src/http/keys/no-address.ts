@@ -1,6 +1,5 @@
-import { HeadgateError, shown } from '../../common/errors.ts'
-import { isPromise } from '../../common/maybe-promise.ts'
-import { warnOnce } from '../../common/warn.ts'
+import { HeadgateError, isPromise, shown, warnOnce } from '../../common/index.ts'
+
 import { addressIn } from './address.ts'
 import type { RequestView } from './key-extractor.ts'
 

@@ -1,5 +1,5 @@
-import { HeadgateError, invalidOption } from '../../common/errors.ts'
-import { warnOnce } from '../../common/warn.ts'
+import { HeadgateError, invalidOption, warnOnce } from '../../common/index.ts'
+
 import { addressIn, isAddress } from './address.ts'
 import { AddressList } from './address-list.ts'
 import type { RequestView } from './key-extractor.ts'

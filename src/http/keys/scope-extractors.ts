@@ -1,6 +1,6 @@
-import { HeadgateError, shown } from '../../common/errors.ts'
-import { knownOptions } from '../../common/options.ts'
-import { defaultScope } from '../../policy/policy.ts'
+import { HeadgateError, knownOptions, shown } from '../../common/index.ts'
+
+import { defaultScope } from '../../policy/index.ts'
 import { byIp } from './by-ip.ts'
 import { checkExtractor } from './combine.ts'
 import type { KeyExtractor } from './key-extractor.ts'

@@ -1,4 +1,4 @@
-import { invalidOption } from '../../common/errors.ts'
+import { invalidOption } from '../../common/index.ts'
 import type { Framework } from '../framework.ts'
 import { addressIn } from './address.ts'
 import { AddressList } from './address-list.ts'

@@ -1,10 +1,8 @@
-import { isPromise, type MaybePromise } from '../../common/maybe-promise.ts'
-import { hook } from '../../common/option-readers.ts'
+import { hook, isPromise, type MaybePromise } from '../../common/index.ts'
+
 import type { Framework } from '../framework.ts'
 import type { GuardOptions } from '../guard-options.ts'
-import { AddressList } from '../keys/address-list.ts'
-import type { FindKey } from '../keys/key-extractor.ts'
-import { warnOfNoAddress } from '../keys/no-address.ts'
+import { AddressList, type FindKey, warnOfNoAddress } from '../keys/index.ts'
 
 /** What happens to a request before anything is counted. */
 export type Exemption = 'denied' | 'exempt' | 'limited'

@@ -1,6 +1,6 @@
 import Negotiator from 'negotiator'
-import type { Policy } from '../../algorithms/algorithm.ts'
-import type { Decision } from '../../policy/decision.ts'
+import type { Policy } from '../../algorithms/index.ts'
+import type { Decision } from '../../policy/index.ts'
 import { retryAfterSeconds, tryAgain } from '../retry-after.ts'
 
 /** The forms of a body. `problem` is problem details (RFC 9457). */

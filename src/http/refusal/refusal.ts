@@ -1,10 +1,10 @@
-import type { Decision } from '../../policy/decision.ts'
-import { HeadgateError } from '../../common/errors.ts'
-import type { RateLimiter } from '../../limiter/limiter.ts'
-import { isPromise, type MaybePromise } from '../../common/maybe-promise.ts'
-import { flag, hook } from '../../common/option-readers.ts'
+import { flag, HeadgateError, hook, isPromise, type MaybePromise } from '../../common/index.ts'
+import type { RateLimiter } from '../../limiter/index.ts'
+import type { Decision } from '../../policy/index.ts'
+
 import type { Framework } from '../framework.ts'
 import type { GuardOptions } from '../guard-options.ts'
+import { retryAfterSeconds } from '../retry-after.ts'
 import {
   type Body,
   contentTypes,
@@ -14,7 +14,6 @@ import {
   refusalBody,
   unavailableBody,
 } from './refusal-body.ts'
-import { retryAfterSeconds } from '../retry-after.ts'
 
 /** Sends the responses of requests that may not go on. */
 export class Refusal<Request, Response> {

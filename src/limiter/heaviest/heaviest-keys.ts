@@ -1,11 +1,9 @@
+import { flag, isPromise, type MaybePromise, readOptions, scopeOf, whole } from '../../common/index.ts'
+import type { Decision } from '../../policy/index.ts'
+import type { Booking } from '../../stores/contract/index.ts'
+import { keyName, longestKey } from '../../stores/memory/index.ts'
 import { CallSampler } from './call-sampler.ts'
-import type { Decision } from '../../policy/decision.ts'
-import { isPromise, type MaybePromise } from '../../common/maybe-promise.ts'
-import { flag, scopeOf, whole } from '../../common/option-readers.ts'
-import { readOptions } from '../../common/options.ts'
 import { SpaceSaving } from './space-saving.ts'
-import type { Booking } from '../../stores/contract/command.ts'
-import { keyName, longestKey } from '../../stores/memory/key-name.ts'
 
 /** A key with many calls, as this process has counted them. */
 export interface HeavyKey {

@@ -1,9 +1,19 @@
-import type { Duration } from '../../common/duration.ts'
-import { anything, callback, check, duration, hook, type Settled, text, whole } from '../../common/option-readers.ts'
-import { knownOptions, readOptions } from '../../common/options.ts'
-import { costOf } from '../pacer-cost.ts'
+import {
+  anything,
+  callback,
+  check,
+  type Duration,
+  duration,
+  hook,
+  knownOptions,
+  readOptions,
+  type Settled,
+  text,
+  whole,
+} from '../../common/index.ts'
 import { Pace } from '../pace.ts'
 import type { Pacer } from '../pacer.ts'
+import { costOf } from '../pacer-cost.ts'
 import type { Followed, RequestCost } from './server-quotas.ts'
 
 type Fetch = typeof globalThis.fetch

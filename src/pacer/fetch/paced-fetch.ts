@@ -2,7 +2,7 @@
  * A fetch that keeps a pace and obeys the server. When the server refuses a request, all requests of the pace wait until
  * the time that it names. A refused request that can be repeated is sent again, a few times.
  */
-import { HeadgateError, shown } from '../../common/errors.ts'
+import { HeadgateError, shown } from '../../common/index.ts'
 import { KeyMap } from '../key-map.ts'
 import type { Pace } from '../pace.ts'
 import { Pacer } from '../pacer.ts'

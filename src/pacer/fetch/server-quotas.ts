@@ -11,7 +11,7 @@
  * What was left before, less what was sent since, is such a bound too, if nobody else uses the quota. So the larger one of
  * both is taken. If the server says less than that, others do use the quota, and only the first bound is true.
  */
-import type { Units } from '../../limiter/call-arguments.ts'
+import type { Units } from '../../limiter/index.ts'
 import type { Quota } from './quota.ts'
 
 /** The cost of a request: one number of units for every policy, or a record by the names of the policies. */

@@ -10,12 +10,12 @@
  * a slot always books one, so each gets its turn. It also books what may go at once, as the last answer of the store said.
  */
 
-import type { LinkedList } from '../../common/linked-list.ts'
-import type { Booking } from '../../stores/contract/command.ts'
+import type { LinkedList } from '../../common/index.ts'
+import type { Booking } from '../../stores/contract/index.ts'
 import { mostOf } from '../pacer-cost.ts'
+import type { Task } from '../timers/index.ts'
 import type { Queue } from './queue.ts'
 import type { Slot } from './slot.ts'
-import type { Task } from '../timers/timer-heap.ts'
 import type { Waiter } from './waiter.ts'
 
 export class BookingHorizon {

@@ -1,7 +1,7 @@
-import type { Queue } from './queue.ts'
 import type { RunSpacing } from '../run-spacing.ts'
+import type { Task } from '../timers/index.ts'
+import type { Queue } from './queue.ts'
 import type { Slot } from './slot.ts'
-import type { Task } from '../timers/timer-heap.ts'
 
 /** The slots whose time has come, and whose calls would come too soon after those that really went: see run-spacing.ts. */
 export class LateSlots {

@@ -6,14 +6,14 @@
  * without end. The store gets one request at a time.
  */
 
-import type { Decision } from '../../policy/decision.ts'
-import { isPromise } from '../../common/maybe-promise.ts'
-import type { Booking } from '../../stores/contract/command.ts'
+import { isPromise } from '../../common/index.ts'
+import type { Decision } from '../../policy/index.ts'
+import type { Booking } from '../../stores/contract/index.ts'
 import type { PacerContext } from '../context.ts'
 import { PollTimes } from '../poll-times.ts'
+import type { Task } from '../timers/index.ts'
 import { PriorityQueue } from './priority-queue.ts'
 import { Queue } from './queue.ts'
-import type { Task } from '../timers/timer-heap.ts'
 import type { Waiter } from './waiter.ts'
 
 export class PollingQueue extends Queue {

@@ -1,4 +1,4 @@
-import { LinkedList } from '../../common/linked-list.ts'
+import { LinkedList } from '../../common/index.ts'
 import type { Waiter } from './waiter.ts'
 
 /** The waiters of one priority. */

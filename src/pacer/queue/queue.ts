@@ -5,14 +5,13 @@
  *
  * Slots are booked ahead (reserving-queue.ts) or polled for (polling-queue.ts). A timeout, an aborted signal, a full queue or a closed pacer may end the call at every step: then it is refused.
  */
-import type { Decision } from '../../policy/decision.ts'
-import type { Booking } from '../../stores/contract/command.ts'
+import type { Decision } from '../../policy/index.ts'
+import type { Booking } from '../../stores/contract/index.ts'
 import type { PacerContext } from '../context.ts'
 import { closed, queueFull, timedOut, tooLarge, tooLate } from '../pacer-errors.ts'
-import { HeldUnits } from '../runs/held-permits.ts'
-import { Hold } from '../runs/hold.ts'
-import { PriorityQueue } from './priority-queue.ts'
 import { afterCaller, RunSpacing } from '../run-spacing.ts'
+import { HeldUnits, Hold } from '../runs/index.ts'
+import { PriorityQueue } from './priority-queue.ts'
 import { ReservedSlots } from './slot.ts'
 import { type Call, Waiter } from './waiter.ts'
 import { WaitingList } from './waiting-list.ts'

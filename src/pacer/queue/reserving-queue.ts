@@ -9,13 +9,13 @@
  * book too (a fleet, reservations), no promised slot can move. Waiters of the same cost move up, and the last slot of that
  * cost is given back.
  */
-import type { Tickets } from '../../algorithms/evaluation/evaluation.ts'
-import { isPromise } from '../../common/maybe-promise.ts'
-import type { Booking } from '../../stores/contract/command.ts'
-import { BookingHorizon } from './booking-horizon.ts'
+import type { Tickets } from '../../algorithms/evaluation/index.ts'
+import { isPromise } from '../../common/index.ts'
+import type { Booking } from '../../stores/contract/index.ts'
 import type { PacerContext } from '../context.ts'
-import { LateSlots } from './late-slots.ts'
 import { delayOf } from '../permits.ts'
+import { BookingHorizon } from './booking-horizon.ts'
+import { LateSlots } from './late-slots.ts'
 import { PriorityQueue } from './priority-queue.ts'
 import { Queue } from './queue.ts'
 import { PacerSlots, Slot } from './slot.ts'

@@ -1,9 +1,9 @@
-import type { Tickets } from '../../algorithms/evaluation/evaluation.ts'
-import { LinkedList, type ListNode } from '../../common/linked-list.ts'
-import { type Size, Slots } from '../../common/slots.ts'
+import type { Tickets } from '../../algorithms/evaluation/index.ts'
+import { LinkedList, type ListNode, type Size, Slots } from '../../common/index.ts'
+
 import { type Cost, sizeOf } from '../pacer-cost.ts'
+import { Task } from '../timers/index.ts'
 import { PriorityQueue } from './priority-queue.ts'
-import { Task } from '../timers/timer-heap.ts'
 import type { Waiter } from './waiter.ts'
 
 /** A time that the store has promised, for a cost. It belongs to no waiter: the first waiter at that time uses it. */

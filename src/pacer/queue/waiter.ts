@@ -1,10 +1,10 @@
-import type { ListNode } from '../../common/linked-list.ts'
-import type { Size } from '../../common/slots.ts'
+import type { ListNode, Size } from '../../common/index.ts'
+
 import type { PacerContext } from '../context.ts'
 import { type Cost, sizeOf } from '../pacer-cost.ts'
 import { timedOut } from '../pacer-errors.ts'
-import type { HeldUnits } from '../runs/held-permits.ts'
-import { Task } from '../timers/timer-heap.ts'
+import type { HeldUnits } from '../runs/index.ts'
+import { Task } from '../timers/index.ts'
 
 /** One call of a user on a pacer. */
 export interface Call {

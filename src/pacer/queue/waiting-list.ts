@@ -1,4 +1,4 @@
-import { Fifo } from '../../common/fifo.ts'
+import { Fifo } from '../../common/index.ts'
 import type { Waiter } from './waiter.ts'
 
 /** How many waiters that are done may stay in a list, whatever its size. */

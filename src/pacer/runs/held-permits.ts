@@ -1,6 +1,6 @@
-import type { Reservation } from '../../limiter/reservation.ts'
+import type { Reservation } from '../../limiter/index.ts'
 import type { PacerContext } from '../context.ts'
-import { Task } from '../timers/timer-heap.ts'
+import { Task } from '../timers/index.ts'
 
 /** How often a lease is renewed before it ends. Two attempts may fail. */
 const renewalsPerLease = 3

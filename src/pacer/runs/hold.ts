@@ -1,5 +1,5 @@
 import type { PacerContext } from '../context.ts'
-import type { Task } from '../timers/timer-heap.ts'
+import type { Task } from '../timers/index.ts'
 
 /** A hold ends before the slots and deadlines of the same time. */
 const beforeSlots = -1

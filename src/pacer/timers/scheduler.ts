@@ -1,5 +1,5 @@
-import type { Clock } from '../../common/clock.ts'
-import { longestSleep, type Sleeper } from '../../common/sleeper.ts'
+import { type Clock, longestSleep, type Sleeper } from '../../common/index.ts'
+
 import { Task, TaskQueue } from './timer-heap.ts'
 
 /**

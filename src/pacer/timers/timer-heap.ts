@@ -1,5 +1,5 @@
 import TinyQueue from 'tinyqueue'
-import { Fifo } from '../../common/fifo.ts'
+import { Fifo } from '../../common/index.ts'
 
 /** Work that runs at a set time. */
 export abstract class Task {

@@ -1,9 +1,7 @@
 import cluster from 'node:cluster'
-import type { Duration } from '../../common/duration.ts'
-import { anything, text } from '../../common/option-readers.ts'
-import { readOptions } from '../../common/options.ts'
-import { type MemoryStoreOptions, memoryStore } from '../memory/memory-store.ts'
-import { type BreakerOptions, sharedOptions } from '../contract/server-options.ts'
+import { anything, type Duration, readOptions, text } from '../../common/index.ts'
+import { type BreakerOptions, sharedOptions } from '../contract/index.ts'
+import { type MemoryStoreOptions, memoryStore } from '../memory/index.ts'
 import { PrimaryStore } from './primary.ts'
 import { WorkerStore } from './worker.ts'
 

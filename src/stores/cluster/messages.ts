@@ -1,11 +1,10 @@
 /*
  * The messages between a worker and the primary: plain values that JSON can hold, which is the default of node:cluster.
  */
-import type { Policy } from '../../algorithms/algorithm.ts'
-import { revive } from '../../algorithms/kinds.ts'
-import { type ErrorCode, HeadgateError, shown } from '../../common/errors.ts'
-import type { Command, Outcome } from '../contract/command.ts'
-import type { LedgerTerms } from '../contract/store.ts'
+import { type Policy, revive } from '../../algorithms/index.ts'
+
+import { type ErrorCode, HeadgateError, shown } from '../../common/index.ts'
+import type { Command, LedgerTerms, Outcome } from '../contract/index.ts'
 
 /** The requests of a worker in one turn of the event loop. */
 export interface RequestMessage {

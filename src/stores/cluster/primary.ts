@@ -1,8 +1,8 @@
 import cluster, { type Worker } from 'node:cluster'
 import { LRUCache } from 'lru-cache'
-import { HeadgateError, shown } from '../../common/errors.ts'
-import type { Command } from '../contract/command.ts'
-import type { Ledger, LedgerTerms, Store, StoreTraits } from '../contract/store.ts'
+import { HeadgateError, shown } from '../../common/index.ts'
+import type { Command, Ledger, LedgerTerms, Store, StoreTraits } from '../contract/index.ts'
+
 import {
   isRequestMessage,
   type LedgerResponse,

@@ -1,10 +1,22 @@
 import { setImmediate } from 'node:timers'
-import { HeadgateError, storeError } from '../../common/errors.ts'
-import { withFailover } from '../../failure/failover-ledger.ts'
-import type { Command, Outcome, OutcomeOf, Verb } from '../contract/command.ts'
-import { Deadlines, type PendingCall } from '../contract/deadlines.ts'
-import { exchanged, exchangeStart } from '../contract/exchange.ts'
-import type { BreakerTerms, Ledger, LedgerTerms, Store, StoreTraits } from '../contract/store.ts'
+import { HeadgateError, storeError } from '../../common/index.ts'
+import { withFailover } from '../../failure/index.ts'
+import {
+  type BreakerTerms,
+  type Command,
+  Deadlines,
+  exchanged,
+  exchangeStart,
+  type Ledger,
+  type LedgerTerms,
+  type Outcome,
+  type OutcomeOf,
+  type PendingCall,
+  type Store,
+  type StoreTraits,
+  type Verb,
+} from '../contract/index.ts'
+
 import { isResponseMessage, packTerms, type RequestMessage, restore } from './messages.ts'
 
 type PendingRequest = PendingCall<Outcome>

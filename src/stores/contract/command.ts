@@ -2,9 +2,9 @@
  * One question to a store. A command is plain data, so it can be posted to another process as it is. A ledger has one method,
  * `run`, so a wrapper forwards every verb, also those that are added later.
  */
-import type { Costs, Verb as DecidingVerb, Details, Tickets } from '../../algorithms/evaluation/evaluation.ts'
-import type { Decision } from '../../policy/decision.ts'
-import type { KeptKey, KeyPage } from '../../inspection/kept-key.ts'
+import type { Costs, Verb as DecidingVerb, Details, Tickets } from '../../algorithms/evaluation/index.ts'
+import type { KeptKey, KeyPage } from '../../inspection/index.ts'
+import type { Decision } from '../../policy/index.ts'
 
 /**
  * What a command asks for. The verbs of a call decide, and are explained at `Evaluation`. The others are an operator's:

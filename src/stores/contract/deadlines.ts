@@ -1,8 +1,13 @@
 import { afterPendingEvents } from '#platform'
-import { type Clock, monotonicClock } from '../../common/clock.ts'
-import { HeadgateError } from '../../common/errors.ts'
-import { LinkedList, type ListNode } from '../../common/linked-list.ts'
-import { realSleeper, type Sleeper } from '../../common/sleeper.ts'
+import {
+  type Clock,
+  HeadgateError,
+  LinkedList,
+  type ListNode,
+  monotonicClock,
+  realSleeper,
+  type Sleeper,
+} from '../../common/index.ts'
 
 const ignore = (): void => {}
 

@@ -3,7 +3,7 @@
  * and two texts never have the same encoding.
  */
 import { sha256 } from '#platform'
-import { base64 } from '../../common/base64.ts'
+import { base64 } from '../../common/index.ts'
 
 /** Single UTF-16 units, so that lone surrogates differ. An id may keep its colons, because it is the last part. */
 const escapedInId = /[^\w.:@-]/

@@ -1,5 +1,5 @@
 import { channel } from '#platform'
-import { monotonicClock } from '../../common/clock.ts'
+import { monotonicClock } from '../../common/index.ts'
 
 /**
  * The event of the channel `headgate:store:exchange`: one exchange of a store with its server, such as a script call or a

@@ -1,7 +1,6 @@
-import { monotonicClock } from '../../common/clock.ts'
-import type { Source } from '../../policy/decision.ts'
-import { HeadgateError } from '../../common/errors.ts'
-import type { MaybePromise } from '../../common/maybe-promise.ts'
+import { HeadgateError, type MaybePromise, monotonicClock } from '../../common/index.ts'
+import type { Source } from '../../policy/index.ts'
+
 import type { Command, OutcomeOf, Verb } from './command.ts'
 import type { OnFailure } from './on-store-error.ts'
 import { isFallible, type Ledger, type LedgerTerms, type Store } from './store.ts'

@@ -8,14 +8,28 @@
  *
  * No other command may change the keys in between.
  */
-import type { Algorithm, Numbers } from '../../algorithms/algorithm.ts'
-import { type Block, blockAt, isBlockable, isPast, longestBlock, newBlock, withBlock } from '../../algorithms/bans/ban.ts'
-import { pointTo, type StateRule } from '../../algorithms/carry.ts'
-import { effectiveTime, type PolicyEvaluation } from '../../algorithms/evaluation/evaluation.ts'
-import { type Definition, revive } from '../../algorithms/kinds.ts'
-import type { Decision } from '../../policy/decision.ts'
-import { unsupported } from '../../common/errors.ts'
-import type { KeptState } from '../../inspection/kept-key.ts'
+
+import {
+  type Block,
+  blockAt,
+  isBlockable,
+  isPast,
+  longestBlock,
+  newBlock,
+  withBlock,
+} from '../../algorithms/bans/index.ts'
+import { effectiveTime, type PolicyEvaluation } from '../../algorithms/evaluation/index.ts'
+import {
+  type Algorithm,
+  type Definition,
+  type Numbers,
+  pointTo,
+  revive,
+  type StateRule,
+} from '../../algorithms/index.ts'
+import { unsupported } from '../../common/index.ts'
+import type { KeptState } from '../../inspection/index.ts'
+import type { Decision } from '../../policy/index.ts'
 import { type BanTerms, type Booking, bookingOf, type Command, type OutcomeOf, type Verb } from './command.ts'
 import type { ScopedEvaluation } from './scoped-evaluation.ts'
 

@@ -1,10 +1,18 @@
 import { channel } from '#platform'
-import type { Clock } from '../../common/clock.ts'
-import { check, duration, optional, unbounded, whole } from '../../common/option-readers.ts'
-import type { Readers } from '../../common/options.ts'
+import {
+  type Clock,
+  check,
+  duration,
+  optional,
+  type Readers,
+  reason,
+  type Sleeper,
+  unbounded,
+  warnOnce,
+  whole,
+} from '../../common/index.ts'
+
 import type { Channel } from '../../platform/platform.ts'
-import type { Sleeper } from '../../common/sleeper.ts'
-import { reason, warnOnce } from '../../common/warn.ts'
 
 /**
  * What happens to a call that the store cannot decide: it is refused, let through, decided in this process, or rejected

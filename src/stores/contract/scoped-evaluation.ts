@@ -1,5 +1,5 @@
-import type { StateRule } from '../../algorithms/carry.ts'
-import { Evaluation, type PolicyEvaluation } from '../../algorithms/evaluation/evaluation.ts'
+import { Evaluation, type PolicyEvaluation } from '../../algorithms/evaluation/index.ts'
+import type { StateRule } from '../../algorithms/index.ts'
 import type { LedgerTerms } from './store.ts'
 
 /** The part of an evaluation whose states are in one record. */

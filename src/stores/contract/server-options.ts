@@ -1,6 +1,14 @@
-import type { Duration } from '../../common/duration.ts'
-import { check, duration, type Settled, whole } from '../../common/option-readers.ts'
-import { type Reader, type Readers, readOptions } from '../../common/options.ts'
+import {
+  check,
+  type Duration,
+  duration,
+  type Reader,
+  type Readers,
+  readOptions,
+  type Settled,
+  whole,
+} from '../../common/index.ts'
+
 import type { BreakerTerms } from './store.ts'
 
 /** The options of every store that processes share. */

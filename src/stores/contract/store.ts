@@ -2,9 +2,9 @@
  * The contract of a store. A limiter opens a ledger in its store and runs every command on that ledger. `testStore` of
  * headgate/testing checks a store against this contract.
  */
-import type { Policy } from '../../algorithms/algorithm.ts'
-import type { StateRule } from '../../algorithms/carry.ts'
-import type { MaybePromise } from '../../common/maybe-promise.ts'
+import type { Policy, StateRule } from '../../algorithms/index.ts'
+
+import type { MaybePromise } from '../../common/index.ts'
 import type { Command, OutcomeOf, Verb } from './command.ts'
 import type { FailureTerms } from './on-store-error.ts'
 

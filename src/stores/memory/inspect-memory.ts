@@ -1,8 +1,8 @@
 /* What a memory store shows of keys (the verbs `inspect` and `scan`): copies of the states, wherever they are. */
-import type { KeptKey, KeptState, KeyPage } from '../../inspection/kept-key.ts'
-import type { Blocks } from './memory-bans.ts'
+import type { KeptKey, KeptState, KeyPage } from '../../inspection/index.ts'
 import { keyName, keyOfName } from './key-name.ts'
 import { blank, type KeyTable } from './key-table.ts'
+import type { Blocks } from './memory-bans.ts'
 import { cells, nothing } from './overflow-table.ts'
 import type { Scope } from './scope.ts'
 import { isUnused, numbersOf, type State, timeOf } from './state.ts'

@@ -1,4 +1,4 @@
-import { digest } from '../contract/encode.ts'
+import { digest } from '../contract/index.ts'
 
 /** Longer keys are kept as their digest, so that the bound in keys is a bound in bytes. */
 export const longestKey = 86

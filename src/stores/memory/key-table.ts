@@ -7,7 +7,7 @@
  * the refused keys that wait, and give them their full quota.) A key that is evicted below its full quota goes to the
  * overflow table.
  */
-import type { Policy } from '../../algorithms/algorithm.ts'
+import type { Policy } from '../../algorithms/index.ts'
 import { randomSeed, type Seed } from './key-hash.ts'
 import { keyName } from './key-name.ts'
 import { nothing, type OverflowLocation, OverflowTable } from './overflow-table.ts'

@@ -1,6 +1,6 @@
-import { type Block, blockAt, type CallBlock, isPast, longestBlock, newBlock } from '../../algorithms/bans/ban.ts'
-import { HeadgateError } from '../../common/errors.ts'
-import type { BanTerms } from '../contract/command.ts'
+import { type Block, blockAt, type CallBlock, isPast, longestBlock, newBlock } from '../../algorithms/bans/index.ts'
+import { HeadgateError } from '../../common/index.ts'
+import type { BanTerms } from '../contract/index.ts'
 import { keyName } from './key-name.ts'
 
 /** The most blocked keys of a limiter, at about 200 bytes each. */

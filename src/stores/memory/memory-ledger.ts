@@ -1,23 +1,24 @@
-import type { Policy } from '../../algorithms/algorithm.ts'
-import { isBlockable, withBlock } from '../../algorithms/bans/ban.ts'
-import { type Verb as DecidingVerb, Evaluation } from '../../algorithms/evaluation/evaluation.ts'
-import type { Clock } from '../../common/clock.ts'
-import type { Decision } from '../../policy/decision.ts'
-import type { KeptKey, KeyPage } from '../../inspection/kept-key.ts'
+import { isBlockable, withBlock } from '../../algorithms/bans/index.ts'
+import { type Verb as DecidingVerb, Evaluation } from '../../algorithms/evaluation/index.ts'
+import type { Policy } from '../../algorithms/index.ts'
+import type { Clock } from '../../common/index.ts'
+import type { KeptKey, KeyPage } from '../../inspection/index.ts'
+import type { Decision } from '../../policy/index.ts'
 import {
   type BanTerms,
   type Booking,
   bookingOf,
   type Command,
+  type Ledger,
+  type LedgerTerms,
   type Outcome,
   type OutcomeOf,
   type ScanTerms,
   type Verb,
-} from '../contract/command.ts'
-import type { Ledger, LedgerTerms } from '../contract/store.ts'
-import { Blocks } from './memory-bans.ts'
+} from '../contract/index.ts'
 import { keptKey, keptPage } from './inspect-memory.ts'
 import { type Capacity, KeyTable } from './key-table.ts'
+import { Blocks } from './memory-bans.ts'
 import { Scope } from './scope.ts'
 
 /** What the ledgers of all plans of a limiter share. */

@@ -1,7 +1,6 @@
-import { type Clock, monotonicClock } from '../../common/clock.ts'
-import { clockOr, oneOf, whole } from '../../common/option-readers.ts'
-import { readOptions } from '../../common/options.ts'
-import type { Ledger, LedgerTerms, Store, StoreTraits } from '../contract/store.ts'
+import { type Clock, clockOr, monotonicClock, oneOf, readOptions, whole } from '../../common/index.ts'
+
+import type { Ledger, LedgerTerms, Store, StoreTraits } from '../contract/index.ts'
 import type { Seed } from './key-hash.ts'
 import type { Capacity, KeyTable } from './key-table.ts'
 import { type LimiterKeys, MemoryLedger } from './memory-ledger.ts'

@@ -16,7 +16,7 @@
  * The hash has a secret seed, so an attacker cannot choose keys that share a bucket.
  */
 
-import type { Policy } from '../../algorithms/algorithm.ts'
+import type { Policy } from '../../algorithms/index.ts'
 import { KeyHash, type Seed } from './key-hash.ts'
 import { SharedCells } from './shared-cells.ts'
 import { quotaLeft, type State } from './state.ts'

@@ -1,5 +1,5 @@
-import { pointTo, type StateRule } from '../../algorithms/carry.ts'
-import type { PolicyEvaluation } from '../../algorithms/evaluation/evaluation.ts'
+import type { PolicyEvaluation } from '../../algorithms/evaluation/index.ts'
+import { pointTo, type StateRule } from '../../algorithms/index.ts'
 import { blank, type KeyTable } from './key-table.ts'
 import { cells, nothing, type OverflowLocation } from './overflow-table.ts'
 import { numbersOf, type State, timeOf } from './state.ts'

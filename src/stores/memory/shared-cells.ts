@@ -4,8 +4,9 @@
  * A key is merged into two cells. Each cell is at least as strict as every key that was merged into it, so a key that
  * starts from the more permissive of its two cells never gets more than is due. It may get less, because of the others.
  */
-import { type Policy, Report } from '../../algorithms/algorithm.ts'
-import { PolicyEvaluation } from '../../algorithms/evaluation/evaluation.ts'
+
+import { PolicyEvaluation } from '../../algorithms/evaluation/index.ts'
+import { type Policy, Report } from '../../algorithms/index.ts'
 import { copyState, isUnused, quotaLeft, type State, timeOf } from './state.ts'
 import { StateRows } from './state-rows.ts'
 

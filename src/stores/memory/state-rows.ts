@@ -1,5 +1,5 @@
-import type { Policy } from '../../algorithms/algorithm.ts'
-import { PolicyEvaluation } from '../../algorithms/evaluation/evaluation.ts'
+import { PolicyEvaluation } from '../../algorithms/evaluation/index.ts'
+import type { Policy } from '../../algorithms/index.ts'
 import { copyState, isBooked, isUnused, listOf, numbersOf, quotaLeft, type State, timeOf } from './state.ts'
 
 /** The most bytes of an overflow table, including the four bytes in each row that identify its key; and under plans. */

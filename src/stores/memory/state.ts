@@ -1,5 +1,5 @@
-import { type Numbers, type Policy, Report } from '../../algorithms/algorithm.ts'
-import { effectiveTime } from '../../algorithms/evaluation/evaluation.ts'
+import { effectiveTime } from '../../algorithms/evaluation/index.ts'
+import { type Numbers, type Policy, Report } from '../../algorithms/index.ts'
 
 /** The state of one key under one policy: the numbers from `s[i]` on. */
 export interface State {

@@ -1,11 +1,8 @@
-import { text } from '../../common/option-readers.ts'
-import { readOptions } from '../../common/options.ts'
-import { Deadlines } from '../contract/deadlines.ts'
-import type { StateOutcome } from '../records/job.ts'
-import { KeyQueue } from '../records/key-queue.ts'
-import { keptRecord } from '../records/key-record.ts'
-import { ScopedEvaluation } from '../contract/scoped-evaluation.ts'
-import { sharedOptions } from '../contract/server-options.ts'
+import { readOptions, text } from '../../common/index.ts'
+
+import { Deadlines, ScopedEvaluation, sharedOptions } from '../contract/index.ts'
+import { KeyQueue, keptRecord, type StateOutcome } from '../records/index.ts'
+
 import { type InspectedStore, inspectStore, type StoredRecord, type StoreInspector } from '../store-inspector.ts'
 import { checkPool, type PostgresClient, type PostgresPool, withClient } from './postgres-client.ts'
 import { RowReader } from './row-reader.ts'

@@ -6,13 +6,12 @@
  *
  * A call whose row others have locked, or that is not in plain form, is left to a transaction.
  */
-import type { Policy } from '../../algorithms/algorithm.ts'
-import type { Job, RecordCall } from '../records/job.ts'
-import { recordHead } from '../records/key-record.ts'
-import type { ScopedEvaluation } from '../contract/scoped-evaluation.ts'
+import type { Policy } from '../../algorithms/index.ts'
+import type { ScopedEvaluation } from '../contract/index.ts'
+import { type Job, type RecordCall, recordHead } from '../records/index.ts'
+import { hasPlainStep } from './plain-steps.ts'
 import type { PostgresClient, Rows } from './postgres-client.ts'
 import { differentRecord, errorOf } from './postgres-error.ts'
-import { hasPlainStep } from './plain-steps.ts'
 import { isDataError, isUnusable, PreparedStatement } from './prepared-statement.ts'
 import type { Sql } from './sql.ts'
 

@@ -19,8 +19,8 @@
  * Two statements never wait for each other. Only `added` waits: for others who add the same keys, in the same order, or who are
  * changing them. No row is added that is there and locked by others, and no row is changed before all are added.
  */
-import type { Kind } from '../../algorithms/algorithm.ts'
-import { emptyRecord } from '../records/key-record.ts'
+import type { Kind } from '../../algorithms/index.ts'
+import { emptyRecord } from '../records/index.ts'
 import { type MakeStep, makers, type PlainStep } from './plain-steps.ts'
 
 /** A statement to be prepared. */

@@ -1,4 +1,4 @@
-import type { Algorithm, Kind } from '../../algorithms/algorithm.ts'
+import type { Algorithm, Kind } from '../../algorithms/index.ts'
 
 /**
  * The step of an algorithm as SQL over bigint, for a call of `cost` on a state without reservations. Each text is a list of

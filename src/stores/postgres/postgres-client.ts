@@ -2,9 +2,8 @@
  * The methods that the store needs from a pool of `pg`. The store does not import `pg`.
  */
 
-import { check } from '../../common/option-readers.ts'
-import type { Reader } from '../../common/options.ts'
-import { longestSleep } from '../../common/sleeper.ts'
+import { check, longestSleep, type Reader } from '../../common/index.ts'
+
 import { errorOf } from './postgres-error.ts'
 
 export interface PostgresClient {

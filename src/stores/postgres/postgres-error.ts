@@ -1,4 +1,4 @@
-import { HeadgateError, shown } from '../../common/errors.ts'
+import { HeadgateError, shown } from '../../common/index.ts'
 
 /** `undefined_table` (PostgreSQL, appendix A) */
 const noTable = '42P01'

@@ -1,11 +1,17 @@
-import { type Clock, wallClock } from '../../common/clock.ts'
-import type { HeadgateError } from '../../common/errors.ts'
-import { clockOr, flag, text, whole } from '../../common/option-readers.ts'
-import { readOptions } from '../../common/options.ts'
-import { Deadlines } from '../contract/deadlines.ts'
-import { KeyQueue } from '../records/key-queue.ts'
-import { RecordStore } from '../records/record-store.ts'
-import { type SharedStoreOptions, sharedOptions } from '../contract/server-options.ts'
+import {
+  type Clock,
+  clockOr,
+  flag,
+  type HeadgateError,
+  readOptions,
+  text,
+  wallClock,
+  whole,
+} from '../../common/index.ts'
+
+import { Deadlines, type SharedStoreOptions, sharedOptions } from '../contract/index.ts'
+import { KeyQueue, RecordStore } from '../records/index.ts'
+
 import { checkPool, type PostgresPool, withClient } from './postgres-client.ts'
 import { migrationError } from './postgres-error.ts'
 import { RowReader } from './row-reader.ts'

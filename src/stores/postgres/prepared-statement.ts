@@ -1,7 +1,7 @@
-import { digest } from '../contract/encode.ts'
+import { digest } from '../contract/index.ts'
+import type { PlainStatement } from './plain-statement.ts'
 import type { PostgresClient, Rows } from './postgres-client.ts'
 import { codeOf } from './postgres-error.ts'
-import type { PlainStatement } from './plain-statement.ts'
 
 /** `duplicate_prepared_statement` (PostgreSQL, appendix A) */
 const duplicate = '42P05'

@@ -1,4 +1,4 @@
-import type { ReadTexts, TextPage } from '../records/record-context.ts'
+import type { ReadTexts, TextPage } from '../records/index.ts'
 import { type PostgresPool, type Rows, withClient } from './postgres-client.ts'
 import { pageSize, type Sql } from './sql.ts'
 

@@ -1,5 +1,5 @@
-import type { Kind } from '../../algorithms/algorithm.ts'
-import { invalidOption } from '../../common/errors.ts'
+import type { Kind } from '../../algorithms/index.ts'
+import { invalidOption } from '../../common/index.ts'
 import { type PlainStatement, plainStatement } from './plain-statement.ts'
 
 /** A part of a table's name. It contains no quotes, so it cannot end a quoted name. */

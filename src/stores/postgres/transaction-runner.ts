@@ -10,12 +10,12 @@
  * is skipped, and its job gets a transaction of its own that waits for the row: a hot key delays no other. The number of
  * transactions at once is bounded, and all but one of them may wait. Jobs that come meanwhile share the next transaction.
  */
-import type { HeadgateError } from '../../common/errors.ts'
-import { exchanged, exchangeStart } from '../contract/exchange.ts'
-import type { Job } from '../records/job.ts'
+import type { HeadgateError } from '../../common/index.ts'
+import { exchanged, exchangeStart } from '../contract/index.ts'
+import type { Job } from '../records/index.ts'
+import { PlainCalls, type PlainCallsOptions, type PlainGroup } from './plain-calls.ts'
 import { type PostgresClient, type PostgresPool, type Rows, withClient } from './postgres-client.ts'
 import { errorOf } from './postgres-error.ts'
-import { PlainCalls, type PlainCallsOptions, type PlainGroup } from './plain-calls.ts'
 import type { Saved } from './sql.ts'
 
 export interface TransactionRunnerOptions extends PlainCallsOptions {

@@ -2,14 +2,20 @@
  * A job is the calls on the same keys of one limiter that are carried out together. It reads the keys once, evaluates the
  * calls in their order, and saves once.
  */
-import { Evaluation, type Tickets, unitsBack } from '../../algorithms/evaluation/evaluation.ts'
-import type { Decision } from '../../policy/decision.ts'
-import type { HeadgateError } from '../../common/errors.ts'
-import type { Booking, Command } from '../contract/command.ts'
-import type { PendingCall } from '../contract/deadlines.ts'
+import { Evaluation, type Tickets, unitsBack } from '../../algorithms/evaluation/index.ts'
+import type { HeadgateError } from '../../common/index.ts'
+import type { Decision } from '../../policy/index.ts'
+import {
+  type Booking,
+  type Command,
+  type PendingCall,
+  runOn,
+  type Scope,
+  type ScopedEvaluation,
+  type StateVerb,
+} from '../contract/index.ts'
+
 import { emptyRecord, KeyRecord, type SavedText } from './key-record.ts'
-import { runOn, type StateVerb } from '../contract/key-states.ts'
-import type { Scope, ScopedEvaluation } from '../contract/scoped-evaluation.ts'
 
 /** The outcome of a command on states. */
 export type StateOutcome = Booking | Decision | undefined

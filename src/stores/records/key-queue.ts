@@ -7,9 +7,9 @@
  */
 
 import { afterPendingEvents } from '#platform'
-import { longestSleep } from '../../common/sleeper.ts'
+import { longestSleep } from '../../common/index.ts'
+import type { ScopedEvaluation } from '../contract/index.ts'
 import { Job, type RecordCall } from './job.ts'
-import type { ScopedEvaluation } from '../contract/scoped-evaluation.ts'
 
 /** Carries out jobs that share no key. Each promise is fulfilled when its job is over, successful or not. */
 export type RunJobs = (jobs: readonly Job[]) => readonly Promise<void>[]

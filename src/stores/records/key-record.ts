@@ -10,13 +10,13 @@
  * A policy whose numbers have changed takes over the state that it left. The state of an unknown policy, of another
  * deploy that runs at the same time, is kept as it is until the key has its full quota again under that policy.
  */
-import { type Algorithm, type Numbers, type Policy, Report } from '../../algorithms/algorithm.ts'
-import { type Block, isPast } from '../../algorithms/bans/ban.ts'
-import type { StateRule } from '../../algorithms/carry.ts'
-import { effectiveTime, type PolicyEvaluation } from '../../algorithms/evaluation/evaluation.ts'
-import { HeadgateError, shown } from '../../common/errors.ts'
-import type { KeptKey } from '../../inspection/kept-key.ts'
-import { type KeyState, KeyStates } from '../contract/key-states.ts'
+
+import { type Block, isPast } from '../../algorithms/bans/index.ts'
+import { effectiveTime, type PolicyEvaluation } from '../../algorithms/evaluation/index.ts'
+import { type Algorithm, type Numbers, type Policy, Report, type StateRule } from '../../algorithms/index.ts'
+import { HeadgateError, shown } from '../../common/index.ts'
+import type { KeptKey } from '../../inspection/index.ts'
+import { type KeyState, KeyStates } from '../contract/index.ts'
 
 const version = 1
 

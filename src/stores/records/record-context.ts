@@ -1,6 +1,6 @@
-import type { Clock } from '../../common/clock.ts'
-import type { Deadlines } from '../contract/deadlines.ts'
-import type { BreakerTerms } from '../contract/store.ts'
+import type { Clock } from '../../common/index.ts'
+import type { BreakerTerms, Deadlines } from '../contract/index.ts'
+
 import type { KeyQueue } from './key-queue.ts'
 import type { SizeLimit } from './size-limit.ts'
 

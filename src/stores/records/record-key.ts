@@ -1,4 +1,4 @@
-import { digest, encodeId, encodeName, longestEncoding } from '../contract/encode.ts'
+import { digest, encodeId, encodeName, longestEncoding } from '../contract/index.ts'
 
 /** The longest key that every store takes: Memcached's limit is 250 bytes. */
 const longestKey = 250

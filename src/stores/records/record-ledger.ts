@@ -1,17 +1,26 @@
-import { type Costs, type Tickets, unitsBack } from '../../algorithms/evaluation/evaluation.ts'
-import { type Decision, join, type Verdict } from '../../policy/decision.ts'
-import { HeadgateError, unsupported } from '../../common/errors.ts'
-import type { KeptKey, KeyPage } from '../../inspection/kept-key.ts'
-import type { Command, Outcome, OutcomeOf, ScanTerms, Verb } from '../contract/command.ts'
-import { PendingCall } from '../contract/deadlines.ts'
-import { decodeId } from '../contract/encode.ts'
-import type { Ledger, LedgerTerms } from '../contract/store.ts'
+import { type Costs, type Tickets, unitsBack } from '../../algorithms/evaluation/index.ts'
+import { HeadgateError, unsupported } from '../../common/index.ts'
+import type { KeptKey, KeyPage } from '../../inspection/index.ts'
+import { type Decision, join, type Verdict } from '../../policy/index.ts'
+import {
+  type Command,
+  decodeId,
+  type Ledger,
+  type LedgerTerms,
+  type Outcome,
+  type OutcomeOf,
+  PendingCall,
+  type ScanTerms,
+  ScopedEvaluation,
+  type StateVerb,
+  type Verb,
+} from '../contract/index.ts'
+
 import type { StateOutcome } from './job.ts'
 import { keptRecord } from './key-record.ts'
-import type { StateVerb } from '../contract/key-states.ts'
+
 import type { RecordContext } from './record-context.ts'
 import { keepsStart, limiterStart, recordKey, recordKeyStart } from './record-key.ts'
-import { ScopedEvaluation } from '../contract/scoped-evaluation.ts'
 
 const ignore = (): void => {}
 

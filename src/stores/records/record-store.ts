@@ -1,5 +1,5 @@
-import { withFailover } from '../../failure/failover-ledger.ts'
-import type { Ledger, LedgerTerms, Store, StoreTraits } from '../contract/store.ts'
+import { withFailover } from '../../failure/index.ts'
+import type { Ledger, LedgerTerms, Store, StoreTraits } from '../contract/index.ts'
 import type { RecordContext } from './record-context.ts'
 import { RecordLedger } from './record-ledger.ts'
 import { checkPolicySizes } from './size-limit.ts'

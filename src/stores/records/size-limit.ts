@@ -3,9 +3,9 @@
  * made. A record that does not fit after all is refused when it is saved. Neither is a failure of the store: no breaker
  * counts it.
  */
-import type { Policy } from '../../algorithms/algorithm.ts'
-import { HeadgateError, shown } from '../../common/errors.ts'
-import type { LedgerTerms } from '../contract/store.ts'
+import type { Policy } from '../../algorithms/index.ts'
+import { HeadgateError, shown } from '../../common/index.ts'
+import type { LedgerTerms } from '../contract/index.ts'
 
 export interface SizeLimit {
   /** The name of the store in errors. */

@@ -9,10 +9,9 @@
  * the units are taken, so another call may be refused that would otherwise be admitted; and if this process dies in
  * between, they stay taken until time gives them back.
  */
-import { type Clock, checkClock } from '../../common/clock.ts'
-import { HeadgateError, shown, storeError } from '../../common/errors.ts'
-import type { MaybePromise } from '../../common/maybe-promise.ts'
-import { exchanged, exchangeStart } from '../contract/exchange.ts'
+import { type Clock, checkClock, HeadgateError, type MaybePromise, shown, storeError } from '../../common/index.ts'
+
+import { exchanged, exchangeStart } from '../contract/index.ts'
 import { emptyText, type Job, type Write } from './job.ts'
 import type { SavedText } from './key-record.ts'
 import type { ReadTexts } from './record-context.ts'

@@ -1,4 +1,9 @@
+/*
+ * A store on Redis: a script decides. As a call goes: `redis-ledger.ts`, `local` (is the answer known here?), `wire`,
+ * `client`, and in the server `script`. `headgate/redis`. It imports `failure` and the contract of stores.
+ */
+
 export type { StoredKey, StoredKeyFilter, StoreInspector } from '../store-inspector.ts'
-export type { IoredisLike, NodeRedisEvalOptions, NodeRedisLike, RedisClient } from './client/redis-client.ts'
-export { type InspectRedisOptions, inspectRedis, type RedisInspector } from './inspect/inspect-redis.ts'
+export type { IoredisLike, NodeRedisEvalOptions, NodeRedisLike, RedisClient } from './client/index.ts'
+export { type InspectRedisOptions, inspectRedis, type RedisInspector } from './inspect/index.ts'
 export { type RedisStoreOptions, redisStore } from './redis-store.ts'

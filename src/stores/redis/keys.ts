@@ -3,10 +3,10 @@
  *
  * The braces are the hash tag of Redis Cluster, so all states of one id are in one slot.
  */
-import { defaultScope } from '../../policy/policy.ts'
-import { encodeName } from '../contract/encode.ts'
+import { defaultScope } from '../../policy/index.ts'
+import { encodeName } from '../contract/index.ts'
 
-export { encodeId } from '../contract/encode.ts'
+export { encodeId } from '../contract/index.ts'
 
 /** The prefix of the keys of a limiter's scope, up to and including the opening brace. */
 export function keyStart(prefix: string, limiter: string, scope: string): string {

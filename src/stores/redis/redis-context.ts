@@ -1,10 +1,8 @@
-import type { Clock } from '../../common/clock.ts'
-import type { Batcher } from './wire/batcher.ts'
-import type { Connection } from './client/redis-client.ts'
-import type { DenyCache } from './local/refusal-cache.ts'
-import type { Leases } from './local/leases.ts'
-import type { PlainScripts } from './script/plain-scripts.ts'
-import type { Resets } from './local/resets.ts'
+import type { Clock } from '../../common/index.ts'
+import type { Connection } from './client/index.ts'
+import type { DenyCache, Leases, Resets } from './local/index.ts'
+import type { PlainScripts } from './script/index.ts'
+import type { Batcher } from './wire/index.ts'
 
 /** The parts and settings that the ledgers of one Redis store share. */
 export interface RedisContext {

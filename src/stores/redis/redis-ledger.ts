@@ -1,29 +1,34 @@
-import type { Costs, Verb as DecidingVerb, Details, Tickets } from '../../algorithms/evaluation/evaluation.ts'
-import { monotonicClock } from '../../common/clock.ts'
-import type { Decision } from '../../policy/decision.ts'
-import type { KeyPage } from '../../inspection/kept-key.ts'
-import type { MaybePromise } from '../../common/maybe-promise.ts'
+import type { Costs, Verb as DecidingVerb, Details, Tickets } from '../../algorithms/evaluation/index.ts'
+import { type MaybePromise, monotonicClock } from '../../common/index.ts'
+import type { KeyPage } from '../../inspection/index.ts'
+import type { Decision } from '../../policy/index.ts'
+
 import {
   type Booking,
   bookingOf,
   type Command,
+  type Ledger,
+  type LedgerTerms,
   type NumberedReport,
   type Outcome,
   type OutcomeOf,
   type ScanTerms,
   type Verb,
-} from '../contract/command.ts'
-import type { Ledger, LedgerTerms } from '../contract/store.ts'
-import { clearKeys } from './inspect/clear-keys.ts'
-import { KeptKeys } from './inspect/inspect-keys.ts'
+} from '../contract/index.ts'
+import { redisError } from './client/index.ts'
+import { clearKeys, KeptKeys } from './inspect/index.ts'
 import { encodeId, keyStart, limiterStart, reportKey } from './keys.ts'
-import { type PackedPlan, packPlan } from './script/packed-plan.ts'
 import type { RedisContext } from './redis-context.ts'
-import { redisError } from './client/redis-error.ts'
-import type { RequestExtras, ScriptRequest } from './wire/script-request.ts'
-import { decisionOf, type ScriptResponse } from './wire/script-response.ts'
-import { type SlotGroup, SlotGroups } from './wire/slot-groups.ts'
-import { sendInTwoPhases } from './wire/two-phase.ts'
+import { type PackedPlan, packPlan } from './script/index.ts'
+import {
+  decisionOf,
+  type RequestExtras,
+  type ScriptRequest,
+  type ScriptResponse,
+  type SlotGroup,
+  SlotGroups,
+  sendInTwoPhases,
+} from './wire/index.ts'
 
 export class RedisLedger implements Ledger {
   readonly #context: RedisContext

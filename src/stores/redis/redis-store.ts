@@ -1,25 +1,37 @@
-import { type Clock, monotonicClock, wallClock } from '../../common/clock.ts'
-import type { Duration } from '../../common/duration.ts'
-import { invalidOption } from '../../common/errors.ts'
-import { withFailover } from '../../failure/failover-ledger.ts'
-import { anything, clockOr, duration, oneOf, optional, unbounded, whole } from '../../common/option-readers.ts'
-import { readOptions } from '../../common/options.ts'
-import { OptimisticStore } from './shares/share-store.ts'
-import { type SharedStoreOptions, sharedOptions } from '../contract/server-options.ts'
-import type { Ledger, LedgerTerms, Store, StoreTraits } from '../contract/store.ts'
-import { Batcher } from './wire/batcher.ts'
-import { type Connection, connectionOf, type RedisClient } from './client/redis-client.ts'
-import { DenyCache } from './local/refusal-cache.ts'
+import {
+  anything,
+  type Clock,
+  clockOr,
+  type Duration,
+  duration,
+  invalidOption,
+  monotonicClock,
+  oneOf,
+  optional,
+  readOptions,
+  unbounded,
+  wallClock,
+  whole,
+} from '../../common/index.ts'
+
+import { withFailover } from '../../failure/index.ts'
+import {
+  type Ledger,
+  type LedgerTerms,
+  type SharedStoreOptions,
+  type Store,
+  type StoreTraits,
+  sharedOptions,
+} from '../contract/index.ts'
+import { type Connection, connectionOf, type RedisClient } from './client/index.ts'
 import { encodeId, slotOf } from './keys.ts'
-import { type LeasesOption, leaseSizeOf } from './local/lease-size.ts'
-import { Leases } from './local/leases.ts'
-import { script } from './script/script.ts'
-import { PlainScripts } from './script/plain-scripts.ts'
+import { DenyCache, Leases, type LeasesOption, leaseSizeOf, Resets, wordOr } from './local/index.ts'
 import type { RedisContext } from './redis-context.ts'
 import { RedisLedger } from './redis-ledger.ts'
-import { Resets } from './local/resets.ts'
-import { Script } from './script/loaded-script.ts'
-import { wordOr } from './local/word-or.ts'
+
+import { PlainScripts, Script, script } from './script/index.ts'
+import { OptimisticStore } from './shares/index.ts'
+import { Batcher } from './wire/index.ts'
 
 export interface RedisStoreOptions extends SharedStoreOptions {
   /** A client of ioredis, iovalkey or redis (node-redis): single, Sentinel, Cluster or pool. You close it yourself. */

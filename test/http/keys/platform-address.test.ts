@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { forgetWarnings } from '../../../src/common/warn.ts'
 import { type AddressPlatform, createGuard, declaresPlatform, type Framework } from '../../../src/http.ts'
 import {
   type ByIpOptions,
@@ -9,7 +10,6 @@ import {
   HeadgateError,
   type RequestView,
 } from '../../../src/index.ts'
-import { forgetWarnings } from '../../../src/common/warn.ts'
 import { type PlainRequest, PlainResponse, plainFramework } from '../../support/plain-framework.ts'
 
 const warned = vi.spyOn(process, 'emitWarning')

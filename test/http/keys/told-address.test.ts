@@ -10,8 +10,8 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } fro
 import { rateLimit as forFetch } from '../../../adapters/fetch.ts'
 import { rateLimit as forH3 } from '../../../adapters/h3.ts'
 import { rateLimit as forHono } from '../../../adapters/hono.ts'
-import { byHeader, byIp, combine } from '../../../src/index.ts'
 import { forgetWarnings } from '../../../src/common/warn.ts'
+import { byHeader, byIp, combine } from '../../../src/index.ts'
 
 const warned = vi.spyOn(process, 'emitWarning')
 beforeEach(() => {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { carryRules, type StateRule } from '../../../src/algorithms/carry.ts'
 import { penalty } from '../../../src/algorithms/bans/penalty-policy.ts'
+import { carryRules, type StateRule } from '../../../src/algorithms/carry.ts'
 import {
   type Decision,
   fixedWindow,
@@ -12,9 +12,9 @@ import {
   tokenBucket,
 } from '../../../src/index.ts'
 import type { Booking, Ledger } from '../../../src/store.ts'
+import type { LedgerTerms, Store } from '../../../src/stores/contract/store.ts'
 import { MemoryStore } from '../../../src/stores/memory/memory-store.ts'
 import { StateRows } from '../../../src/stores/memory/state-rows.ts'
-import type { LedgerTerms, Store } from '../../../src/stores/contract/store.ts'
 import { ManualClock } from '../../../src/testing/index.ts'
 import { rounds } from '../../support/depth.ts'
 import { ReferenceStore } from '../../support/reference-store.ts'

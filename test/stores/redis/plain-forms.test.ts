@@ -12,9 +12,9 @@ import {
   tokenBucket,
 } from '../../../src/index.ts'
 import { redisStore } from '../../../src/stores/redis/index.ts'
-import { script } from '../../../src/stores/redis/script/script.ts'
 import { RedisStore } from '../../../src/stores/redis/redis-store.ts'
 import { Script } from '../../../src/stores/redis/script/loaded-script.ts'
+import { script } from '../../../src/stores/redis/script/script.ts'
 import { ManualClock } from '../../../src/testing/index.ts'
 import { useRedis } from '../../support/use-server.ts'
 

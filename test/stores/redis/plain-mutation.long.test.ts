@@ -7,8 +7,8 @@
  * in plain.test.ts.
  */
 import { describe, expect, test } from 'vitest'
-import { script } from '../../../src/stores/redis/script/script.ts'
 import { Script as LuaScript } from '../../../src/stores/redis/script/loaded-script.ts'
+import { script } from '../../../src/stores/redis/script/script.ts'
 import fc from '../../support/fast-check.ts'
 import {
   comparePlain,

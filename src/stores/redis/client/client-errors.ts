@@ -3,7 +3,7 @@
  * events alone: a wrong password, an unknown host, a refused connection.
  */
 import { errorMonitor } from 'node:events'
-import { warnOnce } from '../../../common/warn.ts'
+import { warnOnce } from '../../../common/index.ts'
 
 interface Emitter {
   on(event: string | symbol, listener: (error: Error) => void): unknown

@@ -1,4 +1,4 @@
-import { HeadgateError } from '../../../common/errors.ts'
+import { HeadgateError } from '../../../common/index.ts'
 
 /** Looks at the next keys of a server. The cursor begins and ends with `'0'`. */
 type ScanKeys = (cursor: string, pattern: string, count: number) => Promise<KeyPage>

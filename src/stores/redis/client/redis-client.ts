@@ -1,8 +1,8 @@
 /*
  * The clients that redisStore takes. They are recognised by their methods, never by their name, and none is imported.
  */
-import { monotonicClock } from '../../../common/clock.ts'
-import { invalidOption, tooOld } from '../../../common/errors.ts'
+import { invalidOption, monotonicClock, tooOld } from '../../../common/index.ts'
+
 import { errorsOf } from './client-errors.ts'
 import { sendByIoredis } from './ioredis-command.ts'
 import { ioredisScan, type KeyScan, nodeRedisScan } from './key-scan.ts'

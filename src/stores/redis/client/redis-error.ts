@@ -1,4 +1,4 @@
-import { HeadgateError, storeError } from '../../../common/errors.ts'
+import { HeadgateError, storeError } from '../../../common/index.ts'
 import type { Connection } from './redis-client.ts'
 
 /** Redis before 7 puts the place in the script before it. */

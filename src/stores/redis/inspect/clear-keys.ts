@@ -2,9 +2,8 @@
  * Deletes the keys of a limiter in steps, so that Redis serves other calls in between: SCAN looks at some keys, and UNLINK
  * frees those that match in the background. A key that is written meanwhile may stay.
  */
-import { Deadlines } from '../../contract/deadlines.ts'
-import type { Connection } from '../client/redis-client.ts'
-import { keyScanOf, nextKeys } from '../client/key-scan.ts'
+import { Deadlines } from '../../contract/index.ts'
+import { type Connection, keyScanOf, nextKeys } from '../client/index.ts'
 
 /** How many keys of the server one step looks at. */
 const scannedAtOnce = 1000

@@ -1,10 +1,9 @@
 /* What the store shows of keys (the verbs `inspect` and `scan`): the records, decoded, and what this process adds. */
-import type { KeptKey, KeyPage } from '../../../inspection/kept-key.ts'
-import { decodeId } from '../../contract/encode.ts'
-import type { LedgerTerms } from '../../contract/store.ts'
-import { type PackedPlan, policyId } from '../script/packed-plan.ts'
-import { brokenValue, readRecord, scanRecords } from './record-reader.ts'
+import type { KeptKey, KeyPage } from '../../../inspection/index.ts'
+import { decodeId, type LedgerTerms } from '../../contract/index.ts'
 import type { RedisContext } from '../redis-context.ts'
+import { type PackedPlan, policyId } from '../script/index.ts'
+import { brokenValue, readRecord, scanRecords } from './record-reader.ts'
 import { unpackRecords } from './unpack-records.ts'
 
 const nothing = Buffer.alloc(0)

@@ -1,19 +1,16 @@
-import { usualNames } from './usual-names.ts'
-import { check } from '../../../common/option-readers.ts'
-import { readOptions } from '../../../common/options.ts'
-import { defaultScope } from '../../../policy/policy.ts'
-import { encodeName } from '../../contract/encode.ts'
-import { sharedOptions } from '../../contract/server-options.ts'
+import { check, readOptions } from '../../../common/index.ts'
+import { defaultScope } from '../../../policy/index.ts'
+import { encodeName, sharedOptions } from '../../contract/index.ts'
 import { type EncodedParts, inspectStore, type StoredRecord, type StoreInspector } from '../../store-inspector.ts'
-import { Batcher } from '../wire/batcher.ts'
-import { type Connection, connectionOf, type RedisClient } from '../client/redis-client.ts'
+import { type Connection, connectionOf, type RedisClient } from '../client/index.ts'
+import type { Publisher } from '../local/index.ts'
+import { packPlan, Script, script } from '../script/index.ts'
+import { Batcher } from '../wire/index.ts'
 import { hashesOf } from './inspect-keys.ts'
-import { script } from '../script/script.ts'
-import { packPlan } from '../script/packed-plan.ts'
+
 import { scanRecords } from './record-reader.ts'
-import type { Publisher } from '../local/resets.ts'
-import { Script } from '../script/loaded-script.ts'
 import { unpackRecords } from './unpack-records.ts'
+import { usualNames } from './usual-names.ts'
 
 export interface InspectRedisOptions {
   /** The prefix of the store. Default `'headgate'`. */

@@ -1,7 +1,5 @@
-import { HeadgateError, shown } from '../../../common/errors.ts'
-import type { Connection } from '../client/redis-client.ts'
-import { keyScanOf, nextKeys } from '../client/key-scan.ts'
-import { redisError } from '../client/redis-error.ts'
+import { HeadgateError, shown } from '../../../common/index.ts'
+import { type Connection, keyScanOf, nextKeys, redisError } from '../client/index.ts'
 
 /**
  * The values of keys. It needs no command that a decision does not need: MGET reads nothing from a value of another type, and

@@ -2,10 +2,10 @@
  * Reads the packed value of a key: the records of lua/records.ts, as the states that the algorithms in TypeScript have, and the block.
  */
 
-import type { Block } from '../../../algorithms/bans/ban.ts'
-import { type Definition, revive } from '../../../algorithms/kinds.ts'
-import type { KeptKey, KeptState } from '../../../inspection/kept-key.ts'
-import { kindOf, kinds } from '../script/kinds.ts'
+import type { Block } from '../../../algorithms/bans/index.ts'
+import { type Definition, revive } from '../../../algorithms/index.ts'
+import type { KeptKey, KeptState } from '../../../inspection/index.ts'
+import { kindOf, kinds } from '../script/index.ts'
 
 /** As in lua/records.ts: from this size on the size has four bytes of its own; a log has one of two forms. */
 const narrow = 254

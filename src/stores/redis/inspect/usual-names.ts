@@ -1,4 +1,4 @@
-import { durationText } from '../../../common/duration.ts'
+import { durationText } from '../../../common/index.ts'
 
 const [second, minute, hour, day] = [1000, 60_000, 3_600_000, 86_400_000]
 

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { Clock } from '../../../common/clock.ts'
+import type { Clock } from '../../../common/index.ts'
 
 /** The most entries of a cache. Beyond them, the least recently used one is evicted. */
 const maxEntries = 10_000

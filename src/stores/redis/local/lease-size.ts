@@ -2,9 +2,9 @@
  * How many units of a key a process holds ahead of its calls: a fixed number, or by demand, as many as it has used lately.
  */
 import { LRUCache } from 'lru-cache'
-import { anything, whole } from '../../../common/option-readers.ts'
-import { type Reader, readOptions } from '../../../common/options.ts'
-import { Demand } from '../shares/demand.ts'
+import { anything, type Reader, readOptions, whole } from '../../../common/index.ts'
+
+import { Demand } from '../shares/index.ts'
 import { wordOr } from './word-or.ts'
 
 /** How many units of a key one call takes ahead: so many, or by demand. `most` is how many are held ahead then, at most: 1000. */

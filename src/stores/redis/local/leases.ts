@@ -14,11 +14,11 @@
  *                          `--.  half     /       `--.
  *                              `-- 50 ---'  the next lease is here      by demand: the next one is requested at the half
  */
-import type { Clock } from '../../../common/clock.ts'
+import type { Clock } from '../../../common/index.ts'
+import type { PackedPlan } from '../script/index.ts'
+import type { ScriptResponse } from '../wire/index.ts'
 import { type CacheEntry, KeyCache, nameOf } from './key-cache.ts'
 import type { LeaseSize } from './lease-size.ts'
-import type { PackedPlan } from '../script/packed-plan.ts'
-import type { ScriptResponse } from '../wire/script-response.ts'
 
 export interface Lease extends CacheEntry {
   readonly plan: PackedPlan

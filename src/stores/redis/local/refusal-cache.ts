@@ -13,11 +13,11 @@
  *
  * A call with a cost for each policy is neither cached nor decided here: another such call may leave alone what refused it.
  */
-import type { Policy } from '../../../algorithms/algorithm.ts'
-import type { Clock } from '../../../common/clock.ts'
+import type { Policy } from '../../../algorithms/index.ts'
+import type { Clock } from '../../../common/index.ts'
+import type { PackedPlan } from '../script/index.ts'
+import type { PolicyReport, ScriptResponse } from '../wire/index.ts'
 import { type CacheEntry, KeyCache } from './key-cache.ts'
-import type { PackedPlan } from '../script/packed-plan.ts'
-import type { PolicyReport, ScriptResponse } from '../wire/script-response.ts'
 
 export interface CachedRefusal extends CacheEntry {
   readonly plan: PackedPlan

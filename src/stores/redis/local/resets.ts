@@ -2,9 +2,9 @@
  * Tells the other processes which keys were reset, so that none repeats a refusal, or spends a lease, of before. A message
  * that is lost, because a connection broke, leaves a refusal for as long as the deny cache repeats it.
  */
-import { invalidOption } from '../../../common/errors.ts'
-import { reason, warnOnce } from '../../../common/warn.ts'
-import type { RedisClient } from '../client/redis-client.ts'
+import { invalidOption, reason, warnOnce } from '../../../common/index.ts'
+
+import type { RedisClient } from '../client/index.ts'
 import type { CacheEntry, KeyCache } from './key-cache.ts'
 
 export interface Publisher {

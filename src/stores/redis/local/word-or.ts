@@ -1,6 +1,4 @@
-import { shown } from '../../../common/errors.ts'
-import { check } from '../../../common/option-readers.ts'
-import { type Reader, type Readers, readOptions } from '../../../common/options.ts'
+import { check, type Reader, type Readers, readOptions, shown } from '../../../common/index.ts'
 
 /** One of these words, or an object of options. The first word is the default. @param example of such an object, for the error message */
 export function wordOr<const Word, Values extends object>(

@@ -1,14 +1,16 @@
 /* Each kind of algorithm, as the script has it. */
-import type { Kind } from '../../../algorithms/algorithm.ts'
-import { bucket } from './steps/bucket.ts'
-import { concurrency } from './steps/concurrency.ts'
-import { intervalBucket } from './steps/interval-bucket.ts'
-import { penalty } from './steps/penalty.ts'
-import { segmentedWindow } from './steps/segmented-window.ts'
-import { slidingLog } from './steps/sliding-log.ts'
-import { slidingWindow } from './steps/sliding-window.ts'
-import { smoothBursty } from './steps/smooth-bursty.ts'
-import { smoothWarmingUp } from './steps/smooth-warming-up.ts'
+import type { Kind } from '../../../algorithms/index.ts'
+import {
+  bucket,
+  concurrency,
+  intervalBucket,
+  penalty,
+  segmentedWindow,
+  slidingLog,
+  slidingWindow,
+  smoothBursty,
+  smoothWarmingUp,
+} from './steps/index.ts'
 
 export interface RedisKind {
   /** Its number in plans and records, from 1 to 30. A number is never used again: 9 was that of a kind that is gone. */

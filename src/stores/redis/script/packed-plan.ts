@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import type { Algorithm, Policy } from '../../../algorithms/algorithm.ts'
-import type { StateRule } from '../../../algorithms/carry.ts'
-import { HeadgateError, shown } from '../../../common/errors.ts'
+import type { Algorithm, Policy, StateRule } from '../../../algorithms/index.ts'
+
+import { HeadgateError, shown } from '../../../common/index.ts'
 import { kinds } from './kinds.ts'
 import type { Script } from './loaded-script.ts'
 

@@ -1,6 +1,6 @@
-import { isPlain, plainScript } from './plain/script.ts'
-import { type PackedPlan, plainHead } from './packed-plan.ts'
 import { Script } from './loaded-script.ts'
+import { type PackedPlan, plainHead } from './packed-plan.ts'
+import { isPlain, plainScript } from './plain/index.ts'
 
 /** Each takes some 300 KB of the server's memory. Plans beyond that are decided by the whole script. */
 const most = 32

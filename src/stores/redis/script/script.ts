@@ -2,19 +2,17 @@
  * The one script of the store, put together from its parts. Each algorithm restates the TypeScript of the same name: the
  * same functions in the same order.
  */
-import type { Kind } from '../../../algorithms/algorithm.ts'
+import type { Kind } from '../../../algorithms/index.ts'
 import { blocks } from './bans.ts'
-import { bookings } from './steps/bookings.ts'
 import { carry } from './carry.ts'
 import { defaults } from './defaults.ts'
 import { evaluation } from './evaluation.ts'
-import { exactMath } from './steps/exact-math.ts'
 import { luaOf } from './kinds.ts'
 import { leases } from './leases.ts'
 import { main } from './main.ts'
 import { records } from './records.ts'
-import { smooth } from './steps/smooth.ts'
 import { states } from './states.ts'
+import { bookings, exactMath, smooth } from './steps/index.ts'
 import { verbs } from './verbs.ts'
 
 export type Part =

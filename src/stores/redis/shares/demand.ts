@@ -3,9 +3,9 @@
  * window of the store. Both are the same estimate, so their ratio is this process's part of the demand.
  */
 
-import type { Policy } from '../../../algorithms/algorithm.ts'
-import { slidingWindow } from '../../../algorithms/windows/sliding-window.ts'
-import type { KeptState } from '../../../inspection/kept-key.ts'
+import type { Policy } from '../../../algorithms/index.ts'
+import { slidingWindow } from '../../../algorithms/windows/index.ts'
+import type { KeptState } from '../../../inspection/index.ts'
 
 /** More units than anybody wants in one window. */
 const unlimited = 1_000_000_000

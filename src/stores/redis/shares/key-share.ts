@@ -1,6 +1,6 @@
-import type { Policy } from '../../../algorithms/algorithm.ts'
-import type { CallBlock } from '../../../algorithms/bans/ban.ts'
-import type { Blocked, Decision, Verdict } from '../../../policy/decision.ts'
+import type { CallBlock } from '../../../algorithms/bans/index.ts'
+import type { Policy } from '../../../algorithms/index.ts'
+import type { Blocked, Decision, Verdict } from '../../../policy/index.ts'
 import { Demand } from './demand.ts'
 
 /** What a share needs to know of the others. */

@@ -1,10 +1,8 @@
-import { concurrency } from '../../../algorithms/logs/concurrency.ts'
-import type { Tickets } from '../../../algorithms/evaluation/evaluation.ts'
-import type { Clock } from '../../../common/clock.ts'
-import { isBrokenRecord } from '../../../common/errors.ts'
-import type { Sleeper } from '../../../common/sleeper.ts'
-import { warnOnce } from '../../../common/warn.ts'
-import type { Ledger, Store } from '../../contract/store.ts'
+import type { Tickets } from '../../../algorithms/evaluation/index.ts'
+import { concurrency } from '../../../algorithms/logs/index.ts'
+import { type Clock, isBrokenRecord, type Sleeper, warnOnce } from '../../../common/index.ts'
+
+import type { Ledger, Store } from '../../contract/index.ts'
 
 /** No limiter of a user is named so. */
 const name = '~processes'

@@ -1,6 +1,6 @@
-import type { Clock } from '../../../common/clock.ts'
-import type { Sleeper } from '../../../common/sleeper.ts'
-import type { Store } from '../../contract/store.ts'
+import type { Clock, Sleeper } from '../../../common/index.ts'
+
+import type { Store } from '../../contract/index.ts'
 import type { Outage } from './outage.ts'
 import { Processes } from './processes.ts'
 

@@ -17,12 +17,12 @@
  *
  * A report has a number and is sent, unchanged, until it is answered. The store counts it once.
  */
-import { type Clock, monotonicClock } from '../../../common/clock.ts'
-import { withFailover } from '../../../failure/failover-ledger.ts'
-import { type Sleeper, timerSleeper } from '../../../common/sleeper.ts'
-import type { Ledger, LedgerTerms, Store, StoreTraits } from '../../contract/store.ts'
-import { OptimisticLedger } from './share-ledger.ts'
+import { type Clock, monotonicClock, type Sleeper, timerSleeper } from '../../../common/index.ts'
+import { withFailover } from '../../../failure/index.ts'
+
+import type { Ledger, LedgerTerms, Store, StoreTraits } from '../../contract/index.ts'
 import { type ExactStore, Reporter } from './reporter.ts'
+import { OptimisticLedger } from './share-ledger.ts'
 
 export class OptimisticStore implements Store {
   readonly synchronous = false

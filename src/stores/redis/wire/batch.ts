@@ -1,12 +1,11 @@
-import { HeadgateError, shown } from '../../../common/errors.ts'
-import { DeadlineItem } from '../../contract/deadlines.ts'
-import type { Connection } from '../client/redis-client.ts'
+import { HeadgateError, shown } from '../../../common/index.ts'
+import { DeadlineItem } from '../../contract/index.ts'
+import { type Connection, redisError, type ScriptCall } from '../client/index.ts'
+import { isMissing } from '../script/index.ts'
 import type { Call, Message } from './message.ts'
-import { redisError } from '../client/redis-error.ts'
 import type { RedisNode } from './node-notes.ts'
 import { ReplyReader } from './reply-reader.ts'
-import { isMissing } from '../script/loaded-script.ts'
-import type { ScriptCall } from '../client/script-call.ts'
+
 import type { ScriptRequest } from './script-request.ts'
 
 /** The sender of a batch. */

@@ -1,4 +1,4 @@
-import type { Script } from '../script/loaded-script.ts'
+import type { Script } from '../script/index.ts'
 import type { ScriptRequest } from './script-request.ts'
 import type { ScriptResponse } from './script-response.ts'
 import { wholeArgs } from './whole-message.ts'

@@ -1,5 +1,5 @@
-import { monotonicClock } from '../../../common/clock.ts'
-import type { Script } from '../script/loaded-script.ts'
+import { monotonicClock } from '../../../common/index.ts'
+import type { Script } from '../script/index.ts'
 
 /** What a batcher knows of a node of Redis. */
 export class RedisNode {

@@ -1,5 +1,5 @@
-import { callBlock, forever, isBlockable } from '../../../algorithms/bans/ban.ts'
-import type { Tickets, Verb } from '../../../algorithms/evaluation/evaluation.ts'
+import { callBlock, forever, isBlockable } from '../../../algorithms/bans/index.ts'
+import type { Tickets, Verb } from '../../../algorithms/evaluation/index.ts'
 import type { ScriptRequest } from './script-request.ts'
 import type { PolicyReport, ResponseBlock, ScriptResponse } from './script-response.ts'
 

@@ -1,6 +1,6 @@
-import type { Costs, Details, Tickets, Verb } from '../../../algorithms/evaluation/evaluation.ts'
-import type { BanTerms } from '../../contract/command.ts'
-import type { PackedPlan } from '../script/packed-plan.ts'
+import type { Costs, Details, Tickets, Verb } from '../../../algorithms/evaluation/index.ts'
+import type { BanTerms } from '../../contract/index.ts'
+import type { PackedPlan } from '../script/index.ts'
 
 /** The parameters of a request besides its keys and its costs. */
 export interface RequestExtras {

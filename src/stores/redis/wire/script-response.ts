@@ -1,7 +1,7 @@
-import type { Policy } from '../../../algorithms/algorithm.ts'
-import { type CallBlock, withBlock } from '../../../algorithms/bans/ban.ts'
-import type { Details, Tickets } from '../../../algorithms/evaluation/evaluation.ts'
-import { type Decision, join, type Verdict } from '../../../policy/decision.ts'
+import { type CallBlock, withBlock } from '../../../algorithms/bans/index.ts'
+import type { Details, Tickets } from '../../../algorithms/evaluation/index.ts'
+import type { Policy } from '../../../algorithms/index.ts'
+import { type Decision, join, type Verdict } from '../../../policy/index.ts'
 
 /** The numbers of one policy that the script reports, in whole microseconds. A wait of -1 stands for never. */
 export interface PolicyReport {

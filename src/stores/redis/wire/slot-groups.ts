@@ -1,6 +1,6 @@
-import type { StateRule } from '../../../algorithms/carry.ts'
+import type { StateRule } from '../../../algorithms/index.ts'
 import { slotOf } from '../keys.ts'
-import { type PackedPlan, packPlan } from '../script/packed-plan.ts'
+import { type PackedPlan, packPlan } from '../script/index.ts'
 
 /** The keys of a call that are in one slot of Redis Cluster, with the policies of their scopes. */
 export interface SlotGroup {

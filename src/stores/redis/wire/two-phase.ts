@@ -12,9 +12,9 @@
  * refused that would otherwise be admitted. If this process or the connection dies in between, they stay taken. And a
  * renewal that one slot refuses holds its units in the other slots until their leases end.
  */
-import { isBlockable } from '../../../algorithms/bans/ban.ts'
-import { type Costs, type Tickets, unitsBack, type Verb } from '../../../algorithms/evaluation/evaluation.ts'
-import { allOf } from '../../../common/maybe-promise.ts'
+import { isBlockable } from '../../../algorithms/bans/index.ts'
+import { type Costs, type Tickets, unitsBack, type Verb } from '../../../algorithms/evaluation/index.ts'
+import { allOf } from '../../../common/index.ts'
 import type { RequestExtras, ScriptRequest } from './script-request.ts'
 import type { PolicyReport, ResponseBlock, ScriptResponse } from './script-response.ts'
 import type { SlotGroup } from './slot-groups.ts'

@@ -1,11 +1,10 @@
-import { monotonicClock } from '../../../common/clock.ts'
-import { exchanged, exchangeStart } from '../../contract/exchange.ts'
+import { monotonicClock } from '../../../common/index.ts'
+import { exchanged, exchangeStart } from '../../contract/index.ts'
+import { type Connection, causeOf, isReadOnly } from '../client/index.ts'
+import type { Script } from '../script/index.ts'
 import type { Batch } from './batch.ts'
-import type { Connection } from '../client/redis-client.ts'
 import { messageOf } from './message.ts'
-import { causeOf, isReadOnly } from '../client/redis-error.ts'
 import { RedisNode } from './node-notes.ts'
-import type { Script } from '../script/loaded-script.ts'
 
 export interface BatcherOptions {
   readonly connection: Connection

@@ -1,8 +1,8 @@
-import { forever } from '../../../algorithms/bans/ban.ts'
-import { newReservationId, type Tickets } from '../../../algorithms/evaluation/evaluation.ts'
-import type { BanTerms } from '../../contract/command.ts'
-import type { PackedPlan } from '../script/packed-plan.ts'
-import { cacheableFlag, nextFlag } from '../script/request-flags.ts'
+import { forever } from '../../../algorithms/bans/index.ts'
+import { newReservationId, type Tickets } from '../../../algorithms/evaluation/index.ts'
+import type { BanTerms } from '../../contract/index.ts'
+import { cacheableFlag, nextFlag, type PackedPlan } from '../script/index.ts'
+
 import type { ScriptRequest } from './script-request.ts'
 
 const wanted = 0x31 // '1'

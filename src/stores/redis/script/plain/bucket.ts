@@ -1,4 +1,4 @@
-import type { Bucket } from '../../../../algorithms/buckets/bucket.ts'
+import type { Bucket } from '../../../../algorithms/buckets/index.ts'
 import type { PlainSteps } from './step.ts'
 
 /** Restates algorithms/bucket.ts. */

@@ -1,4 +1,4 @@
-import type { IntervalBucket } from '../../../../algorithms/buckets/interval-bucket.ts'
+import type { IntervalBucket } from '../../../../algorithms/buckets/index.ts'
 import type { PlainSteps } from './step.ts'
 
 /** Opens an interval, if none is open. */

@@ -1,4 +1,4 @@
-import { type Penalty, unlimited } from '../../../../algorithms/bans/penalty.ts'
+import { type Penalty, unlimited } from '../../../../algorithms/bans/index.ts'
 import type { PlainSteps } from './step.ts'
 
 /** Restates algorithms/penalty.ts. */

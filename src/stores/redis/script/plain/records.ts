@@ -1,4 +1,4 @@
-import type { Policy } from '../../../../algorithms/algorithm.ts'
+import type { Policy } from '../../../../algorithms/index.ts'
 import type { LogRecord, PlainStep } from './step.ts'
 
 /** One policy of a plain script. */

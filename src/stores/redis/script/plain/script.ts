@@ -8,7 +8,7 @@
  * several. The reply is that of the whole script, key by key: after the time, for each call 2, or 0 for a refusal, and
  * the numbers of each policy; or 5 if the value of the key is broken.
  */
-import type { Algorithm, Kind, Policy } from '../../../../algorithms/algorithm.ts'
+import type { Algorithm, Kind, Policy } from '../../../../algorithms/index.ts'
 import { cacheableFlag, nextFlag } from '../request-flags.ts'
 import { compact, script } from '../script.ts'
 import { bucket } from './bucket.ts'

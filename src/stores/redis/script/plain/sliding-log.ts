@@ -1,4 +1,4 @@
-import type { SlidingLog } from '../../../../algorithms/logs/sliding-log.ts'
+import type { SlidingLog } from '../../../../algorithms/logs/index.ts'
 import type { PlainSteps } from './step.ts'
 
 /** An entry holds the lower bytes of a time and of a total (see ../log-entries.ts), of which there are so many. */

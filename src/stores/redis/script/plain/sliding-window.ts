@@ -1,5 +1,5 @@
-import type { SlidingWindow } from '../../../../algorithms/windows/sliding-window.ts'
-import { mulDiv } from '../steps/exact-math.ts'
+import type { SlidingWindow } from '../../../../algorithms/windows/index.ts'
+import { mulDiv } from '../steps/index.ts'
 import type { PlainSteps } from './step.ts'
 
 /** Restates algorithms/sliding-window.ts. */

@@ -1,4 +1,4 @@
-import type { Algorithm } from '../../../../algorithms/algorithm.ts'
+import type { Algorithm } from '../../../../algorithms/index.ts'
 
 /**
  * The step of an algorithm as straight-line code, for states without reservations: Lua with the names of the TypeScript, which

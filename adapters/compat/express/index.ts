@@ -1,0 +1,9 @@
+/*
+ * express-rate-limit: its options, keys, fields and stores on this package.
+ */
+
+export { ipKeyGenerator } from './address-key.ts'
+export { configOf } from './config.ts'
+export { resolved, setHeaders } from './fields.ts'
+export type { EnabledValidations, ValidationName } from './validation-names.ts'
+export type { Config, Validations } from './validations.ts'

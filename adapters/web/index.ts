@@ -1,0 +1,9 @@
+/*
+ * What the adapters of fetch handlers, Hono and h3 share: Request and Response, on a server of Node or elsewhere. It
+ * imports `http` and `common`.
+ */
+
+export { addressView, toldFinder } from './address-view.ts'
+export { type Any, FetchCall, type FetchExchange, type FetchOwnOptions, fetchFramework } from './fetch-framework.ts'
+export { finderOver, type NodePair, nodePair, pairBeside } from './node-pair.ts'
+export { type Answer, answerOf, answerWriter } from './web-answer.ts'

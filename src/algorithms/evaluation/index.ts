@@ -1,0 +1,16 @@
+/*
+ * One decision over all policies of a limiter: all commit or none does. It imports the contract of algorithms,
+ * `policy` and `common`.
+ */
+
+export type { Verb } from './call-terms.ts'
+export {
+  type Costs,
+  type Details,
+  Evaluation,
+  effectiveTime,
+  newReservationId,
+  PolicyEvaluation,
+  type Tickets,
+  unitsBack,
+} from './evaluation.ts'

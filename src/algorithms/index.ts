@@ -1,0 +1,13 @@
+/*
+ * The algorithms are pure steps over a few integers, one file each, in the folders below. Here stands what they have
+ * in common: the contract (`algorithm.ts`), the table of kinds, the shorthand of policies, and how a state goes over
+ * to another plan (`carry.ts`). It imports `policy` and `common`.
+ */
+
+export { type Algorithm, type Kind, type Numbers, type Policy, Report, type Ticket } from './algorithm.ts'
+export { type CarryRule, carry, carryRules, hasFullQuota, pointTo, type StateRule } from './carry.ts'
+export { withLimit } from './define-policy.ts'
+export { are, type Description, type Facts, type InspectedNumbers, timeText, type UnitsAt, units } from './describe.ts'
+export { effectiveTime, withLag } from './effective-time.ts'
+export { type Definition, isConstructor, revive, sameDefinition } from './kinds.ts'
+export { type PolicyLike, policy, toPolicy } from './shorthand.ts'

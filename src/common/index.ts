@@ -1,0 +1,42 @@
+/*
+ * What every room uses: errors, warnings, readers of options, durations, clocks, timers, and small structures. It
+ * imports the platform only.
+ */
+
+export { asError } from './as-error.ts'
+export { base64 } from './base64.ts'
+export { type Clock, checkClock, monotonicClock, wallClock } from './clock.ts'
+export { type Duration, durationText, longestWindow, milliseconds, monthFix, warnOfSeconds } from './duration.ts'
+export {
+  type ErrorCode,
+  HeadgateError,
+  invalidOption,
+  isBrokenRecord,
+  shown,
+  storeError,
+  tooOld,
+  unsupported,
+} from './errors.ts'
+export { Fifo } from './fifo.ts'
+export { LinkedList, type ListNode } from './linked-list.ts'
+export { allOf, isPromise, type MaybePromise } from './maybe-promise.ts'
+export {
+  anything,
+  callback,
+  check,
+  clockOr,
+  duration,
+  flag,
+  hook,
+  oneOf,
+  optional,
+  type Settled,
+  scopeOf,
+  text,
+  unbounded,
+  whole,
+} from './option-readers.ts'
+export { callOptions, knownOptions, type Reader, type Readers, readOptions } from './options.ts'
+export { longestSleep, realSleeper, type Sleeper, timerSleeper } from './sleeper.ts'
+export { type Size, Slots } from './slots.ts'
+export { reason, warnOnce } from './warn.ts'

@@ -1,0 +1,18 @@
+/*
+ * Who is asked: the key of a request, by its address, a header field, a cookie, or what the user names. It imports
+ * `limiter` and what that imports.
+ */
+
+export { isIPv4, isUnixSocket, type LocalSocket, parseAddress } from './address.ts'
+export { AddressKeys, addressKey, dotted } from './address-key.ts'
+export { AddressList } from './address-list.ts'
+export { checkAddressNeeds, declaresPlatform, onPlatform } from './address-source.ts'
+export { type ByIpOptions, byIp } from './by-ip.ts'
+export { combine } from './combine.ts'
+export { extractKey, findKey, mayLackAddress } from './extract-key.ts'
+export { byCookie, byHeader, byParam, byRoute } from './extractors.ts'
+export { type Extracted, type FindKey, type KeyExtractor, type RequestView, tokenPattern } from './key-extractor.ts'
+export { toldAddress, warnOfNoAddress } from './no-address.ts'
+export type { AddressPlatform } from './platforms.ts'
+export { scopeExtractors } from './scope-extractors.ts'
+export { clientBehind, type PeerView, type TrustedProxies, trustedProxiesOption } from './trusted-proxies.ts'

@@ -1,0 +1,23 @@
+/*
+ * The limiter: policies and a store. It checks its arguments, asks the store, and gives the decision. It imports the
+ * contract of stores, the memory store and what they import.
+ */
+
+export { checkUnits, costsOf, type Key, type Units } from './call-arguments.ts'
+export {
+  type BlockOptions,
+  book,
+  type CallExtras,
+  type CostOptions,
+  calls,
+  decide,
+  type HeavyKey,
+  RateLimiter,
+  type ReserveOptions,
+  type TopOptions,
+} from './limiter.ts'
+export type { CalledLimiter, LimiterCallEvent, Load } from './limiter-events.ts'
+export { type Plan, type PlanLike, type PolicyLikes, type RateLimiterOptions, storeOption } from './limiter-options.ts'
+export type { ListedKey, ListOptions } from './list-keys.ts'
+export { PlanLimiter } from './plan-limiter.ts'
+export { Reservation, type ReservedCall, settleAndHold } from './reservation.ts'

@@ -1,0 +1,9 @@
+/*
+ * Paces `fetch`: it reads what a server says of its limit, and waits accordingly. It imports the files of `pacer`.
+ */
+
+export { pacedFetch } from './paced-fetch.ts'
+export type { PacedFetchOptions } from './paced-fetch-options.ts'
+export { parseRateLimit } from './parse-headers.ts'
+export type { HeaderFields, Quota, RateLimitInfo } from './quota.ts'
+export type { RequestCost } from './server-quotas.ts'

@@ -1,0 +1,45 @@
+/*
+ * What a store is: `open(terms)` gives a ledger, and a ledger runs commands. `KeyStates` decides any command on the
+ * states of one key. With it, what stores share: health, deadlines, exchanges, the encoding of ids. It imports
+ * `inspection`, `algorithms`, `policy` and `common`.
+ */
+
+export {
+  type BanTerms,
+  type Booking,
+  bookingOf,
+  type Command,
+  type KeysOf,
+  type NumberedReport,
+  type Outcome,
+  type OutcomeOf,
+  type ScanTerms,
+  type Verb,
+} from './command.ts'
+export { DeadlineItem, Deadlines, PendingCall } from './deadlines.ts'
+export { decodeId, decodeName, digest, encodeId, encodeName, longestEncoding, soughtId } from './encode.ts'
+export { type ExchangeEvent, exchanged, exchangeStart } from './exchange.ts'
+export { type BreakerState, type CheckedLedger, type Health, noCalls, openLedger } from './health.ts'
+export { type KeyState, KeyStates, runOn, type StateVerb } from './key-states.ts'
+export {
+  choiceFor,
+  choose,
+  type FailureTerms,
+  failureOptions,
+  type OnFailure,
+  type OnStoreError,
+  type StoreErrorAction,
+  type StoreFailure,
+  storeErrors,
+} from './on-store-error.ts'
+export { type Scope, ScopedEvaluation } from './scoped-evaluation.ts'
+export { type BreakerOptions, type SharedStoreOptions, type SharedTerms, sharedOptions } from './server-options.ts'
+export {
+  type BreakerTerms,
+  isFallible,
+  type Ledger,
+  type LedgerTerms,
+  type OpenLedger,
+  type Store,
+  type StoreTraits,
+} from './store.ts'

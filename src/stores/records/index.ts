@@ -1,0 +1,11 @@
+/*
+ * Stores that keep one record for each key: how a record is read and written, and the ledger that swaps records. It
+ * imports `failure` and the contract of stores.
+ */
+
+export type { Job, RecordCall, StateOutcome } from './job.ts'
+export { KeyQueue } from './key-queue.ts'
+export { emptyRecord, keptRecord, recordHead } from './key-record.ts'
+export type { ReadTexts, TextPage } from './record-context.ts'
+export { RecordStore } from './record-store.ts'
+export { type ReadAndSwap, SwapRunner, type VersionedText } from './swap-runner.ts'

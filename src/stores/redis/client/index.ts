@@ -1,0 +1,16 @@
+/*
+ * The clients of Redis (ioredis, node-redis, iovalkey) behind one small interface, with their faults. It imports
+ * `common`.
+ */
+
+export { keyScanOf, nextKeys } from './key-scan.ts'
+export {
+  type Connection,
+  connectionOf,
+  type IoredisLike,
+  type NodeRedisEvalOptions,
+  type NodeRedisLike,
+  type RedisClient,
+} from './redis-client.ts'
+export { causeOf, isReadOnly, redisError } from './redis-error.ts'
+export type { ScriptCall } from './script-call.ts'

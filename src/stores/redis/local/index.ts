@@ -1,0 +1,10 @@
+/*
+ * What a process remembers so that it has to ask less: refusals, leased units, resets. It imports `shares`, `wire`,
+ * `script` and `client`.
+ */
+
+export { type LeasesOption, leaseSizeOf } from './lease-size.ts'
+export { Leases } from './leases.ts'
+export { DenyCache } from './refusal-cache.ts'
+export { type Publisher, Resets } from './resets.ts'
+export { wordOr } from './word-or.ts'

@@ -1,0 +1,16 @@
+/*
+ * The steps of `src/algorithms` in Lua, file by file, in the same order and with the same names.
+ */
+
+export { bookings } from './bookings.ts'
+export { bucket } from './bucket.ts'
+export { concurrency } from './concurrency.ts'
+export { exactMath, mulDiv } from './exact-math.ts'
+export { intervalBucket } from './interval-bucket.ts'
+export { penalty } from './penalty.ts'
+export { segmentedWindow } from './segmented-window.ts'
+export { slidingLog } from './sliding-log.ts'
+export { slidingWindow } from './sliding-window.ts'
+export { smooth } from './smooth.ts'
+export { smoothBursty } from './smooth-bursty.ts'
+export { smoothWarmingUp } from './smooth-warming-up.ts'
