@@ -29,10 +29,9 @@ export function readOptions<Options extends object, Values extends Record<keyof 
 ): Read<Options, Values> {
   knownOptions(where, options, Object.keys(readers))
   const prefix = where + (where.includes(':') ? '.' : ': ')
-  const read = Object.entries<Reader<unknown>>(readers).map(([option, reader]) => {
-    return [option, reader(options[option as keyof Options], prefix + option)]
-  })
-  return Object.fromEntries(read) as Read<Options, Values>
+  const read: Record<string, unknown> = {}
+  for (const option in readers) read[option] = readers[option](Reflect.get(options, option), prefix + option)
+  return read as Read<Options, Values>
 }
 
 /** @throws HeadgateError `HEADGATE_OPTION` if an option is unknown, and the message lists the known ones */

@@ -26,6 +26,8 @@ export class Permits {
   readonly #failure: FailureTerms
   policies: readonly Policy[]
   #ledger: CheckedLedger
+  /** Found once: each call asks for it. */
+  #lease: number | undefined
 
   constructor(limiter: RateLimiter, failure: FailureTerms) {
     this.#limiter = limiter
@@ -50,7 +52,10 @@ export class Permits {
 
   /** The shortest lease of a unit in flight, in microseconds. Infinity if no policy counts what is in flight. */
   get lease(): number {
-    return Math.min(...this.policies.filter(({ algorithm }) => algorithm.leases).map(({ algorithm }) => algorithm.span))
+    this.#lease ??= Math.min(
+      ...this.policies.filter((each) => each.algorithm.leases).map((each) => each.algorithm.span),
+    )
+    return this.#lease
   }
 
   get synchronous(): boolean {

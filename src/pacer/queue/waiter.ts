@@ -177,12 +177,23 @@ class WaitDeadline extends Task {
  * Runs the function of an admitted waiter. This is a reaction to the promise of the call, so the function runs with what
  * `AsyncLocalStorage` held where the call was made.
  */
-export async function start(waiter: unknown): Promise<unknown> {
+export function start(waiter: unknown): Promise<unknown> {
   const { owner } = waiter as Waiter
+  const end = () => owner.finished(waiter as Waiter)
   try {
-    return await begin(waiter as Waiter)
-  } finally {
-    owner.finished(waiter as Waiter)
+    return Promise.resolve(begin(waiter as Waiter)).then(
+      (value) => {
+        end()
+        return value
+      },
+      (error) => {
+        end()
+        throw error
+      },
+    )
+  } catch (error) {
+    end()
+    throw error
   }
 }
 

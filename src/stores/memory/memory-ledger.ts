@@ -139,7 +139,8 @@ export class MemoryLedger implements Ledger {
 
   private keep(now: number): void {
     if (!this.keys.shared) return
-    for (const scope of this.scopes) scope.keep(now)
+    const { scopes } = this
+    for (let n = 0; n < scopes.length; n++) (scopes[n] as Scope).keep(now)
   }
 
   private noteRefused(): void {

@@ -59,8 +59,10 @@ export class Scope {
   private pointShared(now: number): void {
     const { table, states, row, found } = this
     const known = row === blank ? table.recalled(found, now) : states.read(row)
-    for (const evaluation of this.policies) {
-      const left = known.find(({ policy }) => policy.name === evaluation.policy.name)
+    const { policies } = this
+    for (let n = 0; n < policies.length; n++) {
+      const evaluation = policies[n] as PolicyEvaluation
+      const left = named(evaluation.policy.name, known)
       pointTo(evaluation, left && { definition: left.policy.algorithm, s: left.s }, now, this.rule, () =>
         numbersOf(left as State),
       )
@@ -104,6 +106,14 @@ export class Scope {
     const { table, row } = this
     if (row !== blank && !table.isRefused(row) && refuses(this.policies)) table.noteRefused(row)
   }
+}
+
+function named(name: string, states: readonly State[]): State | undefined {
+  for (let n = 0; n < states.length; n++) {
+    const state = states[n] as State
+    if (state.policy.name === name) return state
+  }
+  return undefined
 }
 
 function refuses(policies: readonly PolicyEvaluation[]): boolean {

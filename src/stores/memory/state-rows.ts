@@ -39,7 +39,7 @@ export class StateRows {
   #arrayed = 0
   readonly #hasLogs: boolean
   /** By row, if they are shared. */
-  readonly #lists: (readonly State[] | undefined)[] = []
+  private readonly lists: (readonly State[] | undefined)[] = []
   /** What condensed lists take. */
   #bytes = 0
 
@@ -87,8 +87,8 @@ export class StateRows {
 
   /** Every list is there from the start, so that V8 keeps the array dense. */
   #resizeLists(rows: number): void {
-    if (this.#condensed) this.#bytes += (rows - this.#lists.length) * placeBytes
-    while (this.#lists.length < rows) this.#lists.push(undefined)
+    if (this.#condensed) this.#bytes += (rows - this.lists.length) * placeBytes
+    while (this.lists.length < rows) this.lists.push(undefined)
   }
 
   /** Makes lists of all rows, for several plans. */
@@ -180,7 +180,7 @@ export class StateRows {
 
   /** The states in a row. The array may be reused by the next call. */
   read(row: number): readonly State[] {
-    if (this.shared) return this.#lists[row] ?? none
+    if (this.shared) return this.lists[row] ?? none
     this.point(this.#found, row)
     return this.#found
   }
@@ -216,19 +216,30 @@ export class StateRows {
 
   /** Keeps what a commit wrote. States of policies that this plan does not have go once they have their full quota. */
   keep(policies: readonly PolicyEvaluation[], row: number, now: number): void {
-    for (const { policy, s, wrote } of policies) {
-      if (!wrote) continue
-      const states = this.read(row)
-      if (states.some((state) => state.s === s)) continue
-      const others = states.filter((state) => state.policy.name !== policy.name && isWanted(state, policies, now))
-      this.#setList(row, [...others, { policy, s, i: 0 }])
+    for (let n = 0; n < policies.length; n++) {
+      const evaluation = policies[n] as PolicyEvaluation
+      if (evaluation.wrote && !holds(this.lists[row] ?? none, evaluation.s)) {
+        this.#keepOne(evaluation, policies, row, now)
+      }
     }
   }
 
-  #setList(row: number, list: readonly State[] | undefined): void {
-    if (this.#condensed) this.#bytes += bytesOfList(list) - bytesOfList(this.#lists[row])
-    this.#lists[row] = list
+  #keepOne({ policy, s }: PolicyEvaluation, policies: readonly PolicyEvaluation[], row: number, now: number): void {
+    const others = this.read(row).filter((state) => {
+      return state.policy.name !== policy.name && isWanted(state, policies, now)
+    })
+    this.#setList(row, [...others, { policy, s, i: 0 }])
   }
+
+  #setList(row: number, list: readonly State[] | undefined): void {
+    if (this.#condensed) this.#bytes += bytesOfList(list) - bytesOfList(this.lists[row])
+    this.lists[row] = list
+  }
+}
+
+function holds(states: readonly State[], s: State['s']): boolean {
+  for (let n = 0; n < states.length; n++) if ((states[n] as State).s === s) return true
+  return false
 }
 
 function bytesOf(numbers: number): number {
