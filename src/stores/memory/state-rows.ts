@@ -1,6 +1,6 @@
 import { PolicyEvaluation } from '../../algorithms/evaluation/index.ts'
 import type { Policy } from '../../algorithms/index.ts'
-import { copyState, isBooked, isUnused, listOf, numbersOf, quotaLeft, type State, timeOf } from './state.ts'
+import { copyState, holds, isBooked, isUnused, listOf, numbersOf, quotaLeft, type State, timeOf } from './state.ts'
 
 /** The most bytes of an overflow table, including the four bytes in each row that identify its key; and under plans. */
 const maxBytes = 64 * 2 ** 20
@@ -199,10 +199,7 @@ export class StateRows {
 
   /** Copies states of other rows to a row that is clear. */
   copy(states: readonly State[], row: number, now: number): void {
-    if (this.shared) {
-      this.#setList(row, listOf(states, now, this.#condensed))
-      return
-    }
+    if (this.shared) return this.#setList(row, listOf(states, now, this.#condensed))
     const own = this.read(row)
     for (const [n, state] of states.entries()) {
       if (!this.#condensed && isBooked(state)) {
@@ -235,11 +232,6 @@ export class StateRows {
     if (this.#condensed) this.#bytes += bytesOfList(list) - bytesOfList(this.lists[row])
     this.lists[row] = list
   }
-}
-
-function holds(states: readonly State[], s: State['s']): boolean {
-  for (let n = 0; n < states.length; n++) if ((states[n] as State).s === s) return true
-  return false
 }
 
 function bytesOf(numbers: number): number {

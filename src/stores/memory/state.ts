@@ -78,3 +78,9 @@ export function idleTime(states: readonly State[], now: number): number {
   for (const { s, i } of states) latest = Math.max(latest, s[i] as number)
   return now - latest
 }
+
+/** True if one of the states is in this array. A loop, because each call under plans asks. */
+export function holds(states: readonly State[], s: State['s']): boolean {
+  for (let n = 0; n < states.length; n++) if ((states[n] as State).s === s) return true
+  return false
+}
