@@ -23,7 +23,7 @@ export interface PlainStep {
 /** The argument for each number that defines the algorithm, by which a step is made. */
 export type MakeStep = (span: string, parameters: readonly string[]) => PlainStep
 
-/** Restates algorithms/bucket.ts. */
+/** Restates algorithms/buckets/bucket.ts. */
 const bucketStep: MakeStep = (_span, [burst, weight, rate]) => ({
   state: ['last', 'level'],
   ends: true,
@@ -33,7 +33,7 @@ const bucketStep: MakeStep = (_span, [burst, weight, rate]) => ({
   reset: `(level + ${rate} - 1) / ${rate}`,
 })
 
-/** Restates algorithms/interval-bucket.ts. */
+/** Restates algorithms/buckets/interval-bucket.ts. */
 const intervalBucketStep: MakeStep = (_span, [rate, per, capacity, aligned]) => ({
   state: ['last', 'spent', 'start'],
   ends: true,
@@ -49,7 +49,7 @@ const intervalBucketStep: MakeStep = (_span, [rate, per, capacity, aligned]) => 
   reset: `start - at + (spent + ${rate} - 1) / ${rate} * ${per}`,
 })
 
-/** Restates algorithms/sliding-window.ts. The product of `mulDiv` is a numeric, because it passes 2^63. */
+/** Restates algorithms/windows/sliding-window.ts. The product of `mulDiv` is a numeric, because it passes 2^63. */
 const slidingWindowStep: MakeStep = (span, [limit]) => ({
   state: ['last', 'start', 'current', 'previous', 'id'],
   ends: false,

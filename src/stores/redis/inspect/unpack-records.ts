@@ -1,5 +1,5 @@
 /*
- * Reads the packed value of a key: the records of lua/records.ts, as the states that the algorithms in TypeScript have, and the block.
+ * Reads the packed value of a key: the records of script/records.ts, as the states that the algorithms in TypeScript have, and the block.
  */
 
 import type { Block } from '../../../algorithms/bans/index.ts'
@@ -7,7 +7,7 @@ import { type Definition, revive } from '../../../algorithms/index.ts'
 import type { KeptKey, KeptState } from '../../../inspection/index.ts'
 import { kindOf, kinds } from '../script/index.ts'
 
-/** As in lua/records.ts: from this size on the size has four bytes of its own; a log has one of two forms. */
+/** As in script/records.ts: from this size on the size has four bytes of its own; a log has one of two forms. */
 const narrow = 254
 /** A kind from here on is of another layout. The last one is that of a block. */
 const layouts = 32

@@ -1,5 +1,5 @@
 /**
- * Restates algorithms/block.ts: the block of a key by hand. Its record has the id of no policy, a kind that no algorithm has, and
+ * Restates algorithms/bans/ban.ts: the block of a key by hand. Its record has the id of no policy, a kind that no algorithm has, and
  * as its state the two times, in 7 bytes each, and the reason. Other builds keep it as the record of another deploy's policy.
  */
 export const blocks = `

@@ -5,7 +5,7 @@
 export const largest: number = 9007199254740000
 
 /**
- * Restates algorithms/evaluation.ts, one request after the other. The reply is one flat list of integers. verbs.ts has the
+ * Restates algorithms/evaluation/evaluation.ts, one request after the other. The reply is one flat list of integers. verbs.ts has the
  * requests that are not plain.
  */
 export const evaluation: string = `

@@ -14,7 +14,7 @@ const largestShortSize = 253
 /** How a log with narrow entries begins, and any state whose size takes four bytes. */
 const narrowLog = 254
 
-/** The policies of a ledger as the script reads them (see lua/script.ts). A request has one key for each scope. */
+/** The policies of a ledger as the script reads them (see script/script.ts). A request has one key for each scope. */
 export interface PackedPlan {
   /** What the keys of its limiter begin with. All plans of the limiter share its states. */
   readonly limiter: string
@@ -70,7 +70,7 @@ function definitionOf({ kind, span, parameters }: Algorithm): readonly number[] 
   return kinds[kind].spans ? [span, ...parameters] : parameters
 }
 
-/** The head of a policy's records (see lua/records.ts): the length of the definition, the policy's id, and the definition. */
+/** The head of a policy's records (see script/records.ts): the length of the definition, the policy's id, and the definition. */
 function headOf(policy: Policy, numbers: readonly number[]): Buffer {
   const definition = Buffer.concat([Buffer.from([kinds[policy.algorithm.kind].number]), ...numbers.map(compact)])
   if (definition.length > 255) {
@@ -82,7 +82,7 @@ function headOf(policy: Policy, numbers: readonly number[]): Buffer {
   return Buffer.concat([Buffer.from([definition.length]), policyId(policy), definition])
 }
 
-/** How the records of a policy begin and how their numbers are packed (see lua/records.ts). */
+/** How the records of a policy begin and how their numbers are packed (see script/records.ts). */
 function recordFormats(policy: Policy, numbers: readonly number[]): Buffer[] {
   const { kind, slots, grows } = policy.algorithm
   const head = headOf(policy, numbers)

@@ -1,5 +1,5 @@
 /**
- * Restates algorithms/policy-evaluation.ts: the requests that charge, renew or give back, and all that have
+ * Restates algorithms/evaluation/policy-evaluation.ts: the requests that charge, renew or give back, and all that have
  * a cost for each policy.
  */
 export const verbs = `

@@ -44,7 +44,7 @@ function isPlain(request: ScriptRequest, first: ScriptRequest): boolean {
   )
 }
 
-/** A message for the script of one plan (see lua/plain/script.ts), whose reply has the calls key by key. */
+/** A message for the script of one plan (see script/plain/script.ts), whose reply has the calls key by key. */
 function plainMessage(all: readonly Call[], script: Script): Message {
   const { request: first } = all[0] as Call
   const byKey = new Map<string, Call[]>()

@@ -36,7 +36,7 @@ class Places<T> {
 }
 
 /**
- * The keys and arguments of any requests for the whole script (see lua/main.ts), with each of their keys and plans once.
+ * The keys and arguments of any requests for the whole script (see script/main.ts), with each of their keys and plans once.
  * @param ttlMargin in milliseconds
  */
 export function wholeArgs(

@@ -68,7 +68,7 @@ function count(part: Part): string {
   return step.counts === undefined ? counted : `if ${step.counts} then\n${counted}end\n`
 }
 
-/** Restates `restart` of algorithms/policy-evaluation.ts. What is kept for a refusal is the new state as well. */
+/** Restates `restart` of algorithms/evaluation/policy-evaluation.ts. What is kept for a refusal is the new state as well. */
 function restart(parts: readonly Part[], keep: string): string {
   const renewed = parts.map((part) => `at${part.n} = now\n${part.step.advance}\n${wait(part)}`)
   return [...parts.map(freshState), keep, ...renewed].join('\n')

@@ -28,7 +28,7 @@ end
 `
 
 /**
- * Restates algorithms/sliding-log.ts and log-entries.ts, for logs of narrow entries that all lie in the past. It has no functions,
+ * Restates algorithms/logs/sliding-log.ts and log-entries.ts, for logs of narrow entries that all lie in the past. It has no functions,
  * which take more time to make than most calls take: those above are put in as text.
  *
  * State: `last`; `first`, the index of the first entry in the window, and `stop`, one past the last; `before`, the total before the

@@ -1,5 +1,5 @@
 /**
- * Restates algorithms/bookings.ts. The numbers that follow a state there are in a list of their own here, `s.more`: how
+ * Restates algorithms/buckets/bookings.ts. The numbers that follow a state there are in a list of their own here, `s.more`: how
  * many steps, the steps, the bookings. A state without any has none. `drained` is in exact-math.ts.
  */
 export const bookings = `

@@ -1,4 +1,4 @@
-/** Restates algorithms/bucket.ts. State: last, level, id of the reservations. */
+/** Restates algorithms/buckets/bucket.ts. State: last, level, id of the reservations. */
 export const bucket = `
 function makers.bucket()
   local bucket = { numberFormat = false }

@@ -51,7 +51,7 @@ end
 
 local ratioUp, ratioDown, bookings
 
--- Restates drained of algorithms/bookings.ts: the level falls by p.rate in each p.per microseconds.
+-- Restates drained of algorithms/buckets/bookings.ts: the level falls by p.rate in each p.per microseconds.
 local function drained(p, level, elapsed)
   if elapsed <= 0 then return level end
   level = level - (elapsed / p.per) * p.rate

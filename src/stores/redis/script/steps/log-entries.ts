@@ -1,5 +1,5 @@
 /**
- * Restates algorithms/log-entries.ts on a string of packed entries, of which a call unpacks only those that it looks at.
+ * Restates algorithms/logs/log-entries.ts on a string of packed entries, of which a call unpacks only those that it looks at.
  *
  * An entry holds the lower bytes of its time and of its total. The rest follows from the time of the first entry (`base`)
  * and the total before it, because no entry is smaller. That takes 9 bytes (narrow), or 14 if the entries lie too far

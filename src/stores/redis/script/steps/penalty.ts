@@ -1,4 +1,4 @@
-/** Restates algorithms/penalty.ts. State: last, start of the count, refusals, blocks, end of the block. */
+/** Restates algorithms/bans/penalty.ts. State: last, start of the count, refusals, blocks, end of the block. */
 export const penalty = `
 function makers.penalty()
   local unlimited = 4503599627370496

@@ -1,5 +1,5 @@
 /**
- * Restates algorithms/segmented-window.ts. State: last, index of the newest segment, its counter, then the older ones, and
+ * Restates algorithms/windows/segmented-window.ts. State: last, index of the newest segment, its counter, then the older ones, and
  * the id of the reservations.
  */
 export const segmentedWindow = `

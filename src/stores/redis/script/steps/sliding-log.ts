@@ -1,7 +1,7 @@
 import { logEntries, otherLogEntries } from './log-entries.ts'
 
 /**
- * Restates algorithms/sliding-log.ts. State: last, index of the first entry, one past the last, total before the first, id
+ * Restates algorithms/logs/sliding-log.ts. State: last, index of the first entry, one past the last, total before the first, id
  * of the reservations.
  */
 export const slidingLog: string = `

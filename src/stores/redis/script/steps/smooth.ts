@@ -1,5 +1,5 @@
 /**
- * Restates algorithms/smooth.ts. State: last, free, stored, commits, found free, found stored, taken, id of the
+ * Restates algorithms/smooth/smooth.ts. State: last, free, stored, commits, found free, found stored, taken, id of the
  * reservations. Stored permits are doubles on both sides, and are kept as doubles: the same bits.
  */
 export const smooth = `
