@@ -199,7 +199,10 @@ export class StateRows {
 
   /** Copies states of other rows to a row that is clear. */
   copy(states: readonly State[], row: number, now: number): void {
-    if (this.shared) return this.#setList(row, listOf(states, now, this.#condensed))
+    if (this.shared) {
+      this.#setList(row, listOf(states, now, this.#condensed))
+      return
+    }
     const own = this.read(row)
     for (const [n, state] of states.entries()) {
       if (!this.#condensed && isBooked(state)) {
