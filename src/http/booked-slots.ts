@@ -1,8 +1,8 @@
 /*
  * The requests that wait for `delay`: see src/common/slots.ts for how they use booked times.
  *
- * While a request of the queue waits for the store's response, the slot that was booked last is not known. Then a slot that
- * is left over stays, so that those who come can use it, and is given back later.
+ * While a request of the queue waits for the store's response, nobody knows which slot was booked last. A slot that is
+ * left over in that time is given back later, and the next request may use it before.
  */
 
 import { LinkedList, type ListNode, Slots } from '../common/index.ts'
@@ -43,7 +43,7 @@ class SlotQueue extends Slots<Slot, Waiting, LinkedList<Waiting>> {
 }
 
 export class BookedSlots {
-  /** By key and cost. A queue is removed when nobody waits in it, so there are never more queues than requests. */
+  /** The queues by key and cost. A queue without a waiting request is removed, so queues never outnumber requests. */
   readonly #queues = new Map<string, SlotQueue>()
 
   /** How many queues there are. */
@@ -52,8 +52,8 @@ export class BookedSlots {
   }
 
   /**
-   * Call it when the store is asked for a slot, and what it returns when the store has answered, with true if the request
-   * waits next: only then is the last slot known.
+   * Call this when the store is asked for a slot. Call the returned function when the store has answered, with true if
+   * the request waits next: only then is it known which slot was booked last.
    */
   ask(key: Key, cost: Units): (waits: boolean) => void {
     const name = nameOf(key, cost)

@@ -27,7 +27,7 @@ export class Delay {
   readonly #slots = new BookedSlots()
   #waiting = 0
 
-  /** @throws HeadgateError `HEADGATE_OPTION` for a wrong option, and if the policies cannot promise a future time */
+  /** @throws HeadgateError `HEADGATE_OPTION` if an option is wrong, or if the policies cannot promise a future time */
   constructor(options: DelayOptions, policies: readonly Policy[]) {
     const readers = { max: duration(undefined, { most: anHour }), queue: whole(100) }
     const { max, queue } = readOptions('delay', options, readers)
@@ -51,7 +51,7 @@ export class Delay {
     this.#waiting--
   }
 
-  /** Call it when an asynchronous store is asked: see `BookedSlots.ask`. */
+  /** Call this when an asynchronous store is asked for a slot: see `BookedSlots.ask`. */
   ask(key: Key, cost: Units): (waits: boolean) => void {
     return this.#slots.ask(key, cost)
   }

@@ -21,7 +21,7 @@ export class Enforcement {
   }
 }
 
-/** A number from 0 to 1 for each key, the same in every process. A key within one tenth is also within one fifth. */
+/** A number from 0 to 1 for each key, the same in every process. A larger share includes all keys of a smaller one. */
 function position(key: Key): number {
   const text =
     typeof key === 'string'

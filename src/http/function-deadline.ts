@@ -19,7 +19,7 @@ const standstill = 20_000
  * request and its socket without end. Only a promise gets a deadline: a synchronous function sets no timer.
  */
 export class FunctionDeadline {
-  /** In milliseconds. Infinity if requests wait as long as the function does. */
+  /** The deadline in milliseconds. Infinity if requests wait as long as the function takes. */
   readonly #timeout: number
 
   /** @throws HeadgateError `HEADGATE_OPTION` */
@@ -28,7 +28,7 @@ export class FunctionDeadline {
   }
 
   /**
-   * The same answer, or a rejection at the deadline.
+   * Resolves with the answer of a function, or rejects at the deadline.
    * @param option the name of the function
    */
   bound<T>(answer: Promise<T>, option: string): Promise<T> {
@@ -44,9 +44,9 @@ export class FunctionDeadline {
 const sleep = realSleeper()
 
 /**
- * Calls `expire` once that time has passed. An answer that arrived while this process was busy is read before. If the
- * process stood still, the function had no chance to answer, so it gets the time again, once.
- * @returns what cancels it
+ * Calls `expire` once the timeout has passed. An answer that arrived while this process was busy is read before. If the
+ * process stood still, the function had no chance to answer, so it gets the same time again, once.
+ * @returns a function that cancels the timer
  */
 function whenPassed(timeout: number, expire: () => void, isFirst = true): () => void {
   const due = monotonicClock() + timeout * 1000

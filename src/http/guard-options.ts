@@ -11,13 +11,14 @@ import type { Hooks } from './request-events.ts'
 /** The options of a middleware beside its policies. With Koa, request and response are both the context. */
 export interface GuardOptions<Request, Response> extends Hooks<Request, Response> {
   /**
-   * Who is limited: a key extractor, or one for each scope. One that returns false exempts the request. Default `byIp()`.
-   * Example: `byHeader('x-api-key')`, or `{ default: byIp(), user: byHeader('x-user') }`.
+   * Who is limited: a key extractor, or one for each scope. An extractor that returns false exempts the request.
+   * Default `byIp()`. Example: `byHeader('x-api-key')`, or `{ default: byIp(), user: byHeader('x-user') }`.
    */
   keys?: KeyExtractor<Request, Response> | Readonly<Record<string, KeyExtractor<Request, Response>>> | undefined
   /**
-   * How long a request waits for a promise of `skip`, `deny`, a key extractor, `policies` or `cost`, each. After that, the
-   * framework's error handler gets `HEADGATE_FUNCTION_TIMEOUT`. Default `'5s'`. Example: `'500ms'`, or `Infinity`.
+   * How long a request waits for each promise that `skip`, `deny`, a key extractor, `policies` or `cost` returns. After
+   * that, the framework's error handler gets `HEADGATE_FUNCTION_TIMEOUT`. Default `'5s'`. Example: `'500ms'`, or
+   * `Infinity`.
    */
   functionTimeout?: Duration | undefined
   /**
@@ -28,8 +29,9 @@ export interface GuardOptions<Request, Response> extends Hooks<Request, Response
   /** Addresses and CIDR ranges that are not limited. Default: none. Example: `['10.0.0.0/8', '2001:db8::/32']`. */
   allow?: readonly string[] | undefined
   /**
-   * Addresses and CIDR ranges that get 403, even if `allow` lists them; or a function that returns true for such a request, and
-   * may return a promise. Default: none. Example: `['192.0.2.1']`, or `(request) => banned.has(request.get('x-api-key'))`.
+   * Addresses and CIDR ranges that get 403, even if `allow` lists them; or a function that returns true for a request
+   * to refuse, and may return a promise. Default: none. Example: `['192.0.2.1']`, or `(request) =>
+   * banned.has(request.get('x-api-key'))`.
    */
   deny?: readonly string[] | ((request: Request, response: Response, key: FindKey) => MaybePromise<boolean>) | undefined
   /** True to decide and report, and to refuse no request. Default false. */
@@ -61,16 +63,16 @@ export interface GuardOptions<Request, Response> extends Hooks<Request, Response
    */
   settle?: boolean | undefined
   /**
-   * Which requests count. It is decided when the response has ended; until then every request counts. Default `'all'`.
-   * Example: `'failures'`, to count failed logins only.
+   * Which requests count. The guard decides this when the response has ended; until then every request counts. Default
+   * `'all'`. Example: `'failures'`, to count failed logins only.
    */
   count?: Count<Request, Response> | undefined
   /** Makes a request wait until it is admitted, instead of refusing it. Default: none. Example: `{ max: '2s' }`. */
   delay?: DelayOptions | undefined
   /**
-   * Sends the refusal instead of the built-in body. Status 429 and the fields are already set and may be changed. The
-   * request goes no further, unless the function returns true: then status and `Retry-After` are taken back, and the request
-   * goes on. May return a promise. Example: `(decision, request, response) => response.send('Slow.')`.
+   * Sends the refusal instead of the built-in body. Status 429 and the fields are already set, and the function may
+   * change them. The request ends here, unless the function returns true: then status and `Retry-After` are taken back,
+   * and the request goes on. May return a promise. Example: `(decision, request, response) => response.send('Slow.')`.
    */
   refuse?: ((decision: Decision, request: Request, response: Response) => MaybePromise<unknown>) | undefined
 }

@@ -19,7 +19,7 @@ import { inheritedOf, readOptions } from './read-options.ts'
 import { type Exemption, Exemptions, Refusal } from './refusal/index.ts'
 import { Events } from './request-events.ts'
 
-/** Whose options the defaults of a guard are: the middleware's own, or those of the limit around it. */
+/** Where the default options of a guard come from: from the middleware itself, or from the limit around this one. */
 export type DefaultsOrigin = 'own' | 'inherited'
 
 /**
@@ -30,7 +30,8 @@ export type DefaultsOrigin = 'own' | 'inherited'
  *     server.on('request', (request, response) => guard.handle(request, response, (error) => ...))
  *
  * @param defaults options that the argument may override
- * @param origin `'inherited'` if the defaults are `inherited` of another guard. Default `'own'`: all of them must fit here.
+ * @param origin `'inherited'` if the defaults are `inherited` of another guard. Default `'own'`: every default must be
+ *   valid for this guard.
  * @throws HeadgateError if a policy or an option is invalid
  */
 export function createGuard<
@@ -51,9 +52,9 @@ export function createGuard<
  *
  *     check -> exempt? -> the limiter of the request -> PlanCheck: key -> cost -> decide -> respond
  *
- * All steps are synchronous if the functions in the options and the store are. A step that has to wait is a function of
- * its own, `...Later`, because a closure anywhere in a function makes every call of it allocate, even if the closure is
- * not reached.
+ * All steps are synchronous if the functions in the options and the store are synchronous. A step that has to wait is a
+ * function of its own, named `...Later`: a function that contains a closure allocates at every call, even if the call
+ * does not reach the closure.
  */
 export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
   readonly limiter: Limiter
@@ -97,7 +98,7 @@ export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
     this.#parts = parts
     const exemptions = new Exemptions(parts.framework, options)
     this.#exemptions = exemptions.needed ? exemptions : undefined
-    // If the plans are not known yet, the check of any other one throws now if an option is invalid.
+    // If the plans are not known yet, the check of a made-up policy throws now if an option is invalid.
     const known = limiter instanceof RateLimiter ? limiter : new RateLimiter({ policies: '1/1s token-bucket' })
     const check = new PlanCheck(parts, known, this.#extractors, isOnly)
     this.#only = isOnly ? check : undefined
@@ -106,7 +107,7 @@ export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
 
   /**
    * True if the request may go on. False if the guard has sent the response, or if its client has left. Throws or
-   * rejects with an Error for the framework's error handler: what a function in the options, or the store, threw.
+   * rejects with an Error for the framework's error handler: the error of a function in the options, or of the store.
    */
   check(request: Request, response: Response): MaybePromise<boolean> {
     try {

@@ -3,7 +3,7 @@ import { RateLimiter } from '../limiter/index.ts'
 import type { GuardOptions } from './guard-options.ts'
 import type { RateLimitArgument } from './rate-limit-options.ts'
 
-/** The arguments of `rateLimit`, and the options among them that only the adapter has. */
+/** The arguments of `rateLimit`, separated from the options that only the adapter has. */
 export interface OwnOptions<Own, Request, Response, Given> {
   readonly own: Own
   readonly limit: RateLimitArgument<Request, Response, Given>
@@ -28,7 +28,7 @@ export function functionOption(example: string): OptionCheck {
  *     const checks = { address: functionOption('(request) => ...') }
  *     const { own, limit, options } = ownOptions(checks, first, second)
  *
- * @throws HeadgateError `HEADGATE_OPTION` if one of them is invalid
+ * @throws HeadgateError `HEADGATE_OPTION` if an option of the adapter is invalid
  */
 export function ownOptions<Own extends object, Request, Response, Given>(
   checks: Readonly<Record<keyof Own & string, OptionCheck>>,

@@ -42,7 +42,7 @@ export class PlanCheck<Request, Response> {
   readonly #cost: Cost<Request, Response>
   readonly #heldUnits: HeldUnits<Request, Response> | undefined
   readonly #headers: Headers
-  /** Of a call whose store error nobody listens to: the same for every request. */
+  /** The extras of a call without a listener for store errors: the same for every request. */
   readonly #extras: CallExtras
   readonly #attach: GuardOptions<Request, Response>['attach']
   /** The last decision. Each call makes a new one, so it identifies the request without keeping it alive. */
@@ -50,7 +50,7 @@ export class PlanCheck<Request, Response> {
 
   /**
    * @param extractors one for each scope of the limiter
-   * @param one false if the limiter is one of several plans: then a cost may be above the limit of one of them
+   * @param one false if the limiter has one of several plans: then a cost may be above the limit of one plan
    * @throws HeadgateError if an option is invalid
    */
   constructor(
@@ -112,7 +112,7 @@ export class PlanCheck<Request, Response> {
     return open ? refusal.refuse(decision, this.#limiter, request, response) : refusal.tooLate(response)
   }
 
-  /** Puts the decision where the application finds it: in the framework's place, or by the option `attach`. */
+  /** Puts the decision where the application finds it: by the option `attach`, else in the framework's usual place. */
   #put(decision: RequestDecision, request: Request, response: Response): void {
     if (this.#attach !== undefined) {
       this.#attach(decision, request, response)
@@ -181,8 +181,8 @@ export class PlanCheck<Request, Response> {
   }
 
   /**
-   * Responds with 503 if the action on a store error is `'deny'`. Any other error is thrown again: with `'throw'` the
-   * store's, unless refusals of this key are not enforced.
+   * Responds with 503 if the action on a store error is `'deny'`. Any other error is thrown again: with `'throw'`, this
+   * is the store's error, unless refusals of this key are not enforced.
    */
   #failed(error: unknown, key: Key, request: Request, response: Response): boolean {
     const { enforcement, events, refusal } = this.#parts
@@ -192,7 +192,7 @@ export class PlanCheck<Request, Response> {
       if (!enforcement.appliesTo(key)) return true
       return refusal.unavailable((error as HeadgateError).retryAfter, request, response)
     }
-    // An error of a store that answers later was reported when the choice was made.
+    // An error of an asynchronous store was reported when `onStoreError` chose what happens.
     if (this.#limiter.store.synchronous) events.storeFailed(error, key, request, response)
     else if (!enforcement.appliesTo(key)) return true
     throw error

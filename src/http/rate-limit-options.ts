@@ -10,8 +10,9 @@ export type LimiterParts = Omit<RateLimiterOptions, 'policies' | 'onStoreError'>
 
 /**
  * Policies as a function of the request, such as the plan of a tenant. May return a promise. Policies of the same name
- * share their states, whatever the numbers. `{ policies, penalty }` has a penalty of its own. `key()` runs the key extractors. Example:
- * `(request) => plans[request.tenant.plan]`, or `async (request, response, key) => planOf(await key())`.
+ * share their states, whatever their numbers. A plan `{ policies, penalty }` has a penalty of its own. `key()` runs the
+ * key extractors. Example: `(request) => plans[request.tenant.plan]`, or `async (request, response, key) =>
+ * planOf(await key())`.
  */
 export type PoliciesOf<Request, Response = unknown> = (
   request: Request,
@@ -22,30 +23,30 @@ export type PoliciesOf<Request, Response = unknown> = (
 /** What `policies` of a middleware may be: the same for every request, or a function of the request. */
 export type Policies<Request, Response> = PolicyLikes | PoliciesOf<Request, Response>
 
-/** The limiter of a middleware, by the type of its `policies`; without any, they come as a limit, a text or a limiter. */
+/** The type of a middleware's limiter: a `PlanLimiter` if `policies` is a function, else a `RateLimiter`. */
 export type LimiterOf<Given> = undefined extends Given
   ? RateLimiter
   : Given extends (...request: never[]) => unknown
     ? PlanLimiter
     : RateLimiter
 
-/** All in one object, with policies or a function that returns them. */
+/** All options in one object, with policies or a function that returns policies. */
 export type PoliciesOptions<Request, Response, Given = Policies<Request, Response>> = GuardOptions<Request, Response> &
   LimiterParts & { policies: NonNullable<Given>; limit?: undefined; limiter?: undefined }
 
-/** All in one object, with the limit and window of a sliding window. */
+/** All options in one object, with the limit and window of a sliding window. */
 export type WindowOptions<Request, Response> = GuardOptions<Request, Response> &
   LimiterParts &
   PolicyOptions & { policies?: undefined; limiter?: undefined }
 
-/** All in one object, with a limiter. */
+/** All options in one object, with a limiter. */
 export type LimiterOptions<Request, Response> = GuardOptions<Request, Response> & {
   limiter: RateLimiter
   limit?: undefined
   policies?: undefined
 }
 
-/** All in one object: a limiter, or policies, or the limit and window of a sliding window. */
+/** All options in one object: a limiter, or policies, or the limit and window of a sliding window. */
 export type RateLimitOptions<Request, Response, Given = Policies<Request, Response>> =
   | PoliciesOptions<Request, Response, Given>
   | WindowOptions<Request, Response>

@@ -19,7 +19,7 @@ const guardOptions: readonly string[] = [...inherited, 'cost', 'settle', 'count'
 
 const limiterParts = ['store', 'penalty', 'onChange', 'instances', 'storeTimeout', 'top']
 const policiesOptions = ['policies', 'name', ...limiterParts, ...guardOptions]
-/** Without `shadow`: beside these options, it is an option of the middleware. */
+/** The options of a single policy. `shadow` is left out: in an argument of `rateLimit` it belongs to the middleware. */
 const policyOptions = ['limit', 'window', 'name', 'scope', 'countRefused', 'label']
 
 /** The options that nested limits inherit. */
@@ -29,7 +29,7 @@ export function inheritedOf<Request, Response>(
   return Object.fromEntries(inherited.map((option) => [option, options[option]]))
 }
 
-/** The argument of `rateLimit`, read. */
+/** The result of reading the argument of `rateLimit`. */
 interface Read<Request, Response> {
   readonly limiter: RateLimiter | PlanLimiter
   /** The policies, if they are a function of the request. */
@@ -68,14 +68,14 @@ export function readOptions<Request, Response>(
   knownOptions('rateLimit', argument, policiesOptions)
   const { policies } = argument
   const parts = pick(argument, ['name', ...limiterParts])
-  // A constructor that was not called is no function of the request.
+  // A policy's constructor, which the user forgot to call, is no function of the request.
   if (typeof policies === 'function' && policies !== policy && !isConstructor(policies)) {
     return { limiter: new PlanLimiter(parts, scopesOf(options.keys)), policies, options }
   }
   return { limiter: new RateLimiter({ policies: policies as PolicyLikes, ...parts }), options }
 }
 
-/** The scopes that the plans of a function may have, as far as the keys tell. */
+/** The scopes that the plans of a function may have, as far as `keys` names them. */
 function scopesOf(keys: unknown): readonly string[] {
   if (typeof keys !== 'object' || keys === null) return [defaultScope]
   return Object.entries(keys).flatMap(([scope, extractor]) => (extractor === undefined ? [] : [scope]))
@@ -91,8 +91,8 @@ export function guardOptionsOf<Request, Response>(
 }
 
 /**
- * An argument of `rateLimit` with a name, a store and other parts for its limiter, unless it has its own. For a limit that
- * is declared where these are not known, such as in a decorator. A `RateLimiter` stays as it is.
+ * Adds a name, a store and other parts of a limiter to an argument of `rateLimit` that lacks them. For a limit that is
+ * declared where these parts are not known, such as in a decorator. A `RateLimiter` stays as it is.
  */
 export function withLimiterParts<Request, Response>(
   argument: RateLimitArgument<Request, Response>,

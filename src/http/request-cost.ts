@@ -13,9 +13,10 @@ export type Cost<Request, Response = unknown> =
   | ((request: Request, view: RequestView<Request>, response: Response) => MaybePromise<Units>)
 
 /**
- * @param policies those that have to admit the cost; none if they are not known yet. A limit of 0 is meant to refuse all.
- * @throws HeadgateError `HEADGATE_COST` for what no request can cost, that would refuse every request, or that does not
- *   name the policies
+ * @param policies the policies that have to admit the cost; none if they are not known yet. A limit of 0 refuses all on
+ *   purpose.
+ * @throws HeadgateError `HEADGATE_COST` for an invalid cost, a cost that would refuse every request, and a record that
+ *   does not name the policies
  */
 export function readCost<Request, Response>(
   cost: Cost<Request, Response> | undefined,
@@ -46,8 +47,8 @@ function neverAdmits({ algorithm }: Policy, units: number): boolean {
 }
 
 /**
- * Checks a cost before the limiter gets it. The limiter would read undefined as 1, so a function that forgets to return
- * would go unnoticed. The limiter checks what is in a record.
+ * Checks a cost before the limiter gets it. The limiter would read undefined as 1, so nobody would notice a function
+ * that forgets to return. The limiter itself checks the numbers in a record.
  */
 export function checkedCost(cost: unknown, source: string): Units {
   if (Number.isSafeInteger(cost) && (cost as number) >= 1) return cost as number

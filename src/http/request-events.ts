@@ -30,7 +30,7 @@ export interface DecisionEvent<Request = unknown, Response = unknown> {
 
 /** The event that hooks and channels get for a request that `deny` refuses. There is no decision: nothing was counted. */
 export interface DenialEvent<Request = unknown, Response = unknown> {
-  /** The address that the list has, as the framework's proxy setting confirms it. */
+  /** The refused address, as the framework's proxy setting confirms it. */
   readonly address: string | undefined
   /** The limiter's name. */
   readonly limiter: string
@@ -39,13 +39,14 @@ export interface DenialEvent<Request = unknown, Response = unknown> {
 }
 
 /**
- * The event that the channel gets for a request without an address. It is refused, because its client has left or its
- * proxy did not tell it, unless it came over a connection that has no addresses, such as a unix socket.
+ * The event that the channel gets for a request without an address. The request is refused, because its client has left
+ * or its proxy reported no address. A request over a connection that has no addresses, such as a unix socket, is not
+ * refused.
  */
 export interface NoAddressEvent<Request = unknown, Response = unknown> {
   /** The limiter's name. */
   readonly limiter: string
-  /** True if the refusal is enforced. False under `shadow`, outside the share of `enforce`, and if `shared`. */
+  /** True if the refusal is enforced. False under `shadow`, outside the share of `enforce`, and if `shared` is true. */
   readonly enforced: boolean
   /** True if the request goes on and shares one limit with all such requests, as over a unix socket. */
   readonly shared: boolean
@@ -87,7 +88,7 @@ const addressless = channel('headgate:no-address')
 export class Events<Request, Response> {
   readonly #limiter: string
   readonly #hooks: Hooks<Request, Response>
-  /** What a call to the limiter says of a store error that nobody listens to. */
+  /** The extras of a limiter's call when nobody listens for store errors. */
   readonly choice: { readonly onFailure?: OnFailure }
   /** Requests without an address so far. */
   #addressless = 0
@@ -114,7 +115,7 @@ export class Events<Request, Response> {
     if (!decision.allowed) notify('onRefused', this.#hooks.onRefused, refusals, event)
   }
 
-  /** A request was refused by `deny`. The address is looked up only if there is a listener. */
+  /** Notifies that `deny` refused a request. The address is looked up only if there is a listener. */
   denied(framework: Framework<Request, Response>, request: Request, response: Response): void {
     const { onDenied } = this.#hooks
     if (onDenied === undefined && !denials.hasSubscribers) return
@@ -122,7 +123,7 @@ export class Events<Request, Response> {
     notify('onDenied', onDenied, denials, event)
   }
 
-  /** A request that has no address. Counted also without a listener. */
+  /** Notifies of a request that has no address. Such requests are counted also without a listener. */
   noAddress(shared: boolean, enforced: boolean, request: Request, response: Response): void {
     const count = ++this.#addressless
     if (!addressless.hasSubscribers) return
@@ -132,7 +133,7 @@ export class Events<Request, Response> {
 
   /**
    * The extras of a call to the limiter, so that a store error reaches the hook and the channel.
-   * @param usual those of a call whose store error nobody listens to
+   * @param usual the extras of a call without a listener for store errors
    */
   extras(usual: CallExtras, key: Key, request: Request, response: Response): CallExtras {
     if (typeof this.#hooks.onStoreError !== 'function' && !storeErrors.hasSubscribers) return usual
@@ -151,7 +152,7 @@ function notify<Event>(name: string, hook: ((event: Event) => unknown) | undefin
   if (hook !== undefined) callHook(name, hook, event, 'requests')
 }
 
-/** Calls a hook, which cannot break what it hears of: if it throws or rejects, a warning is given once. */
+/** Calls a hook. If the hook throws or rejects, the request goes on, and a warning is given once. */
 export function callHook<Event>(
   name: string,
   hook: (event: Event) => unknown,

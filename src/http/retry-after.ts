@@ -1,4 +1,4 @@
-/* Waits as clients are told them: whole seconds, rounded up, so that no client comes back too early. */
+/* The waits that clients read: whole seconds, rounded up, so that no client comes back too early. */
 
 export function wholeSeconds(milliseconds: number): number {
   return Math.ceil(milliseconds / 1000)

@@ -12,8 +12,8 @@ const dialectNames = ['legacy', ...Object.keys(drafts)] as readonly Dialect[]
 /** The option `headers` in full. */
 export interface HeadersOptions {
   /**
-   * Which fields are written. Default `'legacy'`. If two dialects write the same field, the later one counts.
-   * Example: `['legacy', 'draft-11']`.
+   * The dialects in which fields are written. Default `'legacy'`. If two dialects write the same field, the one that is
+   * later in the list writes it. Example: `['legacy', 'draft-11']`.
    */
   dialects?: Dialect | readonly Dialect[]
   /** True to write the fields only on refusals, and once 80 per cent of any policy is used. Default false. */
@@ -25,14 +25,14 @@ export interface HeadersOptions {
 }
 
 /**
- * Sets fields of its own: called for each decision with what sets a field, and the key. The decision has `at`, its time.
- * Example: `(decision, set) => set('X-Quota-Left', String(decision.remaining))`.
+ * A function that sets your own fields. It is called for each decision, with a function `set` and the key. The decision
+ * has `at`, its time. Example: `(decision, set) => set('X-Quota-Left', String(decision.remaining))`.
  */
 export type HeaderWriter = (decision: Decision, set: (name: string, value: string) => void, key: Key) => void
 
 /**
- * Dialects; `'near'` for the legacy fields near the limit only; all in an object; a function that sets fields of its own; or
- * false for no fields.
+ * The option `headers`: dialects; `'near'` for the legacy fields near the limit only; an object with all settings; a
+ * function that sets your own fields; or false for no fields.
  */
 export type HeadersOption = Dialect | readonly Dialect[] | 'near' | HeadersOptions | HeaderWriter | false
 

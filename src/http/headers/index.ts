@@ -1,5 +1,5 @@
 /*
- * What responses say of a limit, in each dialect. It imports `keys` and what that imports.
+ * The rate limit fields of responses, in each dialect. This folder imports `keys`, and what `keys` imports.
  */
 
 export type { Dialect } from './dialect.ts'

@@ -47,9 +47,10 @@ export function legacy(reported: readonly ReportedPolicy[], options: LegacyOptio
 const tolerance = 250
 
 /**
- * The time of a decision as the time of day. The process's own clock does not follow when an operator sets the machine's
- * time: decisions need that, but a client compares the header with its own time of day. The time of any other clock, such
- * as a database's or a test's, stays. A decision without a time was made just now.
+ * The time of a decision as the time of day. The default clock of a store ignores it when an operator sets the
+ * machine's time: decisions need a clock that never jumps, but a client compares the header with the time of day. Times
+ * of another clock, such as a database's or a test's, are returned unchanged. A decision without a time was made just
+ * now.
  */
 function timeOfDay(at: number | undefined): number {
   const wall = Date.now()
@@ -58,7 +59,7 @@ function timeOfDay(at: number | undefined): number {
   return isOurs ? wall : at
 }
 
-/** Of two fields with one name, only the last would be sent. Names are the same in any letter case (RFC 9110, 5.1). */
+/** Throws if two fields have one name: only the last would be sent. Letter case is ignored (RFC 9110, 5.1). */
 function checkDistinct(names: readonly string[]): void {
   if (new Set(names.map((name) => name.toLowerCase())).size === names.length) return
   throw new HeadgateError(
@@ -67,7 +68,7 @@ function checkDistinct(names: readonly string[]): void {
   )
 }
 
-/** Remembers the text of the last number: a limit, or the current second, is mostly the same as before. */
+/** Remembers the text of the last number, because a limit or the current second is mostly the same as before. */
 class NumberText {
   #number = 0
   #text = '0'

@@ -10,8 +10,8 @@ export interface PartitionKeyOptions {
 }
 
 /**
- * `pk`, which shows a client whose quota it sees. It is an HMAC-SHA256 of the key, cut to 9 bytes: a client can
- * distinguish its partitions, and no one can find the key of one by trying keys.
+ * The parameter `pk` names the quota that a field reports: a client that has several keys can tell their quotas apart.
+ * `pk` is an HMAC-SHA256 of the key, cut to 9 bytes, so nobody can find a key by trying keys.
  */
 export class PartitionKeys {
   readonly #salt: string

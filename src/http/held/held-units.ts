@@ -19,7 +19,7 @@ import { InFlight } from './in-flight.ts'
 
 /** A request whose units are held. */
 export interface HeldRequest<Request, Response> {
-  /** The units that it holds. With `delay`, those of the slot that it used. */
+  /** The units that the request holds. With `delay`, the units of the slot that the request used. */
   reservation: Reservation
   readonly key: Key
   readonly cost: Units
@@ -29,7 +29,7 @@ export interface HeldRequest<Request, Response> {
 
 /**
  * Units that a reservation holds until the request has ended, for the options `settle`, `count` and `delay`, and for
- * policies that count units in flight. Any other guard makes no reservations.
+ * policies that count units in flight. A guard with none of these makes no reservations.
  */
 export class HeldUnits<Request, Response> {
   readonly #limiter: RateLimiter
@@ -68,7 +68,7 @@ export class HeldUnits<Request, Response> {
       : book(this.#limiter, key, cost, 0, extras)
   }
 
-  /** Reserves, with a place in the queue of the delay. The place is returned unless the request has to wait. */
+  /** Reserves units, with a place in the queue of `delay`. If the request need not wait, the place is free at once. */
   #reserveLater(delay: Delay, key: Key, cost: Units, extras: CallExtras): MaybePromise<Reservation> {
     const maxWait = delay.enter()
     try {
@@ -164,7 +164,7 @@ export class HeldUnits<Request, Response> {
     if (!counted) await this.#giveBack(held)
   }
 
-  /** For the application: corrects the cost. Units in flight stay held until the response has ended. */
+  /** `settle` of the application: corrects the cost. Units in flight stay held until the response has ended. */
   async #correct(held: HeldRequest<Request, Response>, actual: Units): Promise<void> {
     try {
       await settleAndHold(held.reservation, actual)
@@ -183,7 +183,7 @@ export class HeldUnits<Request, Response> {
     }
   }
 
-  /** An error of the store that no request waits for. One of a store that answers later was reported by its call. */
+  /** Reports an error of a synchronous store after the response. An asynchronous store reports its errors itself. */
   #failed(error: unknown, { key, request, response }: HeldRequest<Request, Response>): void {
     warnOnce('HEADGATE_SETTLE', `The store failed to settle or free units, so they stay as they were. ${reason(error)}`)
     if (this.#limiter.store.synchronous) this.#events.storeFailed(error, key, request, response)

@@ -3,11 +3,11 @@ import { longestSleep, warnOnce } from '../../common/index.ts'
 import type { Reservation } from '../../limiter/index.ts'
 
 /**
- * The request that holds units. Only what will tell of its end may keep it: an owner that was collected can end no more, so
- * its units are freed.
+ * The request that holds units. Only the object that reports the end of the request may reference it. Once an owner was
+ * garbage-collected, no end can be reported any more, so its units are freed.
  */
 export interface Owner {
-  /** See `Framework.held`. Undefined if the request lives until its end is told. */
+  /** The function of `Framework.held`. Undefined if the request lives until its end is reported. */
   readonly progress: (() => number) | undefined
   /** Reports an error of the store. */
   failed(error: unknown): void
@@ -24,13 +24,13 @@ interface Due {
 /**
  * Units in flight that requests hold under `concurrency` policies, from their admission until their responses have ended.
  *
- * One timer for all requests ticks three times in the shortest lease. It renews what has been held since the tick before,
- * so a short request costs nothing, and a lease has never less than a third of its time left. It renews nothing whose
- * owner shows no sign of life, so such a lease ends by itself.
+ * One timer for all requests ticks three times in the shortest lease. It renews units that were held at the tick before
+ * already, so a short request costs nothing, and a lease always has at least a third of its time left. It does not
+ * renew units whose owner makes no progress, so their lease ends by itself.
  */
 export class InFlight {
   readonly #interval: number
-  /** What was held since the last tick. */
+  /** Units that requests began to hold after the last tick. */
   readonly #fresh = new Map<Reservation, Owner>()
   readonly #due = new Map<Reservation, Due>()
   #timer: ReturnType<typeof setInterval> | undefined
@@ -89,7 +89,7 @@ export class InFlight {
     due.renewing = false
   }
 
-  /** Nobody is left whom an error of the store could be told, and without a renewal the lease ends in any case. */
+  /** Frees units. Ignores an error of the store: nobody waits for it, and the lease ends without a renewal. */
   async #free(reservation: Reservation): Promise<void> {
     this.#due.delete(reservation)
     await reservation.release().catch(() => undefined)

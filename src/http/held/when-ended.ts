@@ -27,7 +27,7 @@ export interface EndingResponse {
 }
 
 /**
- * Calls `done` once when a response has ended, at once if it has already. For `Framework.ended`.
+ * Calls `done` once when a response has ended, or at once if the response has ended already. For `Framework.ended`.
  * @param done gets the status, and true if the response was not sent completely: the client left or reset the stream, the
  *   application failed, or the connection was upgraded
  */
@@ -43,7 +43,7 @@ export function whenEnded(response: EndingResponse, done: (status: number, abort
   else whenSent(response, end)
 }
 
-/** HTTP/1.1: a sent response emits 'finish' before 'close'; one that was not sent emits only 'close'. */
+/** HTTP/1.1: a response that was sent emits 'finish', then 'close'. A response that was not sent emits only 'close'. */
 function whenSent(response: EndingResponse, end: (aborted: boolean) => void): void {
   if (response.writableFinished || response.destroyed) {
     end(!response.writableFinished)
@@ -57,8 +57,9 @@ function whenSent(response: EndingResponse, end: (aborted: boolean) => void): vo
 }
 
 /**
- * HTTP/2: the response emits 'finish' and 'close' after a reset too, a response to HEAD is finished before it has begun,
- * and the code of a reset is the client's choice. So the stream tells: it was aborted if it closed before its last write.
+ * HTTP/2: the response emits 'finish' and 'close' after a reset too, a response to HEAD is finished before it has
+ * begun, and the code of a reset is the client's choice. So the stream decides: the response was aborted if its stream
+ * closed before the last write.
  */
 function whenClosed(stream: EndingStream, end: (aborted: boolean) => void): void {
   const closed = () => end(!stream.headersSent || !stream.writableFinished || stream.aborted)
@@ -80,7 +81,7 @@ function whenLeft(socket: EndingSocket, response: EndingResponse, end: (aborted:
     ends = new Set()
     waiting.set(socket, ends)
     socket.once('close', () => {
-      // The last one first: a booked time can be given back only while no later one is booked.
+      // Begin with the response that came last: a booked time can be given back only while no later time is booked.
       for (const each of [...(waiting.get(socket) ?? [])].reverse()) each(true)
     })
   }

@@ -6,14 +6,14 @@ interface Range {
   readonly groups: readonly number[]
   /** 0 to 128; for IPv4, which stands at the end of `::ffff:a.b.c.d`, 96 to 128. */
   readonly prefix: number
-  /** True if the range is of IPv4, as such or mapped. */
+  /** True if the range has IPv4 addresses, written as IPv4 or mapped. */
   readonly ofIPv4: boolean
 }
 
 /**
- * Addresses and CIDR ranges, IPv4 and IPv6. A range has addresses of its own family only: `::/0` is all of IPv6 and none of
- * IPv4. A mapped form (`::ffff:192.0.2.1`) is IPv4, on the list and in requests. Every other form is what it is written as,
- * also an IPv4 address behind a NAT64 (`64:ff9b::/96`).
+ * Addresses and CIDR ranges, IPv4 and IPv6. A range has addresses of its own family only: `::/0` is all of IPv6 and
+ * none of IPv4. A mapped form (`::ffff:192.0.2.1`) is IPv4, on the list and in requests. Every other form keeps the
+ * family that it is written in: an IPv4 address behind a NAT64 (`64:ff9b::/96`) is IPv6.
  */
 export class AddressList {
   readonly #ranges: readonly Range[]
@@ -42,7 +42,7 @@ function parseRange(entry: string): Range | undefined {
   const groups = [...(parseAddress(address) as readonly number[])]
   const isIPv6Text = address.includes(':')
   const prefix = bits === undefined ? 128 : Number(bits) + (isIPv6Text ? 0 : 96)
-  // The bits of a mapped range are those of IPv6: `::ffff:10.0.0.0/104` is 10.0.0.0/8.
+  // The prefix of a mapped range counts the bits of IPv6: `::ffff:10.0.0.0/104` is 10.0.0.0/8.
   const ofIPv4 = isIPv4(groups)
   if (prefix > 128 || (ofIPv4 && prefix < 96)) return undefined
   return { groups, prefix, ofIPv4 }

@@ -4,13 +4,13 @@ import type { Framework } from '../framework.ts'
 import type { KeyExtractor, RequestView } from './key-extractor.ts'
 import type { FindClient } from './platform-address.ts'
 
-/** From where an extractor has the client's address: from the framework, or from the field of a platform. */
+/** Where an extractor finds the client's address: in the framework, or in a field that a platform writes. */
 type AddressSource = 'framework' | FindClient
 
-/** The sources of the extractors that find no key without an address, also as a part of `combine`. */
+/** Where each extractor that needs the client's address finds it. Includes extractors that `combine` made. */
 const sources = new WeakMap<KeyExtractor<never, never>, AddressSource>()
 
-/** Notes from where an extractor has the address. Returns the extractor. */
+/** Remembers where an extractor finds the address. Returns the extractor. */
 export function readsAddress<Extractor extends KeyExtractor<never, never>>(
   extractor: Extractor,
   source: AddressSource | undefined,
@@ -25,10 +25,10 @@ type KeysOption<Request, Response> =
   | Readonly<Record<string, KeyExtractor<Request, Response>>>
   | undefined
 
-/** That option, or the extractors that it has. */
+/** The option `keys`, or the list of extractors in it. */
 type Keys<Request, Response> = KeysOption<Request, Response> | readonly KeyExtractor<Request, Response>[]
 
-/** From where these keys have the address. A platform comes first. Undefined if none of them needs one. */
+/** Where these extractors find the address. A platform takes precedence. Undefined if no extractor needs an address. */
 export function addressSource<Request, Response>(keys: Keys<Request, Response>): AddressSource | undefined {
   const extractors = typeof keys === 'function' ? [keys] : Object.values(keys ?? {})
   const all = extractors.map((extractor) => sources.get(extractor))
@@ -36,16 +36,17 @@ export function addressSource<Request, Response>(keys: Keys<Request, Response>):
 }
 
 /**
- * True if these keys find the client's address by a platform: `byIp({ platform })`, alone, in `combine`, or for one of the
- * scopes. For an adapter whose framework knows no address: with such keys it works, with others it has to be told one.
+ * True if these keys find the client's address by a platform: `byIp({ platform })`, alone, in `combine`, or for one of
+ * the scopes. For an adapter whose framework knows no address: without such an extractor, it needs the option
+ * `address`.
  */
 export function declaresPlatform<Request, Response>(keys: Keys<Request, Response>): boolean {
   return typeof addressSource(keys) === 'function'
 }
 
 /**
- * The framework with the address that a declared platform tells. So `allow`, `deny`, and a request without its key all mean
- * the same client as `byIp({ platform })`. Without a platform, the framework itself.
+ * The framework, with the address that a declared platform reports in place of its own. So `allow`, `deny` and a
+ * request without its key use the same address as `byIp({ platform })`. Without a platform, the framework unchanged.
  */
 export function onPlatform<Request, Response, View extends RequestView<Request>>(
   framework: View,
@@ -59,7 +60,7 @@ export function onPlatform<Request, Response, View extends RequestView<Request>>
 
 /**
  * Checks a middleware of a framework that knows no address. A limit by address would refuse every request there.
- * @param scopes those of the policies, as far as they are known
+ * @param scopes the scopes of the policies, as far as the policies are known
  * @throws HeadgateError `HEADGATE_OPTION` if an option needs an address
  */
 export function checkAddressNeeds<Request, Response>(

@@ -32,8 +32,9 @@ export function isAddress(text: string): boolean {
 }
 
 /**
- * The address in a text that a server or a proxy writes: also in brackets, with a port (`192.0.2.1:80`, `[2001:db8::1]:80`),
- * and IPv6 with a zone. A list of addresses is none: its first entry may be a client's text.
+ * The address in a text that a server or a proxy writes: also in brackets, with a port (`192.0.2.1:80`,
+ * `[2001:db8::1]:80`), and IPv6 with a zone. Undefined for a list of addresses, whose first entry may be a text that a
+ * client wrote.
  */
 export function addressIn(text: string): string | undefined {
   if (isAddress(text)) return text
@@ -86,7 +87,7 @@ function isNat64(): boolean {
   return a === 0x64 && b === 0xff9b && c === 0 && d === 0 && e === 0 && f === 0
 }
 
-/** Makes IPv4 of the last two groups (RFC 4291, 2.5.5.2). */
+/** Turns the last two groups into a mapped IPv4 address (RFC 4291, 2.5.5.2). */
 function mapped(): readonly number[] {
   for (let n = 0; n < 5; n++) groups[n] = 0
   groups[5] = 0xffff

@@ -24,13 +24,13 @@ export interface ByIpOptions {
    */
   platform?: AddressPlatform
   /**
-   * From where the proxies of `platform` connect, in place of the built-in ranges. Default: those ranges.
-   * Example: `['10.0.3.0/24']`.
+   * The ranges from which the proxies of `platform` connect. Default: the built-in ranges of that platform. Example:
+   * `['10.0.3.0/24']`.
    */
   proxies?: readonly string[]
   /**
    * Set it to false to get no warning when a request has X-Forwarded-For and no proxy is trusted, or when the field of
-   * `platform` is missing, malformed or a stranger's. Default true.
+   * `platform` is missing, malformed, or comes from a peer that is none of the platform's proxies. Default true.
    */
   warn?: boolean
 }
@@ -70,7 +70,7 @@ function keyOf(keys: AddressKeys, address: string | undefined): string | undefin
   return address === undefined ? undefined : keys.of(address)
 }
 
-/** What reads the client's address from a field. Undefined if no option says that a field may be believed. */
+/** The function that reads the client's address from a field. Undefined if no option names a field to believe. */
 function findClient({ platform, proxies, trustedProxies }: ByIpOptions, warns: boolean): FindClient | undefined {
   if (platform !== undefined && trustedProxies !== undefined) {
     throw new HeadgateError(
@@ -90,12 +90,12 @@ function findClient({ platform, proxies, trustedProxies }: ByIpOptions, warns: b
   return trustedProxies === undefined ? undefined : clientBehind(trustedProxies)
 }
 
-/** False once the warning was given: then requests are not checked any more. */
+/** False once the warning was given: after that, requests are not checked. */
 let watching = true
 
 /**
- * X-Forwarded-For without a trusted proxy: either all clients share the quota of the proxy, or a client forges the
- * header.
+ * Warns of X-Forwarded-For without a trusted proxy: either all clients share the quota of the proxy, or a client forges
+ * the header.
  */
 function warnOfForwarded<Request>(request: Request, view: RequestView<Request>): void {
   if (view.header(request, 'x-forwarded-for') === undefined || view.trustsProxy(request)) return

@@ -6,8 +6,8 @@ import { byCookie, byHeader, byParam, byRoute } from './extractors.ts'
 import type { KeyExtractor } from './key-extractor.ts'
 
 /**
- * By several extractors together. Different inputs never give the same key. A missing part is replaced by the address. If one
- * returns false, the request is not limited.
+ * By several extractors together. Different inputs never give the same key. A missing part is replaced by the address.
+ * If one extractor returns false, the request is not limited.
  *
  *     combine(byIp(), byRoute())
  *
@@ -29,7 +29,7 @@ export function combine<Request = unknown, Response = unknown>(
   return readsAddress(combined, addressSource(extractors))
 }
 
-/** What makes extractors. As an extractor, each would fail at every request. */
+/** Functions that make extractors, such as `byIp`. Passed without a call, they would fail at every request. */
 const makers: ReadonlyMap<unknown, string> = new Map<unknown, string>([
   [byIp, 'byIp()'],
   [byHeader, "byHeader('x-api-key')"],
@@ -39,7 +39,7 @@ const makers: ReadonlyMap<unknown, string> = new Map<unknown, string>([
   [combine, 'combine(byIp(), byRoute())'],
 ])
 
-/** @throws HeadgateError `HEADGATE_OPTION` for a value that is no extractor, and for a function that only makes one */
+/** @throws HeadgateError `HEADGATE_OPTION` for a value that is no extractor, such as `byIp` that was not called */
 export function checkExtractor(extractor: unknown, where: string): void {
   const call = makers.get(extractor)
   if (typeof extractor === 'function' && call === undefined) return

@@ -34,7 +34,7 @@ export function extractAll<Request, Response, Joined>(
   return keys.some(isPromise) ? Promise.all(keys).then(joinAll) : joinAll(keys as readonly (string | false)[])
 }
 
-/** The key of one scope, or a record of the keys of several. False if one of the extractors returns false. */
+/** The key under one scope, or a record with a key for each of several scopes. False if an extractor returns false. */
 export function findKey<Request, Response>(
   extractors: readonly KeyExtractor<Request, Response>[],
   scopes: readonly string[],
@@ -61,12 +61,12 @@ async function extractLater<Request>(
 
 const byAddress = byIp()
 
-/** The key of a request that has neither a key nor an address. `combine` puts it first if it replaces one of its parts. */
+/** The key of a request without a key and an address. A key of `combine` with such a part begins with this mark. */
 const noAddress = '~'
 
 /**
- * True if this key, or a part of it, may stand for a missing address. A client can send a text that looks so: ask for the
- * address then.
+ * True if this key, or a part of it, may stand for a missing address. A client can send a text that looks the same, so
+ * check the address of the request too.
  */
 export function mayLackAddress(key: Key): boolean {
   if (typeof key !== 'string') return Object.values(key).some(mayLackAddress)

@@ -41,7 +41,7 @@ function parsed<Request>(request: Request, view: RequestView<Request>, name: str
 
 const quote = 34
 
-/** Without the quotes at both ends: versions of the package disagree whether they are part of the value. */
+/** A cookie's value without the quotes at both ends, which some versions of the package `cookie` leave in the value. */
 function withoutQuotes(value: string): string {
   let start = 0
   let end = value.length
@@ -66,7 +66,7 @@ export function byParam(name: string): KeyExtractor {
 /**
  * By method and route pattern (`GET /users/:id`), so that each route has its own quota. HEAD counts as GET. The pattern
  * is `*` before a route has matched, and for the path that a router is mounted on: the key never holds text that a
- * client chose. So in Express, put the middleware on the routes; in `app.use` it gives a warning.
+ * client chose. So in Express, put the middleware on the routes. In `app.use`, the extractor gives a warning.
  *
  *     const limit = rateLimit({ limit: 5, window: '1m', keys: combine(byIp(), byRoute()) })
  *     app.get('/users/:id', limit, handler)

@@ -1,6 +1,6 @@
 /*
- * Who is asked: the key of a request, by its address, a header field, a cookie, or what the user names. It imports
- * `limiter` and what that imports.
+ * Who is limited: the key of a request, by its address, a header field, a cookie, or a function of the user. This
+ * folder imports `limiter`, and what `limiter` imports.
  */
 
 export { isIPv4, isUnixSocket, type LocalSocket, parseAddress } from './address.ts'

@@ -15,9 +15,9 @@ export type RequestView<Request> = Pick<
 >
 
 /**
- * Says who a request is limited as. It gets the framework's own request (with Koa, the context) and a view of it for
- * extractors that work on every framework, and the response. May return a promise. A request without a key is limited by its
- * address.
+ * Says who a request is limited as. An extractor gets the framework's own request (with Koa, the context), a view of
+ * the request that is the same on every framework, and the response. May return a promise. A request without a key is
+ * limited by its address.
  *
  *     const byTenant: KeyExtractor<express.Request> = (request) => request.get('x-tenant')
  *     const byAgent: KeyExtractor = (request, view) => view.header(request, 'user-agent')

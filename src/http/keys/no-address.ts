@@ -3,7 +3,7 @@ import { HeadgateError, isPromise, shown, warnOnce } from '../../common/index.ts
 import { addressIn } from './address.ts'
 import type { RequestView } from './key-extractor.ts'
 
-/** Says once that requests have no address. A client that has left is not worth a warning. */
+/** Warns once that requests have no address. A client that has left gives no warning. */
 export function warnOfNoAddress<Request>(view: Pick<RequestView<Request>, 'unaddressed'>, request: Request): void {
   const unaddressed = view.unaddressed === undefined || view.unaddressed(request)
   if (unaddressed === undefined) warnOfUnknownAddress()
@@ -29,10 +29,11 @@ function warnOfUnknownAddress(): void {
 }
 
 /**
- * The client's address, of what a function of the application has returned. Undefined for nothing, and for text that is no
- * IP address, which gives one warning: as a key, such a text would be a quota that its clients share, or that each client chooses.
+ * The client's address in the value that a function of the application returned. Undefined if the function returned
+ * nothing, or a text that is no IP address. Such a text gives one warning: as a key, it would be a quota that clients
+ * share, or that each client chooses.
  * @param option the name of the function
- * @throws HeadgateError `HEADGATE_OPTION` for a promise, and for any other value that is no text
+ * @throws HeadgateError `HEADGATE_OPTION` for a promise, and for any other value that is not a text
  */
 export function toldAddress(told: unknown, option: string): string | undefined {
   if (told === undefined || told === null) return undefined
@@ -48,7 +49,7 @@ export function toldAddress(told: unknown, option: string): string | undefined {
 }
 
 function notText(told: unknown, option: string): HeadgateError {
-  // Nobody else waits for it: a rejection would end the process.
+  // Nothing else awaits this promise, so a rejection would end the process.
   if (isPromise(told)) void Promise.resolve(told).catch(() => undefined)
   return new HeadgateError(
     'HEADGATE_OPTION',

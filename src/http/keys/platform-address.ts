@@ -5,23 +5,23 @@ import { AddressList } from './address-list.ts'
 import type { RequestView } from './key-extractor.ts'
 import { type AddressPlatform, type PlatformField, platformFields } from './platforms.ts'
 
-/** The part of a request that finding its client needs. */
+/** The functions over a request that finding its client needs. */
 type AddressView<Request> = Pick<RequestView<Request>, 'address' | 'peer' | 'unaddressed' | 'header'>
 
 /** Finds the client's address. Undefined if it cannot be known. */
 export type FindClient = <Request>(request: Request, view: AddressView<Request>) => string | undefined
 
 /**
- * The client's address as a platform tells it:
+ * Finds the client's address behind the proxies of a platform:
  *
- * - a peer that is not one of the platform's proxies is the client, whatever it writes;
- * - a proxy that sends no address speaks for itself: such are the health checks of load balancers;
- * - a field that is repeated, or is not the one address that is due, gives none: nothing is guessed;
+ * - a peer that is not one of the platform's proxies is the client, whatever fields it sends;
+ * - a proxy that sends no address is the client itself, as in the health checks of load balancers;
+ * - a field that is repeated, or that has no valid address at the expected place, gives no address;
  * - where the runtime shows no peer (`Framework.peer` is null), the field is believed.
  *
- * @param proxies from where the platform's proxies connect, in place of the built-in ranges
- * @param warns true to say once what looks like a wrong setting
- * @throws HeadgateError `HEADGATE_OPTION` for an unknown platform and for ranges that are none
+ * @param proxies the ranges from which the platform's proxies connect, in place of the built-in ranges
+ * @param warns true to warn once of what looks like a wrong setting
+ * @throws HeadgateError `HEADGATE_OPTION` for an unknown platform and for an invalid range
  */
 export function clientOn(
   platform: AddressPlatform,
@@ -70,7 +70,7 @@ function proxyList(proxies: readonly string[]): AddressList {
   )
 }
 
-/** Remembers the last proxy: most requests come from one of few, and judging it again would take most of the time. */
+/** A test of a peer. It remembers the last proxy, because most requests come from few, and a look-up is slow. */
 function testOf(list: AddressList): (peer: string) => boolean {
   let last: string | undefined
   return (peer) => {
@@ -87,8 +87,8 @@ function fieldIn<Request>(request: Request, view: AddressView<Request>, { names 
 }
 
 /**
- * The address in an entry of a list, counted from its end. The list is not split. Proxies may keep the port, but a client
- * has no address with a zone.
+ * The address in an entry of a list, counted from its end. The list is not split. Proxies may append the port. An
+ * address with a zone is no client's.
  */
 function entryAddress(list: string, fromEnd: number): string | undefined {
   let end = list.length
@@ -104,7 +104,7 @@ function entryAddress(list: string, fromEnd: number): string | undefined {
 
 type Fault = 'stranger' | 'missing' | 'malformed'
 
-/** Warns once for each fault. The texts are made only then: a fault may come with every request. */
+/** Returns a function that warns once for each fault. A fault may come with every request, so texts are made late. */
 function warnOf(
   platform: AddressPlatform,
   { names }: PlatformField,

@@ -1,9 +1,9 @@
 /*
- * The platforms whose proxies tell the client's address, and from where their proxies reach an application. The option
- * `proxies` of `byIp` replaces a list, for the day on which a platform changes its ranges, and for a network of your own.
+ * The platforms whose proxies report the client's address, and the ranges from which these proxies connect. The option
+ * `proxies` of `byIp` replaces the ranges: when a platform changes them, or for a network of your own.
  */
 
-/** A platform whose proxies tell the client's address. docs/addresses.md says what each one needs. */
+/** A platform whose proxies report the client's address. docs/addresses.md says what each platform needs. */
 export type AddressPlatform =
   | 'cloudflare'
   | 'vercel'
@@ -22,19 +22,20 @@ export interface PlatformField {
   /** The fields with that address. The first one that a request has is read. */
   readonly names: readonly [string, ...string[]]
   /**
-   * The place of the address in a list that the platform appends to: 1 is the last entry. What stands before it is the
-   * client's text. Undefined for a field that the platform overwrites: it has one address, or is not believed.
+   * The place of the address in a list that the platform appends to: 1 is the last entry. Entries before that place may
+   * be written by the client. Undefined for a field that the platform overwrites: such a field has one address, or is
+   * not believed.
    */
   readonly fromEnd?: number
   /** From where the platform's proxies connect. */
   readonly proxies: readonly string[]
-  /** True if the framework knows the address from the platform where the runtime shows no peer: it is read before the fields. */
+  /** True if a runtime that shows no peer gets the address from the platform. That address precedes the fields. */
   readonly given?: true
 }
 
 /**
- * Private and local addresses: loopback, RFC 1918, link-local, the shared space of RFC 6598 (Railway's proxies have such
- * addresses), and IPv6 alike. Who holds one is inside the network of the application.
+ * Private and local addresses: loopback, RFC 1918, link-local, the shared space of RFC 6598 (Railway's proxies have
+ * such addresses), and IPv6 alike. A peer with such an address is inside the application's network.
  */
 const privateRanges: readonly string[] = [
   '127.0.0.0/8',
@@ -92,7 +93,7 @@ const appended = { names: ['x-forwarded-for'], fromEnd: 1, proxies: privateRange
 export const platformFields: Readonly<Record<AddressPlatform, PlatformField>> = {
   // https://developers.cloudflare.com/fundamentals/reference/http-headers/#cf-connecting-ip
   cloudflare: { names: ['cf-connecting-ip'], proxies: cloudflareRanges },
-  // https://vercel.com/docs/headers/request-headers: X-Forwarded-For may be another proxy's, these two are Vercel's.
+  // https://vercel.com/docs/headers/request-headers: X-Forwarded-For may be another proxy's; Vercel sets these two.
   vercel: { names: ['x-vercel-forwarded-for', 'x-real-ip'], proxies: privateRanges },
   // https://fly.io/docs/networking/request-headers/#fly-client-ip
   fly: { names: ['fly-client-ip'], proxies: privateRanges },

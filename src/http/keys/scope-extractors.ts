@@ -7,8 +7,9 @@ import type { KeyExtractor } from './key-extractor.ts'
 
 /**
  * One extractor for each scope of a limiter, in the order of its scopes.
- * @param keys the option of that name
- * @param strict true if an extractor for another scope is a mistake. It is not if the keys are inherited.
+ * @param keys the option `keys`
+ * @param strict true if an extractor for an unknown scope is an error: inherited keys may have extractors for other
+ *   limits
  * @throws HeadgateError `HEADGATE_OPTION` for a value that is no extractor, and for a scope without one
  */
 export function scopeExtractors<Request, Response>(

@@ -22,7 +22,7 @@ export function clientBehind(
     const peer = view.peer(request) ?? undefined
     const header = view.header(request, 'x-forwarded-for')
     if (header === undefined) return peer
-    // A unix socket is the nearest proxy. A client without an address that came over TCP has left: it wrote the header.
+    // A unix socket is the nearest proxy. A TCP client without an address has left, and may have written the header.
     if (peer === undefined && !view.unaddressed?.(request)) return undefined
     const forwarded = header.split(',')
     let client = peer
@@ -47,7 +47,7 @@ function trustOf(proxies: TrustedProxies): (address: string, hop: number) => boo
 }
 
 /**
- * A check for the option `trustedProxies` of an adapter. Returns it as it is.
+ * Checks the option `trustedProxies` of an adapter, and returns it unchanged.
  * @throws HeadgateError `HEADGATE_OPTION`
  */
 export function trustedProxiesOption(proxies: TrustedProxies): TrustedProxies {

@@ -4,7 +4,7 @@ import type { Framework } from '../framework.ts'
 import type { GuardOptions } from '../guard-options.ts'
 import { AddressList, type FindKey, warnOfNoAddress } from '../keys/index.ts'
 
-/** What happens to a request before anything is counted. */
+/** What `deny`, `allow` and `skip` say of a request, before anything is counted. */
 export type Exemption = 'denied' | 'exempt' | 'limited'
 
 /** Decides which requests are limited at all: by `deny`, `allow` and `skip`, in this order. */

@@ -1,5 +1,6 @@
 /*
- * The responses of requests that may not go on, and which requests no limit concerns. It imports the files of `http`.
+ * The responses to requests that may not go on, and the rules that exempt requests from a limit. This folder imports
+ * the files of `http`.
  */
 
 export { type Exemption, Exemptions } from './exemptions.ts'

@@ -12,10 +12,10 @@ export const contentTypes: Readonly<Record<Form, string>> = {
   problem: 'application/problem+json',
 }
 
-/** A text for the form `text`; else the members of an object. */
+/** The body: a text for the form `text`, else the members of a JSON object. */
 export type Body = string | object
 
-/** For a refused request. A problem has the type and the member that draft-11 registers. */
+/** The body for a refused request. In the form `problem`, it has the type and the member that draft-11 registers. */
 export function refusalBody(form: Form, decision: Decision, status: number, policies: readonly Policy[]): Body {
   const text = message(decision)
   if (form === 'text') return text
@@ -35,13 +35,13 @@ export function refusalBody(form: Form, decision: Decision, status: number, poli
   }
 }
 
-/** For a request from an address on the deny list. */
+/** The body for a request from an address on the deny list. */
 export function denialBody(form: Form): Body {
   if (form === 'problem') return { type: 'about:blank', title: 'Forbidden', status: 403 }
   return form === 'json' ? { error: 'forbidden', message: 'Forbidden.' } : 'Forbidden.'
 }
 
-/** For a request that cannot be decided. */
+/** The body for a request that the store cannot decide. */
 export function unavailableBody(form: Form, seconds: number): Body {
   const text = `Service unavailable. ${tryAgain(seconds)}`
   if (form === 'problem') return { type: 'about:blank', title: 'Service Unavailable', status: 503, detail: text }
@@ -55,7 +55,7 @@ function message({ limit, retryAfter }: Decision): string {
   return `Too many requests. ${tryAgain(seconds)}`
 }
 
-/** Browsers send about 150 characters. To negotiate 15,000 would take 4 ms, which a flood of refusals cannot have. */
+/** Browsers send about 150 characters. A field of 15,000 takes 4 ms to negotiate, too long in a flood of refusals. */
 const longestAccept = 512
 
 /** True if the client prefers JSON to plain text. Without a preference, it gets plain text. */

@@ -15,7 +15,7 @@ import {
   unavailableBody,
 } from './refusal-body.ts'
 
-/** Sends the responses of requests that may not go on. */
+/** Sends the responses to requests that may not go on. */
 export class Refusal<Request, Response> {
   readonly #framework: Framework<Request, Response>
   readonly #problem: boolean
@@ -43,7 +43,7 @@ export class Refusal<Request, Response> {
       : this.#sendReturned(response, returned)
   }
 
-  /** True from `refuse` lets the request go on. */
+  /** Handles what `refuse` returned: true lets the request go on. */
   #sendReturned(response: Response, value: unknown): boolean {
     const framework = this.#framework
     if (value !== true) framework.returned?.(response, value)
