@@ -7,7 +7,7 @@ export type Key = string | Readonly<Record<string, string>>
 
 /**
  * Units of a call: one number for every policy, or a record with a number for each, by the name of the policy. A record
- * names every enforced policy; 0 leaves one alone. Example: `{ requests: 1, tokens: 2000 }`.
+ * names every enforced policy; 0 takes nothing from a policy. Example: `{ requests: 1, tokens: 2000 }`.
  */
 export type Units = number | Readonly<Record<string, number>>
 
@@ -37,7 +37,7 @@ function keysOfRecord(key: Key, scopes: readonly string[]): readonly string[] {
 
 /**
  * One key for each scope; undefined for a scope that a record does not name.
- * @throws HeadgateError `HEADGATE_KEY` unless it names at least one scope, and no unknown one
+ * @throws HeadgateError `HEADGATE_KEY` for a record without a scope, or with an unknown scope
  */
 export function someKeysOf(key: Key, scopes: readonly string[]): readonly (string | undefined)[] {
   if (typeof key === 'string') return keysOf(key, scopes)
@@ -85,7 +85,7 @@ function costsByName(cost: Units, policies: readonly Policy[]): Costs {
   return policies.map((policy) => costUnder(policy, cost))
 }
 
-/** A penalty judges the call and takes no units. A shadow need not be named. */
+/** The units that one policy takes. A penalty takes none, and a record need not name a shadow policy. */
 function costUnder({ name, shadow, algorithm }: Policy, costs: Readonly<Record<string, number>>): number {
   if (algorithm.punishes) return 1
   if (Object.hasOwn(costs, name)) return checkUnits(costs[name] as number, name)
@@ -103,7 +103,7 @@ export function checkUnits(units: number, name: string): number {
   throw invalidOption(`The cost under ${shown(name)}`, 'a whole number from 0 to 2^53 - 1', units, fix, 'HEADGATE_COST')
 }
 
-/** @throws HeadgateError `HEADGATE_COST` for another object than a record, such as a promise, and for the name of no policy */
+/** @throws HeadgateError `HEADGATE_COST` for a non-record, such as a promise, and for a name that no policy has */
 export function checkNames(costs: object, policies: readonly Policy[], what: string): void {
   if (Object.prototype.toString.call(costs) !== '[object Object]') throw noRecord(costs, what)
   const names = policies.filter(({ algorithm }) => !algorithm.punishes).map(({ name }) => name)

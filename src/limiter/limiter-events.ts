@@ -1,6 +1,6 @@
 /*
- * The channel of a limiter's decisions: every `consume` and `reserve`, by whatever calls them. Without subscribers a call
- * costs one test more.
+ * The channel of a limiter's decisions: one event for every `consume` and `reserve`, whether an adapter, a pacer or the
+ * application calls it. Without subscribers a call only tests for them.
  */
 import { channel } from '#platform'
 import type { PenaltyOptions } from '../algorithms/bans/index.ts'
@@ -12,7 +12,7 @@ import type { Booking, Store } from '../stores/contract/index.ts'
 import type { Key, Units } from './call-arguments.ts'
 import { countHeavy, type SpaceSaving } from './heaviest/index.ts'
 
-/** What a limiter holds in this process now. */
+/** The calls that hold units of a limiter in this process now, and those that wait. */
 export interface Load {
   /** Calls that hold units in flight (`concurrency`). */
   inFlight: number
@@ -44,7 +44,7 @@ export interface LimiterCallEvent {
   readonly decision: Decision | undefined
   /** The error that the call was rejected with. */
   readonly error: unknown
-  /** How long the caller of a reservation has to wait, in milliseconds. Else 0. */
+  /** How long the caller of `reserve` has to wait, in milliseconds. 0 for `consume`. */
   readonly wait: number
 }
 
@@ -59,11 +59,11 @@ interface WatchedCall {
   readonly enforced: boolean | undefined
   /** The counts of the heaviest keys of each scope; undefined if nobody asks. */
   readonly counts: readonly SpaceSaving[] | undefined
-  /** How many calls this one stands for in these counts: 0 for one that is not counted. */
+  /** How many calls this call stands for in the counts of the heaviest keys: 0 if it is not counted. */
   readonly weight: number
 }
 
-/** Makes a call, and counts and publishes it as far as anyone asks. */
+/** Makes a call. Counts it for the heaviest keys, and publishes it, if the option `top` or a subscriber needs it. */
 export function watch<Result extends Decision | Booking>(
   call: WatchedCall,
   run: () => MaybePromise<Result>,
@@ -73,7 +73,7 @@ export function watch<Result extends Decision | Booking>(
   return result
 }
 
-/** Makes the call and publishes its outcome before the caller gets it. A mistake of the caller is no decision. */
+/** Makes the call, and publishes its outcome before the caller gets it. An error of the caller is not published. */
 function published<Result extends Decision | Booking>(
   call: WatchedCall,
   run: () => MaybePromise<Result>,

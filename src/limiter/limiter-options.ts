@@ -24,13 +24,13 @@ import { isPlan, type Plan, type PlanLike, Plans, type PolicyLikes } from './pla
 export type { Plan, PlanLike, PolicyLikes } from './plans.ts'
 
 export interface RateLimiterOptions {
-  /** One policy or several: a text, the options of a sliding window, or the result of a policy's constructor. */
+  /** One policy or several: each a text, the options of a sliding window, or the result of a policy's constructor. */
   policies: PolicyLikes
   /** Where states are kept. Default: a memory store of the limiter's own. Example: `redisStore({ client })`. */
   store?: Store
   /**
-   * The limiter's namespace in the store, unique on this store. Example: `'login'`. Required on a store with a prefix, which other
-   * programs reach too. Else the default is `'default'`.
+   * The limiter's namespace in the store, unique on this store. Example: `'login'`. Required on a store with a prefix,
+   * because other programs may share that store. On other stores the default is `'default'`.
    */
   name?: string
   /**
@@ -49,7 +49,7 @@ export interface RateLimiterOptions {
    * return one of these: `({ error, key }) => 'deny'`.
    */
   onStoreError?: OnStoreError | undefined
-  /** How many processes share the limits. A local decision divides the limits by it. Default 1. */
+  /** How many processes share the limits. While the store fails, a process divides the limits by this. Default 1. */
   instances?: number | undefined
   /**
    * How long a call may wait for the store: milliseconds, or a text such as `'250ms'`. After that, `onStoreError`
@@ -57,8 +57,9 @@ export interface RateLimiterOptions {
    */
   storeTimeout?: Duration | undefined
   /**
-   * How many counters find the keys with the most calls, for `limiter.top()`: at most 1,000,000 for each scope, at about 300 bytes
-   * each. The first 8,192 calls are all counted, many more by a sample. Default: none. Example: `1000`.
+   * How many counters find the keys with the most calls, for `limiter.top()`: at most 1,000,000 for each scope, at
+   * about 300 bytes each. The first 8,192 calls are all counted; after that, a sample of the calls. Default: none.
+   * Example: `1000`.
    */
   top?: number
 }
@@ -83,7 +84,7 @@ export class PlanOptions<Limiter extends object> implements RateLimiterOptions {
   readonly penalty?: PenaltyOptions
   readonly plans: Plans<Limiter>
 
-  /** @throws HeadgateError `HEADGATE_OPTION` for a plan with another member than its policies and its penalty */
+  /** @throws HeadgateError `HEADGATE_OPTION` for a plan with a member other than `policies` and `penalty` */
   constructor(plan: PlanLike, plans: Plans<Limiter>) {
     if (isPlan(plan)) knownOptions('a plan', plan, ['policies', 'penalty'])
     const { policies, penalty = plans.options.penalty }: Plan = isPlan(plan) ? plan : { policies: plan }
@@ -115,7 +116,7 @@ export function readPlans<Limiter extends object>(options: Omit<RateLimiterOptio
   })
 }
 
-/** Two services that forget the name would share a quota. */
+/** The error for a missing name. Two services that forget it would share a quota. */
 function unnamed(prefix: string): HeadgateError {
   return new HeadgateError(
     'HEADGATE_NAME',
@@ -124,7 +125,7 @@ function unnamed(prefix: string): HeadgateError {
   )
 }
 
-/** @throws HeadgateError for an invalid policy, for no policy, or for two policies of one name */
+/** @throws HeadgateError for an invalid policy, for an empty list, or for two policies of one name */
 export function policiesOf(likes: PolicyLikes, punishment: PenaltyOptions | undefined): readonly Policy[] {
   if (likes === undefined) {
     throw new HeadgateError('HEADGATE_POLICY', `A limiter needs policies. Give policies: ['100/15m'].`)
@@ -147,7 +148,7 @@ export function policiesOf(likes: PolicyLikes, punishment: PenaltyOptions | unde
   return Object.freeze(policies)
 }
 
-/** Clients tell the policies of a list apart by their labels. They never see a shadow. */
+/** Labels must differ, because clients know policies by them. Shadow policies are never sent to clients. */
 function checkLabels(policies: readonly Policy[]): void {
   const labels = policies.filter(({ shadow }) => !shadow).map(({ name, label = name }) => label)
   const twice = labels.find((label, n) => labels.indexOf(label) !== n)
@@ -159,7 +160,7 @@ function checkLabels(policies: readonly Policy[]): void {
   }
 }
 
-/** The penalty is the last policy. If every other policy is a shadow, it is one too. */
+/** The penalty as a policy, the last of a limiter. If every other policy is a shadow, the penalty is a shadow too. */
 function penaltyOf(options: PenaltyOptions, policies: readonly Policy[]): Policy {
   return penalty(
     options,

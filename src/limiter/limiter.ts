@@ -18,11 +18,11 @@ export type { HeavyKey, TopOptions } from './heaviest/index.ts'
 export { calls } from './limiter-events.ts'
 export type { BlockOptions } from './operator-verbs.ts'
 
-/** What an adapter adds to a call. */
+/** Options that only an adapter passes to a call. */
 export interface CallExtras {
   readonly details?: Details | undefined
   readonly onFailure?: OnFailure | undefined
-  /** False if the adapter does not enforce a refusal of this call. Only for events. Default true. */
+  /** False if the adapter does not enforce a refusal of this call. Only events show this. Default true. */
   readonly enforced?: boolean
 }
 
@@ -47,7 +47,7 @@ export let book: (
 ) => MaybePromise<Reservation>
 
 /**
- * Decides on calls by its policies and the states in its store.
+ * Decides about calls by its policies and the states in its store.
  *
  * Every call rejects with a HeadgateError `HEADGATE_KEY`, `HEADGATE_COST` or `HEADGATE_OPTION` for an invalid argument;
  * then nothing is changed. If the store fails, `onStoreError` decides what happens. With `'deny'` the call rejects with
@@ -59,10 +59,10 @@ export class RateLimiter extends Operations<RateLimiter> {
   readonly scopes: readonly string[]
   /** The options of the penalty; undefined if there is none. */
   readonly penalty: PenaltyOptions | undefined
-  /** What this process holds now, under every plan: `{ inFlight: 3, waiting: 0 }`. */
+  /** Calls that hold units in flight or wait in this process now, under every plan: `{ inFlight: 3, waiting: 0 }`. */
   readonly load: Readonly<Load>
   readonly #ledger: CheckedLedger
-  /** Of the heavy keys, one for each scope. */
+  /** The counters of the heaviest keys, one for each scope. */
   readonly #counts: readonly SpaceSaving[] | undefined
 
   /**
@@ -86,11 +86,11 @@ export class RateLimiter extends Operations<RateLimiter> {
   }
 
   /**
-   * The limiter of another plan: other policies, with the same name, store and keys. A plan may have a penalty of its own:
-   * `{ policies, penalty }`, or `penalty: false` for none. Policies and penalties are matched by their names.
-   * If the numbers of one differ, the units that a key has used are carried over by the rule `onChange`. The same plan
-   * gives the same limiter, also for equal plans. It is found fastest by the policies that constructors return, and by
-   * arrays of them, as long as the objects are the same ones for each call.
+   * The limiter of another plan: other policies, with the same name, store and keys. A plan may have a penalty of its
+   * own: `{ policies, penalty }`, or `penalty: false` for none. Policies of two plans with the same name share states.
+   * If their numbers differ, the units that a key has used are carried over by the rule `onChange`. Equal plans give
+   * the same limiter. The look-up is fastest if each call passes the same objects: policies that constructors return,
+   * or one array of these policies.
    * @throws HeadgateError for an invalid policy, or two policies of one name
    */
   under(plan: PlanLike): RateLimiter {
@@ -132,7 +132,8 @@ export class RateLimiter extends Operations<RateLimiter> {
   }
 
   /**
-   * Gives `cost` units back to every policy, but never more than the key has used. The decision shows what is left then.
+   * Gives `cost` units back to every policy, but never more than the key has used. The decision shows what is left
+   * afterwards.
    *
    * Rejects as `consume` does.
    */
@@ -141,9 +142,9 @@ export class RateLimiter extends Operations<RateLimiter> {
   }
 
   /**
-   * Takes `cost` units even if fewer are left, which leaves a debt: for a cost that is only known afterwards. It is
-   * refused, without effect and with a `retryAfter` of Infinity, only if the debt would be too large for integers below
-   * 2^53.
+   * Takes `cost` units even if fewer are left, which leaves a debt: for a cost that is only known afterwards. A charge
+   * is refused only if the debt would be too large for integers below 2^53. Then nothing changes, and `retryAfter` is
+   * Infinity.
    *
    * Rejects as `consume` does.
    */
@@ -212,7 +213,7 @@ function needsPromise(): HeadgateError {
   )
 }
 
-/** The limiter of a plan, made if there is none. */
+/** The limiter of a plan. Makes a new one if none is kept. */
 export function limiterUnder(plans: Plans<RateLimiter>, plan: PlanLike): RateLimiter {
   return plans.find(plan) ?? plans.keep(plan, new RateLimiter(new PlanOptions(plan, plans)))
 }

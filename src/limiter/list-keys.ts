@@ -5,11 +5,11 @@ import { type InspectedLimiter, type Inspection, inspectionOf, type KeptListing 
 import type { CheckedLedger } from '../stores/contract/index.ts'
 
 export interface ListOptions {
-  /** True for the keys only that a call of cost 1 would be refused for now. Default false. */
+  /** True to list only keys whose next call of cost 1 would be refused. Default false. */
   refused?: boolean
   /** The most keys. Default: all. Example: 50. */
   limit?: number
-  /** The keys of this scope only. Default: those of every scope, one scope after the other. Example: `'user'`. */
+  /** The scope whose keys are listed. Default: every scope, one after the other. Example: `'user'`. */
   scope?: string
 }
 
@@ -20,11 +20,11 @@ export interface ListedKey {
   /** The hash in place of the key; undefined if the key is known. */
   readonly hash: string | undefined
   readonly scope: string
-  /** The key under the policies of its scope, as of when it was read. */
+  /** What `inspect` shows of the key under the policies of its scope, at the time when the key was read. */
   readonly inspection: Inspection
 }
 
-/** What of a limiter shows its keys. */
+/** The parts of a limiter that show its keys. */
 export interface ShownLimiter extends InspectedLimiter {
   readonly ledger: CheckedLedger
 }
@@ -56,7 +56,7 @@ async function* listed(
   }
 }
 
-/** The live keys of a scope. One that a store returns twice, because it has moved meanwhile, is listed once. */
+/** The live keys of a scope. A store may return a key twice if the key moves during the scan; it is listed once. */
 async function* keysOf(
   { ledger, policies, onChange }: ShownLimiter,
   scope: string,
@@ -82,7 +82,7 @@ function nameOf(key: KeptListing['key'], hash: KeptListing['hash']): string {
   return key === undefined ? `#${hash}` : `=${key}`
 }
 
-/** False if the key is not blocked and has its full quota again, and the store has not forgotten it yet. */
+/** True if the key is blocked or below its full quota. A store may still have keys that are neither. */
 function isLive({ block, policies, others }: Inspection): boolean {
   return block !== undefined || policies.some(({ resetAfter }) => resetAfter > 0) || others.length > 0
 }

@@ -16,7 +16,7 @@ import { type ListedKey, type ListOptions, list, type ShownLimiter } from './lis
 import type { Plans } from './plans.ts'
 
 export interface BlockOptions {
-  /** Why the key is blocked, in at most 200 characters. It is told in `decision.blocked`, and in no response. */
+  /** Why the key is blocked, in at most 200 characters. Shown in `decision.blocked`, and never in a response. */
   reason?: string
 }
 
@@ -25,7 +25,7 @@ export abstract class Operations<Limiter extends object> {
   readonly name: string
   readonly store: Store
   protected readonly plans: Plans<Limiter>
-  /** What the verbs work on. */
+  /** The ledger and the policies that the verbs work on. */
   protected abstract get opened(): ShownLimiter
 
   constructor(plans: Plans<Limiter>) {
@@ -35,7 +35,7 @@ export abstract class Operations<Limiter extends object> {
   }
 
   /**
-   * What the store has of the key now, under each policy, in words and numbers: why it is refused, and for how long. Changes
+   * The state of the key under each policy now, in words and numbers: why the key is refused, and for how long. Changes
    * nothing. A key that the store does not know has its full quota.
    *
    * Rejects with HeadgateError `HEADGATE_KEY` for an invalid key, `HEADGATE_UNSUPPORTED` on a store that cannot show its
@@ -47,10 +47,10 @@ export abstract class Operations<Limiter extends object> {
   }
 
   /**
-   * The keys below their full quota, each with its inspection. Some keys are read at a time, so the store is never blocked. A
-   * key that comes or goes meanwhile may be listed or not. Example: `for await (const { key } of limiter.list({ limit: 50 }))`.
-   * The iterator rejects with the store's error if the store fails, and with HeadgateError `HEADGATE_UNSUPPORTED` on a store
-   * that cannot list its keys, such as Memcached.
+   * The keys below their full quota, each with its inspection. Keys are read a few at a time, so the store stays free
+   * for other calls. A key that comes or goes during the scan may be missing. Example: `for await (const { key } of
+   * limiter.list({ limit: 50 }))`. The iterator rejects with the store's error if the store fails, and with
+   * HeadgateError `HEADGATE_UNSUPPORTED` on a store that cannot list its keys, such as Memcached.
    * @throws HeadgateError `HEADGATE_OPTION`
    */
   list(options?: ListOptions): AsyncGenerator<ListedKey, void, undefined> {
@@ -89,8 +89,8 @@ export abstract class Operations<Limiter extends object> {
   }
 
   /**
-   * Lifts the block of a key, also one by the penalty, which counts refusals anew then. What is known of past blocks stays,
-   * and so do the units that the key has used.
+   * Lifts the block of a key, also one by the penalty, which then starts to count refusals at 0. The penalty's history
+   * of past blocks stays, and so do the units that the key has used.
    *
    * Rejects as `block` does.
    */
@@ -110,16 +110,18 @@ export abstract class Operations<Limiter extends object> {
   }
 
   /**
-   * The health of the store, and how the calls so far were decided: those of this limiter and of all that `under` made.
+   * The health of the store, and how the calls so far were decided: the calls of this limiter, and of all limiters that
+   * `under` made from it.
    */
   health(): Health {
     return this.plans.health()
   }
 
   /**
-   * The keys with the most calls in this process, the heaviest first, under every plan. A call is a `consume` or a `reserve`. The
-   * counts begin with the limiter; `{ reset: true }` begins new ones. The first 8,192 calls are all counted. Then the counts are
-   * estimates from a sample, and `standardError` says how good they are.
+   * The keys with the most calls in this process, the heaviest first, under every plan. A call is a `consume` or a
+   * `reserve`. The counts begin with the limiter; `{ reset: true }` sets them to 0 after the answer. The first 8,192
+   * calls are all counted. After that, the counts are estimates from a sample, and `standardError` says how exact they
+   * are.
    *
    * Example: `limiter.top(3)` may return
    * `[{ key: '203.0.113.7', hashed: false, calls: 900, error: 0, standardError: 0, refused: 850, share: 0.9 }, ...]`.
@@ -135,7 +137,7 @@ export abstract class Operations<Limiter extends object> {
   }
 }
 
-/** In microseconds. */
+/** The duration in microseconds. */
 function blockTime(duration: Duration): number {
   if (duration === Infinity) return forever
   const time = milliseconds(duration, 'block: duration', 'HEADGATE_BLOCK')

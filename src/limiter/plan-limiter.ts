@@ -5,12 +5,12 @@ import { type PlanLike, type RateLimiterOptions, readPlans } from './limiter-opt
 import type { ShownLimiter } from './list-keys.ts'
 import { Operations } from './operator-verbs.ts'
 
-/** The most policies whose names are remembered, so that a store which keeps hashes of names can show them. */
+/** The most policies whose names are remembered. A store that keeps hashes of names needs them to show its keys. */
 const mostNames = 100
 
 /**
- * The limiter of a middleware whose policies are a function of the request. It has no policies of its own: `under` gives
- * the limiter of one plan. The verbs of an operator work under every plan, and need none.
+ * The limiter of a middleware whose policies are a function of the request. It has no policies of its own: `under`
+ * gives the limiter of one plan. The verbs of an operator work under every plan at once.
  *
  *     const limit = rateLimit({ policies: (request) => plans[request.tenant.plan], keys: byHeader('x-tenant') })
  *     await limit.limiter.under(plans.pro).peek('ann') // what ann has left under this plan
@@ -20,9 +20,9 @@ const mostNames = 100
 export class PlanLimiter extends Operations<RateLimiter> {
   /** The scopes of the keys. A record of keys needs a key for each of them. */
   readonly scopes: readonly string[]
-  /** One policy for each scope and name, of the plans so far. */
+  /** One policy for each scope and name that the plans so far have. */
   readonly #policies = new Map<string, Policy>()
-  /** Made at the first verb of an operator, and again if a plan brings a policy of another name. */
+  /** Shows keys. Made at the first verb of an operator, and again when a plan brings a policy with a new name. */
   #shown: ShownLimiter | undefined
 
   /** @throws HeadgateError if an option is invalid, or if another limiter on this store has the name */
@@ -34,7 +34,7 @@ export class PlanLimiter extends Operations<RateLimiter> {
 
   /**
    * The limiter of this plan: its policies, or `{ policies, penalty }`. All plans share one name, one store and their
-   * states, so `reset` through any of them resets a key under all.
+   * states, so `reset` under one plan resets the key under every plan.
    * @throws HeadgateError if a policy is invalid, or if two policies have the same name
    */
   under(plan: PlanLike): RateLimiter {
@@ -57,7 +57,7 @@ export class PlanLimiter extends Operations<RateLimiter> {
     return limiter
   }
 
-  /** A ledger over all scopes, whatever scopes a plan has. Where no plan is known yet, a policy that no call uses stands in. */
+  /** A ledger over all scopes. Until a plan is known, the ledger has one policy that no call uses. */
   #open(): ShownLimiter {
     const { scopes } = this
     const known = [...this.#policies.values()].filter(({ scope }) => scopes.includes(scope))

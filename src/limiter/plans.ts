@@ -24,12 +24,12 @@ export interface Plan {
   readonly penalty?: PenaltyOptions | false
 }
 
-/** One plan: its policies, alone for the penalty of the limiter. */
+/** One plan: only its policies, or an object that also has a penalty. Without one, the limiter's penalty applies. */
 export type PlanLike = PolicyLikes | Plan
 
 /**
- * The most limiters kept by the text of their policies. Beyond them, the least recently used one is dropped, and made
- * again when it is needed.
+ * The most limiters kept by the text of their policies. Beyond this number, the least recently used limiter is dropped,
+ * and made again when its plan is used.
  */
 const maxLimiters = 1000
 
@@ -47,7 +47,7 @@ export interface PlansOptions {
 /** A plan that was given as an object, and its limiter. */
 interface KnownPlan<Limiter> {
   readonly limiter: Limiter
-  /** A copy of what an array or a plan consists of, because these can change. */
+  /** A copy of the elements of an array or a plan, because the application may change the original. */
   readonly elements: readonly unknown[] | undefined
 }
 
@@ -91,7 +91,7 @@ export class Plans<Limiter extends object> {
     return this.#first?.health?.() ?? noCalls()
   }
 
-  /** The limiter of a plan, by the identity of its object, else by its text; undefined if none is kept. */
+  /** The limiter of a plan, found by the identity of the plan's object, else by its text. Undefined if none is kept. */
   find(plan: PlanLike): Limiter | undefined {
     if (typeof plan === 'object' && plan !== null) {
       const known = this.#byIdentity.get(plan)
@@ -120,7 +120,7 @@ export function isPlan(plan: PlanLike): plan is Plan {
   return typeof plan === 'object' && plan !== null && 'policies' in plan
 }
 
-/** What an array or a plan consists of: its policies, and then the members of its penalty. */
+/** The elements of an array or a plan: its policies, and then the members of its penalty. */
 function elementsOf(plan: PlanLike): readonly unknown[] {
   if (!isPlan(plan)) return plan as readonly PolicyLike[]
   const { policies, penalty } = plan
@@ -140,10 +140,10 @@ function isUnchanged(elements: readonly unknown[] | undefined, plan: PlanLike): 
   return true
 }
 
-/** What the text of a plan begins with that is not a text itself. No valid plan begins so. */
+/** The beginning of the text of a plan that is an object. No valid text of a policy begins with this mark. */
 const jsonMark = 'json '
 
-/** The plan as a text; undefined if JSON cannot hold it. Then it is invalid, and the constructor of a limiter throws. */
+/** The plan as a text. Undefined if JSON cannot hold it: then it is invalid, and the limiter's constructor throws. */
 function textOf(plan: PlanLike): string | undefined {
   if (typeof plan === 'string') return plan.startsWith(jsonMark) ? undefined : plan
   try {

@@ -16,13 +16,13 @@ export interface ReservedCall {
   readonly load?: Load
 }
 
-/** For adapters: `settle`, but units in flight stay held until `release`. The class defines it. */
+/** For adapters: `settle`, but units in flight stay held until `release`. The class assigns this function. */
 export let settleAndHold: (reservation: Reservation, actual: Units) => MaybePromise<unknown>
 
 /**
- * Units taken from a limiter before the call's true cost is known. They are settled once: the first `settle` or `cancel`
- * counts, and later ones do nothing. On a refused reservation, both do nothing. Units that are never settled stay taken in
- * full.
+ * Units taken from a limiter before the call's true cost is known. A reservation is settled once: the first `settle` or
+ * `cancel` counts, and later calls do nothing. On a refused reservation, `settle` and `cancel` do nothing. Units that
+ * are never settled stay taken in full.
  */
 export class Reservation {
   /** True if the units were taken. */
@@ -36,13 +36,13 @@ export class Reservation {
   readonly decision: Decision
   readonly #call: ReservedCall
   #tickets: Tickets | undefined
-  /** True once it is settled or cancelled, and if it was refused. */
+  /** True once the reservation is settled or cancelled, and if it was refused. */
   #settled: boolean
   /** True once the units in flight are free. */
   #released: boolean
   /** True once the actual cost is corrected, with the units in flight still held. */
   #corrected = false
-  /** The renewal that is under way. */
+  /** The renewal that has not been answered yet. */
   #renewal: Promise<boolean> | undefined
 
   constructor(call: ReservedCall, { decision, wait, tickets }: Booking) {
@@ -57,12 +57,12 @@ export class Reservation {
   }
 
   /**
-   * Corrects the reservation to the true cost: gives the rest back, or charges what goes beyond. Reservations can be
-   * settled in any order. Units that time has given back already are not given back twice.
+   * Corrects the reservation to the true cost: gives the rest back, or charges the units beyond the estimate.
+   * Reservations can be settled in any order. Units that time has given back already are not given back twice.
    *
-   * Rejects with HeadgateError `HEADGATE_COST` unless `actual` is a whole number from 0, or a record with such numbers by
-   * the names of policies; then it can be settled again. Rejects with `HEADGATE_STORE_UNAVAILABLE` if the store fails and
-   * `onStoreError` is `'deny'`.
+   * Rejects with HeadgateError `HEADGATE_COST` unless `actual` is a whole number from 0, or a record with such numbers
+   * by the names of policies; then `settle` can be called again. Rejects with `HEADGATE_STORE_UNAVAILABLE` if the store
+   * fails and `onStoreError` is `'deny'`.
    */
   async settle(actual: Units): Promise<void> {
     await this.#settle(actual)
@@ -82,13 +82,14 @@ export class Reservation {
   }
 
   /**
-   * Starts the leases of the units in flight anew, for work that takes longer than a lease. Resolves to false if a lease
-   * had ended and others have taken its place, and once the reservation is settled. Rejects as `settle` does.
+   * Starts the leases of the units in flight anew, for work that takes longer than a lease. Resolves to false if a
+   * lease had ended and other calls have taken its units, and once the reservation is settled. Rejects as `settle`
+   * does.
    */
   async renew(): Promise<boolean> {
     if (this.#settled) return false
     if (this.#released) return this.allowed
-    // Calls at the same time share one renewal: a second one would not find the ticket, and take more units.
+    // Calls at the same time share one renewal: a second renewal would not find the ticket, and would take units again.
     this.#renewal ??= this.#renew().finally(() => {
       this.#renewal = undefined
     })
@@ -120,7 +121,7 @@ export class Reservation {
     }
   }
 
-  /** For each policy. @throws HeadgateError `HEADGATE_COST` */
+  /** The correction for each policy. @throws HeadgateError `HEADGATE_COST` */
   #corrections(actual: Units): readonly number[] {
     const { policies, costs } = this.#call
     if (typeof actual === 'object' && actual !== null) checkNames(actual, policies, 'The actual cost')
@@ -129,7 +130,7 @@ export class Reservation {
     return policies.map((policy, n) => this.#correction(policy, n, actual))
   }
 
-  /** What a policy is charged, or given back if it is below 0. */
+  /** The units that a policy is charged. If below 0, so many units are given back. */
   #correction({ name, algorithm }: Policy, n: number, actual: Units): number {
     const reserved = this.#cost(n)
     if (typeof actual === 'object' && !Object.hasOwn(actual, name)) return 0

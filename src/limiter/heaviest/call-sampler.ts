@@ -1,8 +1,8 @@
 /*
- * Which calls are counted for the heaviest keys, and how many calls each of them stands for.
+ * Chooses which calls are counted for the heaviest keys, and how many calls each counted call stands for.
  *
- * Counting a call in a sketch costs several times what a decision costs. So the first calls are all counted, and then fewer
- * and fewer, down to one in 64. A counted call stands for itself and for those since the last counted one:
+ * Counting a call in a sketch costs several times what a decision costs. So the first calls are all counted, and then
+ * fewer and fewer, down to one in 64. A counted call stands for itself and for the calls since the last counted call:
  *
  *     calls      ann bob ann ann ann bob ann ann
  *     counted                ann         ann        as 4 calls of ann, then as 3
@@ -14,17 +14,17 @@
  * Universe", 1952).
  */
 
-/** So many calls are all counted. Later counts are as exact as a sample of that many calls, or more. */
+/** The first calls, which are all counted. Later counts are as exact as a sample of at least this many calls. */
 export const allCounted = 8192
 
-/** One call in so many is counted in the end. */
+/** In the long run, one call in this many is counted. */
 const rarest = 64
 
 export class CallSampler {
   readonly #random: () => number
-  /** Private by name only: every call of a limiter reads it, and it takes less bytecode so. */
+  /** `private`, not `#left`: every call of a limiter reads this field, and a `#` field takes more bytecode. */
   private left = 1
-  /** The calls that the next counted one stands for. */
+  /** How many calls the next counted call stands for. */
   #weight = 1
   #calls = 0
 
@@ -33,7 +33,7 @@ export class CallSampler {
     this.#random = random
   }
 
-  /** How many calls this call stands for: 0 for one that is not counted. */
+  /** How many calls this call stands for: 0 if it is not counted. */
   weigh(): number {
     return --this.left > 0 ? 0 : this.#next()
   }
@@ -47,7 +47,7 @@ export class CallSampler {
     return weight
   }
 
-  /** Counts all calls again at first. */
+  /** Starts again: the next calls are all counted. */
   restart(): void {
     this.left = 1
     this.#weight = 1

@@ -11,27 +11,27 @@ export interface HeavyKey {
   readonly key: string
   readonly hashed: boolean
   /**
-   * The calls of the key: too high by at most `error`, and never too low, as long as every call is counted. Of many calls some
-   * are counted for all: then it may be off by `standardError` in either direction too.
+   * The calls of the key. While every call is counted, this number is too high by at most `error`, and never too low.
+   * After many calls only a sample is counted, and the number may also be off by `standardError` in either direction.
    */
   readonly calls: number
-  /** How many of these calls may be those of other keys: at most all calls divided by the number of counters. */
+  /** How many of `calls` other keys may have made: at most all calls divided by the number of counters. */
   readonly error: number
   /**
-   * The standard error of sampling, in calls: 0 for the first 8,192 calls of a limiter, which are all counted. In 19 of 20 cases
-   * sampling changes `calls` by less than twice of it.
+   * The standard error of sampling, in calls: 0 for the first 8,192 calls of a limiter, which are all counted. In 19 of
+   * 20 cases, sampling changes `calls` by less than twice this number.
    */
   readonly standardError: number
-  /** How many of its calls were refused, of the same sample. Refusals before the key got its counter are left out. */
+  /** How many calls of the key were refused, by the same sample. Refusals before the key got a counter are left out. */
   readonly refused: number
-  /** Its part of all calls, from 0 to 1, by `calls`. */
+  /** The part of all calls that this key made, from 0 to 1, computed from `calls`. */
   readonly share: number
 }
 
 export interface TopOptions {
   /** The scope whose keys are returned. Default: the first scope of the limiter. */
   scope?: string
-  /** True to begin a new count afterwards, so that the next answer is about the time in between. Default false. */
+  /** True to set the counts to 0 after this answer, so that the next answer counts from now on. Default false. */
   reset?: boolean
 }
 
@@ -47,7 +47,7 @@ export class HeavyKeys {
     this.#counters = counters
   }
 
-  /** The counts of these scopes, in their order. A ledger looks them up once. */
+  /** The counters of these scopes, in the order of the scopes. A limiter looks them up once. */
   of(scopes: readonly string[]): readonly SpaceSaving[] {
     return scopes.map((scope) => {
       const known = this.#byScope.get(scope) ?? new SpaceSaving(this.#counters)
@@ -56,7 +56,7 @@ export class HeavyKeys {
     })
   }
 
-  /** How many calls this call stands for: 0 for one that is not counted. */
+  /** How many calls this call stands for: 0 if it is not counted. */
   weigh(): number {
     return this.#sampler.weigh()
   }

@@ -1,5 +1,5 @@
 /*
- * Which keys call most, in bounded memory. It imports `common`.
+ * Finds the keys with the most calls, in bounded memory. This folder imports `common`.
  */
 
 export { countHeavy, type HeavyKey, HeavyKeys, mostCounters, type TopOptions } from './heaviest-keys.ts'

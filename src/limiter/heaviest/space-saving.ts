@@ -7,8 +7,9 @@
  *
  *     ann 90   bob 41   eve 7          zoe calls: eve leaves, zoe has 8 calls, of which 7 may be eve's (the error)
  *
- * So a count is never too low, and too high by at most its error. With m counters and n calls, the error is at most n / m, and
- * every key with more than n / m calls has a counter. A call may have a weight, and then counts as so many calls.
+ * So a count is never too low, and too high by at most its error. With m counters and n calls, the error is at most n /
+ * m, and every key with more than n / m calls has a counter. A call may have a weight: a call of weight 8 counts as 8
+ * calls.
  *
  * Only the key with the fewest calls has to be found. Once every counter is taken, they are a binary heap, with that key first. A
  * call makes its counter sink past the lighter ones below it. A heavy key is near the bottom already, so its counter rarely moves.
@@ -19,9 +20,9 @@ export interface CountedKey {
   readonly key: string
   /** Never too low, and too high by at most `error`. */
   readonly calls: number
-  /** How many of its calls may be those of other keys. */
+  /** How many of these calls other keys may have made. */
   readonly error: number
-  /** Of its calls, if calls had weights: 0 if each had a weight of 1. */
+  /** The variance of `calls` that weights cause. 0 if every call had a weight of 1. */
   readonly variance: number
   /** Never too high: refusals before the key last got its counter are not known. */
   readonly refused: number
@@ -31,7 +32,7 @@ type Counter = { -readonly [Name in keyof CountedKey]: CountedKey[Name] } & { pl
 
 export class SpaceSaving {
   readonly #byKey = new Map<string, Counter>()
-  /** If `#isHeap`, no counter has more calls than those at 2n + 1 and 2n + 2. */
+  /** If `#isHeap`, the counter at n never has more calls than the counters at 2n + 1 and 2n + 2. */
   readonly #counters: Counter[] = []
   #isHeap = false
   readonly #size: number
@@ -54,7 +55,7 @@ export class SpaceSaving {
     if (this.#isHeap) this.#sink(counter)
   }
 
-  /** A counter for a new key: a free one, else that of the key with the fewest calls, which is as uncertain as it was. */
+  /** A counter for a new key: a free counter, else the counter of the key with the fewest calls, with its count. */
   #begin(key: string): Counter {
     const place = this.#counters.length
     const isFree = place < this.#size
@@ -98,7 +99,7 @@ export class SpaceSaving {
     return right.calls < left.calls ? right : left
   }
 
-  /** The keys with the most calls, in their order. */
+  /** The keys with the most calls, the heaviest first. */
   top(count: number): readonly CountedKey[] {
     const heaviest = [...this.#counters].sort((a, b) => b.calls - a.calls).slice(0, count)
     return heaviest.map(({ place: _, ...counted }) => counted)
