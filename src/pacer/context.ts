@@ -12,14 +12,14 @@ export interface PacerContext extends Pick<PacerSettings, Shared> {
   readonly permits: Permits
   /** Renews leases. Its timers keep no process alive. Present if units in flight are counted. */
   readonly renewals: Scheduler | undefined
-  /** Present if calls are spaced by when they really went. */
+  /** Counts calls by the times at which they really went. Present with `spacing: 'actual'`. */
   readonly runs: Runs | undefined
   readonly events: Events
   /** True if slots can be booked ahead. */
   readonly reservable: boolean
   paused: boolean
   closed: boolean
-  /** How many calls were made so far. */
+  /** How many calls this pacer has had so far. */
   calls: number
   /** Called when a call, a slot or a request of a key has ended. */
   settled(queue: { readonly key: string; readonly idle: boolean }): void

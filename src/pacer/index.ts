@@ -1,6 +1,6 @@
 /*
- * A limiter that waits in place of refusing: `headgate/pacer`. `queue` has the waiting calls, `runs` those that run,
- * `timers` the one timer, and `fetch` paces requests. It imports `limiter` and what that imports.
+ * A limiter that waits instead of refusing: `headgate/pacer`. The folder `queue` has the waiting calls, `runs` the
+ * running calls, `timers` the one timer, and `fetch` paces requests. It imports `limiter`, and what `limiter` imports.
  */
 
 export type { Sleeper } from '../common/index.ts'

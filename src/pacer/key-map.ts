@@ -1,7 +1,7 @@
 /** How many keys are checked for each new one. */
 const checksPerKey = 2
 
-/** Something for each key. A few keys are checked for each new one, and those that are idle are forgotten. */
+/** A map of keys that forgets idle keys: each new key checks a few older keys. */
 export class KeyMap<Value extends { readonly idle: boolean }> extends Map<string | undefined, Value> {
   of(key: string | undefined, create: () => Value): Value {
     let value = this.get(key)

@@ -11,8 +11,8 @@ import { withRunTimeout } from './runs/index.ts'
 
 export interface AcquireOptions {
   /**
-   * Ends the wait when it is aborted: the promise rejects with the signal's reason, and no permits are taken.
-   * Example: `AbortSignal.timeout(5000)`.
+   * An aborted signal ends the wait: the promise rejects with the signal's reason, and no permits are taken. Example:
+   * `AbortSignal.timeout(5000)`.
    */
   signal?: AbortSignal | undefined
   /** The longest wait, in milliseconds or as text. Default: no end. Example: `'2s'`. */
@@ -33,9 +33,9 @@ export interface ThrottleOptions extends AcquireOptions {
    */
   permits?: Units
   /**
-   * The longest run, in milliseconds or as text, from the moment at which the function starts. Then the promise rejects
-   * with `HEADGATE_RUN_TIMEOUT`, the function's signal is aborted, and the next function may run. Default: no end.
-   * Example: `'10s'`.
+   * The longest run, in milliseconds or as text, from the moment at which the function starts. After that, the promise
+   * rejects with `HEADGATE_RUN_TIMEOUT`, the function's signal is aborted, and the next function may run. Default: no
+   * end. Example: `'10s'`.
    */
   runTimeout?: Duration | undefined
 }
@@ -50,7 +50,7 @@ const none: ThrottleOptions = {}
 const acquireNames = ['signal', 'timeout', 'priority', 'onDelay']
 const throttleNames = [...acquireNames, 'permits', 'runTimeout']
 
-/** One queue with one pace: a pacer, or one key of it. */
+/** One queue with one pace: a pacer, or one key of a pacer. */
 export abstract class Pace {
   protected abstract queue(): Queue
 
@@ -58,12 +58,12 @@ export abstract class Pace {
   abstract get policies(): readonly Policy[]
 
   /**
-   * Waits for a slot and takes the permits: as many from every policy, or a number for each by the names of the policies.
+   * Waits for a slot and takes permits: the same number from every policy, or a number for each policy by its name.
    * Resolves with the whole milliseconds waited.
    *
-   * Rejects with the signal's reason if that is aborted, or with a HeadgateError:
+   * Rejects with the signal's reason if the signal is aborted, or with a HeadgateError:
    * - `HEADGATE_TIMEOUT`: there is no slot within `timeout`. Where future times can be promised, it rejects at once.
-   * - `HEADGATE_QUEUE_FULL`: `maxQueue` calls wait already, or newer ones took its place (`order: 'oldest'`).
+   * - `HEADGATE_QUEUE_FULL`: `maxQueue` calls wait already, or with `order: 'oldest'` newer calls took its place.
    * - `HEADGATE_CLOSED`: the pacer is closed.
    * - `HEADGATE_COST`: `permits` is no whole number from 1 and no record of all policies, or more than the policy can ever
    *   give at once.
@@ -79,8 +79,9 @@ export abstract class Pace {
   }
 
   /**
-   * Resolves true when it has taken the permits. Resolves false as soon as it is known that there is no slot within
-   * `timeout` (default 0), mostly at once, and if the queue is full. Rejects with all other errors of `acquire`.
+   * `acquire` with a boolean result. Resolves to true when the permits are taken. Resolves to false if the queue is
+   * full, or as soon as it is known, mostly at once, that no slot comes within `timeout` (default 0). Rejects with all
+   * other errors of `acquire`.
    *
    * Example: `if (await pacer.tryAcquire(1, { timeout: 500 })) await send()`.
    */
@@ -96,12 +97,14 @@ export abstract class Pace {
   }
 
   /**
-   * Waits for a slot, runs a function and resolves with its result. The function runs with what `AsyncLocalStorage` holds
-   * at this call. Rejects with what the function throws, or as `acquire` does; then the function has not run. Units in flight
-   * (`concurrency`) are held until the result's promise settles.
+   * Waits for a slot, runs a function and resolves with its result. The function runs with the values that
+   * `AsyncLocalStorage` has at this call. Rejects with the error that the function throws. Rejects as `acquire` does if
+   * there is no slot; then the function has not run. Units in flight (`concurrency`) are held until the result's
+   * promise settles.
    *
-   * With `runTimeout`, the function gets an `AbortSignal`. It is aborted when the time is up, and when the `signal` of the
-   * options is. The promise rejects with `HEADGATE_RUN_TIMEOUT`, or with `HEADGATE_OPTION` for an invalid time.
+   * With `runTimeout`, the function gets an `AbortSignal`, which is aborted when the time is up, or when the `signal`
+   * of the options is aborted. The promise rejects with `HEADGATE_RUN_TIMEOUT`, or with `HEADGATE_OPTION` for an
+   * invalid time.
    *
    * Examples: `await pacer.throttle(() => fetch(url))`,
    * `await pacer.throttle((signal) => fetch(url, { signal }), { runTimeout: '10s' })`.
@@ -113,8 +116,9 @@ export abstract class Pace {
   }
 
   /**
-   * Returns a function that is throttled at every call. It keeps `this` and the arguments, and rejects as `throttle` does.
-   * The options may be a function of the arguments. If that throws, the call rejects with its error.
+   * Returns a function that is throttled at every call. The returned function keeps `this` and the arguments, and
+   * rejects as `throttle` does. The options may be a function of the arguments. If that function throws, the call
+   * rejects with its error.
    *
    * Examples: `const get = pacer.wrap((url) => fetch(url))`,
    * `const send = pacer.wrap(post, (messages) => ({ permits: messages.length }))`.
@@ -137,8 +141,8 @@ export abstract class Pace {
   }
 
   /**
-   * Books permits for a time that you wait for by yourself. The result says how long (`wait`) or until when (`at`), and is
-   * settled later with `settle(actual)` or `cancel()`.
+   * Books permits for a later time. You wait by yourself: the result says how long (`wait`) or until when (`at`).
+   * Settle the result later with `settle(actual)` or `cancel()`.
    *
    * It is refused (`allowed` is false) if the wait would be longer than `maxWait` (a duration, default: no limit), and
    * while the pacer is paused or held. A policy that cannot promise a future time grants a slot now or refuses.
@@ -157,9 +161,9 @@ export abstract class Pace {
   }
 
   /**
-   * Admits no call for that time, whatever the policy says: for a server that names a time in `Retry-After`. During a
-   * hold, a longer one extends it and a shorter one changes nothing. Slots that were booked are given back and booked
-   * again.
+   * Admits no call for this duration, whatever the policy says. Use it when a server names a time in `Retry-After`.
+   * During a hold, a longer one extends it and a shorter one changes nothing. Booked slots are given back, and booked
+   * again at later times.
    *
    * Example: `pacer.hold('30s')`.
    * @throws HeadgateError `HEADGATE_OPTION` for an invalid duration
@@ -170,8 +174,8 @@ export abstract class Pace {
   }
 
   /**
-   * Forgets what was taken and booked under this key, by all processes: the pace begins anew. The calls of this process that
-   * wait are booked again. Use it when a process that was killed has left many slots, or after a test.
+   * Forgets the permits that all processes took and booked under this key, so the pace begins anew. The waiting calls
+   * of this process are booked again. Use it when a process that was killed has left many slots, or after a test.
    *
    * Rejects with HeadgateError `HEADGATE_STORE_UNAVAILABLE` if the store fails and `onStoreError` is `'deny'`.
    */
@@ -209,13 +213,13 @@ export abstract class Pace {
   }
 }
 
-/** @param permits undefined for a call that runs a function: its options have them */
+/** @param permits undefined for a call that runs a function: its options have the permits */
 function checkCall(options: ThrottleOptions, permits: Units | undefined): void {
   if (permits === undefined) callOptions('throttle', options, throttleNames)
   else callOptions('acquire', options, acquireNames)
 }
 
-/** These settle the promise that was made last. All promises share one executor: a closure for each would cost memory. */
+/** `resolve` and `reject` of the promise that was made last. All promises share one executor, which saves memory. */
 let resolve: (value: unknown) => void
 let reject: (error: unknown) => void
 function setSettlers(resolveIt: (value: unknown) => void, rejectIt: (error: unknown) => void): void {

@@ -3,16 +3,16 @@ import type { Policy } from '../algorithms/index.ts'
 import { invalidOption, type Size } from '../common/index.ts'
 import { costsOf, type Units } from '../limiter/index.ts'
 
-/** What a call takes: one number of permits from every policy, or a number from each. */
+/** The permits that a call takes: one number for every policy, or a number for each. */
 export type Cost = number | CostByPolicy
 
 /** A number of permits for each policy. */
 interface CostByPolicy {
-  /** As the caller wrote it. */
+  /** The record as the caller wrote it. */
   readonly units: Readonly<Record<string, number>>
-  /** In the order of the policies. */
+  /** The numbers in the order of the policies. */
   readonly costs: readonly number[]
-  /** The same text for the same costs. */
+  /** A text of the costs, to compare records by. */
   readonly text: string
 }
 
@@ -36,12 +36,12 @@ export function unitsIn(cost: Cost): Units {
   return typeof cost === 'number' ? cost : cost.units
 }
 
-/** The same value for costs that can use each other's slots. */
+/** A value that is the same for two costs if each can use a slot booked for the other. */
 export function sizeOf(cost: Cost): Size {
   return typeof cost === 'number' ? cost : cost.text
 }
 
-/** One number for counters: the largest one. */
+/** One number for counters: the largest of the record. */
 export function mostOf(cost: Cost): number {
   return typeof cost === 'number' ? cost : Math.max(...cost.costs)
 }

@@ -15,7 +15,7 @@ export interface Progress {
   readonly running: number
   /** Calls that were admitted. */
   readonly admitted: number
-  /** The permits that these calls took. Of a call with a number for each policy, the largest number. */
+  /** The permits that these calls took. A call with a number for each policy adds its largest number. */
   readonly permits: number
   /** Calls that ended without permits: the queue was full, they timed out, they were aborted, the pacer was closed. */
   readonly refused: number
@@ -25,7 +25,7 @@ export interface Progress {
   readonly longestWait: number
 }
 
-/** A pacer, as far as its events show it. */
+/** The members of a pacer that its events show. */
 export interface ObservedPacer {
   readonly name: string
   readonly waiting: number
@@ -40,8 +40,8 @@ interface EventKey {
 }
 
 /**
- * Counts, and publishes on the diagnostics channels `headgate:pacer:queued`, `:admitted`, `:refused` and `:rate`. Without
- * subscribers no message is made.
+ * Counts the calls of a pacer, and publishes events on the diagnostics channels `headgate:pacer:queued`, `:admitted`,
+ * `:refused` and `:rate`. Without subscribers no event is made.
  */
 export class Events {
   readonly #instance: ObservedPacer
@@ -88,7 +88,7 @@ export class Events {
   }
 }
 
-/** Returns a function that runs `run` once for all its calls of one tick, after them. */
+/** Returns a function that may be called often in one tick: `run` runs once, after the last of these calls. */
 export function oncePerTick(run: () => void): () => void {
   let scheduled = false
   return () => {

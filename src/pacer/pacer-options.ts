@@ -29,8 +29,8 @@ import type { Polling } from './poll-times.ts'
 
 export interface PacerOptions {
   /**
-   * Where slots are booked. Default: a memory store of its own. With a store that processes share, they keep one pace.
-   * Example: `redisStore({ client })`.
+   * The store in which slots are booked. Default: a memory store of the pacer's own. Processes that share a store keep
+   * one common pace. Example: `redisStore({ client })`.
    */
   store?: Store
   /**
@@ -41,27 +41,28 @@ export interface PacerOptions {
   /** How many calls may wait, for each key. Default 100,000. Infinity for no bound. Example: `1000`. */
   maxQueue?: number
   /**
-   * The call that is refused when more than `maxQueue` wait: the one that comes (`'newest'`), or the one that has waited the
-   * longest (`'oldest'`). Default `'newest'`.
+   * The call that is refused when more than `maxQueue` calls wait: the new call (`'newest'`), or the call that has
+   * waited the longest (`'oldest'`). Default `'newest'`.
    */
   order?: 'oldest' | 'newest'
   /**
-   * How far ahead slots are booked in a store that processes share. The calls behind wait in this process. If a process is
-   * killed, the others wait about that long for its slots to pass. Default `'2s'`. Example: `'500ms'`.
+   * How far ahead slots are booked in a store that processes share. Later calls wait in this process without a slot. If
+   * a process is killed, other processes wait about this long until its slots are over. Default `'2s'`. Example:
+   * `'500ms'`.
    */
   horizon?: Duration
   /** How many functions of `throttle` and `wrap` run at once, for each key. Default Infinity. Example: `4`. */
   concurrency?: number
   /**
-   * What keeps the policy when a call goes late, because a timer or the event loop was late. `'booked'`: the times that were
-   * booked, so the calls behind it keep theirs and the mean rate holds. `'actual'`: the times at which calls really went, so
-   * the calls behind it wait longer and a server that counts exactly admits every call of this process. Default `'booked'`.
+   * Which times of calls the policy counts, if a late timer or event loop makes a call go late. `'booked'`: the booked
+   * times. Later calls keep their slots, and the mean rate holds. `'actual'`: the times at which calls really went.
+   * Later calls wait longer, and a server that counts exactly admits every call of this process. Default `'booked'`.
    */
   spacing?: 'booked' | 'actual'
   /**
    * How often a waiting call asks a shared store for units in flight (`concurrency`) that another process may have
-   * released: at first after half of this time to all of it, then more seldom, up to four times as long. Milliseconds or
-   * text. Default `'50ms'`. Example: `'200ms'`.
+   * released: first after 50 to 100 per cent of this time, then less often, at last every four times this time.
+   * Milliseconds or text. Default `'50ms'`. Example: `'200ms'`.
    */
   poll?: Duration
   /** Returns a number from 0 up to 1 that spreads the polls. Default `Math.random`. Pass one in tests: `() => 0`. */
@@ -79,9 +80,11 @@ export interface PacerOptions {
    * the failure and may return one of these. Default `'local'`. Example: `({ error }) => log(error)`.
    */
   onStoreError?: OnStoreError
-  /** How many processes share the pace. Each keeps its part of it while the store fails. Default 1. Example: `8`. */
+  /** How many processes share the pace. While the store fails, each keeps its part. Default 1. Example: `8`. */
   instances?: number
-  /** Called after a change, once for all changes of a tick. Example: `({ waiting }) => gauge.set(waiting)`. */
+  /**
+   * Called when counts have changed, once for all changes of a tick. Example: `({ waiting }) => gauge.set(waiting)`.
+   */
   onProgress?: (progress: Progress) => void
   /**
    * Reads the time, in whole microseconds since the epoch. Default: a monotonic clock. Pass one in tests.
@@ -124,7 +127,7 @@ type OwnOptions = Omit<PacerOptions, 'store' | 'name' | 'unref' | 'poll' | 'rand
 /** The horizon is in microseconds: how far ahead slots are booked. Infinity if no other process books. */
 export interface PacerSettings extends Settled<OwnOptions, 'onProgress'> {
   readonly limiter: RateLimiter
-  /** For timers that keep no process alive. */
+  /** The sleeper for timers that keep no process alive. */
   readonly quietSleeper: Sleeper
   readonly polling: Polling
   readonly failure: FailureTerms
@@ -147,7 +150,7 @@ export function readOptions(policy: PolicyLike | PacerConfig, more: PacerOptions
     sleeper: sleeper ?? timerSleeper(unref),
     quietSleeper: sleeper ?? timerSleeper(true),
     polling: { poll: poll * 1000, random },
-    // Nobody else books on a store that decides at once.
+    // A synchronous store belongs to this process alone, so nobody else books there.
     horizon: store.synchronous ? Infinity : horizon * 1000,
     failure: { onStoreError, instances, storeTimeout, clock, sleeper: sleeper ?? realSleeper(unref) },
     ...queue,

@@ -9,9 +9,9 @@ import { delayOf } from './permits.ts'
 import type { Queue, ReservedSlot } from './queue/index.ts'
 
 /**
- * Permits booked for a time that you wait for by yourself. They are settled once: the first `settle` or `cancel` counts, and
- * later ones do nothing. On a refused reservation, both do nothing. A reservation that is never settled stays spent in full;
- * only its units in flight leave by themselves, when their lease ends.
+ * Permits booked for a time that you wait for by yourself. A reservation is settled once: the first `settle` or
+ * `cancel` counts, and later calls do nothing. On a refused reservation, `settle` and `cancel` do nothing. The permits
+ * of a reservation that is never settled stay spent; only its units in flight are freed when their lease ends.
  */
 export class PacerReservation {
   /** True if the permits were taken. */
@@ -43,12 +43,13 @@ export class PacerReservation {
   }
 
   /**
-   * Corrects the reservation to the true cost: gives the rest back, or charges what goes beyond. Reservations can be settled in
-   * any order. Units that time has given back already are not given back twice.
+   * Corrects the reservation to the true cost: gives the rest back, or charges the units beyond the estimate.
+   * Reservations can be settled in any order. Units that time has given back already are not given back twice.
    *
-   * Rejects with HeadgateError `HEADGATE_COST` unless `actual` is a whole number from 0, or a record with such numbers by the
-   * names of policies; then it can be settled again. Rejects with `HEADGATE_STORE_UNAVAILABLE` if it charges, the store fails
-   * and `onStoreError` is `'deny'`. Example: `await reservation.settle({ tokens: 742 })`.
+   * Rejects with HeadgateError `HEADGATE_COST` unless `actual` is a whole number from 0, or a record with such numbers
+   * by the names of policies; then `settle` can be called again. Rejects with `HEADGATE_STORE_UNAVAILABLE` if units
+   * have to be charged, the store fails and `onStoreError` is `'deny'`. Example: `await reservation.settle({ tokens:
+   * 742 })`.
    */
   async settle(actual: Units): Promise<void> {
     await this.#units.settle(actual)
@@ -68,9 +69,9 @@ export class PacerReservation {
   }
 
   /**
-   * Starts the leases of the units in flight anew, for work that takes longer than a lease. Resolves to false if a lease had
-   * ended and others have taken its place, and once the reservation is settled. Rejects if the store fails and `onStoreError`
-   * is `'deny'`.
+   * Starts the leases of the units in flight anew, for work that takes longer than a lease. Resolves to false if a
+   * lease had ended and other calls have taken its units, and once the reservation is settled. Rejects if the store
+   * fails and `onStoreError` is `'deny'`.
    */
   renew(): Promise<boolean> {
     return this.#units.renew()
@@ -78,7 +79,7 @@ export class PacerReservation {
 }
 
 /**
- * Books a slot that its owner waits for. Without future times, it grants a slot now or none, and none while others wait.
+ * Books a slot for `Pace.reserve`. If a policy cannot promise a future time, it grants a slot now, unless calls wait.
  * @param maxWait microseconds
  * @throws HeadgateError `HEADGATE_CLOSED`
  */

@@ -32,7 +32,7 @@ export class Pacer extends Pace {
   readonly store: Store
   readonly #context: PacerContext
   readonly #root: Queue
-  /** The queues of all other keys. */
+  /** The queues of all keys but the pacer's own. */
   readonly #byKey = new KeyMap<Queue>()
   /** The promises of `drain` and `waitingBelow`. */
   #promises: { readonly kept: () => boolean; readonly resolve: () => void }[] = []
@@ -52,7 +52,7 @@ export class Pacer extends Pace {
     const permits = new Permits(limiter, failure)
     this.name = limiter.name
     this.store = limiter.store
-    // Field by field: an object made by spreading the settings is slow to read, and took a call twice the time.
+    // Copy each field: an object made by spreading the settings is slow to read, and doubled the time of a call.
     this.#context = {
       clock,
       polling,
@@ -85,7 +85,8 @@ export class Pacer extends Pace {
   }
 
   /**
-   * A queue of its own under the same policies. It takes no memory once no call waits or runs and no slot is booked.
+   * A queue of its own under the same policies. The queue takes no memory once no call waits or runs and no slot is
+   * booked.
    *
    * Example: `await pacer.key('api.example.com').acquire()`.
    * @throws HeadgateError `HEADGATE_KEY` unless the key is a string
@@ -102,7 +103,9 @@ export class Pacer extends Pace {
     return [this.#root, ...this.#byKey.values()]
   }
 
-  /** Most keys are forgotten when their last call ends. The map finds those that had a hold or a reservation then. */
+  /**
+   * Most keys are forgotten when their last call ends. Keys that then have a hold or a reservation are forgotten later.
+   */
   #settled(queue: { readonly key: string; readonly idle: boolean }): void {
     if (queue !== this.#root && queue.idle) this.#byKey.delete(queue.key)
     if (this.#promises.length > 0) this.#keepPromises()
@@ -133,12 +136,12 @@ export class Pacer extends Pace {
   }
 
   /**
-   * Sets the rate, in permits in the policy's window (`per`). Slots that are booked keep their time. On a store that several
-   * processes share, set it in each of them.
+   * Sets the rate, in permits in the policy's window (`per`). Slots that are booked keep their time. If several
+   * processes share a store, set the rate in each process.
    *
    * Example: `pacer.setRate(20)`.
-   * @throws HeadgateError `HEADGATE_RATE` for a pacer with several policies, or what the policy's constructor throws for
-   * such a limit or rate
+   * @throws HeadgateError `HEADGATE_RATE` for a pacer with several policies, or the error of the policy's constructor
+   *   for such a limit or rate
    */
   setRate(rate: number): void {
     this.#context.permits.setRate(rate)
@@ -171,7 +174,7 @@ export class Pacer extends Pace {
   }
 
   /**
-   * Resolves when fewer than `count` calls wait, over all keys: for a producer that would be faster than the pace.
+   * Resolves when fewer than `count` calls wait, over all keys: use it in a producer that is faster than the pace.
    *
    * Example: `for (const job of jobs) { await pacer.waitingBelow(100); void pacer.throttle(job) }`.
    * @throws HeadgateError `HEADGATE_OPTION` unless `count` is a whole number from 1
@@ -192,7 +195,7 @@ export class Pacer extends Pace {
     return this.#queues.reduce((sum, { waiting }) => sum + waiting, 0)
   }
 
-  /** How many functions run or wait for a slot, over all keys. Those that `concurrency` keeps back do not count. */
+  /** How many functions run or wait for a slot, over all keys, without those that `concurrency` keeps waiting. */
   get running(): number {
     return this.#queues.reduce((sum, { running }) => sum + running, 0)
   }
@@ -210,7 +213,7 @@ export class Pacer extends Pace {
   }
 }
 
-/** One key of a pacer. Its queue is looked up at each call: it may have been forgotten in between. */
+/** One key of a pacer. The queue is looked up at each call, because an idle queue is forgotten. */
 class KeyPace extends Pace {
   protected readonly queue: () => Queue
   readonly #pacer: Pace

@@ -36,21 +36,23 @@ export class Permits {
     this.#ledger = this.#open()
   }
 
-  /** @param joins the ledger that went at another rate */
+  /** @param joins the ledger of the former rate, whose states the new ledger keeps */
   #open(joins?: CheckedLedger): CheckedLedger {
     const { name, scopes, store } = this.#limiter
     const terms: LedgerTerms = { name, policies: this.policies, scopes, onChange: 'retune', failure: this.#failure }
     return openLedger(store, { ...terms, replaces: this.exclusive }, joins)
   }
 
-  /** True if a future time can be promised: at most one policy is enforced, its algorithm can, and none counts what is in flight. */
+  /**
+   * True if future times can be promised: one enforced policy at most, which can promise them, and no units in flight.
+   */
   get reservable(): boolean {
     const [policy, ...others] = this.policies.filter(({ shadow }) => !shadow)
     if (this.lease < Infinity) return false
     return policy === undefined || (others.length === 0 && policy.algorithm.promises)
   }
 
-  /** The shortest lease of a unit in flight, in microseconds. Infinity if no policy counts what is in flight. */
+  /** The shortest lease of a unit in flight, in microseconds. Infinity if no policy counts units in flight. */
   get lease(): number {
     this.#lease ??= Math.min(
       ...this.policies.filter((each) => each.algorithm.leases).map((each) => each.algorithm.span),
@@ -67,7 +69,7 @@ export class Permits {
     return this.#limiter.store.traits?.exclusive === true
   }
 
-  /** A key for each scope: the same one. */
+  /** The same key, once for each scope. */
   keys(key: string): readonly string[] {
     return this.#limiter.scopes.map(() => key)
   }
@@ -84,12 +86,12 @@ export class Permits {
     return this.#ledger.run({ verb: 'reserve', keys, costs: costsIn(cost), maxWait: Math.min(longestWait, maxWait) })
   }
 
-  /** Gives all units of a booking back. They stay spent if the store fails or does not respond, which errs on the strict side. */
+  /** Gives all units of a booking back. If the store fails or hangs, they stay spent: too strict, never too lax. */
   giveBack(keys: readonly string[], tickets: Tickets | undefined): MaybePromise<unknown> {
     return tickets && this.#settling({ verb: 'settle', keys, costs: unitsBack(tickets), tickets })
   }
 
-  /** Forgets what was taken. */
+  /** Forgets all permits that were taken under these keys. */
   reset(keys: readonly string[]): MaybePromise<void> {
     return this.#ledger.run({ verb: 'reset', keys })
   }
@@ -100,7 +102,7 @@ export class Permits {
     return new Reservation({ run: this.#settling, policies, keys, costs: costsIn(cost) }, booking)
   }
 
-  /** Units that cannot be given back stay spent without an error. A charge that may be lost is one. */
+  /** Settles a reservation. If the store fails, a charge rejects; units to give back stay spent without an error. */
   readonly #settling: ReservedCall['run'] = (command) => {
     const outcome = this.#ledger.run(command)
     const quiet = command.verb === 'settle' && !charges(command.costs ?? 1)
@@ -113,8 +115,8 @@ export class Permits {
   }
 
   /**
-   * Goes on at another rate. States keep the times that were promised. In a store that processes share, a state changes
-   * to the new rate with the next call that takes permits.
+   * Changes the rate. States keep the times that were promised. In a store that processes share, a state changes to the
+   * new rate with the next call that takes permits.
    * @throws HeadgateError `HEADGATE_RATE`, or what the policy's constructor throws
    */
   setRate(rate: number): void {

@@ -1,21 +1,23 @@
 /*
- * When to ask again for units in flight. A refusal by `concurrency` says when they are free at the latest: when the first
- * lease ends. Mostly they are released much sooner.
+ * Decides when to ask again for units in flight. A refusal by `concurrency` says when a unit is free at the latest:
+ * when the first lease ends. Mostly a unit is released much sooner.
  *
- * A release in this process asks again at once, for the same key. A release in another process is found by polling. The
- * time between two polls is spread, so processes do not ask together, and it doubles twice while the store refuses:
+ * After a release in this process, the queue of that key asks again at once. A release in another process is found by
+ * polling. The time between two polls has a random part, so processes do not ask together. It doubles twice while the
+ * store refuses:
  *
  *     refused   |-- poll --|-- 2 poll --|---- 4 poll ----|---- 4 poll ----|     each of half to full length
  *
- * A process that is busy would take each unit that it frees again, before the others ask. So now and then it leaves what it
- * frees to the others, for as long as they need to ask once. That costs it at most a twentieth of its time.
+ * A busy process would take each unit that it frees again, before other processes ask. So now and then it leaves the
+ * units that it frees to other processes, until each of them has asked once. This costs the process at most 5 per cent
+ * of its time.
  */
 import type { Decision, Verdict } from '../policy/index.ts'
 import type { Permits } from './permits.ts'
 
 /** The longest time between two polls, as a multiple of the shortest. */
 const slowest = 4
-/** How many turns to ask go to others, and after how many of its own. In the longest times between two polls. */
+/** How long units are left to other processes, and how often. The unit is the longest time between two polls. */
 const turnsOfOthers = 1
 const ownTurns = 19
 
@@ -34,7 +36,7 @@ export class PollTimes {
   #refusals = 0
   /** When all policies but `concurrency` admit the first waiter. */
   #readyAt = 0
-  /** Until when what is freed here is left to others, and when that is next. */
+  /** Until when units freed here are left to other processes, and when that begins next. */
   #othersUntil = 0
   #othersFrom = 0
 
@@ -47,7 +49,7 @@ export class PollTimes {
     this.#refusals = 0
   }
 
-  /** The shortest wait after a refusal, if all units in flight leave at once. */
+  /** The shortest wait after a refusal: the wait if all units in flight were released now. */
   shortest({ policies, retryAfter }: Decision): number {
     const counted = ({ name }: Verdict) =>
       this.#permits.policies.some((policy) => policy.name === name && policy.algorithm.leases)

@@ -1,17 +1,17 @@
 /*
- * Keeps the policies by the times at which calls really went: `spacing: 'actual'`.
+ * `spacing: 'actual'`: the policies count calls by the times at which they really went, and not by their booked times.
  *
- * A slot is a time that was booked. A timer that is late, or a busy event loop, makes a call go after its slot, and the
- * next one at its own slot. Both then come closer together than a server that counts exactly admits:
+ * A slot is a time that was booked. A late timer, or a busy event loop, makes a call go after its slot, while the next
+ * call goes at its own slot. Then the two calls are closer together than a server that counts exactly admits:
  *
  *     slots            |0        |10        |20        |30
  *     calls            A         .      B   C          D        B goes at 17, C 3 ms behind it
  *     spacing: actual  A         .      B         C         D   C goes 10 ms behind B
  *
- * So a second ledger under the same policies counts each call when it has gone, and a call whose slot has come goes only
- * if that ledger admits it too. Nothing can read a clock at the moment at which a function reads it. So a call counts
- * right after its function has run up to its first `await`, which is never too early. Until then it is `starting`, and
- * others go only if there is room for all that start.
+ * So a second ledger under the same policies counts each call when it has gone, and a call whose slot has come goes
+ * only if that ledger admits it too. Code cannot know the exact moment at which a function sends its request. So a call
+ * counts right after its function has run up to its first `await`, which is never too early. Until then the call is
+ * `starting`, and other calls go only if there is room for all calls that start.
  */
 
 import type { Costs } from '../algorithms/evaluation/index.ts'
@@ -23,14 +23,14 @@ import type { Ledger, LedgerTerms, Store } from '../stores/contract/index.ts'
 import { memoryStore } from '../stores/memory/index.ts'
 import { type Cost, costsIn, sum } from './pacer-cost.ts'
 
-/** The calls that went, of all keys of a pacer. Units in flight are not counted again. */
+/** The calls that went, of all keys of a pacer. Policies that count units in flight are left out. */
 export class Runs {
   readonly #store: Store
   readonly #terms: LedgerTerms
   #ledger: Ledger
   /** Which of the pacer's policies are counted. */
   readonly #counted: readonly number[]
-  /** True if one cost of n is not n costs of 1: then calls start one at a time. */
+  /** True if a cost of n is decided differently from n costs of 1: then calls start one at a time. */
   readonly single: boolean
 
   constructor({ name, policies }: RateLimiter, clock: Clock) {
@@ -65,7 +65,7 @@ export class Runs {
   }
 }
 
-/** Undefined if all policies count units in flight: then there is nothing to space. */
+/** Makes the ledger of calls that went. Undefined if all policies count units in flight: nothing is to be spaced. */
 export function runsOf(limiter: RateLimiter, clock: Clock): Runs | undefined {
   return limiter.policies.every(({ algorithm }) => algorithm.leases) ? undefined : new Runs(limiter, clock)
 }
@@ -74,7 +74,7 @@ export function runsOf(limiter: RateLimiter, clock: Clock): Runs | undefined {
 export class RunSpacing {
   readonly #runs: Runs
   readonly #keys: readonly string[]
-  /** How many calls were admitted and are not counted yet, and their permits. */
+  /** How many calls are admitted but not counted yet, and the permits of these calls. */
   #calls = 0
   #starting: Costs = 0
 
@@ -83,7 +83,7 @@ export class RunSpacing {
     this.#keys = keys
   }
 
-  /** True while calls start. When one has been counted, the queue may go on. */
+  /** True while calls start. When a call has been counted, the queue may admit more. */
   get starting(): boolean {
     return this.#calls > 0
   }
@@ -92,17 +92,17 @@ export class RunSpacing {
   refusal(cost: Cost): Decision | undefined {
     const decision = this.#runs.ask(this.#keys, sum(this.#starting, 1, costsIn(cost)))
     if (this.starting) return decision.allowed && !this.#runs.single ? undefined : decision
-    // A cost that a lower rate can never admit has its slot already.
+    // After the rate was lowered, a cost may never fit. Its call goes, because it has a slot already.
     return decision.allowed || decision.retryAfter === Infinity ? undefined : decision
   }
 
-  /** A call is admitted. */
+  /** Notes that a call is admitted and starts now. */
   begin(cost: Cost): void {
     this.#calls++
     this.#starting = sum(this.#starting, 1, costsIn(cost))
   }
 
-  /** It has gone. */
+  /** Counts the call, which has gone. */
   count(cost: Cost): void {
     this.#calls--
     this.#starting = sum(this.#starting, -1, costsIn(cost))
@@ -111,7 +111,7 @@ export class RunSpacing {
 }
 
 /**
- * Calls `run` when the code that awaits a call of `acquire` or `tryAcquire`, resolved just now, has gone on: after a few
+ * Calls `run` when the code that awaits an `acquire` or `tryAcquire`, resolved just now, has continued: after a few
  * turns of the microtask queue.
  */
 export async function afterCaller(run: () => void): Promise<void> {

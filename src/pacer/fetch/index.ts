@@ -1,5 +1,6 @@
 /*
- * Paces `fetch`: it reads what a server says of its limit, and waits accordingly. It imports the files of `pacer`.
+ * Paces `fetch`: reads the limits that a server reports, and waits accordingly. This folder imports the files of
+ * `pacer`.
  */
 
 export { pacedFetch } from './paced-fetch.ts'

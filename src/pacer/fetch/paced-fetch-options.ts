@@ -19,31 +19,32 @@ import type { Followed, RequestCost } from './server-quotas.ts'
 type Fetch = typeof globalThis.fetch
 
 export interface PacedFetchOptions {
-  /** A pacer, or one key of it. Example: `new Pacer('10/1s')`. */
+  /** A pacer, or one key of a pacer. Example: `new Pacer('10/1s')`. */
   pacer: Pacer | Pace
-  /** Returns a request's key of the pacer. Default: all requests share one pace. Example: `({ host }) => host`. */
+  /** Returns the pacer's key for a request. Default: all requests share one queue. Example: `({ host }) => host`. */
   key?: (url: URL) => string
   /**
-   * How many permits a request takes: a whole number from 1, a record by the names of the policies, or a function of the
-   * arguments of `fetch` that returns one of them. Default 1.
-   * Example: `(url, init) => ({ requests: 1, tokens: estimate(init.body) })`.
+   * How many permits a request takes: a whole number from 1, a record by the names of the policies, or a function of
+   * the arguments of `fetch` that returns such a cost. Default 1. Example: `(url, init) => ({ requests: 1, tokens:
+   * estimate(init.body) })`.
    */
   cost?: RequestCost | ((...request: Parameters<Fetch>) => RequestCost)
   /**
-   * The quota of the server that a policy follows, by the policy's name: a unit such as `'tokens'`, or the name of a limit
-   * in `RateLimit`. Default: the quota that is named as the policy. Example: `{ daily: 'requests', budget: 'tokens' }`.
+   * For each policy, by its name, the quota of the server that the policy follows: a unit such as `'tokens'`, or the
+   * name of a limit in `RateLimit`. Default: the quota with the policy's own name. Example: `{ daily: 'requests',
+   * budget: 'tokens' }`.
    */
   quotas?: Readonly<Record<string, string>>
   /** How often an idempotent request is sent again after 429 or 503. Default 3. Example: `0`. */
   retries?: number
   /**
-   * The longest hold of the pace that a server can cause, in milliseconds or as text. If it names a longer time, the pace is
-   * held for this one and the request is not sent again. Default `'5m'`. Example: `'30s'`.
+   * The longest hold of the pace that a server can cause, in milliseconds or as text. If the server names a longer
+   * time, the pace is held for `maxHold` and the request is not sent again. Default `'5m'`. Example: `'30s'`.
    */
   maxHold?: Duration
   /**
    * How long the pace is held when nothing is left and the server names no time, in milliseconds or as text. After a
-   * refusal it doubles with each retry. Default `'1s'`. Example: `'200ms'`.
+   * refusal the time doubles with each retry. Default `'1s'`. Example: `'200ms'`.
    */
   backoff?: Duration
   /** Returns a number from 0 up to 1 that spreads retries. Default `Math.random`. Pass one in tests: `() => 0`. */
@@ -82,12 +83,12 @@ export function readSettings(options: PacedFetchOptions): Settings {
   }
 }
 
-/** A function that returns nothing leaves the cost out. */
+/** The cost that a function returned, or 1 if it returned nothing. */
 function orOne(cost: RequestCost = 1): RequestCost {
   return cost
 }
 
-/** What each policy follows. Requests are followed in any case, because most servers count nothing else. */
+/** The quota that each policy follows. `'requests'` is followed in any case: most servers count nothing else. */
 function followedBy({ policies }: Pace, quotas: Readonly<Record<string, string>>): Followed[] {
   const names = policies.map(({ name }) => name)
   knownOptions('pacedFetch: quotas', quotas, names)

@@ -1,6 +1,6 @@
 /*
- * A fetch that keeps a pace and obeys the server. When the server refuses a request, all requests of the pace wait until
- * the time that it names. A refused request that can be repeated is sent again, a few times.
+ * A fetch that keeps a pace and obeys the server. When the server refuses a request, all requests of the pace wait
+ * until the time that the server names. A refused request that can be repeated is sent again, a few times.
  */
 import { HeadgateError, shown } from '../../common/index.ts'
 import { KeyMap } from '../key-map.ts'
@@ -17,7 +17,9 @@ type Init = Parameters<Fetch>[1]
 
 /** Methods that may be sent again: RFC 9110, 9.2.2. */
 const idempotent = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE'])
-/** A retry comes later than the server said by at most this part of the wait, and this many milliseconds. */
+/**
+ * The largest random delay of a retry beyond the server's wait: this part of that wait, plus this many milliseconds.
+ */
 const jitterPart = 0.1
 const maxJitter = 5000
 
@@ -51,14 +53,14 @@ export function pacedFetch(fetch: Fetch, options: PacedFetchOptions): Fetch {
   }
 }
 
-/** Sends a request at its time, and again if it is refused. */
+/** Sends a request when its slot has come, and sends it again if the server refuses it. */
 async function exchange(fetch: Fetch, request: Sent, settings: Settings): Promise<Response> {
   const { input, init, pace, cost } = request
   let priority = 0
   for (let attempt = 0; ; ) {
     const again = attempt < settings.retries && repeatable(request)
     const send = () => fetch(again && input instanceof Request ? input.clone() : input, init)
-    // The response is read in the run, so that the pace is held before the next request gets its slot.
+    // Read the response inside `throttle`, so that the pace is held before the next request gets its slot.
     const run = () => sendIfLeft(send, request, attempt, settings)
     const outcome = await pace.throttle(run, { permits: cost, signal: signalOf(request), priority })
     if (outcome === undefined) {
@@ -73,7 +75,7 @@ async function exchange(fetch: Fetch, request: Sent, settings: Settings): Promis
 }
 
 /**
- * Sends the request, unless the server has too little left: then it holds the pace, and the request needs another slot.
+ * Sends the request, unless the server has too little left. Then the pace is held, and the request needs another slot.
  * `retry` is true if the request was refused and is worth sending again.
  */
 async function sendIfLeft(
@@ -111,20 +113,20 @@ function obey(pace: Pace, status: number, info: RateLimitInfo, attempt: number, 
   return refused && wait <= settings.maxHold
 }
 
-/** The wait that a refusal names, in milliseconds. 0 if no wait is needed, undefined if it names none. */
+/** The wait that a refusal names, in milliseconds. 0 if no wait is needed, undefined if the refusal names no time. */
 function refusalWait({ retryAfter, quotas }: RateLimitInfo): number | undefined {
   if (retryAfter !== undefined) return retryAfter
   const spent = quotas.filter(({ remaining }) => remaining === 0)
   return Math.max(0, ...spent.map(({ resetAfter, window }) => resetAfter ?? window ?? 0)) || undefined
 }
 
-/** How long the quotas that are followed stay at 0, in milliseconds. Without a time, it is at most the window. */
+/** How long the followed quotas stay at 0, in milliseconds. Without a reset time: the window, else `backoff`. */
 function spentWait({ quotas }: RateLimitInfo, { followed, backoff }: Settings): number {
   const spent = quotas.filter((quota) => quota.remaining === 0 && followed.some((each) => follows(each)(quota)))
   return Math.max(0, ...spent.map(({ resetAfter, window }) => resetAfter ?? window ?? backoff))
 }
 
-/** The RateLimit fields of a cached response are about another time (section 5 of the draft). */
+/** The limits in a response. A cached response has none: its fields are about another time (section 5 of the draft). */
 function infoOf(headers: Headers, now: number): RateLimitInfo {
   const info = parseRateLimit(headers, now)
   return headers.has('age') ? { ...info, quotas: [] } : info
@@ -135,7 +137,7 @@ interface Sent {
   readonly init: Init
   readonly pace: Pace
   readonly cost: RequestCost
-  /** What the server has left for the request's key. Looked up when it is needed, because it is forgotten while idle. */
+  /** What the server has left for the request's key. Looked up at each use, because idle keys are forgotten. */
   readonly quotas: () => ServerQuotas
 }
 

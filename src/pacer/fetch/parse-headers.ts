@@ -2,7 +2,7 @@
  * Reads the limits that a server reports, in every dialect in use:
  *
  *     X-RateLimit-Limit, -Remaining, -Reset       epoch seconds, or seconds from now; also X-Rate-Limit-*
- *     X-RateLimit-Reset-After                     seconds from now, with fractions (Discord); it needs no clock, so it wins
+ *     X-RateLimit-Reset-After                     seconds from now, with fractions (Discord); read before -Reset
  *     X-RateLimit-Remaining-Tokens, and others    a limit for each unit: unit-quotas.ts
  *     RateLimit-Limit, -Remaining, -Reset         draft 6: seconds from now; some send epoch seconds (GitLab)
  *     RateLimit: limit=2, remaining=1, reset=900  draft 7
@@ -32,7 +32,7 @@ export function parseRateLimit(fields: HeaderFields, now: number = Date.now()): 
   return { dialect: units.length > 0 ? 'units' : undefined, quotas: units, retryAfter }
 }
 
-/** The milliseconds of OpenAI and Azure are more exact than the seconds of HTTP. */
+/** The wait that a response names. `Retry-After-Ms` of OpenAI and Azure is more exact than the seconds of HTTP. */
 function waitOf(read: Read, now: number): number | undefined {
   const exact = decimal(read('retry-after-ms') ?? '', 1)
   const text = read('retry-after')
@@ -93,7 +93,7 @@ function dictionary(read: Read): readonly Quota[] {
   return quotaOf(read, value('limit'), value('remaining'), inMilliseconds(value('reset')))
 }
 
-/** Three fields: draft 6, and what was in use before it, with another prefix. */
+/** Three fields: draft 6, and with another prefix the fields that were in use before the drafts. */
 function separateFields(read: Read, prefix: string, now: number): readonly Quota[] {
   const after = decimal(read(`${prefix}reset-after`) ?? '', 1000)
   const reset = after ?? parseReset(read(`${prefix}reset`) ?? '', now)
@@ -105,7 +105,7 @@ function legacy(read: Read, now: number): readonly Quota[] {
   return quotas.length > 0 ? quotas : separateFields(read, 'x-rate-limit-', now)
 }
 
-/** The one limit of the dialects that have no names. Drafts 6 and 7 send its window in `RateLimit-Policy: 2;w=900`. */
+/** The only limit in a dialect that has no names. Drafts 6 and 7 send its window in `RateLimit-Policy: 2;w=900`. */
 function quotaOf(
   read: Read,
   limit: number | undefined,

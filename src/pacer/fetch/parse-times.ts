@@ -10,7 +10,7 @@ const epochMilliseconds = 1e12
 
 const number = /^\s*\d+(\.\d+)?\s*$/
 
-/** A number of any length stays finite. */
+/** Infinity becomes the largest number: a long row of digits stays finite. */
 export function capped(value: number): number {
   return Math.min(value, Number.MAX_SAFE_INTEGER)
 }
@@ -26,7 +26,7 @@ function wholeMilliseconds(value: number): number {
 }
 
 const part = (unit: string) => `(?:(\\d+(?:\\.\\d+)?)${unit})?`
-/** As Go writes durations: the largest unit first. */
+/** A duration as Go writes it: the largest unit first. */
 const duration = new RegExp(`^(?=\\d)${part('d')}${part('h')}${part('m')}${part('s')}${part('ms')}$`)
 const unitsOfDuration = [86_400_000, 3_600_000, 60_000, 1000, 1]
 
@@ -65,7 +65,7 @@ const time = '\\d{2}:\\d{2}:\\d{2}'
 const datesWithZone = new RegExp(
   `^(?:${days}, \\d{2} ${months} \\d{4}|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day, \\d{2}-${months}-\\d{2}) ${time} GMT$`,
 )
-/** `Sun Nov  6 08:49:37 1994`, which is obsolete. It means GMT and does not say so. */
+/** `Sun Nov 6 08:49:37 1994`, which is obsolete. The time is GMT, although the text has no zone. */
 const dateWithoutZone = new RegExp(`^${days} ${months} [ \\d]\\d ${time} \\d{4}$`)
 /** RFC 3339: `1994-11-06T08:49:37Z`, `1994-11-06T09:49:37.5+01:00`. */
 const internetDate = new RegExp(`^\\d{4}-\\d{2}-\\d{2}[Tt]${time}(?:\\.\\d{1,9})?(?:[Zz]|[+-]\\d{2}:\\d{2})$`)

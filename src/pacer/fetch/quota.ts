@@ -30,10 +30,11 @@ export interface RateLimitInfo {
    * X-RateLimit (`'legacy'`), or fields for each unit (`'units'`). Undefined if there was none.
    */
   readonly dialect: 'list' | 'dictionary' | 'fields' | 'legacy' | 'units' | undefined
-  /** The limits of that dialect, and those of fields for each unit. */
+  /** The limits that `dialect` reports, and the limits of fields for each unit. */
   readonly quotas: readonly Quota[]
   /**
-   * The time that `Retry-After-Ms` names, else `Retry-After`, in milliseconds from now. It takes precedence over quotas.
+   * The time that `Retry-After-Ms` names, else `Retry-After`, in milliseconds from now. This time takes precedence over
+   * the quotas.
    */
   readonly retryAfter: number | undefined
 }

@@ -1,15 +1,16 @@
 /*
- * How much the server has left of each quota, by what it said and by what was sent to it.
+ * Estimates how much the server has left of each quota, from its responses and from the requests that were sent.
  *
- * The number in a response is as old as the response. The server may have counted some of the requests that were under way
- * with it, or none:
+ * The number in a response is as old as the response. Of the requests that were in flight at the same time, the server
+ * may have counted some, all or none:
  *
  *     A   |--------------|            A, B and C are in flight at some time of B's flight. So if B's response says that 7
  *     B        |----------------|     are left, at least 7 less the cost of A and C are left.
  *     C                  |----------|
  *
- * What was left before, less what was sent since, is such a bound too, if nobody else uses the quota. So the larger one of
- * both is taken. If the server says less than that, others do use the quota, and only the first bound is true.
+ * There is a second bound, if nobody else uses the quota: the units that were left before, less the units sent since.
+ * The larger bound is taken. If the server says less than the second bound, others do use the quota, and only the first
+ * bound is true.
  */
 import type { Units } from '../../limiter/index.ts'
 import type { Quota } from './quota.ts'
@@ -21,17 +22,17 @@ export type RequestCost = Units
 export interface Followed {
   /** The name or the unit of the quota. */
   readonly quota: string
-  /** The name of the policy that follows it. Undefined for requests that no policy follows. */
+  /** The name of the policy that follows the quota. Undefined for `'requests'` if no policy follows it. */
   readonly policy: string | undefined
 }
 
-/** The units of one quota that a request takes. Without a policy each request is one. */
+/** The units of one quota that a request takes. A quota that no policy follows counts each request as 1. */
 function unitsOf(cost: RequestCost, { policy }: Followed): number {
   if (policy === undefined) return 1
   return typeof cost === 'number' ? cost : (cost[policy] ?? 0)
 }
 
-/** Finds the quotas that are followed. */
+/** A test for quotas of a response: true for the followed quota, by name or unit. */
 export function follows({ quota }: Followed): (found: Quota) => boolean {
   return ({ name, unit }) => quota === name || quota === unit
 }
@@ -43,7 +44,7 @@ interface Known {
   readonly until: number
 }
 
-/** The units of a followed quota that were sent, and those of them whose response has come. */
+/** The units of a followed quota that requests have taken, and how many of these units have got a response. */
 interface Counter {
   readonly followed: Followed
   sent: number
@@ -53,11 +54,11 @@ interface Counter {
 /** A request that is under way. */
 export interface Flight {
   readonly cost: RequestCost
-  /** What was answered before, for each counter. */
+  /** For each counter, the units that had got a response when this request was sent. */
   readonly answered: readonly number[]
 }
 
-/** The most limits that are remembered. A server can send thousands of names. */
+/** The most limits that are remembered. The bound is for servers that send thousands of names. */
 const mostKnown = 64
 
 export class ServerQuotas {
@@ -68,7 +69,7 @@ export class ServerQuotas {
   #inFlight = 0
 
   /**
-   * @param longest the longest time for which a number of the server counts, in milliseconds
+   * @param longest how long a number that the server sent is kept at most, in milliseconds
    * @param now milliseconds since the epoch
    */
   constructor(followed: readonly Followed[], longest: number, now: () => number) {
@@ -77,13 +78,13 @@ export class ServerQuotas {
     this.#now = now
   }
 
-  /** True if this knows nothing that a later request needs. */
+  /** True if no number is kept that a later request needs. */
   get idle(): boolean {
     this.#forget()
     return this.#inFlight === 0 && this.#known.size === 0
   }
 
-  /** The milliseconds until the server has this much again. 0 if it has, as far as is known. At most the longest time. */
+  /** How many milliseconds to wait until the server has this cost left. 0 if it has, as far as is known. */
   wait(cost: RequestCost): number {
     const now = this.#forget()
     let until = now
@@ -108,7 +109,7 @@ export class ServerQuotas {
 
   /**
    * Notes what a response says.
-   * @param unnamed how long a number counts if the server names no time
+   * @param unnamed how long a number is kept if the server names no time
    */
   note(flight: Flight, quotas: readonly Quota[], unnamed: number): void {
     const now = this.#now()
@@ -126,7 +127,7 @@ export class ServerQuotas {
     for (const id of this.#known.keys()) if (this.#known.size > mostKnown) this.#known.delete(id)
   }
 
-  /** Forgets what is over, and returns the time. A time further away than the longest one is from before the clock went back. */
+  /** Forgets numbers whose time is over, and those set before the clock went back. Returns the time. */
   #forget(): number {
     const now = this.#now()
     for (const [id, { until }] of this.#known) {
@@ -136,7 +137,7 @@ export class ServerQuotas {
   }
 }
 
-/** See the top of this file. @param before what is left by the responses before; undefined without any */
+/** See the top of this file. @param before what is left by earlier responses; undefined without any */
 function bound(said: number, least: number, before = Number.NEGATIVE_INFINITY): number {
   return said < before ? least : Math.max(least, before)
 }

@@ -1,15 +1,15 @@
 /*
- * The fields of servers that count several units, mostly those of language models: one limit for requests and others for
- * tokens. There is no standard for them.
+ * The fields of servers that count several units, mostly those of language models: one limit for requests and others
+ * for tokens. There is no standard for these fields.
  *
  *     x-ratelimit-remaining-tokens: 149984            OpenAI, Azure OpenAI, Groq, xAI; reset as a duration or in seconds
  *     x-ratelimit-remaining-tokens-minute: 4999911    Mistral (no reset) and Cerebras (reset in seconds)
  *     ratelimitbysize-remaining: 499900               Mistral before: tokens, reset in seconds
  *     anthropic-ratelimit-tokens-remaining: 79000     Anthropic; reset as a date
  *
- * OpenAI and Anthropic give units back little by little, and their reset is the time when all are back. Nothing says when
- * the first one is back, so that time is taken for all of them, which waits longer than necessary. Anthropic rounds the tokens
- * that are left to thousands: up to 500 fewer may be left.
+ * OpenAI and Anthropic give units back little by little, and their reset is the time when all units are back. No field
+ * says when the first unit is back. So a request waits for the reset, which is longer than necessary. Anthropic rounds
+ * the tokens that are left to thousands: up to 500 fewer may be left.
  */
 import { capped, parseReset } from './parse-times.ts'
 import type { Quota, Read } from './quota.ts'

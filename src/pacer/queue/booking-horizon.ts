@@ -1,13 +1,15 @@
 /*
- * How far ahead a pacer books in a store that processes share. Slots of a process that is killed stay booked, and all others
- * wait for them to pass. So only the slots of a short time are booked, and the calls behind them wait in this process.
+ * How far ahead a pacer books in a store that processes share. If a process is killed, its slots stay booked, and other
+ * processes wait until these slots are over. So slots are booked only for a short time ahead, and later calls wait in
+ * this process without a slot.
  *
  *     now          half           horizon
  *     |  booked     |  booked      |              the calls behind wait without a slot
  *     |             |<- when the last slot is this near, the next ones are booked
  *
- * A process whose last slot is further away, because others book too, books nothing more until that is near. One without
- * a slot always books one, so each gets its turn. It also books what may go at once, as the last answer of the store said.
+ * If other processes book too, the last slot of a process may be further away. Then the process books no more until
+ * that slot is near. A process without a slot always books one, so each process gets its turn. A process also books
+ * calls that may go at once, by the last answer of the store.
  */
 
 import type { LinkedList } from '../../common/index.ts'
@@ -28,7 +30,7 @@ export class BookingHorizon {
   #pending = 0
   /** The priority of the waiter that was booked last. */
   #priority = 0
-  /** Permits that could go at once after the last booking that was answered. */
+  /** The permits that were still available at once after the last answered booking. */
   #free = 0
 
   constructor(queue: Queue, slots: LinkedList<Slot>, refill: () => void) {
@@ -37,7 +39,7 @@ export class BookingHorizon {
     this.#refill = refill
   }
 
-  /** In microseconds. Infinity for a store that no other process reaches. */
+  /** The horizon in microseconds. Infinity for a store that no other process reaches. */
   get #horizon(): number {
     return this.#queue.context.horizon
   }
@@ -46,10 +48,10 @@ export class BookingHorizon {
     return Math.max(this.#queue.now, this.#slots.last?.at ?? 0)
   }
 
-  /** True if the waiter may book a slot now, with others waiting behind the horizon or not. */
+  /** True if the waiter may book a slot now. `othersWait` is true if calls wait behind the horizon already. */
   admits(waiter: Waiter, othersWait: boolean): boolean {
     if (this.#horizon === Infinity) return true
-    // These need not wait for their turn: one goes before those that are booked, the other is told at once if it is too late.
+    // A waiter with a higher priority books now, and so does a waiter whose timeout is near: a refusal comes at once.
     if (waiter.priority > this.#priority || this.#queue.maxWaitOf(waiter) <= this.#horizon) return true
     return !othersWait && this.hasRoom
   }
@@ -59,7 +61,7 @@ export class BookingHorizon {
     return this.#room >= 1
   }
 
-  /** How many more permits fit before the horizon, if nobody else books. */
+  /** How many more permits fit before the horizon, if no other process books. */
   get #room(): number {
     const [policy] = this.#queue.context.permits.policies.filter(({ shadow }) => !shadow)
     if (policy === undefined) return Infinity
@@ -88,7 +90,7 @@ export class BookingHorizon {
   schedule(): void {
     if (this.#next?.pending || this.#pending > 0 || this.#horizon === Infinity) return
     const at = this.#lastAt - this.#horizon / 2
-    // A slow pace has no room before its last slot has come.
+    // With a slow pace, nothing fits before the horizon until the last slot has come.
     const { context, now } = this.#queue
     this.#next = context.scheduler.at(at > now ? at : this.#lastAt, this.#refill)
   }

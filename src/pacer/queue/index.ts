@@ -1,6 +1,6 @@
 /*
- * The queue of one key. Its slots are booked (reserving), or asked for again and again (polling). It imports `runs`
- * and `timers`.
+ * The queue of one key. Its slots are booked ahead (reserving), or requested again and again (polling). This folder
+ * imports `runs` and `timers`.
  */
 
 export { PollingQueue } from './polling-queue.ts'

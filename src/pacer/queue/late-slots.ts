@@ -3,12 +3,12 @@ import type { Task } from '../timers/index.ts'
 import type { Queue } from './queue.ts'
 import type { Slot } from './slot.ts'
 
-/** The slots whose time has come, and whose calls would come too soon after those that really went: see run-spacing.ts. */
+/** Slots whose time has come, but whose calls would go too soon after calls that went late: see run-spacing.ts. */
 export class LateSlots {
   readonly #queue: Queue
   readonly #spacing: RunSpacing
   readonly #go: (slot: Slot) => void
-  /** In the order of their times. */
+  /** The slots in the order of their times. */
   readonly #slots = new Set<Slot>()
   /** Tries the first late slot again. */
   #retry: Task | undefined
@@ -19,13 +19,13 @@ export class LateSlots {
     this.#go = go
   }
 
-  /** Lets the first waiter of a slot that is due go, or keeps the slot until one may go. */
+  /** Admits the first waiter of a slot that is due, or keeps the slot until a waiter may go. */
   readonly add = (slot: Slot): void => {
     this.#slots.add(slot)
     if (this.#slots.size === 1) this.resume()
   }
 
-  /** Lets as many go as may go now. */
+  /** Admits as many waiters as may go now. */
   resume(): void {
     this.#queue.context.scheduler.remove(this.#retry)
     for (const slot of this.#slots) {
@@ -39,7 +39,7 @@ export class LateSlots {
     }
   }
 
-  /** @param milliseconds as the refusal says it, rounded up */
+  /** @param milliseconds the wait that the refusal says, rounded up */
   #wait(milliseconds: number): void {
     const { context, now } = this.#queue
     this.#retry = context.scheduler.at(now + milliseconds * 1000, () => this.resume())

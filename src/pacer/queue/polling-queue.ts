@@ -1,9 +1,10 @@
 /*
- * The queue for policies that cannot promise a future time. It requests permits for the first waiter. On a refusal, it
- * requests them again at the time that the refusal names, or sooner if units in flight may leave before it (poll-times.ts).
+ * The queue for policies that cannot promise a future time. It requests permits for the first waiter. After a refusal,
+ * it requests them again at the time that the refusal names. It asks sooner if units in flight may be released before
+ * (poll-times.ts).
  *
- * No call overtakes the first waiter, not even one of a smaller cost: smaller calls could keep a large one waiting
- * without end. The store gets one request at a time.
+ * No call overtakes the first waiter, not even a call with a smaller cost: smaller calls could keep a large call
+ * waiting without end. The store gets one request at a time.
  */
 
 import { isPromise } from '../../common/index.ts'
@@ -18,12 +19,12 @@ import type { Waiter } from './waiter.ts'
 
 export class PollingQueue extends Queue {
   readonly #waiters = new PriorityQueue()
-  /** Waiters that came during a request to the store. They may be admitted right after its response. */
+  /** Waiters that came during a request to the store. They may be admitted right after the response. */
   #fresh: Waiter[] = []
   /** Sends the next request to the store. */
   #retry: Task | undefined
   #requesting = false
-  /** True if units in flight left during the request. */
+  /** True if units in flight were released during the request. */
   #freed = false
   readonly #times: PollTimes
 
@@ -44,7 +45,7 @@ export class PollingQueue extends Queue {
     else this.#stay(waiter)
   }
 
-  /** Requests permits for the first waiter, until one is refused or a response takes time. */
+  /** Requests permits for one first waiter after the other, until a waiter is refused or a response takes time. */
   #request(): void {
     const { permits } = this.context
     this.stop()
@@ -108,7 +109,7 @@ export class PollingQueue extends Queue {
     this.#retry = this.context.scheduler.at(at, () => this.#request())
   }
 
-  /** Removes a waiter from the queue, if it still waits, and ends its wait. */
+  /** Removes a waiter that still waits from the queue, and ends its wait. */
   #end(waiter: Waiter, end: () => void): true {
     if (waiter.stage === 'queued') {
       this.#waiters.remove(waiter)

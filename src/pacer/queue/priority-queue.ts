@@ -11,9 +11,9 @@ class PriorityList extends LinkedList<Waiter> {
   }
 }
 
-/** Waiters by priority, and in the order they came among equals. Every call takes the same time at any length. */
+/** Waiters by priority, then in the order they came. Each operation takes constant time, however many wait. */
 export class PriorityQueue {
-  /** The highest priority first. There are few. */
+  /** The lists, the highest priority first. Programs use few priorities. */
   readonly #lists: PriorityList[] = []
 
   get first(): Waiter | undefined {
@@ -23,7 +23,7 @@ export class PriorityQueue {
   add(waiter: Waiter): void {
     const list = this.#listOf(waiter.priority)
     let before = list.last
-    // Only a waiter that lost its slot came earlier than the last one.
+    // Only a waiter that lost its slot can have come earlier than the last waiter of the list.
     while (before !== undefined && before.number > waiter.number) before = before.before
     list.insertAfter(waiter, before)
   }

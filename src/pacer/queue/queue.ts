@@ -1,9 +1,10 @@
 /*
- * The queue of one key: what waits for it and what runs. A call goes this way:
+ * The queue of one key: its waiting and its running calls. A call goes through these stages:
  *
  *     enter -> blocked by concurrency (functions only) -> waits for a slot -> admitted
  *
- * Slots are booked ahead (reserving-queue.ts) or polled for (polling-queue.ts). A timeout, an aborted signal, a full queue or a closed pacer may end the call at every step: then it is refused.
+ * Slots are booked ahead (reserving-queue.ts) or polled for (polling-queue.ts). A timeout, an aborted signal, a full
+ * queue or a closed pacer may end the call at every stage: then the call is refused.
  */
 import type { Decision } from '../../policy/index.ts'
 import type { Booking } from '../../stores/contract/index.ts'
@@ -21,13 +22,13 @@ export abstract class Queue {
   readonly key: string
   /** The key, once for each scope. */
   readonly keys: readonly string[]
-  /** Present if calls are spaced by when they really went. */
+  /** Counts the calls by the times at which they really went. Present with `spacing: 'actual'`. */
   readonly spacing: RunSpacing | undefined
-  /** Functions that wait because as many run as `concurrency` allows. */
+  /** Functions that wait because as many functions run as `concurrency` allows. */
   readonly #blocked = new PriorityQueue()
   #unblocking = false
   readonly #waiting = new WaitingList()
-  /** How many functions run, or wait in the queue to do so. */
+  /** How many functions run, or wait in the queue until they may run. */
   running = 0
   /** How many requests to the store are under way. */
   #pendingRequests = 0
@@ -55,14 +56,14 @@ export abstract class Queue {
   abstract stop(): void
   /** Finds a slot for every waiter again. */
   abstract restart(): void
-  /** Goes on when a call that was starting has been counted: see run-spacing.ts. */
+  /** Admits the next calls when a call that was starting has been counted: see run-spacing.ts. */
   protected abstract resume(): void
   /** Called when the rate was set. Later calls still come after the booked slots. */
   abstract rateChanged(): void
-  /** Called when units in flight have left. */
+  /** Called when units in flight were released. */
   freed(): void {}
 
-  /** Counts a request to the store until its response, and then calls one of both. */
+  /** Counts a request to the store as pending until its response, then calls `succeeded` or `failed`. */
   request<T>(response: Promise<T>, succeeded: (outcome: T) => void, failed?: (error: unknown) => void): void {
     this.#pendingRequests++
     const ended = (act: () => void) => {
@@ -89,7 +90,7 @@ export abstract class Queue {
     return this.context.closed || this.context.paused || this.#hold.on
   }
 
-  /** How many milliseconds no call will be admitted. Infinity while paused. */
+  /** For how many milliseconds from now no call will be admitted. Infinity while paused. */
   get stoppedFor(): number {
     return this.context.paused ? Infinity : Math.max(0, Math.ceil((this.#hold.until - this.now) / 1000))
   }
@@ -127,7 +128,7 @@ export abstract class Queue {
     return this.full(waiter) ? 0 : waiter.timeLeft
   }
 
-  /** True if too many others wait. */
+  /** True if this waiter has no place, because `maxQueue` other calls wait. */
   full(waiter: Waiter): boolean {
     const { maxQueue, order } = this.context
     return !waiter.waits && this.waiting >= maxQueue && (order === 'newest' || this.waiting === 0)
@@ -142,7 +143,7 @@ export abstract class Queue {
     return waiter.stage !== 'done'
   }
 
-  /** Counts a call as waiting. If too many wait then, the oldest is refused. */
+  /** Counts a call as waiting. If more calls wait than `maxQueue`, the oldest is refused. */
   protected countWaiting(waiter: Waiter): void {
     if (waiter.waits) return
     const { maxQueue, events } = this.context
@@ -153,11 +154,11 @@ export abstract class Queue {
     this.#hold.watch()
     if (oldest !== undefined && this.waiting > maxQueue) this.leave(oldest, queueFull(maxQueue))
     events.queued(this, waiter)
-    // Later, because the caller's function may call the pacer.
+    // Not now, because the caller's function may call the pacer.
     if (waiter.onDelay !== undefined) queueMicrotask(() => waiter.notify())
   }
 
-  /** @param booking what it took, if units in flight are counted */
+  /** @param booking the units that the waiter took, if units in flight are counted */
   protected admit(waiter: Waiter, booking?: Booking): void {
     this.#done(waiter)
     const { events, permits, renewals } = this.context
@@ -187,7 +188,7 @@ export abstract class Queue {
     else this.refuse(waiter, waiter.timeout < Infinity ? timedOut(waiter.timeout) : tooLate())
   }
 
-  /** Ends a call that is in no queue. */
+  /** Refuses a call that is in no queue. */
   protected refuse(waiter: Waiter, error: unknown): void {
     const { stage } = waiter
     if (stage === 'done') return
@@ -220,7 +221,9 @@ export abstract class Queue {
     this.settled()
   }
 
-  /** Queues one call after the other. A call that ends at once calls this again, which changes nothing. */
+  /**
+   * Queues the functions that `concurrency` kept waiting, one by one. A function that ends at once calls this again.
+   */
   #unblock(): void {
     if (this.#unblocking) return
     this.#unblocking = true
@@ -233,7 +236,7 @@ export abstract class Queue {
     this.context.settled(this)
   }
 
-  /** Admits no call until `until` (microseconds), or until the end of a hold that is later. */
+  /** Admits no call until `until` (microseconds). A hold that ends later stays. */
   hold(until: number): void {
     if (this.context.closed || until <= Math.max(this.now, this.#hold.until)) return
     if (!this.stopped) this.stop()

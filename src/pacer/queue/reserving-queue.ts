@@ -1,13 +1,14 @@
 /*
- * The queue for policies that can promise a future time: every call books its slot when it comes.
+ * The queue for policies that can promise a future time. Every call books its slot when it comes.
  *
- * So the wait is known at once, also in a fleet, and each call takes one request to the store. A slot belongs to no waiter:
- * see src/common/slots.ts. When it is due, the first waiter of that cost uses it (by priority, then by order).
+ * So the wait is known at once, also in a fleet, and each call takes one request to the store. A slot belongs to no
+ * waiter: see src/common/slots.ts. When a slot is due, the first waiter of its cost uses it (by priority, then by
+ * order).
  *
- * Slots of different costs cannot be exchanged without breaking a promise. There, priority decides among equal costs only.
- * When a waiter gives up, all slots behind its own are given back and booked again, which is never later. Where others may
- * book too (a fleet, reservations), no promised slot can move. Waiters of the same cost move up, and the last slot of that
- * cost is given back.
+ * Slots of different costs cannot be exchanged without breaking a promise. So priority decides only among calls of
+ * equal cost. When a waiter gives up, all slots behind its own slot are given back and booked again, never at a later
+ * time. If other processes or reservations may book too, no promised slot can move. Then waiters of the same cost move
+ * up, and the last slot of that cost is given back.
  */
 import type { Tickets } from '../../algorithms/evaluation/index.ts'
 import { isPromise } from '../../common/index.ts'
@@ -24,14 +25,14 @@ import type { Waiter } from './waiter.ts'
 export class ReservingQueue extends Queue {
   /** Waiters without a slot: the queue is stopped, or they are behind the horizon. */
   readonly #unbooked = new PriorityQueue()
-  /** The others, with their slots. */
+  /** The booked slots, with the waiters for them. */
   readonly #booked = new PacerSlots()
   readonly #horizon: BookingHorizon
-  /** Only if calls are spaced by when they really went. */
+  /** Slots that are due but must wait. Present with `spacing: 'actual'`. */
   readonly #late: LateSlots | undefined
   /** The time of the last slot that was booked before the rate was set. */
   #keptUntil = 0
-  /** True from when a waiter left until those behind it have moved up. */
+  /** True from when a waiter has left until the waiters behind it have moved up. */
   #closingUp = false
 
   constructor(context: PacerContext, key: string) {
@@ -79,7 +80,7 @@ export class ReservingQueue extends Queue {
     )
   }
 
-  /** Books slots for those that have none, as many as fit before the horizon. */
+  /** Books slots for waiters that have none, as many as fit before the horizon. */
   restart(): void {
     if (this.stopped) return
     while (this.#unbooked.first !== undefined && this.#horizon.hasRoom) this.#book(this.#unbooked.shift() as Waiter)
@@ -114,7 +115,7 @@ export class ReservingQueue extends Queue {
     }
   }
 
-  /** The first waiter that has not left uses the slot. */
+  /** The slot is due: the first waiter that has not left uses it. */
   readonly #go = (slot: Slot): void => {
     this.#booked.list.remove(slot)
     let waiter = this.#booked.shift(slot.size)
@@ -182,7 +183,7 @@ export class ReservingQueue extends Queue {
     void this.context.permits.giveBack(this.keys, tickets)
   }
 
-  /** Gives the last slot back first: Guava's limiters take only that one back in full. */
+  /** Gives the last slot back first, because Guava's limiters take only the last booking back in full. */
   stop(): void {
     this.#horizon.cancel()
     for (const slot of [...this.#booked.list].reverse()) this.#cancel(slot)

@@ -30,13 +30,13 @@ export class Slot extends Task implements ListNode<Slot> {
   }
 }
 
-/** The slots of a key that are still to come, and their waiters: by priority, then in the order they came. */
+/** The slots of a key that are still to come, and the waiters for them: by priority, then in the order they came. */
 export class PacerSlots extends Slots<Slot, Waiter, PriorityQueue> {
   constructor() {
     super(() => new PriorityQueue())
   }
 
-  /** Removes the waiters that are done. Returns the slots that they would have used. */
+  /** Removes the waiters that are done. Returns the slots that these waiters would have used. */
   vacate(): Set<Slot> {
     const vacant = new Set<Slot>()
     const queues = new Map([...this.waiters].map(([size, queue]) => [size, queue[Symbol.iterator]()]))
@@ -54,9 +54,9 @@ export interface ReservedSlot extends ListNode<ReservedSlot> {
   readonly at: number
 }
 
-/** Slots that the user has reserved and waits for without the queue, in the order they were booked. */
+/** Slots that the user booked with `reserve`, in the order of booking. No waiter in the queue uses them. */
 export class ReservedSlots extends LinkedList<ReservedSlot> {
-  /** Removes those whose time has come. */
+  /** Removes the slots whose time has come. */
   prune(now: number): this {
     for (let { first } = this; first !== undefined && first.at <= now; first = this.first) this.remove(first)
     return this

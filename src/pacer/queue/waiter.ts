@@ -11,10 +11,10 @@ export interface Call {
   readonly cost: Cost
   readonly priority: number
   readonly run: (() => unknown) | undefined
-  /** How long it may wait, in milliseconds, or Infinity. */
+  /** How long the call may wait, in milliseconds, or Infinity. */
   readonly timeout: number
   readonly signal: AbortSignal | undefined
-  /** Called once when it has to wait. */
+  /** Called once when the call has to wait. */
   readonly onDelay: (() => void) | undefined
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
@@ -23,30 +23,30 @@ export interface Call {
 /**
  * The stage of a waiter, by what it waits for.
  *
- * - `new`: nothing yet
+ * - `new`: the call has just come
  * - `blocked`: a function of its key has to end first, because of `concurrency`
- * - `queued`: it has its place in the queue, and nothing is booked for it
+ * - `queued`: its place in the queue; no slot is booked
  * - `requesting`: the response of the store
  * - `booked`: the time of a slot
- * - `done`: nothing, it has been admitted or refused
+ * - `done`: nothing, because it was admitted or refused
  */
 export type Stage = 'new' | 'blocked' | 'queued' | 'requesting' | 'booked' | 'done'
 
-/** What a waiter needs from its queue. */
+/** The functions of the queue that a waiter calls. */
 interface Owner {
   readonly context: PacerContext
   /** Ends a wait at any stage. */
   leave(waiter: Waiter, error: unknown): void
-  /** The function of a waiter has run up to its first `await`. */
+  /** Called when the function of a waiter has run up to its first `await`. */
   ran(waiter: Waiter): void
-  /** The function of a waiter has ended. */
+  /** Called when the function of a waiter has ended. */
   finished(waiter: Waiter): void
 }
 
-/** A call and its wait. There may be very many: a field costs 8 bytes each, a closure 64 and more. */
+/** A call and its wait. There may be very many waiters: a field takes 8 bytes in each, a closure 64 and more. */
 export class Waiter implements ListNode<Waiter> {
   stage: Stage = 'new'
-  /** True once it counts as waiting: for `maxQueue`, and for events. */
+  /** True once the call counts as waiting: for `maxQueue`, and for events. */
   waits = false
   /** Its neighbours in the one priority queue that holds it. */
   before: Waiter | undefined
@@ -54,11 +54,11 @@ export class Waiter implements ListNode<Waiter> {
   readonly owner: Owner
   readonly cost: Cost
   readonly priority: number
-  /** When it came, in microseconds. */
+  /** When the call came, in microseconds. */
   readonly since: number
-  /** How many calls came before it. */
+  /** How many calls came before this call. */
   readonly number: number
-  /** The function that it runs once admitted, if there is one. `concurrency` counts these. */
+  /** The function of `throttle` or `wrap`, to run once the call is admitted. `concurrency` counts these functions. */
   readonly run: (() => unknown) | undefined
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
@@ -83,12 +83,12 @@ export class Waiter implements ListNode<Waiter> {
     this.deadline = ends ? new WaitDeadline(this, timeout, signal) : undefined
   }
 
-  /** How long it may wait, in milliseconds. */
+  /** How long the call may wait, in milliseconds. */
   get timeout(): number {
     return this.deadline?.timeout ?? Infinity
   }
 
-  /** Microseconds to the deadline. Most calls have none, and the clock is not read for them. */
+  /** Microseconds to the deadline. Most calls have no deadline, and then the clock is not read. */
   get timeLeft(): number {
     return this.deadline === undefined ? Infinity : Math.max(0, this.deadline.at - this.owner.context.clock())
   }
@@ -100,7 +100,7 @@ export class Waiter implements ListNode<Waiter> {
     owner.context.scheduler.add(deadline, deadline.at)
   }
 
-  /** It is admitted or refused. */
+  /** Marks the waiter as done: admitted or refused. */
   end(): void {
     this.stage = 'done'
     if (this.deadline === undefined) return
@@ -112,7 +112,7 @@ export class Waiter implements ListNode<Waiter> {
     return sizeOf(this.cost)
   }
 
-  /** Whole milliseconds since it came. */
+  /** Whole milliseconds since the call came. */
   waited(now: number): number {
     return Math.max(0, Math.round((now - this.since) / 1000))
   }
@@ -121,7 +121,7 @@ export class Waiter implements ListNode<Waiter> {
     this.owner.leave(this, error)
   }
 
-  /** Tells its caller that it has to wait. What that throws ends the wait. */
+  /** Calls `onDelay`: the call has to wait. If `onDelay` throws, its error ends the wait. */
   notify(): void {
     try {
       this.onDelay?.()
@@ -130,16 +130,16 @@ export class Waiter implements ListNode<Waiter> {
     }
   }
 
-  /** Resolves with the time waited, or with the waiter itself if it has a function: see `start`. */
+  /** Resolves the promise with the time waited, or with the waiter itself if it has a function: see `start`. */
   admit(waited: number): void {
     this.resolve(this.run === undefined ? waited : this)
   }
 }
 
-/** Ends a wait at its timeout, or when its signal is aborted. A slot at the time of the timeout still counts. */
+/** Ends a wait at its timeout, or when its signal is aborted. A slot at the time of the timeout is still used. */
 class WaitDeadline extends Task {
   readonly #waiter: Waiter
-  /** Milliseconds, or Infinity. */
+  /** The timeout in milliseconds, or Infinity. */
   readonly timeout: number
   readonly #signal: AbortSignal | undefined
 
@@ -157,12 +157,12 @@ class WaitDeadline extends Task {
     return 1
   }
 
-  /** The time is up. */
+  /** Ends the wait at the timeout. */
   run(): void {
     this.#waiter.leave(timedOut(this.timeout))
   }
 
-  /** The signal was aborted. */
+  /** Ends the wait, because the signal was aborted. */
   handleEvent(): void {
     this.#waiter.leave(this.#signal?.reason)
   }
@@ -174,8 +174,8 @@ class WaitDeadline extends Task {
 }
 
 /**
- * Runs the function of an admitted waiter. This is a reaction to the promise of the call, so the function runs with what
- * `AsyncLocalStorage` held where the call was made.
+ * Runs the function of an admitted waiter. The promise of the call calls this, so the function runs with the values
+ * that `AsyncLocalStorage` had where the call was made.
  */
 export function start(waiter: unknown): Promise<unknown> {
   const { owner } = waiter as Waiter

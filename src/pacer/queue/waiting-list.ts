@@ -1,13 +1,13 @@
 import { Fifo } from '../../common/index.ts'
 import type { Waiter } from './waiter.ts'
 
-/** How many waiters that are done may stay in a list, whatever its size. */
+/** How many waiters that are done may stay in a list of any size. */
 const spare = 32
 
-/** All waiters of a key, in the order they began to wait. Those that are done are removed later, many at a time. */
+/** All waiters of a key, in the order they began to wait. Waiters that are done are removed later, many at a time. */
 export class WaitingList {
   readonly #waiters = new Fifo<Waiter>()
-  /** How many of them still wait. */
+  /** How many waiters of the list still wait. */
   size = 0
 
   /** The waiter that has waited the longest. */
@@ -20,7 +20,7 @@ export class WaitingList {
     this.size++
   }
 
-  /** To be called for every waiter that becomes `done`. */
+  /** Call this for every waiter that becomes `done`. */
   removeDone(): void {
     this.size--
     while (this.first?.stage === 'done') this.#waiters.shift()

@@ -2,7 +2,7 @@ import type { Reservation } from '../../limiter/index.ts'
 import type { PacerContext } from '../context.ts'
 import { Task } from '../timers/index.ts'
 
-/** How often a lease is renewed before it ends. Two attempts may fail. */
+/** How many renewals are tried within one lease. Two of them may fail. */
 const renewalsPerLease = 3
 
 /** The units in flight of a function: renewed while it runs, and released when it has ended. */
@@ -28,7 +28,7 @@ export class HeldUnits extends Task {
     this.#reservation.renew().catch(() => undefined)
   }
 
-  /** Never rejects: if the store fails, the units leave when their lease ends. */
+  /** Frees the units. Never rejects: if the store fails, the units are free when their lease ends. */
   async release(): Promise<void> {
     this.#context.renewals?.remove(this)
     await this.#reservation.release().catch(() => undefined)

@@ -1,10 +1,10 @@
 import type { PacerContext } from '../context.ts'
 import type { Task } from '../timers/index.ts'
 
-/** A hold ends before the slots and deadlines of the same time. */
+/** The rank of a hold's end, which runs before the slots and deadlines of the same time. */
 const beforeSlots = -1
 
-/** A time during which a key admits no call. It has a timer only while a call waits for its end. */
+/** A time during which a key admits no call. A hold has a timer only while a call waits for its end. */
 export class Hold {
   /** The end in microseconds. It may be in the past. */
   until = 0
@@ -18,7 +18,7 @@ export class Hold {
     this.#onEnd = onEnd
   }
 
-  /** True until the end. If the timer is late, true until it fires, so that no new call overtakes the waiters. */
+  /** True until the hold ends. If its timer is late, true until that fires, so that no new call overtakes waiters. */
   get on(): boolean {
     return this.until > 0 && (this.#end?.pending || this.#context.clock() < this.until)
   }

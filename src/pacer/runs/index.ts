@@ -1,5 +1,5 @@
 /*
- * Calls that run: how long each may take, what it holds meanwhile, and pauses. It imports `timers`.
+ * Running calls: their deadlines, the units in flight that they hold, and holds of a key. This folder imports `timers`.
  */
 
 export { HeldUnits } from './held-permits.ts'

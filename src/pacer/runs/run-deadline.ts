@@ -2,9 +2,9 @@ import type { PacerContext } from '../context.ts'
 import { ranTooLong } from '../pacer-errors.ts'
 
 /**
- * A function that runs `run` and rejects if that takes longer than `runTimeout` milliseconds; then its signal is aborted.
- * Late results and errors of `run` are dropped.
- * @param given aborts the signal of the function, too
+ * Returns a function that calls `run`, and rejects if `run` takes longer than `runTimeout` milliseconds. Then the
+ * signal that `run` got is aborted. Late results and errors of `run` are dropped.
+ * @param given a signal of the caller; if it is aborted, the signal that `run` got is aborted too
  */
 export function withRunTimeout(
   run: (signal: AbortSignal) => unknown,
@@ -18,7 +18,7 @@ export function withRunTimeout(
     return new Promise((resolve, reject) => {
       const deadline = scheduler.at(clock() + runTimeout * 1000, () => {
         const error = ranTooLong(runTimeout)
-        // First the promise of the call: what the function does about its signal must not settle it.
+        // Reject first, so that the function cannot settle the promise of the call when its signal is aborted.
         reject(error)
         controller.abort(error)
       })

@@ -1,5 +1,5 @@
 /*
- * One timer for all that a pacer waits for. It imports `common`.
+ * One timer for all slots, deadlines and holds of a pacer. This folder imports `common`.
  */
 
 export { Scheduler } from './scheduler.ts'

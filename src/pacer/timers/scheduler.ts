@@ -3,14 +3,14 @@ import { type Clock, longestSleep, type Sleeper } from '../../common/index.ts'
 import { Task, TaskQueue } from './timer-heap.ts'
 
 /**
- * Runs tasks at their time, with one timer for all of them. A task that was removed stays in the queue until it comes first
- * or until most tasks are removed ones, so that removing takes constant time on average.
+ * Runs tasks at their time, with one timer for all of them. A removed task stays in the heap until it comes first, or
+ * until most tasks in the heap are removed tasks. So removing a task takes constant time on average.
  */
 export class Scheduler {
   readonly #clock: Clock
   readonly #sleeper: Sleeper
   readonly #tasks = new TaskQueue()
-  /** How many tasks of the queue were removed. */
+  /** How many tasks in the heap were removed. */
   #removed = 0
   #added = 0
   #wakesAt = Infinity
@@ -32,8 +32,8 @@ export class Scheduler {
   }
 
   /**
-   * Calls `run` at a time. To set a timer again, remove its task and call this again: a removed task may still be in the
-   * queue, in the order of its old time.
+   * Calls `run` at a time. To set a timer again, remove its task and call this again: a removed task may still be in
+   * the heap, in the place of its old time.
    */
   at(at: number, run: () => void, rank = 0): Task {
     const task = new Timer(run, rank)
@@ -52,7 +52,7 @@ export class Scheduler {
     if (this.#tasks.size === 0) this.#wake()
   }
 
-  /** Runs all tasks that are due. Reads the clock again before it stops at a task that is not. */
+  /** Runs all tasks that are due. Reads the clock again before it stops at a task that is not due. */
   run(): void {
     if (this.#running) return
     this.#running = true

@@ -5,22 +5,22 @@ import { Fifo } from '../../common/index.ts'
 export abstract class Task {
   /** Microseconds by the pacer's clock. */
   at = 0
-  /** The number of tasks that were added before it. */
+  /** The number of tasks that were added before this task. */
   order = 0
-  /** True from when it is added until it runs or is removed. */
+  /** True from when the task is added until it runs or is removed. */
   pending = false
 
   abstract run(): void
 
-  /** Tasks of the same time run by rank, the lowest first. Tasks of one rank run in the order they were added. */
+  /** Of the tasks of one time, the lowest rank runs first. Tasks of one rank run in the order they were added. */
   get rank(): number {
     return 0
   }
 }
 
 /**
- * Tasks in order of time. Most tasks are added in that order already and need no heap: adding and removing them takes
- * constant time. A heap alone would take 0.6 us more for each of 100,000 slots. The others are in a heap.
+ * Tasks in order of time. Most tasks are added in order of time already. They are kept in a list, where adding and
+ * removing takes constant time: a heap would take 0.6 us more for each of 100,000 slots. The other tasks are in a heap.
  */
 export class TaskQueue {
   readonly #inOrder = new Fifo<Task>()
