@@ -7,8 +7,8 @@ type Loose = Readonly<Record<string, unknown>>
 const kinds = 'a server of node:http, node:https or node:http2'
 
 /**
- * What is often taken for the server: how it is told, and what to give instead. None of them gets every upgrade, so a limit on
- * them would limit nothing.
+ * Objects that users often pass in place of the server: how each is recognised, and what to pass instead. None of these
+ * objects emits every upgrade, so a limit on one would limit nothing.
  */
 const others: readonly (readonly [is: (given: Loose) => boolean, fix: string])[] = [
   [
@@ -28,9 +28,9 @@ const others: readonly (readonly [is: (given: Loose) => boolean, fix: string])[]
 ]
 
 /**
- * Only these servers emit `upgrade`. A server of node:net has no `setTimeout`, and one of Bun's node:http is none of
- * node:net.
- * @throws HeadgateError `HEADGATE_OPTION` that names what to give
+ * Checks that the value is a server of node:http or the like, because only these emit `upgrade`. A server of node:net
+ * has no `setTimeout`. A server of Bun's node:http is no instance of one of node:net.
+ * @throws HeadgateError `HEADGATE_OPTION` that names what to pass
  */
 export function checkServer(given: unknown): void {
   const emits = given instanceof HttpServer || given instanceof NetServer

@@ -1,18 +1,18 @@
 import { randomWords } from '#platform'
 import type { RateLimiter } from '../../src/limiter/index.ts'
 
-/** Differs in each process, because processes may share a store. */
+/** The beginning of the keys of this process. It differs in each process, because processes may share a store. */
 const processId = [...randomWords()].map((word) => word.toString(36)).join('')
 let connections = 0
 
 /**
- * The key of one connection. Nobody has it again, so its states are reset once the connection is closed: a store would
- * keep them for the whole window.
+ * The key of one connection. No later connection gets the same key. So its states are reset once the connection is
+ * closed: otherwise the store would keep them for the whole window.
  */
 export class ConnectionKey {
   readonly text: string
   #closed = false
-  /** How many limits have ended while the store decides on their last messages, which it would count after a reset. */
+  /** How many ended limits wait for the store's decision on their last messages. A reset before would be undone. */
   #deciding = 0
   /** The limiters that have states of this key. */
   #limiters: Set<RateLimiter> | undefined
@@ -22,18 +22,18 @@ export class ConnectionKey {
     this.text = `${processId}-${connections}`
   }
 
-  /** This limiter is asked for the key from now on. */
+  /** Notes that this limiter may have a state of the key from now on. */
   countedBy(limiter: RateLimiter): void {
     this.#limiters ??= new Set()
     this.#limiters.add(limiter)
   }
 
-  /** A limit ends while the store may decide on its last messages. */
+  /** Notes that a limit has ended while the store may still decide on its last messages. */
   decides(): void {
     this.#deciding++
   }
 
-  /** The last messages of that limit are decided. */
+  /** Notes that the store has decided on the last messages of a limit that has ended. */
   decided(): void {
     this.#deciding--
     this.#forget()
@@ -50,7 +50,7 @@ export class ConnectionKey {
     this.#limiters = undefined
   }
 
-  /** A key that only this connection has, in every scope: what others share with it must not be reset. */
+  /** The key in every scope, so that `reset` forgets only states of this connection, and none that others share. */
   #aloneIn({ scopes }: RateLimiter): string | Record<string, string> {
     return scopes.length === 1 ? this.text : Object.fromEntries(scopes.map((scope) => [scope, this.text]))
   }
@@ -64,8 +64,8 @@ export interface ConnectionLike {
 const keys = new WeakMap<ConnectionLike, ConnectionKey>()
 
 /**
- * The key of a connection that carries several sockets. A client opens and closes these as often as it likes, by a packet, so a
- * key of each socket would be a new quota.
+ * The key of a connection that carries several sockets. A client can open and close such sockets as often as it likes,
+ * with one packet each. A key for each socket would give the client a new quota each time.
  */
 export function keyOfConnection(connection: ConnectionLike): ConnectionKey {
   let key = keys.get(connection)

@@ -1,4 +1,4 @@
-/* What a server of WebSockets imports: `headgate/sockets`. */
+/* `headgate/sockets`: limits for the connections and messages of WebSocket servers. */
 
 export { type ConnectionOptions, limitConnections } from './limit-connections.ts'
 export { type LimitedMessages, limitMessages } from './limit-messages.ts'

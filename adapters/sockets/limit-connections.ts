@@ -18,9 +18,9 @@ export interface ConnectionOptions {
    */
   keys?: KeyExtractor<IncomingMessage> | Readonly<Record<string, KeyExtractor<IncomingMessage>>>
   /**
-   * True to give the unit back when the connection closes, under every policy. A window then limits how many connections are
-   * open at once, and is the longest that a connection counts. Default false: it limits how many are opened. `'2 at once'`
-   * needs no such option: its unit is renewed while the connection is open, and free when that closes.
+   * True to give the unit back when the connection closes, under every policy. A policy with a window then limits how
+   * many connections are open at once, and a connection counts at most for one window. Default false: the policy limits
+   * how many connections are opened. `'2 at once'` needs no such option: its unit is held until the connection closes.
    */
   releaseOnClose?: boolean
 }
@@ -67,12 +67,12 @@ export function limitConnections(
   return limiter
 }
 
-/** The response to a request that opens a connection. */
+/** The response to a request for a connection. */
 class Upgrade {
   readonly socket: Duplex & { readonly bytesWritten?: number }
   /** True once the connection is admitted, unless its client has left. */
   opens = false
-  /** Of a refusal. */
+  /** The status of a refusal. */
   status = 429
   /** The fields of a refusal. */
   readonly fields: string[] = []
@@ -110,7 +110,7 @@ function admit(
   socket: Duplex,
   open: () => void,
 ): void {
-  // While nobody else listens to the socket, an error of it, such as a reset, must not end the process.
+  // While the socket has no other listener, its error, such as a reset, must not end the process.
   const ignore = () => {}
   socket.on('error', ignore)
   void guard.handle(request, new Upgrade(socket), (error) => {
@@ -121,8 +121,8 @@ function admit(
 }
 
 /**
- * Grows once the upgrade was answered. Until then nobody may have the socket, and one that nobody reads tells of no end. So the
- * lease of a connection that is never answered ends by itself.
+ * For `Framework.held`: grows once the upgrade was answered. Before that, maybe nobody reads the socket, and an unread
+ * socket does not report its end. So the lease of a connection that is never answered ends by itself.
  */
 function progressOf(socket: Upgrade['socket']): () => number {
   const before = socket.bytesWritten ?? 0

@@ -12,7 +12,7 @@ import { limitWebSocket, type WebSocketLike, type WebSocketMessage, webSocketTra
 
 /** A socket whose messages are limited. */
 export interface LimitedMessages {
-  /** For `peek`, `reset`, `block` and `health()`. */
+  /** The limiter, for `peek`, `reset`, `block` and `health()`. */
   readonly limiter: RateLimiter
   /** The key of the socket under that limiter. */
   readonly key: Key
@@ -21,8 +21,8 @@ export interface LimitedMessages {
 }
 
 /**
- * Limits the messages of one socket, of `ws` or of socket.io. Call it when the socket connects. The application listens
- * to messages as ever, and gets those that are admitted, in their order.
+ * Limits the messages of one socket, of `ws` or of socket.io. Call it when the socket connects. The listeners of the
+ * application stay as they are, and get the admitted messages in their order.
  *
  *     server.on('connection', (socket, request) => {
  *       limitMessages(socket, limiter, { key: { address: requestKey(request) }, overLimit: 'close' })
@@ -30,7 +30,8 @@ export interface LimitedMessages {
  *     })
  *
  * Calls with equal policies share one limiter, as connections do. A `RateLimiter` brings its own store and options. All
- * sockets that one connection of socket.io has, in however many namespaces and one after the other, share its key.
+ * sockets of one connection of socket.io share the key of the connection, whatever their namespaces, also one after the
+ * other.
  *
  * @throws HeadgateError if a policy, the key or an option is invalid, or if a policy counts units in flight (`concurrency`)
  */

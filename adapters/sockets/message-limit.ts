@@ -8,7 +8,7 @@ import { checkedCost, type MessageRefusal, type MessageSettings } from './messag
 import { type MessageTransport, noticeOf } from './message-transport.ts'
 import type { SocketKey } from './socket-key.ts'
 
-/** Hands a message to the application's listeners; with an error, hands that to them instead. */
+/** Delivers a message to the application's listeners. With an error, delivers the error instead. */
 type Pass = (error?: Error) => void
 
 /** What became of a message: a decision, or the error that it ran into. */
@@ -21,7 +21,7 @@ interface WaitingMessage<Message> {
   outcome: MaybePromise<Outcome> | undefined
 }
 
-/** Milliseconds until a new attempt makes sense, if nobody knows it. */
+/** Milliseconds until a new attempt makes sense, if neither the store nor a policy says it. */
 const aSecond = 1000
 
 /**
@@ -29,9 +29,10 @@ const aSecond = 1000
  *
  *     take -> decide -> settle: pass, tell, close or fail
  *
- * All of it is synchronous if the store is and nothing waits. Else the message joins the queue, and `#advance` settles the
- * messages in the order in which they came. With `'delay'`, only the first one of the queue asks the limiter, again and
- * again until it is admitted. Otherwise each message asks when it comes, and leaves when its decision is there.
+ * All steps are synchronous if the store is synchronous and no message waits. Else the message joins the queue, and
+ * `#advance` settles the messages in the order in which they came. With `'delay'`, only the first message of the queue
+ * asks the limiter, again and again until it is admitted. Otherwise each message asks when it comes, and leaves the
+ * queue when its decision is there.
  */
 export class MessageLimit<Message> {
   readonly limiter: RateLimiter
@@ -39,12 +40,12 @@ export class MessageLimit<Message> {
   readonly #own: ConnectionKey | undefined
   readonly #settings: MessageSettings<Message>
   readonly #transport: MessageTransport<Message>
-  /** Made for the first message that has to wait: most sockets have none. */
+  /** The waiting messages. Made when the first message has to wait: on most sockets, none does. */
   #queue: Fifo<WaitingMessage<Message>> | undefined
   #advancing = false
   #paused = false
   #cancelSleep: (() => void) | undefined
-  /** True once the limiter was asked, so that it may have a state of the key. */
+  /** True once the limiter was asked, so that the store may have a state of the key. */
   #asked = false
   /** True once no more messages are taken: the socket is closed, or this limit has closed it. */
   #ended = false
@@ -110,7 +111,7 @@ export class MessageLimit<Message> {
     }
   }
 
-  /** How many milliseconds a message has to wait before it asks again. 0 if it has not. */
+  /** How many milliseconds a message has to wait before it asks again. 0 if it need not wait. */
   #pauseOf(outcome: Outcome): number {
     if (this.#settings.overLimit !== 'delay' || this.#ended) return 0
     const retryAfter = 'error' in outcome ? unavailableFor(outcome.error) : outcome.retryAfter
@@ -138,7 +139,7 @@ export class MessageLimit<Message> {
     })
   }
 
-  /** Settles the first messages of the queue, as far as they can be. */
+  /** Settles the first messages of the queue, up to one that has to wait. */
   #advance(): void {
     const queue = this.#queue
     if (queue === undefined || this.#advancing || this.#cancelSleep !== undefined) return
@@ -169,7 +170,7 @@ export class MessageLimit<Message> {
     try {
       this.#settle(message, pass, outcome)
     } catch (error) {
-      // A listener threw. As without a limit, that is an uncaught exception, and later messages are delivered.
+      // A listener threw. As without a limit, its error is an uncaught exception, and later messages are delivered.
       queueMicrotask(() => {
         throw error
       })
@@ -208,13 +209,13 @@ export class MessageLimit<Message> {
     this.#transport.close(refusal.message, notice, notify === undefined)
   }
 
-  /** As many messages wait as may. One that is dropped breaks the promise of `'delay'`, so that closes the socket. */
+  /** Handles a message when `maxQueue` messages wait. `'delay'` must not drop a message, so it closes the socket. */
   #overflow(message: Message): void {
     const closes = this.#settings.overLimit !== 'drop'
     this.#refuse({ reason: 'queue', decision: undefined, retryAfter: aSecond, message }, closes)
   }
 
-  /** Takes no more messages, and keeps only these of the queue. */
+  /** Takes no more messages, and keeps only the messages of the queue that pass the test. */
   #stop(keep: (waiting: WaitingMessage<Message>) => boolean): void {
     this.#ended = true
     this.#cancelSleep?.()

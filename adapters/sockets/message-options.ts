@@ -20,8 +20,8 @@ import type { Decision } from '../../src/policy/index.ts'
 /** A message that was not delivered, and why. */
 export interface MessageRefusal<Message> {
   /**
-   * `'limit'`: the message is over the limit. `'store'`: the store failed, and `onStoreError` is `'deny'`. `'queue'`: as
-   * many messages wait as `maxQueue` allows.
+   * `'limit'`: the message is over the limit. `'store'`: the store failed, and `onStoreError` is `'deny'`. `'queue'`:
+   * `maxQueue` messages wait already.
    */
   readonly reason: 'limit' | 'store' | 'queue'
   /** The decision, if the reason is `'limit'`. */
@@ -54,13 +54,13 @@ export interface MessageOptions<Message> {
    */
   notify?: (refusal: MessageRefusal<Message>) => MaybePromise<unknown>
   /**
-   * With `'delay'`: the longest that the next message in turn waits. If it would wait longer, it is dropped.
-   * Default `'1m'`. Example: `'5s'`.
+   * With `'delay'`: the longest wait of the first message in the queue. If it would wait longer, it is dropped. Default
+   * `'1m'`. Example: `'5s'`.
    */
   maxWait?: Duration
   /**
-   * How many messages of the connection may wait, for their turn or for the store. Beyond them, `'drop'` drops the
-   * message, and `'close'` and `'delay'` close the connection. Default 1000. Example: `100`.
+   * How many messages of the connection may wait, for their turn or for the store. Beyond this number, `'drop'` drops
+   * the message, and `'close'` and `'delay'` close the connection. Default 1000. Example: `100`.
    */
   maxQueue?: number
   /**
@@ -101,7 +101,7 @@ export function checkedCost(cost: unknown, source: string): number {
   throw invalidOption(source, 'a whole number from 1 to 2^53 - 1', cost, fix, 'HEADGATE_COST')
 }
 
-/** A message that waits asks again, so a policy that counts refusals would count one message more than once. */
+/** Refuses policies that count refusals with `'delay'`: a waiting message asks again and would count more than once. */
 function checkDelay({ policies }: RateLimiter): void {
   if (!policies.some(({ countRefused, algorithm }) => countRefused || algorithm.punishes)) return
   throw new HeadgateError(

@@ -10,7 +10,7 @@ export interface MessageTransport<Message> {
   tell(message: Message, notice: () => Notice): void
   /** Closes the connection. @param tells false if the application has told the client already */
   close(message: Message, notice: () => Notice, tells: boolean): void
-  /** Reports an error that a message ran into, by `pass`. The message is dropped. */
+  /** Reports an error in the handling of a message, by `pass`. The message is dropped. */
   fail(error: unknown, pass: (error: Error) => void): void
   /** Reads no more from the client, as far as the library can. */
   pause(): void
@@ -48,8 +48,8 @@ interface ErrorEmitter {
 }
 
 /**
- * Warns once, and reports to the listeners for `error`. Without one, the event would end the process. The warning does not
- * depend on the listeners, because socket.io adds one to each socket that does nothing.
+ * Warns once, and reports to the listeners for `error`. Without one, the event would end the process. The warning does
+ * not depend on the listeners, because socket.io adds a listener that does nothing to each socket.
  */
 export function failSocket(socket: ErrorEmitter, thrown: unknown, emit: (error: Error) => void): void {
   const error = asError(thrown)

@@ -13,7 +13,7 @@ import {
   warnOfNoAddress,
 } from '../../src/http/keys/index.ts'
 
-/** Functions over a request that opens a connection. No router has seen it, so it has no parameters and no route. */
+/** Functions over a request that opens a connection. Routers do not see it, so it has no parameters and no route. */
 export const upgradeView: RequestView<IncomingMessage> = {
   address: ({ socket }) => socket.remoteAddress,
   peer: ({ socket }) => socket.remoteAddress,
@@ -25,8 +25,8 @@ export const upgradeView: RequestView<IncomingMessage> = {
 }
 
 /**
- * True for a request that has no address and must not be admitted: its client has left, or the platform in front told no
- * valid address. All such clients would share one quota. A unix socket has no addresses by design.
+ * True for a request that has no address and must not be admitted: its client has left, or the platform in front
+ * reported no valid address. All such clients would share one quota. A unix socket has no addresses by design.
  */
 function lacksAddress(request: IncomingMessage, view: RequestView<IncomingMessage>): boolean {
   if (view.address(request) !== undefined) return false
@@ -38,12 +38,13 @@ const byAddress = byIp()
 
 /**
  * The key of the request that opened a connection: the second argument of `connection` with ws, `socket.request` with
- * socket.io. A request without such a key is limited by its address. If it has no address either, its connection is closed, and
- * the key is one that nobody else has: its client has left, or the platform in front told no valid address.
+ * socket.io. A request without such a key is limited by its address. A request without an address gets a key that
+ * nobody else has, and its connection is closed: its client has left, or the platform in front reported no valid
+ * address.
  *
  *     limitMessages(socket, limiter, { key: requestKey(request, byIp({ trustedProxies: 1 })) })
  *
- * @param extractor who it is limited as. Default `byIp()`
+ * @param extractor who is limited. Default `byIp()`
  * @throws HeadgateError `HEADGATE_OPTION` for an extractor that returns a promise, `HEADGATE_KEY` for one that returns no
  *   text
  */

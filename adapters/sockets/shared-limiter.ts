@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { HeadgateError } from '../../src/common/index.ts'
 import { type PolicyLikes, RateLimiter } from '../../src/limiter/index.ts'
 
-/** Programs write a few policies. The bound is for those that make new ones all the time. */
+/** The limiters by the text of their policies. The bound is for programs that make new policies all the time. */
 const limiters = new LRUCache<string, RateLimiter>({ max: 1000 })
 
 /**

@@ -16,7 +16,7 @@ export interface SocketIoLike {
   disconnect(close: boolean): unknown
 }
 
-/** In packets. A client with more to read gets no notices: else one that sends and never reads would fill the memory. */
+/** In packets. If more wait to be sent, a client gets no notices: a client that never reads would fill the memory. */
 const mostBuffered = 1000
 
 export function socketIoTransport(socket: SocketIoLike): MessageTransport<SocketIoMessage> {

@@ -10,13 +10,13 @@ const connectionScope = 'connection'
 /** The key of a socket. */
 export interface SocketKey {
   readonly key: Key
-  /** The part of it that is the connection's own. Undefined if it has none. */
+  /** The part of the key that belongs to this connection alone. Undefined if there is no such part. */
   readonly own: ConnectionKey | undefined
 }
 
 /**
  * The key of a socket under a limiter of these scopes.
- * @param options those of `limitMessages`
+ * @param options the options of `limitMessages`
  * @param own the key of the connection
  * @throws HeadgateError `HEADGATE_KEY` if a scope has no key, `HEADGATE_OPTION` if there is a key for another scope
  */

@@ -5,7 +5,7 @@ import { failSocket, type MessageTransport } from './message-transport.ts'
 /** The arguments of the event `message`: the data, and true if it is binary. */
 export type WebSocketMessage = readonly [data: WebSocketData, isBinary: boolean]
 
-/** The data of a message, by the `binaryType` of the socket: a `Buffer` unless you set that. Its `length` is in bytes. */
+/** The data of a message, by the `binaryType` of the socket: by default a `Buffer`. Its `length` is in bytes. */
 export type WebSocketData = Uint8Array & { toString(encoding?: string): string }
 
 /** The part of a WebSocket of the package `ws` that `limitMessages` uses. */
@@ -22,9 +22,9 @@ export interface WebSocketLike {
 
 /** `readyState` of an open socket. */
 const open = 1
-/** In bytes. A client with more to read gets no notices: else one that sends and never reads would fill the memory. */
+/** In bytes. If more wait to be sent, a client gets no notices: a client that never reads would fill the memory. */
 const mostBuffered = 65_536
-/** Try again later (the IANA registry of WebSocket close codes). */
+/** The close code "try again later" (the IANA registry of WebSocket close codes). */
 const tryAgainLater = 1013
 
 export function webSocketTransport(socket: WebSocketLike): MessageTransport<WebSocketMessage> {
@@ -40,8 +40,9 @@ export function webSocketTransport(socket: WebSocketLike): MessageTransport<WebS
 }
 
 /**
- * Puts the limit in front of the listeners, however and whenever the application adds them: every message and the close
- * of a socket reach them through `emit`. While the store decides on the last messages, `close` waits behind them.
+ * Puts the limit in front of the listeners, whenever the application adds them: the limit replaces `emit`, which calls
+ * the listeners for every message and for the close. While the store decides on the last messages, `close` waits behind
+ * them.
  */
 export function limitWebSocket(socket: WebSocketLike, limit: MessageLimit<WebSocketMessage>, own: ConnectionKey): void {
   const emit = socket.emit

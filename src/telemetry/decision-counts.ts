@@ -1,7 +1,7 @@
 /*
- * The decisions counted in this process. OpenTelemetry's SDK hashes the attributes of every `add`, which costs more than a
- * decision. So a decision adds to a plain number here, and an observable counter reads the numbers when metrics are
- * collected.
+ * Counts the decisions in this process. OpenTelemetry's SDK hashes the attributes of every `add`, which takes longer
+ * than a decision. So a decision adds to a plain number here, and an observable counter reads the numbers when metrics
+ * are collected.
  */
 import type { LimiterCallEvent, Units } from '../limiter/index.ts'
 
@@ -13,10 +13,10 @@ export type Attributes = Record<string, string>
 /** One number of a metric. */
 export type Reading = readonly [value: number, attributes: Attributes]
 
-/** The most pairs of a limiter and a policy that are told apart. Further ones are counted together, as `other`. */
+/** The most pairs of limiter and policy that have their own series. Further pairs are counted together, as `other`. */
 const maxPairs = 250
 
-/** An admitted call is near its limit if less than this part of it is left. Envoy's `near_limit` has the same threshold. */
+/** An admitted call is near its limit if less than this part of the limit is left, as for Envoy's `near_limit`. */
 const nearLimit = 0.2
 
 /** The counts of one policy of one limiter, by result. */
@@ -105,7 +105,7 @@ export class DecisionCounts {
   }
 }
 
-/** A result that never came has no series. */
+/** The readings of each result. A result that never occurred has no series. */
 function readingsOf(counts: Readonly<Record<Result, number>>, byResult: PolicyCounts['byResult']): Reading[] {
   return results.filter((result) => counts[result] > 0).map((result) => [counts[result], byResult[result]])
 }

@@ -8,7 +8,7 @@ import { addDecision, addStoreSpan } from './spans.ts'
 
 /** Options of `HeadgateInstrumentation`. */
 export interface HeadgateInstrumentationConfig {
-  /** Whether it starts when it is made. Default true. With `false`, call `enable()`. */
+  /** True to start when the object is made. Default true. With `false`, call `enable()` to start. */
   enabled?: boolean
   /** Where the metrics go. Default: the global provider. Example: `new MeterProvider({ readers: [reader] })`. */
   meterProvider?: MeterProvider
@@ -28,8 +28,8 @@ const version = '0.1.0'
 type Listener = (event: never) => void
 
 /**
- * Metrics and spans of every limiter, middleware, store and pacer of this process, through OpenTelemetry. It is an
- * instrumentation like any other:
+ * Metrics and spans of every limiter, middleware, store and pacer of this process, through OpenTelemetry. Register it
+ * like any other instrumentation:
  *
  * ```js
  * new NodeSDK({ instrumentations: [new HeadgateInstrumentation()] }).start()
@@ -53,7 +53,7 @@ export class HeadgateInstrumentation {
     if (config.enabled !== false) this.enable()
   }
 
-  /** Starts. Counters go on from where they were. */
+  /** Starts to measure. After `disable()`, counters continue from their last values. */
   enable(): void {
     if (this.#enabled) return
     this.#enabled = true
@@ -61,7 +61,7 @@ export class HeadgateInstrumentation {
     for (const [name, listener] of this.#listeners) channel(name).subscribe(listener as (event: unknown) => void)
   }
 
-  /** Stops: limiters cost again what they cost without it. */
+  /** Stops to measure. Then it adds nothing to the time of a call. */
   disable(): void {
     if (!this.#enabled) return
     this.#enabled = false

@@ -1,13 +1,13 @@
 /*
- * What gauges read: the loads of limiters, the pacers and the stores that have had a call. All are held weakly, so that
- * watching keeps nothing alive.
+ * The objects that gauges read: loads of limiters, pacers, and stores that have had a call. All are referenced weakly,
+ * so that metrics keep no object alive.
  */
 import { breakersOf } from '../failure/index.ts'
 import type { CalledLimiter, Load } from '../limiter/index.ts'
 import type { Store } from '../stores/contract/index.ts'
 import type { Attributes, Reading } from './decision-counts.ts'
 
-/** A pacer, as far as gauges read it. */
+/** The members of a pacer that gauges read. */
 export interface LivePacer {
   readonly name: string
   readonly waiting: number
@@ -15,7 +15,7 @@ export interface LivePacer {
   readonly store: Store
 }
 
-/** The most names of limiters and pacers that metrics tell apart, and the most shards. Further ones are `other`. */
+/** The most names of limiters and pacers, and the most shards, that have their own series. Further ones are `other`. */
 export const maxNames = 250
 
 /** A breaker's state as a number. */
@@ -30,7 +30,7 @@ class WeakList<T extends WeakKey> {
     if (this.#known.has(object)) return
     this.#known.add(object)
     this.#references.push(new WeakRef(object))
-    // Dropped before the list doubles, in case nobody collects.
+    // Drop dead references before the list doubles, in case no metrics are collected.
     if ((this.#references.length & (this.#references.length - 1)) === 0) void this.all()
   }
 
@@ -46,7 +46,7 @@ export class LiveObjects {
   readonly #names = new WeakMap<Readonly<Load>, string>()
   readonly #pacers = new WeakList<LivePacer>()
   readonly #stores = new WeakList<Store>()
-  /** The evictions of each store when they were last read, and their sum over all stores there ever were. */
+  /** The evictions of each store at the last reading, and the sum over all stores that ever existed. */
   readonly #evicted = new WeakMap<Store, number>()
   #evictions = 0
   #lastLoad: Readonly<Load> | undefined
@@ -104,7 +104,7 @@ export class LiveObjects {
     return joined(memory.map((store) => [store.stats().keys, kindOf(store)]))
   }
 
-  /** A sum that never falls, although a store may be gone before the next reading. */
+  /** The evictions of all stores: a sum that never falls, although a store may be gone before the next reading. */
   evictions(): readonly Reading[] {
     const memory = this.#stores.all().filter(hasStats)
     for (const store of memory) {
@@ -116,7 +116,7 @@ export class LiveObjects {
   }
 }
 
-/** Numbers with the same attributes become one. */
+/** Joins readings with the same attributes into one. */
 function joined(readings: readonly Reading[], join = (a: number, b: number): number => a + b): readonly Reading[] {
   const byId = new Map<string, Reading>()
   for (const [value, attributes] of readings) {

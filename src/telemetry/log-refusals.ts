@@ -27,9 +27,9 @@ export interface RefusalFields {
   readonly limiter: string
   /** The policy that refused. Absent if the store could not decide. */
   readonly policy?: string
-  /** `'shadow'` if the call went on all the same. `'error'` if the store failed and the call was rejected. */
+  /** `'shadow'` if the refusal was not enforced. `'error'` if the store failed and the call was rejected. */
   readonly result: 'refused' | 'blocked' | 'shadow' | 'error'
-  /** Who was refused, as the option `key` says. A record with one for each scope if the call's key is one. */
+  /** Who was refused, in the form that the option `key` says. A record if the call's key is a record. */
   readonly key?: Key
   readonly cost: Units
   /** The limit of the policy. */
@@ -38,9 +38,9 @@ export interface RefusalFields {
   readonly retryAfter?: number
   /** Why the key was blocked by hand, if a reason was given. */
   readonly reason?: string
-  /** How many refusals of this key the line stands for: those since its last line, with this one. */
+  /** How many refusals of this key the line stands for: all since the last line of the key, including this one. */
   readonly refusals: number
-  /** How many refusals of keys without a line there were since the last line, because of `maxLines`. Absent if there were none. */
+  /** How many refusals since the last line were left out because of `maxLines`. Absent if none was left out. */
   readonly unlogged?: number
 }
 
@@ -52,11 +52,11 @@ export interface LogRefusalsOptions {
   logger: { warn: WriteLine } | WriteLine
   /** The shortest time between two lines of one key. Default `'10s'`. The first refusal of a key is logged at once. */
   sample?: Duration
-  /** The most lines in that time, over all keys. Default 100. */
+  /** The most lines within the time of `sample`, over all keys. Default 100. */
   maxLines?: number
   /**
-   * How the key is logged. `'hash'` (default) tells keys apart and does not show them. `'plain'` shows them, so API keys, tokens and
-   * addresses are in the log. `'none'` leaves them out.
+   * How the key is logged. `'hash'` (default) gives each key its own hash and hides the key. `'plain'` shows keys, so
+   * API keys, tokens and addresses are in the log. `'none'` leaves keys out.
    */
   key?: 'hash' | 'plain' | 'none'
   /** The secret of the hashes. Default: random, so the hashes differ between processes and after a restart. */
@@ -77,12 +77,12 @@ const readers = {
   clock: clockOr(monotonicClock),
 }
 
-/** The most keys whose last line is remembered, at about 300 bytes each. One that is forgotten is logged at once again. */
+/** The most keys whose last line is remembered, at about 300 bytes each. A forgotten key is logged at once again. */
 const maxKeys = 10_000
 
 /**
- * Logs the refusals of every limiter and middleware of this process, sampled for each key. Returns a function that stops it.
- * It reads a diagnostics channel, so it does nothing in runtimes that have none.
+ * Logs the refusals of every limiter and middleware of this process, sampled for each key. Returns a function that
+ * stops the logging. Refusals are read from a diagnostics channel, so nothing is logged in runtimes without channels.
  *
  * ```js
  * const stop = logRefusals({ logger: pino(), sample: '10s' })
@@ -99,9 +99,9 @@ export function logRefusals(options: LogRefusalsOptions): () => void {
 
 /** What is known about a key that was refused. */
 interface Sampled {
-  /** When its last line was written, in microseconds. */
+  /** When the last line of the key was written, in microseconds. */
   at: number
-  /** Its refusals since then. */
+  /** The refusals of the key since its last line. */
   refusals: number
 }
 
@@ -112,7 +112,7 @@ class RefusalLog {
   readonly #shownKey: ((key: string) => string) | undefined
   readonly #clock: Clock
   readonly #keys = new LRUCache<string, Sampled>({ max: maxKeys })
-  /** When the interval began in which lines are counted, and their number. */
+  /** When the interval began in which lines are counted, and how many lines it has. */
   #since = -Infinity
   #lines = 0
   #unlogged = 0
@@ -180,7 +180,7 @@ class RefusalLog {
     this.#unlogged = 0
     try {
       const written = this.#write(fields, messages[result])
-      // A logger that writes later may fail later.
+      // An asynchronous logger may reject later.
       if (isPromise(written)) Promise.resolve(written).then(undefined, loggerFailed)
     } catch (error) {
       loggerFailed(error)
@@ -207,12 +207,12 @@ const messages: Readonly<Record<RefusalFields['result'], string>> = {
   error: 'rate limit: the store failed',
 }
 
-/** Long keys as their digest: they are remembered. */
+/** The name under which a key is remembered. A long key is remembered as its digest. */
 function nameOf(key: Key): string {
   return keyName(typeof key === 'string' ? key : JSON.stringify(key))
 }
 
-/** 72 bits of a keyed hash. Without the secret, nobody finds an address by hashing all of them. */
+/** Shows a key in the given form. A hash has 72 bits and a secret: nobody finds an address by hashing all addresses. */
 function shownBy(form: 'hash' | 'plain' | 'none', secret: string): ((key: string) => string) | undefined {
   if (form === 'plain') return (key) => key
   if (form === 'none') return undefined

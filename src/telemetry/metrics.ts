@@ -5,7 +5,7 @@ import { type Attributes, DecisionCounts, type Reading } from './decision-counts
 import { LiveObjects, type LivePacer, maxNames } from './live-objects.ts'
 import type { Result } from './result.ts'
 
-/** What a store's exchanges take: for a store nearby, and for its timeout of 100 ms. */
+/** The buckets for exchanges with a store, in seconds: fine for a store nearby, and up to its timeout of 100 ms. */
 const exchanges = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1]
 /** The buckets that OpenTelemetry's conventions recommend for durations of requests, in seconds. */
 const waits = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
@@ -33,10 +33,10 @@ const observables = {
 
 type Observables = typeof observables
 
-/** For limiters beyond those that are told apart. */
+/** The attributes of limiters beyond the first `maxNames`. */
 const otherLimiter: Attributes = { limiter: 'other' }
 
-/** The event of the channels of a pacer, as far as metrics read it. */
+/** The members of a pacer's events that metrics read. */
 export interface PacerEvent {
   readonly pacer: string
   readonly instance: LivePacer
@@ -47,7 +47,7 @@ export interface PacerEvent {
 export class Metrics {
   readonly #counts = new DecisionCounts()
   readonly #live = new LiveObjects()
-  /** Of the limiters and pacers whose calls have waited, at most `maxNames`. */
+  /** The attributes of limiters and pacers whose calls have waited, at most `maxNames`. */
   readonly #waitAttributes = new Map<string, Attributes>()
   readonly #readings: Readonly<Record<keyof Observables, () => Iterable<Reading>>> = {
     decisions: () => this.#counts.decisions(),
@@ -129,12 +129,12 @@ function entries<Table extends object>(table: Table): [keyof Table, Table[keyof 
   return Object.entries(table) as [keyof Table, Table[keyof Table]][]
 }
 
-/** Of a record with a number for each policy, the largest number. */
+/** The number of permits. Of a record with a number for each policy, the largest. */
 function most(permits: PacerEvent['permits']): number {
   return typeof permits === 'number' ? permits : Math.max(...Object.values(permits))
 }
 
-/** The codes are few, so they are safe as an attribute. The texts of errors are not. */
+/** The code of an error. There are few codes, so a code is safe as an attribute; the message of an error is not. */
 export function codeOf(error: unknown): string {
   return String(Reflect.get(Object(error), 'code')).startsWith('HEADGATE_')
     ? (error as { code: string }).code

@@ -6,12 +6,12 @@ import type { Decision } from '../policy/index.ts'
  *
  * The call went on:
  * - `'admitted'`: every policy admits it
- * - `'shadow'`: a policy refuses it, and is not enforced: by `shadow` or `enforce`
+ * - `'shadow'`: a policy refuses it, and the refusal is not enforced, by `shadow` or `enforce`
  * - `'fallback'`: this process admits it, because the store failed
  * - `'open'`: it is let through uncounted, because the store failed
  *
  * The call was refused:
- * - `'refused'`: by a policy, of the store or of this process
+ * - `'refused'`: by a policy, whether the store or this process decided
  * - `'blocked'`: by a block by hand, or by a penalty
  * - `'error'`: the store failed, and `onStoreError` is `'deny'` or `'throw'`
  */
@@ -46,7 +46,7 @@ function isPenalized({ policies }: Decision, { penalty }: CalledLimiter): boolea
   return penalty !== undefined && policies.at(-1)?.allowed === false
 }
 
-/** The first shadow that would refuse the call. */
+/** The first shadow policy that would refuse the call. */
 function shadowOf({ policies }: Decision): string | undefined {
   for (let n = 0; n < policies.length; n++) {
     const verdict = policies[n]

@@ -11,7 +11,7 @@ function recording(): Span | undefined {
   return span?.isRecording() ? span : undefined
 }
 
-/** Adds the decision to the active span, as an event. It never has the key. */
+/** Adds the decision to the active span, as an event. The event never has the key. */
 export function addDecision(event: LimiterCallEvent, result: Result): void {
   const span = recording()
   if (span === undefined) return
@@ -30,7 +30,7 @@ export function addDecision(event: LimiterCallEvent, result: Result): void {
   })
 }
 
-/** Makes the span of a call to a store, in the span of its caller. A call of no request, such as a probe, has none. */
+/** Makes the span of a call to a store, inside the span of its caller. A probe has no caller and gets no span. */
 export function addStoreSpan(tracer: Tracer, event: StoreCallEvent): void {
   if (recording() === undefined) return
   const { store, limiter, shard, startedAt, duration, error } = event
@@ -47,7 +47,7 @@ export function addStoreSpan(tracer: Tracer, event: StoreCallEvent): void {
   span.end(startedAt + duration)
 }
 
-/** Undefined for a text that may have the key: that of a broken record, and that of any error which is not of this package. */
+/** The message of an error. Undefined if it may contain a key: for a broken record, and for other packages' errors. */
 function messageOf(error: unknown): string | undefined {
   return error instanceof HeadgateError && !isBrokenRecord(error) ? error.message : undefined
 }

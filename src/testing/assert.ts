@@ -1,6 +1,6 @@
 /*
- * The few assertions that the store contract makes, for every runtime and every test runner. A failure is an Error with
- * `actual` and `expected`, which runners show as a difference.
+ * The few assertion functions of the store contract, for every runtime and every test runner. A failure is an Error
+ * with `actual` and `expected`, which runners show as a difference.
  */
 
 /** @throws AssertionError unless the values are identical, or have equal elements or properties all the way down */

@@ -7,7 +7,7 @@ import type { ManualClock } from './manual-clock.ts'
 
 const steps = 400
 
-/** What a store shows of a key is compared at every fourth step, because it takes longer than a decision. */
+/** The results of `inspect` are compared at every fourth step, because `inspect` takes longer than a decision. */
 const showsEvery = 4
 
 /** How far the clock moves, in milliseconds: not at all, within a window, whole windows, far ahead, and back. */
@@ -20,14 +20,14 @@ const verbs = [
   ...(['reserve', 'reserve', 'reserve', 'settle', 'settle', 'settle', 'release', 'renew', 'reset'] as const),
 ]
 
-/** A clock that goes far back meets states that a store may have forgotten, which another one kept. */
+/** The pauses without long ways back: a clock that goes far back may need a state that one of the stores forgot. */
 const shortPauses = pauses.filter((pause) => pause > -1000)
 
 /** A block refuses most calls, so it is seldom. */
 const blockVerbs = [...verbs, ...verbs, ...(['block', 'unblock', 'unblock', 'unblock'] as const)]
 const blockTimes = ['1ms', '100ms', '700ms', '1s', '2500ms', Infinity]
 
-/** Which of the open reservations is settled or renewed: any of them, in no order. */
+/** Which of the open reservations is settled or renewed, by its place. A place may be empty. */
 const places = [0, 1, 2, 3, 5]
 
 type Pick = <T>(from: readonly T[]) => T
@@ -107,8 +107,8 @@ async function inspectionOf(limiter: RateLimiter, keys: Key): Promise<Inspection
 }
 
 /**
- * Without what only some stores know: a state that has its full quota again, the notes, and open reservations. A store that
- * writes one key after the other reserves every call on several keys.
+ * An inspection without the parts that only some stores know: states with their full quota again, the notes, and open
+ * reservations. Stores that write one key after the other make a reservation for every call on several keys.
  */
 function lasting({ policies, words, lastUsedAt: _, notes: __, ...inspection }: Inspection): object {
   const states = policies.map(({ reservations: _, ...policy }) => {
@@ -118,13 +118,13 @@ function lasting({ policies, words, lastUsedAt: _, notes: __, ...inspection }: I
   return { ...inspection, words: inspection.refused ? words : undefined, policies: states }
 }
 
-/** A cost for each policy, which may leave it alone. */
+/** A cost for each policy. A cost of 0 takes nothing from the policy. */
 function costs({ policies }: RateLimiter, pick: Pick): Units {
   const named = policies.filter(({ algorithm }) => !algorithm.punishes)
   return Object.fromEntries(named.map(({ name }) => [name, pick([0, 1, 1, 2, 5])]))
 }
 
-/** Corrects both to the actual cost. If a reservation had a cost for each policy, a number could only cancel it. */
+/** Corrects both reservations to the actual cost. If the cost was a record, a number can only cancel. */
 async function settle({ cost, actual, expected }: Open, units: Units): Promise<void> {
   const used = typeof units === 'number' ? (typeof cost === 'number' ? units - 1 : 0) : units
   await Promise.all([actual.settle(used), expected.settle(used)])

@@ -1,6 +1,6 @@
 /*
- * A store that fails on demand, to test a limiter and the service around it without a network. The wrapper stands for one
- * client's connection to the store. The store itself keeps working.
+ * A store that fails on demand, to test a limiter and the service around it without a network. The wrapper simulates
+ * one client's connection to the store. The store behind it keeps working.
  *
  *     fault          the call takes effect      the reply arrives
  *     delay          after half of the delay    after the delay
@@ -87,12 +87,12 @@ export function faultyStore(store: Store, options: FaultyStoreOptions = {}): Fau
 
 export class FaultyStore implements Store {
   readonly synchronous = false
-  /** The timeout of the wrapped store. This store keeps it too, as a client does whose server hangs. */
+  /** The timeout of the wrapped store. The wrapper has the same timeout, as a real client has when its server hangs. */
   readonly traits: StoreTraits
   readonly #deadlines: Deadlines | undefined
   readonly #counts = { calls: 0, delay: 0, error: 0, hang: 0, 'lost-reply': 0, partition: 0 }
   readonly #store: Store
-  /** The ledger of each limiter, by its name. A limiter that is opened again has the same states. */
+  /** The ledger of each limiter, by its name. A limiter that is opened again keeps its states. */
   readonly #opened = new Map<string, Ledger>()
   readonly #clock: ManualClock | undefined
   readonly #schedule: readonly TimedFault[]

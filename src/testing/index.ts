@@ -1,6 +1,6 @@
 /*
- * What users test with: a clock by hand, a store that fails on demand, and the contract of a store.
- * `headgate/testing`. It imports `limiter` and what that imports.
+ * `headgate/testing`, for the tests of users: a clock that tests set, a store that fails on demand, and the contract of
+ * a store. This folder imports `limiter`, and what `limiter` imports.
  */
 
 export {

@@ -40,8 +40,8 @@ export class ManualClock {
   }
 
   /**
-   * As `advance`, and lets pending promises continue after each sleeper that wakes. Resolves when nothing is left to do.
-   * Rejects with HeadgateError `HEADGATE_CLOCK` if the duration is invalid.
+   * Moves the time on as `advance` does, and lets pending promises continue after each sleeper that wakes. Resolves
+   * when no promise is left that can continue. Rejects with HeadgateError `HEADGATE_CLOCK` if the duration is invalid.
    */
   async pass(by: Duration): Promise<void> {
     const until = this.#after(by)

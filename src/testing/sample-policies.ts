@@ -7,7 +7,7 @@ import type { PolicyOptions } from '../policy/index.ts'
 
 type MakePolicy = (options: PolicyOptions) => Policy
 
-/** Policies by what the tests call them. A kind without one has tests of its own: penalties judge the refusals of others. */
+/** Policies by their names in the titles of tests. A kind without any has its own tests: penalties judge refusals. */
 const samplesOf: Readonly<Record<Kind, Readonly<Record<string, MakePolicy>>>> = {
   intervalBucket: {
     'fixed-window': fixedWindow,
@@ -25,7 +25,7 @@ const samplesOf: Readonly<Record<Kind, Readonly<Record<string, MakePolicy>>>> = 
   concurrency: {
     concurrency: ({ countRefused, window, ...options }) => concurrency({ name: 'at-once', ...options, lease: window }),
   },
-  // Stores may forget a key of Guava's limiters that has its full quota at any time, and it is stricter then.
+  // Guava's limiters have no sample: a store may forget a key with its full quota, and a new key is stricter.
   smoothBursty: {},
   smoothWarmingUp: {},
   penalty: {},

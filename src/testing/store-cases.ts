@@ -51,7 +51,7 @@ export const storeCases: StoreCases = {
     const policies = [tokenBucket({ limit: 3, window: '1s', burst: 1 })]
     const ledger = store.open({ name: 'exact', policies, scopes: ['default'] })
     at(0.001)
-    // Each acts at a whole microsecond, at least a third of a second after the one before.
+    // Each call comes at a whole microsecond, at least a third of a second after the call before.
     for (const expected of [0, 333_334, 666_668, 1_000_002]) {
       const { wait, delay = expected } = await ledger.run({ verb: 'reserve', keys: ['k'], maxWait: 10_000_000 })
       assertEqual([wait, delay], [Math.ceil(expected / 1000), expected])

@@ -25,10 +25,10 @@ export interface StoreContract {
 }
 
 /**
- * Declares the tests that every store must pass. Every algorithm and verb returns what the memory store returns. Several
- * policies and scopes commit together or not at all. Reservations are settled exactly, in any order. Blocks hold exactly as
- * long as they last, if the store has them. Keys and limiters
- * never share a state. Concurrent calls are decided one at a time. No test sleeps: the time is a `ManualClock`, which also goes back.
+ * Declares the tests that every store must pass. Every algorithm and verb returns what the memory store returns. A call
+ * under several policies and scopes takes units from all of them, or from none. Reservations are settled exactly, in
+ * any order. Blocks hold exactly as long as they last, if the store has them. Keys and limiters never share a state.
+ * Concurrent calls are decided one at a time. No test sleeps: the time is a `ManualClock`, which also goes back.
  *
  *     import { test } from 'node:test'
  *     import { testStore } from 'headgate/testing'
@@ -64,7 +64,7 @@ export function testStore({ name, create, test, close }: StoreContract): void {
     checkDecisions(fixture, all),
   )
   for (const [what, rules] of Object.entries(penalties)) {
-    // A block that ends with the window reads the wait alone, so a few algorithms will do.
+    // A penalty that ends with the window reads only the policy's wait, so three algorithms are enough.
     const policies = rules.until === undefined ? all : all.slice(0, 3)
     declare(`blocks by hand and by a penalty${what}: the same decisions as the memory store`, (fixture) =>
       checkBlocks(fixture, policies, rules),
@@ -75,7 +75,7 @@ export function testStore({ name, create, test, close }: StoreContract): void {
 
 const start = Date.UTC(2026, 0, 1)
 
-/** Uses up a key, then calls 1 ms too soon and in time. */
+/** Uses up the quota of a key, then calls 1 ms before `retryAfter` has passed, and when it has passed. */
 async function checkRetryAfter({ store, clock }: StoreFixture, policy: Policy): Promise<void> {
   const limiter = new RateLimiter({ name: 'contract', policies: policy, store })
   assertEqual((await limiter.consume('k', { cost: policy.burst })).allowed, true)

@@ -25,8 +25,9 @@ export function limiterOn(
 }
 
 /**
- * Makes calls, one in each line, and asserts that they return what follows the arrow. A number at the beginning is the time, in
- * milliseconds from the start of the test. Of a record of keys, each scope has one, and `-` for none.
+ * Makes calls, one in each line, and asserts that they return what follows the arrow. A number at the beginning is the
+ * time, in milliseconds from the start of the test. A record of keys is written as a list in the order of the scopes,
+ * with `-` for a scope without a key.
  *
  *     consume k 3 -> ok 7                              a cost of 3; 7 units are left
  *     1000: peek k -> no 0 by 1h for 500               refused by the policy "1h", for 500 ms
