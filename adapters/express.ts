@@ -22,7 +22,7 @@ declare global {
   }
 }
 
-/** Any address: a setting that trusts this one as the thousandth hop trusts every proxy. TEST-NET-1 of RFC 5737. */
+/** An address of TEST-NET-1 (RFC 5737): a setting that trusts it as the thousandth hop trusts every proxy. */
 const anyAddress = '192.0.2.1'
 
 function forwardedAddress(request: Request, settings: Record<string, unknown>): string | undefined {
@@ -33,7 +33,7 @@ function forwardedAddress(request: Request, settings: Record<string, unknown>): 
 /** The functions that the guard needs from Express 4 and 5. */
 export const expressFramework: Framework<Request, Response> = {
   address(request) {
-    // Read from the settings: `request.ip` parses forwarded addresses even if no proxy is trusted.
+    // Read the settings first: `request.ip` parses forwarded addresses even if no proxy is trusted.
     const settings: Record<string, unknown> | undefined = request.app?.settings
     return settings?.['trust proxy'] ? forwardedAddress(request, settings) : request.socket.remoteAddress
   },
@@ -42,7 +42,7 @@ export const expressFramework: Framework<Request, Response> = {
   trustsProxy: ({ app }) => Boolean(app?.settings['trust proxy']),
   param: ({ params }, name) => (params && Object.hasOwn(params, name) ? params[name]?.toString() : undefined),
   header: (request, name) => request.headers[name]?.toString(),
-  // Without `baseUrl`, which is the client's text, in any letter case and with any parameters.
+  // Leave out `baseUrl`, which has the client's text: any letter case and any parameters.
   route: (request) => routeName(request.method, request.route?.path?.toString()),
   attach(request, response, decision) {
     request.rateLimit = decision
@@ -52,7 +52,7 @@ export const expressFramework: Framework<Request, Response> = {
   ...nodeResponse,
 }
 
-/** The type of the parameters stays open, so that a route keeps the types of its own. */
+/** The type of the parameters stays open, so that a route keeps the types of its own parameters. */
 export interface ExpressMiddleware<Limiter = RateLimiter> {
   /** Returns a promise if something had to be awaited. It resolves when `next` was called, or the request is answered. */
   <Params>(request: Request<Params>, response: Response, next: NextFunction): void | Promise<void>

@@ -36,8 +36,9 @@ export interface FetchResult {
    */
   apply<Given extends Response | undefined>(response: Given): Given
   /**
-   * Ends the request without a Response: its units in flight are free at once. `count` judges the status; without one,
-   * the request counts. Example: `result.end(200)` before a Lambda function returns an object of its own.
+   * Ends the request without a Response: its units in flight are free at once. The option `count` gets the status;
+   * without a status, the request counts. Example: `result.end(200)` before a Lambda function returns an object of its
+   * own.
    */
   end(status?: number): void
 }
@@ -47,8 +48,8 @@ export interface FetchRateLimit<Context = Any, Limiter = RateLimiter> {
   /** Decides about a request. Rejects with an error of a function in the options, or of a synchronous store. */
   (request: Request, context?: Context): Promise<FetchResult>
   /**
-   * The handler behind this limiter. A refused request does not reach it, and its response gets the fields. The handler
-   * finds the decision on `request.rateLimit`. All arguments are passed on.
+   * Returns the handler with this limiter in front. A refused request does not reach the handler. Its response gets the
+   * fields. The handler finds the decision on `request.rateLimit`. All arguments are passed on.
    */
   wrap<Given extends Request, Rest extends unknown[] = Any[], Answered extends Response | undefined = Response>(
     handler: (request: Given, ...rest: Rest) => MaybePromise<Answered>,
@@ -71,7 +72,7 @@ export type FetchOptions<Context = Any> = GuardOptions<Exchange<Context>, Exchan
  *     const limit = rateLimit('100/15m', { address: (request, server) => server.requestIP(request)?.address })
  *     Bun.serve({ fetch: limit.wrap((request) => new Response('hello')) })
  *
- * Or call it, and answer with what it returns:
+ * Or call the limiter, and use its result:
  *
  *     const result = await limit(request, context)
  *     if (result.response) return result.response
@@ -83,7 +84,7 @@ export function rateLimit<Context = Any>(
   limit: Argument<Context, PolicyLikes>,
   options?: FetchOptions<Context>,
 ): FetchRateLimit<Context>
-/** The policies are a function of `{ request, context }`. */
+/** With policies that are a function of `{ request, context }`. */
 export function rateLimit<Context = Any, Given extends AnyPolicies<Context> = PoliciesOf<Exchange<Context>>>(
   limit: Argument<Context, Given>,
   options?: FetchOptions<Context>,
@@ -140,7 +141,7 @@ function resultOf(call: Call<unknown>, goesOn: boolean): FetchResult {
   }
 }
 
-/** An error of the handler goes on to the runtime, which answers with status 500. */
+/** Runs the handler. Its error is thrown on to the runtime, which answers with status 500. */
 async function answered(call: Call<unknown>, handler: Handler, rest: unknown[]): Promise<Response | undefined> {
   const { answer, request } = call
   try {
@@ -151,7 +152,7 @@ async function answered(call: Call<unknown>, handler: Handler, rest: unknown[]):
   }
 }
 
-/** Nothing else tells the end of an upgraded request. */
+/** Applies the answer to a response. Without a response, as after an upgrade, this is the only sign of the end. */
 function apply<Given extends Response | undefined>(call: Call<unknown>, given: Given): Given {
   if (given === undefined || given === null) call.finish()
   return call.answer.apply(given, call.request)

@@ -14,8 +14,9 @@ declare module 'h3' {
 /** The options that only this adapter has. */
 export interface H3OwnOptions {
   /**
-   * The client's address, as the runtime or a trusted proxy tells it, never text that the client wrote. Default: the
-   * `ip` of the request, which the server knows. Example: `(event) => event.req.headers.get('cf-connecting-ip')`.
+   * Returns the client's address, as the runtime or a trusted proxy reports it, never text that the client wrote.
+   * Default: the `ip` of the request, which the server knows. Example: `(event) =>
+   * event.req.headers.get('cf-connecting-ip')`.
    */
   address?: ((event: H3Event) => string | undefined | null) | undefined
   /**
@@ -25,7 +26,7 @@ export interface H3OwnOptions {
   trustedProxies?: TrustedProxies | undefined
 }
 
-/** Request and response of Node, and the server's setting. */
+/** Request and response of Node, and the server's setting `trustProxy`. */
 type Node = NodePair & { readonly trustProxy?: unknown }
 
 function nodeOf({ req }: H3Event): Node | undefined {
@@ -38,7 +39,7 @@ function nearest(event: H3Event): string | undefined {
   return last === '' ? undefined : last
 }
 
-/** A server that trusts every proxy gives the leftmost entry, which the client writes: use the nearest proxy's. */
+/** The client's address. A server that trusts every proxy gives the client's own text: then use the last entry. */
 function ipOf(event: H3Event): string | undefined {
   const node = nodeOf(event)
   if (node?.trustProxy === true) return nearest(event) ?? node.req.socket.remoteAddress
@@ -67,7 +68,7 @@ export function h3Framework(own: H3OwnOptions = {}): Framework<H3Event, H3Event>
     ended(event, done) {
       const response = nodeOf(event)?.res
       const ended = (status: number, aborted: boolean) => {
-        // For `count`: h3 has forgotten the status by now.
+        // Keep the status for `count`: h3 has forgotten it by now.
         event.res.status = status
         done(status, aborted)
       }
@@ -77,7 +78,7 @@ export function h3Framework(own: H3OwnOptions = {}): Framework<H3Event, H3Event>
     held: (event) => answerOf(event).hold(nodeOf(event)?.res),
     setHeader({ res }, name, value) {
       res.headers.set(name, value)
-      // The headers of a response whose status is 400 or higher.
+      // `errHeaders` are the headers of a response whose status is 400 or higher.
       res.errHeaders.set(name, value)
     },
     responseHeader: ({ res }, name) => res.headers.get(name) ?? undefined,

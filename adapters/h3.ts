@@ -64,7 +64,7 @@ function goOn(admitted: boolean, event: H3Event, next: Next): unknown {
   return answer.awaited ? answered(event, next) : next()
 }
 
-/** Something waits for the end of the response, and no server of Node tells of it: so its body has to. */
+/** Runs the next handler, and watches the body for the end of the response, which no server of Node shows here. */
 async function answered(event: H3Event, next: Next): Promise<unknown> {
   const answer = answerOf(event)
   try {

@@ -13,7 +13,7 @@ import {
   toldFinder,
 } from './web/index.ts'
 
-/** What `getConnInfo` of a runtime returns, as far as the address goes. */
+/** The part of the result of `getConnInfo` that has the address. */
 export interface ConnInfo {
   readonly remote: { readonly address?: string | undefined }
 }
@@ -26,8 +26,8 @@ export interface HonoOwnOptions {
    */
   connInfo?: ((context: Context) => ConnInfo) | undefined
   /**
-   * The address of the client, as a header of the platform tells it, never text that the client wrote. Default: that of
-   * `connInfo`. Example: `(c) => c.req.header('x-real-ip')` behind nginx that sets it.
+   * Returns the address of the client, from a header that the platform sets, never text that the client wrote. Default:
+   * that of `connInfo`. Example: `(c) => c.req.header('x-real-ip')` behind nginx that sets it.
    */
   address?: ((context: Context) => string | undefined | null) | undefined
   /**
@@ -42,20 +42,20 @@ export function nodePair({ env }: Context): Partial<NodePair> | undefined {
   return pairBeside(env)
 }
 
-/** The response of Node, which tells its end. Undefined where the server shows none. */
+/** The response of Node, which shows when it ends. Undefined on other servers. */
 function nodeResponse(context: Context): NodePair['res'] {
   return nodePair(context)?.res ?? pairOf(context.req.raw)?.res
 }
 
-/** The pattern of the route. In `app.use`, the current one is that of the middleware, so look for the handler after it. */
+/** The pattern of the route. In `app.use`, the current pattern is the middleware's, so look for the next handler. */
 function matchedRoute(context: Context): string | undefined {
-  // Its helper in `hono/route` is missing before Hono 4.8.
+  // The helper in `hono/route` is missing before Hono 4.8.
   const routes = context.req.matchedRoutes.slice(context.req.routeIndex)
   // Middleware takes every method and a second parameter; a handler of `app.all` takes one.
   return routes.find(({ method, handler }) => method !== 'ALL' || handler.length < 2)?.path
 }
 
-/** The address of a connection. What is no information about one, such as a promise, stays as it is, to be refused. */
+/** The address of a connection. A value without an address, such as a promise, is returned and refused later. */
 function connected(info: ConnInfo | undefined): unknown {
   return info?.remote === undefined ? info : info.remote.address
 }
@@ -87,7 +87,7 @@ export function honoFramework(own: HonoOwnOptions = {}): Framework<Context, Cont
     ...writer,
     setStatus(context, status) {
       answerOf(context).status = status
-      // For `refuse`, so that c.text(...) and the like get it.
+      // Set the status before `refuse` runs, so that c.text(...) and the like get it.
       context.status(status as 429)
     },
     clearRefusal(context) {

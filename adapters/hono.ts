@@ -81,8 +81,9 @@ function refused(context: Context): Response | undefined {
 }
 
 /**
- * Puts the fields on the response once it exists: Hono would not put them on one that a handler has made itself. On Node
- * they go on its own response, which sends them beside those of Hono's: a Response takes twice as long.
+ * Puts the fields on the response once it exists: Hono would not add them to a Response that a handler has made itself.
+ * On Node, the fields go on Node's own response, which sends them with the fields of Hono's Response. Setting them on a
+ * Response would take twice as long.
  */
 function addFields(context: Context, answer: Answer): void {
   const node = nodePair(context)?.res

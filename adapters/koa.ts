@@ -21,7 +21,7 @@ declare module 'koa' {
   }
 }
 
-/** `maxIpsCount` says how many proxies there are. Without it, `ctx.ip` is the leftmost entry: use the nearest proxy's. */
+/** `maxIpsCount` says how many proxies there are. Without it, `ctx.ip` is the client's text: use the last entry. */
 function forwardedAddress({ app, ips }: Context): string | undefined {
   return app.maxIpsCount > 0 ? ips[0] : ips.at(-1)
 }
@@ -32,7 +32,7 @@ interface Layer {
   readonly methods: readonly string[]
 }
 
-/** The pattern of the route. In `router.use`, the router says the pattern of that middleware, so look for the route. */
+/** The pattern of the route. In `router.use`, the router reports the middleware's pattern, so look for the route. */
 function matchedRoute({ matched, _matchedRoute, method }: Context): Layer['path'] | undefined {
   const layers = matched as readonly Layer[] | undefined
   const current = layers?.find(({ path }) => path === _matchedRoute)
@@ -40,12 +40,12 @@ function matchedRoute({ matched, _matchedRoute, method }: Context): Layer['path'
   return layers?.findLast(({ methods }) => methods.includes(method))?.path
 }
 
-/** The names of the fields that limiters have set: a few, which the options determine. */
+/** The names of the fields that limiters have set. There are few, because the options determine the names. */
 const keptFields = new Set<string>()
 
 /**
- * In place of the context's `onerror`, which removes all fields that were set: this keeps those of limiters, as the other
- * frameworks do. The error's own fields come first.
+ * Replaces the context's `onerror`, which removes all fields that were set. This one keeps the fields of limiters, as
+ * the other frameworks do. Fields of the error itself take precedence.
  */
 function onerror(this: Context, error: Error & { headers?: Record<string, unknown> }): void {
   const original = Object.getPrototypeOf(this).onerror as Context['onerror']
@@ -91,7 +91,7 @@ export const koaFramework: Framework<Context, Context> = {
   },
   clearRefusal({ response, res }) {
     nodeResponse.clearRefusal(res)
-    // As before anybody set a status: a body that is set later makes it 200.
+    // 404 is the status before anybody sets one: a body that is set later makes it 200.
     res.statusCode = 404
     Object.assign(response, { _explicitStatus: false })
   },
@@ -121,7 +121,7 @@ export function rateLimit<Given extends Policies<Context, Context> | undefined>(
   options?: GuardOptions<Context, Context>,
 ): KoaMiddleware<LimiterOf<Given>> {
   const guard = createGuard(koaFramework, limit, options)
-  // Not async: that would add a promise to those that Koa makes.
+  // Not async, because that would make one more promise for each request.
   const middleware: Middleware = (context, next) => {
     let admitted: MaybePromise<boolean>
     try {

@@ -1,4 +1,4 @@
-/** The part of an event of AWS that is read: of a Function URL, an HTTP API (version 2.0) or a REST API (version 1.0). */
+/** The members of an AWS event that are read. It comes from a Function URL, an HTTP API (2.0) or a REST API (1.0). */
 export interface LambdaEvent {
   readonly body?: string | null | undefined
   readonly isBase64Encoded?: boolean | undefined
@@ -21,9 +21,9 @@ export interface LambdaEvent {
 export interface LambdaResult {
   statusCode: number
   headers: Record<string, string>
-  /** For events of version 2.0. */
+  /** The cookies, for events of version 2.0. */
   cookies?: string[]
-  /** For events of version 1.0. */
+  /** The fields with several values, for events of version 1.0. */
   multiValueHeaders?: Record<string, string[]>
   body: string
   isBase64Encoded: boolean
@@ -34,7 +34,7 @@ export function lambdaAddress({ requestContext }: LambdaEvent): string | undefin
   return requestContext?.http?.sourceIp ?? requestContext?.identity?.sourceIp
 }
 
-/** Requests that stand for an event of which no Request can be made. */
+/** Placeholder Requests, for events of which no valid Request can be made. */
 const invalid = new WeakSet<Request>()
 
 /** True if the event of this Request is no valid request: a limiter counts it, and answers it with status 400. */
@@ -66,7 +66,7 @@ export function lambdaRequest(event: LambdaEvent): Request {
   }
 }
 
-/** Path and query are assigned, so that neither can become another part of the URL. */
+/** The URL of an event. Path and query are assigned, so that neither can become another part of the URL. */
 function urlOf(event: LambdaEvent, host: string | null): URL {
   const named = [host, event.requestContext?.domainName].find(isHost)
   const url = new URL(`https://${named ?? 'localhost'}`)
@@ -99,12 +99,12 @@ function headersOf({ headers, multiValueHeaders, cookies }: LambdaEvent): Header
   return all
 }
 
-/** An event that somebody has written by hand may have one text in place of a list. */
+/** The values as a list. An event that was written by hand may have one text in place of a list. */
 function listOf(values: readonly string[] | string | null | undefined): readonly string[] {
   return [values ?? []].flat()
 }
 
-/** False if the fields of a Request cannot hold this one. It is left out. */
+/** Appends a field. Returns false if a Request cannot hold this field; then it is left out. */
 function append(headers: Headers, name: string, value: string | undefined | null): boolean {
   if (typeof value !== 'string') return false
   try {

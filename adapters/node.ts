@@ -41,7 +41,7 @@ interface Routed {
   readonly route?: { readonly path?: unknown } | undefined
 }
 
-/** The socket of a request. A stream of HTTP/2 that was reset has none, and says so with an error. */
+/** The address of a request's socket. A stream of HTTP/2 that was reset has no socket, and throws. */
 function addressOf(request: NodeRequest): string | undefined {
   try {
     return request.socket.remoteAddress
@@ -84,7 +84,7 @@ export const nodeFramework: Framework<NodeRequest, NodeResponse> = {
 
 /** A middleware `(request, response, next)`, and without `next` a promise. */
 export interface NodeRateLimit<Limiter = RateLimiter> {
-  /** Calls `next` if the request may go on, or with an Error. A refused request is answered. */
+  /** Calls `next` if the request may go on, and `next(error)` on an error. A refused request is answered. */
   (request: NodeRequest, response: NodeResponse, next: (error?: unknown) => void): void
   /** Resolves to true if the request may go on. If it resolves to false, the request is answered. */
   (request: NodeRequest, response: NodeResponse): Promise<boolean>

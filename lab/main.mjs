@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /*
- * headgate-lab: what would a limit do, and what does one do in production? Some commands play requests through the code of headgate
- * that will enforce the limit. The others read what limiters keep in a store.
+ * headgate-lab: what would a limit do, and what does a limit do in production? Some commands play requests through the
+ * code of headgate that will enforce the limit. The other commands read the keys that limiters keep in a store.
  */
 import { commands, usage } from './cli/commands.mjs'
 import { parse } from './cli/options.mjs'

@@ -3,7 +3,7 @@ import type { RateLimiter } from '../../src/limiter/index.ts'
 
 import { type Count, countersIn, hit, isHeadgateStore, read } from './counters.ts'
 
-/** The hits of a client in its window, and when that ends. */
+/** The hits of a client in its window, and when the window ends. */
 export interface ClientRateLimitInfo {
   totalHits: number
   resetTime: Date | undefined
@@ -15,13 +15,13 @@ export function secondsLeft(resetTime: Date | undefined, windowMs: number): numb
   return Math.max(0, Math.ceil((resetTime.getTime() - Date.now()) / 1000))
 }
 
-/** @throws TypeError unless the limit is a number, or the text of one */
+/** @throws TypeError unless the limit is a number or a text of a number */
 export function checkedLimit(limit: number): number {
   if (!Number.isNaN(Number(limit ?? NaN))) return limit
   throw new TypeError(`limit must be a number, or a function that returns one, got ${shown(limit)}.`)
 }
 
-/** The fields of the drafts 6 and 7 of RateLimit. */
+/** The response fields of drafts 6 and 7. */
 export function draftFields(
   draft: unknown,
   { limit, remaining, resetTime }: { limit: number; remaining: number; resetTime: Date | undefined },
@@ -53,7 +53,8 @@ export function undoOf(
 }
 
 /**
- * The store of the option `store`: memory without one, or one of headgate. Undefined for any other value.
+ * The store for the option `store`: without a value, a memory store; for a store of headgate, one that counts there.
+ * Undefined for any other value.
  * @throws HeadgateError for an invalid name, or if a store of headgate has a limiter of that name
  */
 export function counterStoreOf(given: unknown, windowMs: number, name: string | undefined): CounterStore | undefined {
@@ -67,7 +68,7 @@ function infoOf({ used, resetAfter }: Count): ClientRateLimitInfo {
   return { totalHits: used, resetTime: new Date(Date.now() + resetAfter) }
 }
 
-/** Hits on a store of headgate. */
+/** Counts hits in a store of headgate. */
 export class CounterStore {
   readonly localKeys: boolean
   counters: RateLimiter
@@ -115,7 +116,7 @@ export class MemoryStore extends CounterStore {
     this.counters = countersIn(options.windowMs)
   }
 
-  /** A key whose hits were all taken back has 0 hits until its window would have ended. */
+  /** The hits of a key. If all were taken back, it has 0 hits until its window would have ended. */
   override async get(key: string): Promise<ClientRateLimitInfo | undefined> {
     const resetTime = this.#ends.get(key)
     const none = resetTime !== undefined && resetTime.getTime() > Date.now() ? { totalHits: 0, resetTime } : undefined

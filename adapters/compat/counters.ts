@@ -28,14 +28,14 @@ function hitsIn(window: number): Policy {
  * Counters in windows of this length.
  * @param window in milliseconds, at most 366 days
  * @param store default: a memory store that follows `Date.now()`, as the fake timers of tests set it
- * @param name of the limiter in that store
+ * @param name the name of the limiter in that store
  */
 export function countersIn(
   window: number,
   store: Store = memoryStore({ clock: wallClock }),
   name?: string,
 ): RateLimiter {
-  // A store that fails is the caller's to judge.
+  // If the store fails, the call rejects, and the caller decides what happens.
   return new RateLimiter({
     policies: hitsIn(window),
     store,
@@ -47,8 +47,8 @@ export function countersIn(
 const byStore = new WeakMap<Store, Map<string, RateLimiter>>()
 
 /**
- * The counters of an id on a store, in windows of this length. The same id has the same counts. A key whose window changes keeps its
- * hits, and the window starts anew.
+ * The counters of an id on a store, in windows of this length. Counters of the same id share their counts. If the
+ * length of a key's window changes, the key keeps its hits, and its window starts again.
  */
 export function countersOn(store: Store, id: string, window: number): RateLimiter {
   const name = limiterName(id)

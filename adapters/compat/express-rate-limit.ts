@@ -8,12 +8,12 @@
  *   hanging up.
  * - If every hit of a window is taken back, the next request opens a new window.
  * - A window lasts from 1 ms to 366 days.
- * - A key that is no text is counted as its text by stores of headgate. A request without a key is refused with 403 if its client
- *   has left: there, all of these share the count of 'undefined'.
- * - A `limit` that is no number is an error, of the function that makes the middleware if it can be. There, NaN refuses nobody.
- *   A `windowMs` that is no number is an error too.
+ * - Stores of headgate convert a key to text. A request without a key is refused with 403 if its client has left. In
+ *   express-rate-limit, all such requests share the count of 'undefined'.
+ * - A `limit` that is no number is an error: when the middleware is made, or of the request if `limit` is a function.
+ *   In express-rate-limit, NaN refuses nobody. A `windowMs` that is no number is an error too.
  * - `validate` warns of mistakes that change what is counted. It does not inspect the source of functions.
- * - The middleware goes on at once where nothing has to be awaited.
+ * - The middleware calls `next` synchronously if nothing has to be awaited.
  */
 import type { NextFunction, Request, RequestHandler, Response } from 'express'
 import { whenEnded } from '../../src/http/held/index.ts'
@@ -38,7 +38,7 @@ export type * from './express/types.ts'
 
 export { DAY, HOUR, ipKeyGenerator, MemoryStore, MINUTE, SECOND }
 
-/** Takes the hit back when the response has ended, if it does not count. */
+/** Takes the hit back when the response has ended, if the request does not count. */
 function uncount(config: Config, request: Request, response: Response, { key, resetTime }: RateLimitInfo): void {
   const { skipFailedRequests, skipSuccessfulRequests, store, logger } = config
   const undo = undoOf(store, key, resetTime)
@@ -57,7 +57,7 @@ function uncount(config: Config, request: Request, response: Response, { key, re
   if (skipFailedRequests) response.once('error', takeBack)
 }
 
-/** True if the request may go on; false if it was answered, or handed to `handler`. */
+/** True if the request may go on. False if it was answered, or passed to `handler`. */
 async function check(
   config: Config,
   options: Options,
@@ -116,7 +116,8 @@ function initStore({ store, logger }: Config, options: Options): void {
 }
 
 /**
- * Express middleware that counts requests in windows which open with the first one, and refuses those over the limit.
+ * Express middleware that counts requests in windows, which open with a client's first request, and refuses requests
+ * over the limit.
  * @throws TypeError if the store, the logger or the limit is invalid, HeadgateError if a store of headgate already has a limiter of that name
  */
 export function rateLimit(passedOptions: Partial<Options> = {}): RateLimitRequestHandler {

@@ -5,19 +5,21 @@
  *
  * - Counts are kept in a memory store of `cache` keys that protects refused keys from a flood of new ones. With
  *   `continueExceeding`, `exponentialBackoff` and a function as `timeWindow` it is a least-recently-used cache, as in the original.
- * - With `exponentialBackoff` a window lasts as long as the client is told, and not only the first `timeWindow` of it.
- * - With `redis`, the counts are kept by `redisStore`, in other keys than those of @fastify/rate-limit. A counter starts
- *   anew once. A call takes at most a second. With `continueExceeding`, `exponentialBackoff` and a function as `timeWindow` they are
- *   kept under the same keys. The first two are refused with a store of headgate, which a penalty is for.
- * - A window lasts from 1 ms to 366 days. A text that is no duration is an error when the plugin is registered, and a function
- *   that returns no number one of the request.
+ * - With `exponentialBackoff`, a window lasts as long as the response says. In the original, it ends after the first
+ *   `timeWindow`.
+ * - With `redis`, the counts are kept by `redisStore`, in other keys than those of @fastify/rate-limit. A counter
+ *   starts anew once. A call takes at most a second. With `continueExceeding`, `exponentialBackoff` and a function as
+ *   `timeWindow` they are kept under the same keys. With a store of headgate, the first two options are an error: use a
+ *   penalty of headgate instead.
+ * - A window lasts from 1 ms to 366 days. A text that is no duration is an error when the plugin is registered. A
+ *   function that returns no number is an error of the request.
  * - With `cache: 0`, a million keys are held. A key that is an object is counted as its text.
  * - A request without an address is refused with 403 if its client has left, and shares one count if it came over a unix socket.
  *   There, it is an error.
  * - Promises of `onExceeding`, `onExceeded` and `onBanReach` are awaited, so a rejection is an error of the request. There, it
  *   ends the process.
- * - `store` takes a store of headgate too. If `timeWindow` returns another length for a key there, the key keeps its hits and its
- *   window starts anew.
+ * - `store` takes a store of headgate too. If `timeWindow` then returns another length for a key, the key keeps its
+ *   hits and its window starts again.
  */
 import type {
   ContextConfigDefault,

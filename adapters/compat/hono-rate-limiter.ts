@@ -6,11 +6,12 @@
  * - Counts are kept in a bounded memory store without timers, so `MemoryStore` has no `interval`, `current` and `previous`, and its
  *   methods return promises.
  * - `RedisStore` and `UnstorageStore` are not here. Import them from hono-rate-limiter, or give a store of headgate.
- * - If every hit of a window is taken back, the next request opens a new window. No hit is taken back after its window has ended:
- *   there, that takes one of the next window.
+ * - If every hit of a window is taken back, the next request opens a new window. No hit is taken back after its window
+ *   has ended. In hono-rate-limiter, this takes back a hit of the next window.
  * - A window lasts from 1 ms to 366 days.
- * - A `limit` or a `windowMs` that is no number is an error, and so is a limiter without `keyGenerator`: of the function that makes the
- *   middleware if it can be. There, NaN refuses nobody, and without `keyGenerator` every request fails.
+ * - A `limit` or a `windowMs` that is no number is an error, and so is a limiter without `keyGenerator`: when the
+ *   middleware is made, or of the request if the option is a function. In hono-rate-limiter, NaN refuses nobody, and
+ *   without `keyGenerator` every request fails.
  */
 import type { Env, Input, MiddlewareHandler } from 'hono'
 import type { HandlerResponse } from 'hono/types'
@@ -39,8 +40,9 @@ async function answer(context: AnyContext, _next: unknown, { statusCode, message
 }
 
 /**
- * Hono middleware that counts requests in windows which open with the first one, and refuses those over the limit. With
- * `binding`, Cloudflare counts. An error of a function in the options, or of the store, goes to `app.onError`.
+ * Hono middleware that counts requests in windows, which open with a client's first request, and refuses requests over
+ * the limit. With `binding`, Cloudflare counts. An error of a function in the options, or of the store, goes to
+ * `app.onError`.
  *
  *     app.use(rateLimiter({ windowMs: 60_000, limit: 100, keyGenerator: (c) => c.req.header('x-api-key') ?? '' }))
  *
@@ -54,7 +56,7 @@ export function rateLimiter<
   // biome-ignore lint/suspicious/noExplicitAny: as Hono's MiddlewareHandler has it
   R extends HandlerResponse<any> = Response,
 >(config: ConfigProps<E, P, I>): MiddlewareHandler<E, P, I, R> {
-  // The functions of the options get the context that Hono gave, so its types hold.
+  // The functions in the options get the context from Hono, so the context has the declared types.
   const middleware =
     config.binding === undefined
       ? countedInStore(config as unknown as HonoConfigProps)
@@ -91,7 +93,7 @@ function countedInStore(config: HonoConfigProps): MiddlewareHandler {
   }
 }
 
-/** Takes the hit back if such a response does not count. */
+/** Takes the hit back if `skipFailedRequests` or `skipSuccessfulRequests` excludes this response. */
 async function uncountIfSkipped(options: HonoConfigType, context: AnyContext, { uncount }: Hit): Promise<void> {
   const { skipFailedRequests, skipSuccessfulRequests, requestWasSuccessful } = options
   if (!skipFailedRequests && !skipSuccessfulRequests) return
@@ -102,7 +104,7 @@ function setHeaders(context: AnyContext, options: HonoConfigType, info: RateLimi
   const { standardHeaders, windowMs } = options
   if (!standardHeaders || context.finalized) return
   const fields = draftFields(standardHeaders, info, windowMs)
-  // Without a time, or at the end of a window, draft 6 shows none.
+  // Draft 6 has no reset field without a reset time, or at the end of a window.
   if (info.resetTime === undefined || fields['RateLimit-Reset'] === '0') delete fields['RateLimit-Reset']
   for (const [name, value] of Object.entries(fields)) context.header(name, value)
 }

@@ -3,15 +3,15 @@
  *
  * What differs, and why:
  *
- * - The reset time is in whole seconds, and it and `Retry-After` are rounded up: a client that waits as long as it is told is
- *   admitted.
- * - A Map that is given as `db` holds the bounded counts as one entry. `db.clear()` forgets them, and single keys are not
- *   in it.
+ * - The reset time and `Retry-After` are in whole seconds, rounded up: a client that waits so long is admitted.
+ * - A Map that is given as `db` has all counts, which are bounded, in one entry. `db.clear()` forgets them. The Map has
+ *   no entries for single keys.
  * - The driver `'memory'` counts without a `db` too.
- * - In Redis, the log of a key is kept by `redisStore`, in other keys than those of koa-ratelimit. A counter starts anew once.
+ * - In Redis, the log of a key is kept by `redisStore`, in other keys than those of koa-ratelimit. So each key starts
+ *   once with an empty log.
  * - A call of Redis takes at most a second; then the request fails.
  * - A window lasts from 1 ms to 366 days.
- * - An `id` that is an object, such as a promise, is an error. There, all of them are one key.
+ * - An `id` that is an object, such as a promise, is an error. In koa-ratelimit, all objects are one key.
  * - A request without an id gets 403 if its client has left. There, it is an error.
  * - A promise of `onLimited` is awaited, so its rejection is an error of the request. There, it ends the process.
  * - `store` takes a store of headgate in place of `driver` and `db`.
@@ -75,7 +75,7 @@ export interface MiddlewareOptions {
 
 type Settings = MiddlewareOptions & Required<Pick<MiddlewareOptions, 'duration' | 'max' | 'id' | 'namespace'>>
 
-/** What is left after a request, and in how many milliseconds more is. */
+/** How many requests are left, and in how many milliseconds the next one comes back. */
 interface Answer {
   readonly allowed: boolean
   readonly remaining: number
@@ -84,7 +84,7 @@ interface Answer {
 
 type Limit = (id: string) => Answer | Promise<Answer>
 
-/** Where a Map keeps the counts of this module. */
+/** The key of the entry of a Map that has the counts of this module. */
 const countsOf: unique symbol = Symbol('headgate.counts')
 
 function countersInMap(db: Map<unknown, unknown>, { duration, namespace }: Settings): RateLimiter {
@@ -108,7 +108,7 @@ function byCounters(find: () => RateLimiter, max: number): Limit {
   }
 }
 
-/** The log of Redis: a request leaves it a window after it came. */
+/** Limits by a log in Redis: a request leaves the log one window after it came. */
 async function byRedis({ db, duration, max, namespace }: Settings): Promise<Limit> {
   assert(db, 'db required')
   const { redisStore } = await import('../../src/stores/redis/index.ts')
@@ -123,7 +123,7 @@ async function byRedis({ db, duration, max, namespace }: Settings): Promise<Limi
   }
 }
 
-/** A namespace with other characters than a prefix may have is known by its hash. */
+/** The prefix for a namespace. If the namespace has characters that no prefix may have, its hash is the prefix. */
 function prefixOf(namespace: string): string {
   if (/^[\w.:-]{1,128}$/.test(namespace)) return namespace
   return `limit:${hashOf(namespace)}`
@@ -153,7 +153,7 @@ function limitOf(given: Settings): Limit | Promise<Limit> {
 
 /**
  * Koa middleware that refuses the requests beyond `max` in a window. Its errors go to Koa's error handling.
- * @throws TypeError if `store` is given, and it, `max` or `duration` is invalid
+ * @throws TypeError if `store` is given, and `store`, `max` or `duration` is invalid
  */
 export function ratelimit(options: MiddlewareOptions = {}): Middleware {
   const settings: Settings = {
@@ -183,7 +183,7 @@ export function ratelimit(options: MiddlewareOptions = {}): Middleware {
   }
 }
 
-/** A number counts as its text. */
+/** The key as a text. A number is converted to text. */
 function keyOf(id: unknown): string {
   if (typeof id !== 'object' && typeof id !== 'symbol') return String(id)
   throw new TypeError(`koa-ratelimit: id must return a text or false, got ${shown(id)}.`)

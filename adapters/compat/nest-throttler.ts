@@ -5,8 +5,9 @@
  *
  * - Hits are kept in a bounded memory store without timers, or in a store that processes share: one round trip for each
  *   throttler.
- * - `timeToExpire` is when the oldest hit leaves the window; without a hit, when the block ends. During a block, `totalHits` stays one more than the limit.
- * - If a function returns another `ttl` for a key, the hits of the key count as if they had just come.
+ * - `timeToExpire` is the time until the oldest hit leaves the window; without a hit, until the block ends. During a
+ *   block, `totalHits` stays one more than the limit.
+ * - If `ttl` is a function that returns another value for a key, all hits of the key count as if they had just come.
  * - `timeToBlockExpire` is 0 without a block, and not a time before 1970.
  */
 import { LRUCache } from 'lru-cache'
@@ -53,9 +54,9 @@ interface ThrottlerPlan {
 export class HeadgateThrottlerStorage {
   readonly #store: Store
   readonly #onStoreError: OnStoreError
-  /** By throttler. Whatever the limit, the window and the block of a request, they have one count for each key. */
+  /** The limiter of each throttler. Requests with different limits, windows and blocks share one count for each key. */
   readonly #limiters = new Map<string, RateLimiter>()
-  /** To find a plan takes longer than to count, so the last ones are kept, and the last one of each throttler apart. */
+  /** The last plans by their text, and the last plan of each throttler: finding a plan takes longer than counting. */
   readonly #plans = new LRUCache<string, RateLimiter>({ max: 1000 })
   readonly #last = new Map<string, ThrottlerPlan>()
 
@@ -119,12 +120,12 @@ export class HeadgateThrottlerStorage {
   }
 }
 
-/** The count starts anew after a block, also after one that is shorter than the window. */
+/** The penalty of a throttler. After a block the count starts at 0, even if the block is shorter than the window. */
 function penaltyOf(ttl: number, blockDuration: number): PenaltyOptions {
   return { after: 1, within: `${ttl}ms`, block: `${blockDuration}ms`, restart: blockDuration < ttl }
 }
 
-/** A limit of 0 has no end: the window is as good as any other time. */
+/** A wait in whole seconds. For a limit of 0, which never admits a hit, it is the window. */
 function seconds(wait: number, ttl: number): number {
   return Math.ceil((wait === Infinity ? ttl : wait) / 1000)
 }

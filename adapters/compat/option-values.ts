@@ -1,5 +1,5 @@
 /*
- * What headgate takes for the options of other packages, which check less.
+ * Converts option values of other packages, which check less, into values that headgate accepts.
  */
 import { sha256 } from '#platform'
 import { shown } from '../../src/common/index.ts'
@@ -11,8 +11,8 @@ export const longestWindow: number = 366 * 24 * 60 * 60 * 1000
 export const largestLog: number = 2 ** 50
 
 /**
- * A number that an option of another package gives: a text is read as a number, a fraction is rounded, and a number beyond the range
- * is its end.
+ * Reads a number from an option of another package. A text is read as a number, a fraction is rounded, and a number
+ * outside the range becomes the nearest number in it.
  * @throws TypeError for a value that is no number
  */
 export function numberFor(

@@ -22,10 +22,10 @@ export function checkRouteDefaults(options: GuardOptions<FastifyRequest, Fastify
   createGuard(fastifyFramework, { policies: () => [] }, options) // throws now if an option is invalid
 }
 
-/** What Fastify itself reads from the options of `register`. */
+/** The options of `register` that Fastify itself reads. */
 const registerOptions = ['prefix', 'logLevel', 'logSerializers']
 
-/** @throws HeadgateError for options beside a limiter that has its options already */
+/** @throws HeadgateError for options beside a plugin that has its options already */
 export function checkRegistered(options: object): void {
   const unread = Object.keys(options).find((option) => !registerOptions.includes(option))
   if (unread === undefined) return
@@ -46,7 +46,7 @@ const decorated: unique symbol = Symbol('headgate.decorated')
 
 /**
  * Gives requests their `rateLimit`.
- * @throws HeadgateError if it is another's: every request would look as if a limiter around this one had decided it
+ * @throws HeadgateError if another plugin has added it: every request would look as if an outer limiter had decided it
  */
 export function decorate(app: FastifyInstance): void {
   if (app.hasDecorator(decorated)) return

@@ -16,7 +16,7 @@ interface ConfiguredRoute {
   readonly route: RouteOptions
 }
 
-/** The routes with a config, by the root instance: under which key it has a limit is not known yet. */
+/** The routes with a config, by the root instance. Which key of the config has a limit is not known yet. */
 const configuredRoutes = new WeakMap<object, ConfiguredRoute[]>()
 
 // Fastify publishes each server that is made. A plugin's own `onRoute` hook would miss the routes that were declared before it.
@@ -31,7 +31,7 @@ subscribe('fastify.initialization', (message) => {
   })
 })
 
-/** The mark of the GET route, for the HEAD route that Fastify adds to it: they share one guard. */
+/** The mark of the GET route, for the HEAD route that Fastify adds: both routes share one guard. */
 function markOfGet(route: RouteOptions, routes: readonly ConfiguredRoute[]): object | undefined {
   if (route.method !== 'HEAD') return undefined
   const get = routes.findLast(
@@ -60,9 +60,9 @@ function withoutSlash(url: string): string {
 }
 
 /**
- * The routes of this instance and the instances in it that have a limit of their own, also those that were declared before a
- * plugin was loaded. None if this module was loaded after the server was made.
- * @param key where the config of a route has its limit
+ * The routes with their own limit, of this instance and of the instances in it. Includes routes that were declared
+ * before the plugin was loaded. Empty if this module was loaded after the server was made.
+ * @param key the name under which the config of a route has its limit
  */
 export function limitedRoutesOf(app: FastifyInstance, key: string): readonly RouteOptions[] {
   for (let instance: object | null = app; instance !== null; instance = Object.getPrototypeOf(instance)) {

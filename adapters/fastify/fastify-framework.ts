@@ -4,7 +4,7 @@ import { whenEnded } from '../../src/http/held/index.ts'
 import { type Framework, routeName } from '../../src/http/index.ts'
 import { isUnixSocket } from '../../src/http/keys/index.ts'
 
-/** True if the server trusts every hop: it then follows a long forwarding chain of documentation addresses (RFC 5737). */
+/** True if the server trusts every hop: then it also trusts a long chain of documentation addresses (RFC 5737). */
 function trustsEveryHop(request: FastifyRequest): boolean {
   const chain = Array.from({ length: 250 }, (_, n) => `198.51.100.${n}`)
   const raw = { headers: { 'x-forwarded-for': chain.join(', ') }, socket: { remoteAddress: '192.0.2.1' } }
@@ -12,8 +12,9 @@ function trustsEveryHop(request: FastifyRequest): boolean {
 }
 
 /**
- * False for a number of hops in the versions of Fastify that then trust no proxy. An application may set one as in
- * Express, and all clients of its proxy share one limit. Only the option tells this from a proxy at another address.
+ * False if `trustProxy` is a number of hops in a version of Fastify that then trusts no proxy. An application may set a
+ * number as in Express; then all clients of its proxy share one limit. Only the option shows whether this is the reason
+ * that an address is not trusted.
  */
 function trustsAnyProxy(request: FastifyRequest): boolean {
   const server = request.server as unknown as Record<symbol, { trustProxy?: unknown } | undefined>
@@ -23,7 +24,7 @@ function trustsAnyProxy(request: FastifyRequest): boolean {
   return (Object.create(request, { raw: { value: raw } }) as FastifyRequest).ips?.length === 2
 }
 
-/** Also those of the servers around it: an instance of a plugin inherits from its parent. */
+/** The symbols of a server and of the servers around it: an instance of a plugin inherits from its parent. */
 function everySymbol(server: object | null): readonly symbol[] {
   if (server === null) return []
   return [...Object.getOwnPropertySymbols(server), ...everySymbol(Object.getPrototypeOf(server) as object | null)]
@@ -63,7 +64,7 @@ declare module 'fastify' {
   }
 }
 
-/** The error of a version that does not show the config of a request's route, or gives that of GET to HEAD too. */
+/** The error for a version that shows no config of a request's route, or shows a HEAD request the config of GET. */
 export function tooOldFastify(): HeadgateError {
   return tooOld('headgate/fastify', 'fastify', '4.25')
 }

@@ -20,7 +20,7 @@ declare module 'fastify' {
 export class RouteGuards {
   readonly #inherited: Options | undefined
   readonly #configKey: string
-  /** By the mark of a route; by its name, if it was declared before this module was loaded. */
+  /** The guards by the mark of a route, or by its name if it was declared before this module was loaded. */
   readonly #guards = new Map<object | string, { own: Argument; guard: FastifyGuard }>()
   readonly #patterns = new Map<string, string>()
 
@@ -29,13 +29,13 @@ export class RouteGuards {
     this.#configKey = configKey
   }
 
-  /** The guard of a route that is declared now. Only the HEAD route that Fastify adds shares the guard of another. */
+  /** The guard of a route that is declared now. The HEAD route that Fastify adds shares the guard of its GET route. */
   declared(own: Argument, config: FastifyContextConfig, method: Methods, url: string): FastifyGuard {
     const id = idOf(config, method, url)
     return (method === 'HEAD' ? this.#known(id, own) : undefined) ?? this.#make(id, own)
   }
 
-  /** The pattern of the GET route that a HEAD route belongs to. For any other route, its own. */
+  /** The pattern of the GET route that a HEAD route belongs to. For any other route, its own pattern. */
   patternOfGet(method: Methods, url: string): string {
     const name = sharedName(method, url)
     if (method === 'HEAD') return this.#patterns.get(name) ?? url
@@ -44,8 +44,8 @@ export class RouteGuards {
   }
 
   /**
-   * The guard of a request's route. One that was declared before this plugin was loaded gets it here, and HEAD may be the
-   * first to ask for the guard that it shares with GET.
+   * The guard of a request's route. A route that was declared before this plugin was loaded gets its guard here. A HEAD
+   * request may be the first that needs the guard of its GET route.
    */
   of(config: DeclaredConfig, everywhere: FastifyGuard | undefined): FastifyGuard | undefined {
     const own = limitIn(config, this.#configKey)
@@ -78,8 +78,8 @@ function idOf(config: FastifyContextConfig, method: Methods, url: string): objec
 type Methods = RouteOptions['method']
 
 /**
- * One name for routes that share a guard: GET, in whatever list of methods, and its HEAD. For `/` under a prefix, Fastify
- * declares `/api` and `/api/` as one route, but a HEAD route for each.
+ * One name for routes that share a guard: a route with GET among its methods, and its HEAD route. For `/` under a
+ * prefix, Fastify declares `/api` and `/api/` as one route, but a HEAD route for each.
  */
 function sharedName(method: Methods, url: string): string {
   const methods = [method].flat()

@@ -1,6 +1,6 @@
 import type { FastifyContextConfig } from 'fastify'
 
-/** The limit of a route, as its config has it. */
+/** The limit in the config of a route. */
 export type RouteLimit = FastifyContextConfig['rateLimit']
 
 declare module 'fastify' {
@@ -8,7 +8,7 @@ declare module 'fastify' {
   interface HeadgateRouteLimits {}
 
   interface FastifyContextConfig {
-    /** A limit of the route's own in place of the global one; false for none. Example: `'5/1m'`. */
+    /** The route's own limit, in place of the global limit; false for no limit. Example: `'5/1m'`. */
     rateLimit?: HeadgateRouteLimits[keyof HeadgateRouteLimits] | false
   }
 }

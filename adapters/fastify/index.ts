@@ -38,8 +38,8 @@ type PluginOptions = RateLimitOptions<FastifyRequest, FastifyReply> & FastifyOwn
 /** The options that only this adapter has. */
 export interface FastifyOwnOptions {
   /**
-   * Where the config of a route has the route's own limit. Another name lets two rate limiters run side by side. Default
-   * `'rateLimit'`. Example: `'headgate'`, for `{ config: { headgate: '5/1m' } }`.
+   * The name under which the config of a route has its own limit. A different name lets two rate limiters run side by
+   * side. Default `'rateLimit'`. Example: `'headgate'`, for `{ config: { headgate: '5/1m' } }`.
    */
   configKey?: string | undefined
 }
@@ -84,7 +84,7 @@ export function rateLimit<Given extends AnyPolicies | undefined>(
   limit: Argument<Given, Own>,
   options?: Options & Own,
 ): FastifyRateLimit<LimiterOf<Given>>
-/** False: only routes have limits. They inherit the options. */
+/** False: only routes have limits. The routes inherit the options. */
 export function rateLimit(limit: Argument<undefined, Own> | false, options?: Options & Own): FastifyPluginCallback
 export function rateLimit(app: FastifyInstance, options: PluginOptions, done: (error?: Error) => void): void
 export function rateLimit(
@@ -162,7 +162,7 @@ function install(
       const own = limitIn(route.config, configKey)
       const ownGuard =
         own !== undefined && own !== false ? routes.declared(own, route.config ?? {}, route.method, route.url) : guard
-      // If limiters are nested, the hook of the innermost one runs last: its guard stays.
+      // If limiters are nested, the hook of the innermost limiter runs last, and its guard stays.
       route.config = { ...route.config, [guardOfRoute]: own === false ? undefined : ownGuard }
       const pattern = routes.patternOfGet(route.method, route.url)
       if (pattern !== route.url) route.config[patternOfGet] = pattern

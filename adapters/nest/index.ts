@@ -24,11 +24,11 @@ export { RateLimitGuard } from './nest-guard.ts'
 export { RateLimitInterceptor } from './nest-interceptor.ts'
 export type { NestArgument, NestGuardOptions, NoLimit, RateLimitModuleOptions } from './nest-options.ts'
 
-/** How the options of the module are made of other providers. */
+/** Options of `forRootAsync`: how the module's options are made from other providers. */
 export interface RateLimitModuleAsyncOptions {
   /** Modules whose providers are injected. Default: none. Example: `[ConfigModule]`. */
   imports?: NonNullable<DynamicModule['imports']>
-  /** The tokens of what `useFactory` gets, in its order. Default: none. Example: `[ConfigService]`. */
+  /** The tokens of the arguments of `useFactory`, in order. Default: none. Example: `[ConfigService]`. */
   inject?: readonly unknown[]
   /** Returns the options, or a promise of them. Example: `(config) => config.get('limit')`. */
   // biome-ignore lint/suspicious/noExplicitAny: what is injected has any type.
@@ -59,8 +59,8 @@ export class RateLimitModule implements OnModuleInit {
   }
 
   /**
-   * @param options an argument of `rateLimit`, such as `'100/15m'`, or `{ limit: false, store }` if only decorated handlers
-   *   are limited. Functions in it get the execution context.
+   * @param options an argument of `rateLimit`, such as `'100/15m'`, or `{ limit: false, store }` if only decorated
+   *   handlers are limited. Functions in the options get the execution context.
    * @throws HeadgateError if a policy or an option is invalid
    */
   static forRoot(options: RateLimitModuleOptions): DynamicModule {
@@ -87,8 +87,8 @@ export class RateLimitModule implements OnModuleInit {
   }
 
   /**
-   * Makes the limit of every handler, so that an invalid one stops the start of the application, and one that would never
-   * see the end of a message.
+   * Makes the limit of every handler. An invalid limit stops the start of the application, and so does a limit that
+   * would never see the end of a message.
    */
   onModuleInit(): void {
     for (const { metatype, isNotMetatype } of [
@@ -140,8 +140,8 @@ function checkAsyncOptions(options: RateLimitModuleAsyncOptions): void {
 }
 
 /**
- * The HTTP request that a call came with, of the platform's own type: also in GraphQL, where the context has it, and the
- * request of the handshake in a gateway on socket.io. Undefined if there is none.
+ * The HTTP request that a call came with, of the platform's own type. In GraphQL it is the request in the context; in a
+ * gateway on socket.io it is the request of the handshake. Undefined if there is no request.
  *
  *     keys: (context) => requestOf<{ user?: { id: string } }>(context)?.user?.id
  */

@@ -14,7 +14,7 @@ type Loose = Record<string, unknown>
 export interface HttpSide {
   readonly table: Table
   readonly request: object
-  /** Undefined for a subscription, and where the context of GraphQL does not have it. */
+  /** The response. Undefined for a subscription, and if the context of GraphQL does not have it. */
   readonly response: object | undefined
 }
 
@@ -40,7 +40,7 @@ export class Call {
   config: ApplicationConfig | undefined
   /** The status of the refusal, once the call is refused. */
   status: number | undefined
-  /** The body of the refusal: what the guard sends, or what `refuse` returned. */
+  /** The body of the refusal: made by the guard, or returned by `refuse`. */
   body: unknown
   /** The limits that this call has passed: nearly always one. */
   #passed: readonly object[] = none
@@ -52,7 +52,7 @@ export class Call {
     this.reply = this.type === 'http' && this.http?.response !== undefined ? (this.http as Reply) : undefined
   }
 
-  /** True the first time that the call comes to this limit: a guard that is global and local counts it once. */
+  /** True when this limit sees the call for the first time: a guard that is global and local counts a call once. */
   comesTo(limit: object): boolean {
     if (this.#passed.includes(limit)) return false
     this.#passed = this.#passed === none ? [limit] : [...this.#passed, limit]
@@ -74,7 +74,7 @@ export class Call {
 
 const none: readonly object[] = []
 
-/** A context keeps its call under this symbol. A WeakMap would cost the garbage collector more than the call itself. */
+/** A context has its call under this symbol. A WeakMap would take the garbage collector more time than the call. */
 const callKey: unique symbol = Symbol('headgate.call')
 
 export function callOf(context: ExecutionContext & { [callKey]?: Call }): Call {
@@ -110,7 +110,7 @@ function setsFields(response: unknown): boolean {
   return isObject(response) && (typeof response.header === 'function' || typeof response.setHeader === 'function')
 }
 
-/** Socket.io keeps the address of the handshake. `ws` has only the socket, and Nest's TCP transport a wrapped one. */
+/** The connection of a message. Socket.io keeps the handshake's address; `ws` and Nest's TCP have a socket. */
 function messageSide(type: string, args: readonly unknown[]): MessageSide | undefined {
   if (type === 'ws') {
     const client = args[0]

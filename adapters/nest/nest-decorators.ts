@@ -10,8 +10,9 @@ import type { NestArgument, NestGuardOptions } from './nest-options.ts'
 type ClassOrMethodDecorator = ClassDecorator & MethodDecorator
 
 /**
- * A limit of a handler's own, or of a whole controller, resolver or gateway, in place of the limit of the module. It brings
- * the guard along, and inherits the store and the options of the module. On a class, all its handlers share one quota.
+ * Gives a handler its own limit, or a whole controller, resolver or gateway, in place of the limit of the module. The
+ * decorator also adds the guard. The limit inherits the store and the options of the module. On a class, all its
+ * handlers share one quota.
  *
  *     @RateLimit('5/1m')
  *     @Post('login')
@@ -25,7 +26,8 @@ export function RateLimit(limit: NestArgument, options?: NestGuardOptions): Clas
 }
 
 /**
- * Exempts a handler or a class: from every policy, or from those that it names. The others are one decision as before.
+ * Exempts a handler or a class from every policy, or from the policies that it names. All other policies are still one
+ * decision.
  *
  *     @SkipRateLimit()            // nothing limits the health check
  *     @SkipRateLimit('burst')     // the policy 'burst' does not apply, all others do

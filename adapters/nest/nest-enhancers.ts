@@ -8,7 +8,7 @@ export type Handler = (...args: never[]) => unknown
 
 const guardsKey = '__guards__'
 const interceptorsKey = '__interceptors__'
-/** What the decorators of handlers leave on them that are not HTTP: of gateways, microservices, and GraphQL. */
+/** The metadata keys that decorators set on handlers of gateways, microservices and GraphQL. */
 const patternKeys = ['websockets:message_mapping', 'microservices:pattern', 'graphql:resolver_type']
 
 /** True if calls of this handler may be messages or operations of GraphQL. */
@@ -33,7 +33,7 @@ function listed(key: string, type: Class, handler: Handler): readonly unknown[] 
   return [type, handler].flatMap((target) => metadataOf<readonly unknown[]>(key, target) ?? [])
 }
 
-/** True for the class, one that extends it, and an instance of either. */
+/** True for the class, for a class that extends it, and for an instance of such a class. */
 function is(given: unknown, expected: Class): boolean {
   return given === expected || given instanceof expected || (isClass(given) && given.prototype instanceof expected)
 }

@@ -6,9 +6,9 @@ import { type Call, isObject } from './nest-call.ts'
 export interface RateLimitExtensions {
   /** `'TOO_MANY_REQUESTS'`, `'FORBIDDEN'` or `'SERVICE_UNAVAILABLE'`. */
   readonly code: string
-  /** The binding policy. Undefined if no limit was asked. */
+  /** The name of the binding policy. Undefined if no policy decided. */
   readonly policy?: string
-  /** Whole seconds. Null for a call that can never be admitted. */
+  /** Whole seconds until a retry makes sense. Null for a call that can never be admitted. */
   readonly retryAfter?: number | null
 }
 
@@ -39,7 +39,7 @@ export class RateLimitException extends HttpException {
   }
 }
 
-/** What ends a refused call, in the form that the filters of its transport know. */
+/** The exception that ends a refused call, of the class that the exception filters of its transport know. */
 export function exceptionOf(call: Call, decision: RequestDecision | undefined): unknown {
   const { type, status = 403, body } = call
   if (body instanceof Error) return body
@@ -58,7 +58,7 @@ export function exceptionOf(call: Call, decision: RequestDecision | undefined): 
   return new RateLimitException(typeof body === 'string' ? body : response, status, extensions, refused)
 }
 
-/** `refuse` may have returned any value. A client that has left gets nothing. */
+/** The members of the response: those of a body that is an object, else a message. */
 function membersOf(body: unknown): Record<string, unknown> {
   if (isObject(body)) return body
   return { message: typeof body === 'string' ? body : 'Too many requests.' }
@@ -66,7 +66,7 @@ function membersOf(body: unknown): Record<string, unknown> {
 
 type ExceptionClass = new (error: object | string) => Error
 
-/** The filters of both transports know only exceptions of their own packages, which this package does not depend on. */
+/** Loads the exceptions of both transports: filters know only these, and this package does not depend on theirs. */
 const load = {
   ws: () => import('@nestjs/websockets').then(named('WsException')),
   rpc: () => import('@nestjs/microservices').then(named('RpcException')),

@@ -6,8 +6,8 @@ import { type Handler, isIntercepted, unseenEnd } from './nest-enhancers.ts'
 import { progressOf, whenCallEnded } from './nest-interceptor.ts'
 
 /**
- * The decisions of calls that are not HTTP, by an object that only this call has: its param decorators get another
- * context. A request keeps its own.
+ * The decisions of calls that are not HTTP, by an object that belongs to one call: param decorators get another context
+ * than the guard. An HTTP request keeps its decision itself.
  */
 const decisions = new WeakMap<object, RequestDecision>()
 
@@ -24,19 +24,19 @@ function markOf(context: ExecutionContext): object | undefined {
   const args = context.getArgs()
   const type = context.getType<string>()
   if (type === 'graphql') return graphqlArguments(args).info as object
-  // The data of a message or its context, then the function that acknowledges it. Before them, in `ws`, is the client.
+  // A message's data or context, then the function that acknowledges it. In `ws`, the client is first.
   const own = args.slice(type === 'ws' ? 1 : 0).findLast((each) => isObject(each) || typeof each === 'function')
   return own ?? (isObject(args[0]) ? args[0] : undefined)
 }
 
 function ended(context: ExecutionContext, done: (status: number, aborted: boolean) => void): void {
   const { reply } = callOf(context)
-  // The status of a GraphQL response says nothing about one field of it.
+  // A reply answers one call alone: the status of a GraphQL response says nothing about one of its fields.
   if (reply !== undefined) reply.table.ended(reply.response, done)
   else whenCallEnded(context, done)
 }
 
-/** @throws HeadgateError if nothing will tell how the call ends */
+/** @throws HeadgateError if the end of the call cannot be seen */
 function held(context: ExecutionContext): (() => number) | undefined {
   const { reply, config } = callOf(context)
   if (reply !== undefined) return reply.table.held?.(reply.response)
@@ -111,7 +111,7 @@ export const nestFramework: Framework<ExecutionContext, ExecutionContext> = {
   },
   responseHeader(context, name) {
     const { reply } = callOf(context)
-    // The fields of one GraphQL request share a response: the last decision stands there, not a list of all.
+    // The fields of one GraphQL request share a response, which gets only the last decision.
     return reply?.table.responseHeader?.(reply.response, name)
   },
   setStatus(context, status) {

@@ -15,9 +15,9 @@ export const limitsToken: symbol = Symbol('headgate.limits')
  *
  *     providers: [{ provide: APP_GUARD, useClass: RateLimitGuard }]
  *
- * With `@UseGuards(RateLimitGuard)` it limits one controller or handler. `@RateLimit` brings it along. A call counts once,
- * in however many places the guard stands. A refusal is a `RateLimitException` with status 429; in a gateway it is a
- * `WsException`, in a microservice an `RpcException`.
+ * With `@UseGuards(RateLimitGuard)` it limits one controller or handler. `@RateLimit` adds the guard too. A call counts
+ * once, even if the guard is in several places. A refusal is a `RateLimitException` with status 429; in a gateway it is
+ * a `WsException`, in a microservice an `RpcException`.
  */
 export class RateLimitGuard implements CanActivate {
   readonly #limits: NestLimits

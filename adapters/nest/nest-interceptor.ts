@@ -15,11 +15,11 @@ type Ending = (status: number, aborted: boolean) => void
 /** A call without a response of its own, whose units are held until it ends. */
 class HeldCall {
   readonly endings: Ending[] = []
-  /** True while the handler works, or somebody gets what it sends. */
+  /** True while the handler works, or while somebody receives its results. */
   running = false
   #signs = 0
 
-  /** A number that grows with each call of this function while the call is known to be alive. */
+  /** A number that grows each time this function is called, while the held call is known to be alive. */
   progress(context: ExecutionContext): number {
     return this.running && !hasLeft(context) ? ++this.#signs : this.#signs
   }
@@ -35,7 +35,7 @@ export function checkRxjs(): void {
   if (rxjs.tap === undefined) throw tooOld('headgate/nest', 'rxjs', '7.3')
 }
 
-/** By the arguments, which guards and interceptors share. */
+/** The held calls, by the array of arguments, which guards and interceptors share. */
 const held = new WeakMap<readonly unknown[], HeldCall>()
 
 function heldCall(context: ExecutionContext): HeldCall {
@@ -51,22 +51,22 @@ export function whenCallEnded(context: ExecutionContext, done: Ending): void {
 }
 
 /**
- * A function whose number grows while the handler of this call runs. So units in flight are renewed only from the time that
- * the interceptor has begun the handler: a guard or an interceptor before it may end the call, and nobody hears of that.
+ * A function whose number grows while the handler of this call runs. So units in flight are renewed only after the
+ * interceptor has started the handler: a guard or an interceptor before may end the call unseen.
  */
 export function progressOf(context: ExecutionContext): () => number {
   const call = heldCall(context)
   return () => call.progress(context)
 }
 
-/** Nest goes on with the message of a service that has left, and with a field of a request whose client has left. */
+/** True if the client has left. Nest still runs the handler of a message or a GraphQL field whose client has left. */
 function hasLeft(context: ExecutionContext): boolean {
   const { type, http, message } = callOf(context)
   if (http !== undefined) return isDestroyed(http.response ?? (http.request as { socket?: object }).socket)
   return type === 'rpc' && isDestroyed(message?.socket)
 }
 
-/** A response of Fastify has that of Node as `raw`, and one of HTTP/2 outlives its stream. */
+/** True if a response is destroyed. Fastify has Node's response as `raw`; an HTTP/2 response outlives its stream. */
 function isDestroyed(end: unknown): boolean {
   if (!isObject(end)) return false
   const raw = isObject(end.raw) ? end.raw : end
@@ -74,8 +74,8 @@ function isDestroyed(end: unknown): boolean {
 }
 
 /**
- * Tells limits how a call ended that is not HTTP: in GraphQL, gateways and microservices. There, units in flight and `count`
- * need it. Without it, such a limit stops the start of the application.
+ * Shows limits how a call ended that is not HTTP: in GraphQL, gateways and microservices. There, units in flight and
+ * `count` need this interceptor. Without it, such a limit stops the start of the application.
  *
  *     providers: [{ provide: APP_INTERCEPTOR, useClass: RateLimitInterceptor }]
  */

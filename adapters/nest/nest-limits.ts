@@ -16,7 +16,7 @@ import {
 
 type NestGuard = Guard<ExecutionContext, ExecutionContext>
 
-/** A limit, and what is needed for a guard without some of its policies. */
+/** A limit, and the parts to make a guard without some of its policies. */
 interface Limit {
   readonly guard: NestGuard
   readonly argument: NestArgument
@@ -28,11 +28,11 @@ interface Applied {
   readonly guard: NestGuard | undefined
   /** True if the handler itself declares the limit. */
   readonly own: boolean
-  /** True if the guard has to see how a call ends: for `count`, or for units in flight. Plans show these at a call. */
+  /** True if the guard has to see how a call ends: for `count`, or for units in flight. Unknown for plans. */
   readonly needsEnd: boolean
 }
 
-/** Finds the limit of each handler: its own, else that of its class, else that of the module. */
+/** Finds the limit of each handler: the handler's own, else its class's, else the module's. */
 export class NestLimits {
   /** The limit of the module; undefined with `limit: false`. */
   readonly root: NestGuard | undefined
@@ -51,7 +51,7 @@ export class NestLimits {
     this.root = this.#root?.guard
     const store = parts.store ?? limiterOf(this.root)?.store
     this.#parts = store === undefined ? parts : { ...parts, store }
-    // Without a limit, another guard says which options are wrong, and which ones limits inherit.
+    // Without a limit, a guard without plans checks the options, and says which options limits inherit.
     this.#inherited = (this.root ?? createGuard(nestFramework, { policies: () => [] }, defaults)).inherited
   }
 
@@ -108,7 +108,7 @@ export class NestLimits {
     return limit
   }
 
-  /** A limit that a decorator declares. It is named after its place, unless it has a name of its own. */
+  /** A limit that a decorator declares. The limit is named after its place, unless it has its own name. */
   #declared({ argument, options }: DeclaredLimit, place: string): Limit {
     try {
       const named = withLimiterParts(argument as NestArgument, { ...this.#parts, name: place })
@@ -139,7 +139,7 @@ function applied(limit: Limit, skipped: readonly string[], place: string, own: b
   return { guard, own, needsEnd: holds || count !== 'all' }
 }
 
-/** The guard of the policies that are left. Its limiter shares the states of the whole one. */
+/** The guard of the policies that are not skipped. Its limiter shares the states of the limit with all policies. */
 function without({ guard, argument, defaults }: Limit, names: readonly string[], place: string): NestGuard | undefined {
   if (names.length === 0) return guard
   const limiter = limiterOf(guard)

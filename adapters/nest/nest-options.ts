@@ -6,13 +6,15 @@ import { isObject } from './nest-call.ts'
 export type NestArgument = RateLimitArgument<ExecutionContext, ExecutionContext>
 export type NestGuardOptions = GuardOptions<ExecutionContext, ExecutionContext>
 
-/** What limits of handlers and controllers inherit, without a limit for all others. */
+/** The options that limits of handlers and controllers inherit, if the module has no limit. */
 export type NoLimit = NestGuardOptions & Pick<LimiterParts, (typeof sharedParts)[number]> & { limit: false }
 
-/** The options of the module: an argument of `rateLimit`, or `{ limit: false }` beside what limits of handlers inherit. */
+/**
+ * The options of the module: an argument of `rateLimit`, or `{ limit: false }` with options for handlers to inherit.
+ */
 export type RateLimitModuleOptions = NestArgument | NoLimit
 
-/** Parts of a limiter that limits of handlers share with the one of the module. */
+/** Parts of a limiter that limits of handlers share with the limit of the module. */
 const sharedParts = ['store', 'instances', 'storeTimeout'] as const
 
 interface Read {

@@ -1,7 +1,7 @@
 import type { Framework } from '../../src/http/index.ts'
 import { clientBehind, type TrustedProxies, toldAddress } from '../../src/http/keys/index.ts'
 
-/** What finds addresses where the framework has no proxy setting of its own. */
+/** The functions that find addresses where the framework has no proxy setting of its own. */
 export type Finder<Request> = Required<Pick<Framework<Request, never>, 'peer' | 'header' | 'unaddressed'>>
 
 /** The parts of a framework that tell the client's address. */
@@ -24,8 +24,8 @@ export function addressView<Request>(
 }
 
 /**
- * A finder whose peer a function of the application tells. A text that is no address is none, also over a unix socket: only
- * a function that returns nothing there leaves its clients one limit.
+ * A finder whose peer comes from a function of the application. A text that is no address counts as no address, also
+ * over a unix socket. Clients of a unix socket share one limit only if the function returns nothing.
  * @param tell returns the address, undefined or null
  * @param option the name of the function
  */
@@ -41,7 +41,7 @@ export function toldFinder<Request>(
   }
 }
 
-/** True if a proxy has forwarded this address: what found it trusts that proxy. */
+/** True if a proxy has forwarded this address: the function that found it trusts that proxy. */
 function isForwarded<Request>({ peer, header }: Finder<Request>, request: Request): boolean {
   const address = peer(request)
   const forwarded = header(request, 'x-forwarded-for')?.split(',') ?? []

@@ -12,11 +12,11 @@ declare global {
   }
 }
 
-/** Each runtime has a context of its own, which the types need not know: its functions may name its type. */
-// biome-ignore lint/suspicious/noExplicitAny: of unknown, a function without annotations could read nothing
+/** The context, whose type differs in each runtime: the functions in the options may name that type. */
+// biome-ignore lint/suspicious/noExplicitAny: with unknown, a function without annotations could read nothing
 export type Any = any
 
-/** Finds a text of a request. As a method, so that it may name the type of the runtime's own request. */
+/** Finds a text of a request. A method, so that a function may name the type of the runtime's own request. */
 type Find<Context> = { find(request: Request, context: Context): string | undefined | null }['find']
 
 /** What the options of a limiter get as request and as response: one call of a fetch handler. */
@@ -31,8 +31,9 @@ export interface FetchExchange<Context = Any> {
 /** The options that only this adapter has. */
 export interface FetchOwnOptions<Context = Any> {
   /**
-   * The address of the client, as the runtime or a header of the platform tells it, never text that the client wrote. With
-   * `trustedProxies`, the address of the nearest proxy. Needed for a limit by address. Example: `(request, server) => server.requestIP(request)?.address` in Bun.
+   * Returns the address of the client, from the runtime or a header that the platform sets, never text that the client
+   * wrote. With `trustedProxies`, the address of the nearest proxy. Needed for a limit by address. Example: `(request,
+   * server) => server.requestIP(request)?.address` in Bun.
    */
   address?: Find<Context> | undefined
   /**
@@ -64,7 +65,7 @@ export class FetchCall<Context> implements FetchExchange<Context> {
     return this.answer.response
   }
 
-  /** The response of Node, which tells its end. Undefined where the runtime shows none. */
+  /** The response of Node, which shows when it ends. Undefined in other runtimes. */
   get nodeResponse(): NodePair['res'] {
     return nodePair(this.request)?.res ?? pairBeside(this.context)?.res
   }
@@ -81,7 +82,7 @@ export class FetchCall<Context> implements FetchExchange<Context> {
     else this.answer.whenEnded(once, this.request.signal)
   }
 
-  /** Ends the call, whatever becomes of a response. Without a status, the request counts. */
+  /** Ends the call, with or without a response. Without a status, the request counts. */
   finish(status?: number): void {
     for (const each of this.#ends ?? []) each(status ?? 0, !isStatus(status))
   }

@@ -1,6 +1,6 @@
 /*
- * What the adapters of fetch handlers, Hono and h3 share: Request and Response, on a server of Node or elsewhere. It
- * imports `http` and `common`.
+ * What the adapters of fetch handlers, Hono and h3 share: Request and Response, on a server of Node or elsewhere. This
+ * folder imports `http` and `common`.
  */
 
 export { addressView, toldFinder } from './address-view.ts'

@@ -29,8 +29,8 @@ export function pairBeside(context: unknown): Partial<NodePair> | undefined {
 }
 
 /**
- * What a server on Node, or any other, tells of a request. Node has parsed the headers already, and a server on Node would
- * first copy all of them for `request.headers`. Only a server of Node shows its sockets.
+ * The header and the peer of a request, on a server of Node or on any other. Node has parsed the headers already, and a
+ * server on Node would first copy all of them for `request.headers`. Only a server of Node shows its sockets.
  */
 export function finderOver<Call>(
   pairOf: (call: Call) => Partial<NodePair> | undefined,

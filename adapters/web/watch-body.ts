@@ -1,6 +1,6 @@
-/** What is told of a body. */
+/** The functions that are called while a body is sent. */
 export interface BodyWatcher {
-  /** Called with 1 when the server asks for a chunk, and with -1 when it has got it. */
+  /** Called with 1 when the server asks for a chunk, and with -1 when the server has got that chunk. */
   reads(change: 1 | -1): void
   /** Called when the body has ended: with true if it was not sent completely. */
   end(aborted: boolean): void

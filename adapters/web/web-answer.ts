@@ -5,7 +5,7 @@ import { isResponse, withFields } from '../response-fields.ts'
 import type { NodeResponse } from './node-pair.ts'
 import { watchBody } from './watch-body.ts'
 
-/** A Response, or what a runtime takes in its place: Bun takes undefined after an upgrade to a WebSocket. */
+/** A Response, or a value that a runtime takes in its place: Bun takes undefined after an upgrade to a WebSocket. */
 type Answered = Response | undefined | null
 
 interface End {
@@ -22,7 +22,7 @@ export class Answer {
   readonly fields: Record<string, string> = {}
   /** The status of a refusal. */
   status = 200
-  /** What is sent in place of the handler's response: a Response or a text. */
+  /** The refusal that is sent in place of the handler's response: a Response or a text. */
   refusal: unknown
   /** The content type of a refusal that is a text. */
   type: string | undefined
@@ -30,7 +30,7 @@ export class Answer {
   response: Response | undefined
   /** True once the fields were put on a response: the next limiter belongs to another request. */
   used = false
-  /** How many handlers, one inside the other, make the response. Nobody knows it of a limiter that is called by hand. */
+  /** How many nested handlers are making the response. 0 for a limiter that is called without `wrap`. */
   #making = 0
   /** True if units are held until the response has ended. */
   #held = false
@@ -83,12 +83,12 @@ export class Answer {
     return this.#progress
   }
 
-  /** True if something waits for the end of the response. */
+  /** True if a listener of `whenEnded` still waits for the end of the response. */
   get awaited(): boolean {
     return this.#waiting !== undefined && this.#end === undefined
   }
 
-  /** Ends the request, unless a handler is running: it may still answer with another response. Only the first end counts. */
+  /** Ends the request, unless a handler is running, which may return another response. Only the first end counts. */
   end(status: number, aborted: boolean): void {
     this.#passed = { status, aborted }
     this.#settle()
@@ -151,7 +151,7 @@ export class Answer {
     this.#progress++
   }
 
-  /** The response in place of the handler's. One without content, and with a status that nobody sees, if the client has left. */
+  /** The response in place of the handler's: the refusal, or an empty 499 if the client has left. */
   refused(request: Pick<Request, 'method'>): Response {
     const { refusal, status, type } = this
     if (isResponse(refusal)) return this.apply(refusal, request)
@@ -164,12 +164,12 @@ export class Answer {
   }
 }
 
-/** True for `NextResponse.next()` and `NextResponse.rewrite()`: a route answers later. A handler may return what is no Response. */
+/** True for `NextResponse.next()` and `NextResponse.rewrite()`: a route answers later. False for no Response. */
 function passesOn({ headers }: Partial<Response>): boolean {
   return headers?.has?.('x-middleware-next') || headers?.has?.('x-middleware-rewrite') || false
 }
 
-/** False for `Response.error()`, which has status 0, and for what is no Response: nobody knows what the client gets. */
+/** False for `Response.error()`, which has status 0, and for no Response: the client's status is then unknown. */
 export function isStatus(status: unknown): status is number {
   return typeof status === 'number' && status >= 100 && status < 600
 }
@@ -185,7 +185,7 @@ function noEnd(): HeadgateError {
 /** The status that proxies log for a client that closed the connection. */
 const clientClosed = 499
 
-/** Where an owner, such as a Request or a context of a framework, keeps its answer. */
+/** The property of a Request or of a framework's context that has its answer. */
 const kept: unique symbol = Symbol('headgate.answer')
 
 /** The answer for this request: the one that a limiter around this one has made, or a new one. */
@@ -199,7 +199,7 @@ export function answerOf(owner: object): Answer {
   return answer
 }
 
-/** How a guard writes on an answer. */
+/** The functions by which a guard writes on an answer. */
 export function answerWriter<Owner>(
   of: (owner: Owner) => Answer,
 ): Pick<

@@ -3,7 +3,7 @@ import { formatNames } from '../log/parse-lines.mjs'
 import { numberOf, oneOf } from './options.mjs'
 import { UsageError } from './usage-error.mjs'
 
-/** How the log is read, from the values of `logOptions`. @throws UsageError */
+/** The settings for reading a log, from the values of `logOptions`. @throws UsageError */
 export function logSettings(options) {
   return {
     key: options.key,
@@ -13,7 +13,7 @@ export function logSettings(options) {
   }
 }
 
-/** The log that is named, else the standard input. @throws UsageError if there is neither */
+/** The path of the log, or `-` for the standard input. @throws UsageError if there is neither */
 export function logFile({ file }, use) {
   if (file === undefined && process.stdin.isTTY) throw new UsageError('No log is given.', `Write: headgate-lab ${use}`)
   if (file === undefined || file === '-') return '-'

@@ -4,8 +4,8 @@ import { htmlOf } from '../report/html.mjs'
 import { textOf } from '../report/text.mjs'
 
 /**
- * Prints the outcome of a command, and returns the exit code: that of the outcome, or 1 if a share is above `--fail-above`, else 0.
- * Undefined for a command that has printed by itself.
+ * Prints the outcome of a command, and returns the exit code: the outcome's code if it has one, else 1 if a share is
+ * above `--fail-above`, else 0. The outcome is undefined if the command has printed by itself.
  * @param {{ result: object, report?: import('../report/text.mjs').Report, text?: string, code?: number, worst?: { what: string, share: number } } | undefined} outcome
  */
 export function finish(outcome, options) {

@@ -1,7 +1,7 @@
 import { policy } from 'headgate'
 import { UsageError } from './usage-error.mjs'
 
-/** The policies that are named. @throws HeadgateError for a text that is none, UsageError if there is none */
+/** The policies of the command line. @throws HeadgateError for an invalid text, UsageError without a policy */
 export function policiesOf(texts, use) {
   if (texts === undefined) throw new UsageError('No policy is given.', `Write: headgate-lab ${use}`)
   return [...new Set(texts)].map((text) => ({ text, policy: rateOf(text) }))

@@ -7,7 +7,7 @@ import { TimeOrder } from '../log/time-order.mjs'
 
 /**
  * Reads a log and calls `each(client, record)` for every request, in the order of time.
- * @returns what the log was: its format, lines, bad lines, and the time it took
+ * @returns facts about the log: its format, lines, bad lines, and the time that reading took
  */
 export async function readLog(file, { key, ipv6Prefix, format, fields }, each) {
   const parser = new LineParser({ format, fields })
@@ -44,7 +44,7 @@ export async function readLog(file, { key, ipv6Prefix, format, fields }, each) {
   return summary(file, parser, order.late, requests, keyless, performance.now() - began, key)
 }
 
-/** What is counted of a record. Many are held to be sorted, so they stay small. */
+/** The fields of a record that are counted. Many records are held to be sorted, so other fields are dropped. */
 function slim(client, { time, status, route, agent }) {
   return { time, client, status, route, agent }
 }

@@ -65,7 +65,7 @@ async function run(options) {
   }
 }
 
-/** What makes the workload for each policy. That of a log is the same for all. */
+/** Returns a function that makes the workload for each policy. The workload of a log is the same for all policies. */
 async function workloadMaker(name, terms, options) {
   if (name !== 'log') {
     if (options.file === undefined) return { make: (policy) => workloadOf(name, terms, policy) }

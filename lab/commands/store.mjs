@@ -1,4 +1,4 @@
-/* For operators: what limiters keep in Redis or Postgres, from a connection string alone. */
+/* Commands for operators: they show and change the keys in Redis or Postgres, given only a connection string. */
 import { confirm } from '../cli/confirm.mjs'
 import { helpOf, numberOf, oneOf } from '../cli/options.mjs'
 import { UsageError } from '../cli/usage-error.mjs'
@@ -159,7 +159,7 @@ const perform = {
   },
 }
 
-/** Changes each of the keys, once that is confirmed. */
+/** Changes each of the keys, after the user has confirmed it. */
 async function change(found, { action, yes }, { none, question, done, field }, act) {
   const storeKeys = found.map(({ storeKey }) => storeKey)
   const names = storeKeys.map(printable).join(', ')

@@ -1,7 +1,7 @@
 import { GrowingCounts } from './growing-counts.mjs'
 import { Names } from './names.mjs'
 
-/** How many values of a field are counted apart, unless all of them are. */
+/** How many values of a field get their own count by default. */
 const most = 10_000
 
 /** Requests by the value of one field, and how many of them each policy has refused. */
@@ -36,7 +36,7 @@ export class Breakdown {
     return this.#names.size
   }
 
-  /** How many values had a request refused. */
+  /** How many values had at least one refused request. */
   touched(policy) {
     let touched = 0
     for (let n = 0; n < this.size; n++) if (this.#refused[policy].of(n) > 0) touched++

@@ -1,14 +1,14 @@
 import { GrowingCounts } from './growing-counts.mjs'
 import { Names } from './names.mjs'
 
-/** As many agents behind one client are many users. */
+/** A client with this many user agents stands for many users, such as a company behind one address. */
 const manyAgents = 20
-/** As soon after a failure, the same request is a retry. */
+/** The same request within this many milliseconds after a failure is a retry. */
 const retryWithin = 2000
-/** A share of the requests that is worth a caution. */
+/** A share of requests from which on a caution is shown. */
 const notable = 0.001
 
-/** What about a log makes a limit that is chosen from it doubtful. */
+/** Finds properties of a log that make a limit chosen from this log doubtful. */
 export class Cautions {
   #requests = 0
   #limited = 0

@@ -1,7 +1,7 @@
 import { lruStore, memoryStore, RateLimiter } from 'headgate'
 import { compareAndSetStore } from 'headgate/store'
 
-/** Where the states are. */
+/** The stores that a simulated fleet can use, and where each keeps its states. */
 export const stores = {
   memory: 'each process has its own memory store, so it gives its own full limit',
   lru: 'each process has its own lruStore',
@@ -33,7 +33,7 @@ export function fleetOf(policy, clock, { store = 'memory', processes = 1 } = {})
   }
 }
 
-/** One connection to a table of texts with versions, which stands for a database. */
+/** One connection to a simulated database: a table of texts with versions. */
 function sharedStore(texts, clock) {
   return compareAndSetStore({
     read: async (key) => texts.get(key),

@@ -1,4 +1,4 @@
-/** Counts by a small whole number, in as little memory as they need. */
+/** An array of counts, by a small whole number. It starts small and grows when needed. */
 export class GrowingCounts {
   #counts = new Uint32Array(1024)
 

@@ -1,4 +1,4 @@
-/** Numbers names from 0 on. At most `most` of them; the others share one number, named `others`. */
+/** Gives each name a number, from 0 on. After `most` names, all further names share one number, named `others`. */
 export class Names {
   #numbers = new Map()
   #names = []
@@ -33,7 +33,7 @@ export class Names {
   }
 }
 
-/** A text of its own. A part of a line, as engines make it, would keep the whole line in memory. */
+/** A copy of the text. A substring keeps the whole line that it was cut from in memory. */
 function copy(text) {
   return JSON.parse(JSON.stringify(text))
 }

@@ -4,7 +4,7 @@ import { sameLimit } from './same-limit.mjs'
 import { TimeBins } from './time-bins.mjs'
 import { trialOf, VirtualClock } from './trial.mjs'
 
-/** Plays the requests of a log through limits, by the log's own clock, and counts what they would have refused. */
+/** Plays the requests of a log through limits, by the log's own clock. Counts the requests that each limit refuses. */
 export class Replay {
   requests = 0
   from
@@ -15,7 +15,7 @@ export class Replay {
   #clients
   #fields
 
-  /** @param {{ text: string, policy: import('headgate').Policy }[]} policies each is tried alone, as if it were the only one */
+  /** @param {{ text: string, policy: import('headgate').Policy }[]} policies each is tried without the others */
   constructor(policies) {
     this.#policies = policies.map(({ text, policy }) => new PolicyReplay(text, policy, this.#clock))
     this.#bins = new TimeBins(policies.length + 1)
@@ -24,7 +24,7 @@ export class Replay {
     this.#fields = fields.map((name) => ({ name, values: new Breakdown(policies.length) }))
   }
 
-  /** The records must come in the order of their times. A time that goes back is a clock that goes back. */
+  /** The records must come in the order of their times. A record with an earlier time sets the clock back. */
   request(client, record) {
     const { time } = record
     this.requests++
@@ -55,7 +55,7 @@ export class Replay {
   }
 }
 
-/** One policy, and the same limit by each algorithm. */
+/** Tries one policy, and the same limit under each algorithm. */
 class PolicyReplay {
   #text
   #policy
@@ -98,7 +98,7 @@ class PolicyReplay {
     }
   }
 
-  /** What an algorithm refused. One that is not among the others is the policy's own. */
+  /** The requests that an algorithm refused. An algorithm that is not compared is the policy's own. */
   #byAlgorithm(name, requests) {
     const { refused } = this.#others.find((other) => other.name === name) ?? { refused: this.#refused }
     return { algorithm: name, admitted: requests - refused, refused, refusedShare: share(refused, requests) }

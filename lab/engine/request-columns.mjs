@@ -1,4 +1,4 @@
-/** The requests of a log in 12 bytes each: the number of the client, and the time. */
+/** The requests of a log, in 12 bytes each: the client's number, and the time. */
 export class RequestColumns {
   length = 0
   #clients = new Uint32Array(4096)
@@ -18,7 +18,7 @@ export class RequestColumns {
     return this.#times[n]
   }
 
-  /** The times of each client, in order. */
+  /** The times of each client's requests, in order. */
   byClient(clients) {
     const ends = new Uint32Array(clients + 1)
     for (let n = 0; n < this.length; n++) ends[this.#clients[n] + 1]++

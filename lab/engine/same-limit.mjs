@@ -1,6 +1,6 @@
 import { fixedWindow, segmentedWindow, slidingLog, slidingWindow, tokenBucket } from 'headgate'
 
-/** The algorithms that are compared side by side. `leakyBucket` and `gcra` are the arithmetic of `tokenBucket`. */
+/** The algorithms to compare. `leakyBucket` and `gcra` are left out: they decide as `tokenBucket` does. */
 const windows = {
   'sliding window': slidingWindow,
   'fixed window': fixedWindow,
@@ -9,7 +9,8 @@ const windows = {
 }
 
 /**
- * The same limit and window by each algorithm, by its name. A bucket also keeps the burst.
+ * Policies with the same limit and window, one for each algorithm, by the algorithm's name. A bucket also has the
+ * burst.
  * @returns {[string, import('headgate').Policy][]}
  */
 export function sameLimit({ limit, window, burst }) {

@@ -12,7 +12,7 @@ import { workloads } from './workloads.mjs'
 /** The time at which simulations start: a boundary of every window up to a day. */
 const epoch = Date.UTC(2026, 0, 1)
 
-/** The requests of a named workload against a policy. See workloads.mjs for the terms. */
+/** Makes the named workload for a policy with this limit and window. See workloads.mjs for its parameters. */
 export function workloadOf(name, { rate, duration, clients, seed }, { limit, window }) {
   return workloads[name].make({ rate, duration, clients, random: randomOf(seed), limit, window })
 }

@@ -1,6 +1,6 @@
 import TinyQueue from 'tinyqueue'
 
-/** Gives the requests of a workload in the order of time, those of one time in the order in which they were made. */
+/** Returns the requests of a workload in the order of time. Requests of one time come in the order they were made. */
 export class Simulation {
   #queue
   #made = 0
@@ -23,7 +23,7 @@ export class Simulation {
     return this.#queue.peek()?.time
   }
 
-  /** Tells the workload the decision, which may make another request. */
+  /** Passes the decision to the workload, which may make another request. */
   answered(request, decision) {
     const next = this.#workload.answered?.(request, decision)
     if (next !== undefined) this.#queue.push(this.#number(next))

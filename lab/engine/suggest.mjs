@@ -62,7 +62,7 @@ export class Suggestion {
     }
   }
 
-  /** Refused requests and clients touched, for limits of the series 1, 2, 5, 10 and every window. */
+  /** The refused requests, and the clients with one, for limits of the series 1, 2, 5, 10 and every window. */
   #grid() {
     const most = largest(this.#peaks['1d'])
     return series(most).map((limit) => ({
@@ -75,8 +75,8 @@ export class Suggestion {
   }
 
   /**
-   * Replays the requests of those clients that the limit could refuse. A client that never has more than half the limit in
-   * any window is never refused: its two halves of a sliding window, or its bucket, are never full.
+   * Replays the requests of the clients that the limit could refuse. A client that never has more than half the limit
+   * in any window is never refused: its two halves of a sliding window, or its bucket, are never full.
    */
   #play(name, policy, limit) {
     const peaks = this.#peaks[name]
@@ -123,7 +123,7 @@ function series(most) {
   }
 }
 
-/** The largest number, at least 1. `Math.max` takes no million arguments. */
+/** The largest number, at least 1. `Math.max` fails with a million arguments. */
 function largest(numbers) {
   return numbers.reduce((a, b) => Math.max(a, b), 1)
 }

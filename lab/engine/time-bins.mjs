@@ -27,7 +27,7 @@ export class TimeBins {
     counts[bin]++
   }
 
-  /** The counts of a series, as many for each series. */
+  /** The counts of a series in each bin. All series have the same bins. */
   counts(series) {
     const length = Math.max(...this.#counts.map((counts) => counts.length))
     return Array.from({ length }, (_, bin) => this.#counts[series][bin] ?? 0)

@@ -1,6 +1,6 @@
 import { memoryStore, RateLimiter } from 'headgate'
 
-/** A clock that goes by the log, or by the simulation. Times are milliseconds since the epoch. */
+/** A clock that the log or the simulation sets. Times are milliseconds since the epoch. */
 export class VirtualClock {
   #microseconds = 0
 
@@ -13,7 +13,7 @@ export class VirtualClock {
 }
 
 /**
- * A limiter of one policy on a virtual clock, with states of its own: the code that will enforce the limit.
+ * A limiter of one policy on a virtual clock, with its own states: the same code as in production.
  * @param {import('headgate').Policy} policy
  * @param {VirtualClock} clock
  */

@@ -1,15 +1,16 @@
 /*
- * Workloads: who asks when. A request is { time, client }, its time in milliseconds from the start. A workload has the
- * requests that come whatever is answered, and may have `answered`, which returns the next request of that client:
+ * Workloads: which client sends a request when. A request is { time, client }, its time in milliseconds from the start.
+ * A workload has `requests`, which come in any case. It may have `answered`, which gets a decision and returns the next
+ * request of that client:
  *
  *     { requests: [{ time, client }], answered?(request, decision) => request | undefined }
  *
- * The terms of a workload: `rate` requests a second of all clients together, for `duration` milliseconds, by `clients`;
- * `random` from 0 to 1; and the `limit` and `window` (milliseconds) that it attacks.
+ * The parameters of a workload: `rate` requests a second of all clients together, for `duration` milliseconds, by
+ * `clients`; `random` from 0 to 1; and the `limit` and `window` (milliseconds) that it attacks.
  */
 import { phases } from './driver-phases.mjs'
 
-/** `ownRate`: its requests come at a rate of their own, whatever the `rate`. */
+/** The workloads by name. With `ownRate`, a workload ignores `rate`. */
 export const workloads = {
   steady: { about: 'the same gap between all requests', make: steady },
   poisson: { about: 'random gaps, as many independent users make', make: poisson },
@@ -46,7 +47,7 @@ function gap(rate, random) {
   return (-Math.log(1 - random()) * 1000) / rate
 }
 
-/** A clock has whole microseconds. */
+/** Rounds milliseconds to whole microseconds, as clocks have them. */
 function thousandths(time) {
   return Math.round(time * 1000) / 1000
 }

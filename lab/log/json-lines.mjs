@@ -1,8 +1,8 @@
-/* One JSON object a line, such as Cloudflare's Logpush. A field map says which of its fields mean what. */
+/* One JSON object a line, such as Cloudflare's Logpush. A field map says what each JSON field means. */
 import { request } from './common-log.mjs'
 import { parseTime } from './time.mjs'
 
-/** Where each meaning is looked for, unless the field map names a field. */
+/** The JSON fields that are tried for each meaning, unless the field map names a field. */
 const usual = {
   time: ['EdgeStartTimestamp', 'time', 'timestamp', '@timestamp', 'ts', 'time_iso8601', 'msec', 'httpRequest.time'],
   address: ['ClientIP', 'remote_addr', 'remoteAddr', 'client_ip', 'clientIp', 'remote_ip', 'ip', 'address', 'client'],
@@ -17,7 +17,7 @@ const meanings = Object.keys(usual)
 export const jsonLines = {
   name: 'json',
   detect: (line) => line.startsWith('{'),
-  /** @param {Record<string, string>} map which field has which meaning: `{ time: 'ts', address: 'peer.ip' }` */
+  /** @param {Record<string, string>} map the JSON field for each meaning: `{ time: 'ts', address: 'peer.ip' }` */
   parser: (map = {}) => {
     const find = (record, meaning) => {
       if (map[meaning] !== undefined) return at(record, map[meaning])
@@ -56,7 +56,7 @@ function at(record, name) {
   return value
 }
 
-/** The text of a field. A list is one text, and an object is none. */
+/** The text of a field. A list becomes one text; an object has no text. */
 export function text(value) {
   if (Array.isArray(value)) return value.filter((each) => typeof each !== 'object').join()
   return typeof value === 'object' || value === undefined ? undefined : String(value)

@@ -7,9 +7,9 @@ const formats = [jsonLines, fieldList, loadBalancer, commonLog]
 
 export const formatNames = formats.map(({ name }) => name)
 
-/** How many bad lines are kept to be shown. */
+/** How many bad lines are kept for the report. */
 const shown = 3
-/** How many lines are looked at to find the format. */
+/** How many lines are tried to find the format. */
 const tries = 100
 
 /**
@@ -33,7 +33,7 @@ export class LineParser {
     if (format !== undefined) this.#use(formats.find(({ name }) => name === format))
   }
 
-  /** The record of a line; undefined if it has none. */
+  /** The record of a line; undefined if the line has no record. */
   record(line) {
     this.lines++
     if (line.trim() === '') return undefined

@@ -7,8 +7,8 @@ import { createGunzip } from 'node:zlib'
 const maxLine = 1 << 20
 
 /**
- * The lines of a file, or of the standard input for `-`, an array for each piece that was read. Gzip is recognised by its
- * first bytes.
+ * The lines of a file, or of the standard input for `-`. Yields an array of lines for each chunk that was read. Gzip is
+ * recognised by its first bytes.
  * @param {string} file
  * @param {(bytes: number) => void} [onRead] called with the number of bytes read from the file
  */
@@ -37,7 +37,7 @@ async function unzipped(source, onRead) {
   return pipeline(input, createGunzip(), () => {})
 }
 
-/** The first chunk, which stays in the stream. */
+/** Reads the first chunk without removing it from the stream. */
 async function firstChunk(input) {
   await new Promise((resolve, reject) => input.once('readable', resolve).once('error', reject).once('end', resolve))
   const chunk = input.read()

@@ -3,9 +3,9 @@ const held = 50_000
 
 /**
  * Yields records in the order of their times, records of one time in the order of their lines. A record can be late by
- * up to 50,000 lines; a later one is yielded where it stands, and counted in `late`.
+ * up to 50,000 lines. A record that is later than that is yielded at its place in the log, and counted in `late`.
  *
- * Twice as many records are sorted at once, and the first half of them is yielded.
+ * 100,000 records are sorted at once, and the first half of them is yielded.
  */
 export class TimeOrder {
   late = 0
@@ -17,7 +17,7 @@ export class TimeOrder {
     this.#held = size
   }
 
-  /** Adds a record, and returns those that are ready. */
+  /** Adds a record, and returns the records that are ready. */
   add(record) {
     this.#records.push(record)
     return this.#records.length >= 2 * this.#held ? this.#take(this.#held) : []

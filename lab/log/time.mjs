@@ -31,7 +31,7 @@ function fromCommon([, day, name, year, hours, minutes, seconds, fraction = '', 
   return utc + Number(fraction.padEnd(6, '0')) / 1000 - zone * 60_000
 }
 
-/** The thousandths of a millisecond, which `Date.parse` drops. */
+/** The microseconds of a time text, which `Date.parse` drops. */
 function microsecondsOf(text) {
   const digits = /\.\d{3}(\d{1,3})/.exec(text)?.[1] ?? ''
   return Number(digits.padEnd(3, '0')) / 1000
@@ -40,7 +40,7 @@ function microsecondsOf(text) {
 /** The last nanosecond that a Date can hold. */
 const latest = 8.64e21
 
-/** Seconds, milliseconds, microseconds or nanoseconds, told apart by their size. */
+/** A time as a number. Its size shows the unit: seconds, milliseconds, microseconds or nanoseconds. */
 function fromNumber(value) {
   if (!(value > 0 && value <= latest)) return undefined
   if (value < 1e11) return Math.round(value * 1e6) / 1000

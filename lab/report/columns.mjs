@@ -1,7 +1,9 @@
-/* Texts in the columns of a terminal, none of which can control it. A Chinese character and an emoji take two, an accent of its own none. */
+/*
+ * Texts that cannot control a terminal, and their columns: two for a Chinese character or an emoji.
+ */
 import stringWidth from 'string-width'
 
-/** Control characters, what turns the direction of text or has no width, ends of lines, and halves of characters. */
+/** Control characters, marks that turn the direction of text or have no width, line ends, and halves of characters. */
 const unprintable = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
 
 /** A text of a log or a store as a terminal may show it. */
@@ -18,7 +20,7 @@ export function printableJson(value, indent) {
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 
-/** The text, ended by `…` if it takes more than so many columns. */
+/** The text, cut and ended by `…` if it takes more than `columns` columns. */
 export function cut(text, columns) {
   if (stringWidth(text) <= columns) return text
   let [kept, used] = ['', 0]
@@ -30,7 +32,7 @@ export function cut(text, columns) {
   return `${kept}…`
 }
 
-/** Spaces that fill a text up to so many columns. */
+/** Spaces that fill a text up to `columns` columns. */
 export function padding(text, columns) {
   return ' '.repeat(Math.max(0, columns - stringWidth(text)))
 }

@@ -67,7 +67,7 @@ function tableHtml({ columns, rows, shades, marked }, heading) {
 const shadesNote =
   '<p class="fact">The darker a cell, the more clients the limit touches. Outlined: the least limit of each window that touches few enough.</p>'
 
-/** JSON that cannot end the script. */
+/** JSON for a script element, in which no text can end the element. */
 function inScript(value) {
   return JSON.stringify(value).replaceAll('<', '\\u003c')
 }

@@ -37,12 +37,12 @@ function drawTimes({ title, times, relative, series }, number) {
   return new uPlot(options, [seconds, ...series.map(({ values }) => values)], place)
 }
 
-/** The second line is dashed as well, for those who see no colours. */
+/** The options of a line. The second line is also dashed, for readers who see no colours. */
 function lineOf({ name }, stroke, n) {
   return { label: name, stroke, width: 2, points: { show: false }, ...(n === 1 ? { dash: [6, 3] } : {}) }
 }
 
-/** Shares over the limit. Both axes are logarithmic, and that of the shares is linear near 0. */
+/** Draws shares over the limit. Both axes are logarithmic; the axis of the shares is linear near 0. */
 function drawCurve({ title, limits, series, level, marked }, number) {
   const place = document.getElementById(`chart-${number}`)
   const style = getComputedStyle(document.documentElement)
@@ -76,7 +76,7 @@ function drawCurve({ title, limits, series, level, marked }, number) {
   return new uPlot(options, [limits, ...series.map(({ values }) => values)], place)
 }
 
-/** The level that the reader accepts, and the least limit that keeps below it. */
+/** Draws the level that the reader accepts, and the least limit whose share stays below this level. */
 function drawKnee(plot, { level, marked, quiet, text }) {
   const { ctx, bbox } = plot
   const [x, y] = [plot.valToPos(marked, 'x', true), plot.valToPos(level, 'y', true)]
@@ -102,12 +102,12 @@ function drawKnee(plot, { level, marked, quiet, text }) {
   ctx.restore()
 }
 
-/** Split the axis at whole hours of UTC. */
+/** The time as uPlot needs it to split the axis at whole hours of UTC. */
 function utc(time) {
   return uPlot.tzDate(new Date(time * 1000), 'UTC')
 }
 
-/** Such as `05-17 12:00`. */
+/** A time such as `05-17 12:00`. */
 function dayAndTime(time) {
   return new Date(time * 1000).toISOString().slice(5, 16).replace('T', ' ')
 }

@@ -8,7 +8,7 @@ export function cellHtml(text, side, shade, marked) {
   return `<td${marked ? ' class="number shaded knee"' : shaded}${style}>${escaped(text)}</td>`
 }
 
-/** A bar for each window, on one logarithmic axis: each part goes from one quantile to the next one. */
+/** A bar for each window, on one logarithmic axis. Each part of a bar goes from one quantile to the next. */
 export function barsHtml(bars, heading) {
   const names = Object.keys(bars[0].quantiles)
   const most = Math.max(10, ...bars.map(({ quantiles }) => quantiles.max))

@@ -26,7 +26,7 @@ function cells(row) {
   ]
 }
 
-/** A block may end before a policy admits the key again. */
+/** The state of a key in words. A block may end before a policy admits the key again. */
 function stateOf({ refused, retryAfter, blockedFor }) {
   if (!refused) return 'admitted'
   const blocked = blockedFor > 0 ? [`blocked${lasting(blockedFor)}`] : []

@@ -40,7 +40,7 @@ function suggested(windows, grid, touch, file) {
   }
 }
 
-/** What the limits of one window do, up to the first one that refuses nothing. */
+/** The curve of one window: the share that each limit refuses, up to the first limit that refuses nothing. */
 function curve({ window, suggested }, grid, n, touch) {
   const points = [suggested, ...grid.map(({ limit, windows }) => ({ limit, ...windows[n] }))]
   const inOrder = points.sort((a, b) => a.limit - b.limit)

@@ -3,8 +3,9 @@ import { cut, padding, printable, widthOf } from './columns.mjs'
 import { count, duration, time } from './format.mjs'
 
 /**
- * A report, as every command makes it. A column is its name; one that starts with `#` is aligned to the right. Long cells are
- * cut, unless the table is `whole`. The times of a chart are milliseconds since the epoch, or since the start if `relative`.
+ * A report, as every command makes it. A column is given by its name. A name that starts with `#` aligns the column to
+ * the right. Long cells are cut, unless the table is `whole`. The times of a chart are milliseconds since the epoch, or
+ * since the start if `relative`.
  *
  * Only a page has pictures: the `shades` of a table, from 0 to 1, and the cells that it marks; curves over a limit, in percent, with
  * a level and a marked limit; and bars of quantiles.
@@ -19,7 +20,7 @@ import { count, duration, time } from './format.mjs'
 
 const columns = 72
 
-/** Cells are cut at this many columns, and on a narrow terminal at fewer, down to the least. */
+/** Cells are cut at this many columns. On a narrow terminal they are cut shorter, but never below the least width. */
 const mostOfCell = 60
 const leastOfCell = 8
 
@@ -66,7 +67,7 @@ export function tableText({ columns, rows, whole = false }, most = terminalWidth
   return lines.map((cells) => `  ${line(cells)}`).join('\n')
 }
 
-/** The widths of the columns, of which the widest gives way. */
+/** The widths of the columns. If they do not fit, the widest column is made narrower. */
 function fitted(needed, most) {
   const widths = needed.map((width) => Math.min(width, mostOfCell))
   for (;;) {
@@ -92,7 +93,7 @@ function chartText({ title, times, relative, series }) {
   return `\n${title} (${names}), ${label(from)} to ${label(times.at(-1) ?? from)}\n${drawn}\n`
 }
 
-/** As many points as there are columns: the sum of what falls into each. */
+/** Makes one point for each column of the terminal: the sum of the values that fall into the column. */
 function widen(values) {
   const size = Math.max(1, Math.ceil(values.length / columns))
   const points = []

@@ -1,6 +1,6 @@
 import { clockCheck, ok, problem, recordsCheck, warning } from './checks.mjs'
 
-/** Each command on a key that does not exist, in a form that changes nothing. */
+/** Every command that headgate uses, on a key that does not exist, in a form that changes nothing. */
 const harmless = (key) => ({
   EVALSHA: ['0'.repeat(40), 1, key],
   EVAL: ['return 1', 1, key],
@@ -35,7 +35,7 @@ export async function checkRedis(client, inspector, prefix, clustered) {
   ]
 }
 
-/** Empty if INFO is not allowed. @returns {Promise<Record<string, any>>} */
+/** The values of INFO. Empty if the user may not call INFO. @returns {Promise<Record<string, any>>} */
 async function infoOf(client) {
   const text = await client.info().catch(() => '')
   return Object.fromEntries(text.split(/\r?\n/).map((line) => line.split(/:(.*)/s).slice(0, 2)))

@@ -1,4 +1,4 @@
-/* What the checks of both stores share. A check is { status, what, found, fix }. */
+/* The parts that the checks of Redis and Postgres share. A check is { status, what, found, fix }. */
 
 export const ok = (what, found) => ({ status: 'ok', what, found })
 export const warning = (what, found, fix) => ({ status: 'warning', what, found, fix })
@@ -6,7 +6,7 @@ export const problem = (what, found, fix) => ({ status: 'problem', what, found, 
 
 const probes = 5
 
-/** The clock of a server beside that of this machine. @param read returns the server's time in milliseconds */
+/** Compares the clocks of a server and of this machine. @param read returns the server's time in milliseconds */
 export async function clockCheck(read, fix) {
   let best = { trip: Infinity, skew: 0 }
   for (let n = 0; n < probes; n++) {
@@ -23,7 +23,7 @@ export async function clockCheck(read, fix) {
 }
 
 /**
- * The records under the prefix: how many, and whether each can be read.
+ * Checks the records under the prefix: how many there are, and whether each can be read.
  * @param {(stored: any) => void} each
  */
 export async function recordsCheck(inspector, each = () => {}) {

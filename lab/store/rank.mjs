@@ -1,4 +1,6 @@
-/* Which keys come first: refused ones by how long, then by the share of their limit that is used. */
+/*
+ * The order of keys: refused keys, the longest refusal first, then other keys by the used share of their limit.
+ */
 
 const by = {
   refused: (row) => row.retryAfter * 1e6 + row.share,
@@ -8,7 +10,7 @@ const by = {
 
 export const orders = Object.keys(by)
 
-/** One line for a stored key: the policy that binds it, and what is used under it. */
+/** One row for a stored key: its binding policy, and the units that are used under this policy. */
 export function rowOf(stored) {
   const { inspection } = stored
   if (inspection === undefined) return { ...stored, refused: false, retryAfter: 0, blockedFor: 0, share: 0 }
@@ -28,7 +30,7 @@ function shareOf({ used, burst, kind, limit }) {
   return used / Math.max(1, kind === 'bucket' ? burst : limit)
 }
 
-/** The first rows in that order, in bounded memory. @param rows an async iterable */
+/** The first rows in the order of this file, in bounded memory. @param rows an async iterable */
 export class Top {
   rows = []
   #most

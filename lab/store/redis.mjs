@@ -13,7 +13,10 @@ const options = {
   retryStrategy: () => null,
 }
 
-/** Connects once, and gives up at the first failure. A server in cluster mode leads to its whole cluster. @throws UsageError */
+/**
+ * Connects once, and gives up at the first failure. In cluster mode, connects to all nodes.
+ * @throws UsageError
+ */
 export async function openRedis(url, { prefix, names }) {
   const server = serverOf(url, 'redis', ['redis:', 'rediss:'])
   /** @type {any} */

@@ -18,7 +18,7 @@ export function serverOf(text, kind, protocols) {
   }
 }
 
-/** An error of a server that cannot be used, or is gone. */
+/** The error for a server that cannot be reached or used. */
 export function serverError(kind, server, { message, code }) {
   const cause = `${message || code}`.replace(/\.$/, '')
   return new UsageError(

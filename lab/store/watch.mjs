@@ -8,15 +8,15 @@ import { rowOf, Top } from './rank.mjs'
 const bars = '▁▂▃▄▅▆▇█'
 const width = 40
 
-/** The last numbers as bars, from 0 to the most of them. */
+/** The last numbers as bars, scaled from 0 to the largest of them. */
 function sparkline(values) {
   const most = Math.max(1, ...values)
   return values.map((value) => bars[Math.round((value / most) * (bars.length - 1))]).join('')
 }
 
 /**
- * Looks at all keys once in each interval, and shows the frame: in place on a terminal, else one after the other. Ends after so
- * many frames, or by q, Ctrl-C or a signal.
+ * Looks at all keys once in each interval, and shows the frame: in place on a terminal, else one after the other. Ends
+ * after `frames` frames, or by q, Ctrl-C or a signal.
  */
 export async function watch({ server, inspector }, { filter, interval, frames, most, order, json }) {
   const ending = new AbortController()
@@ -42,13 +42,13 @@ export async function watch({ server, inspector }, { filter, interval, frames, m
   }
 }
 
-/** ANSI: another screen without a cursor and back, the upper left corner, and what is below the cursor. */
+/** ANSI codes: open a second screen without a cursor, close it, go to the upper left corner, clear below the cursor. */
 const [enter, leave, home, below] = ['\u001b[?1049h\u001b[?25l', '\u001b[?25h\u001b[?1049l', '\u001b[H', '\u001b[J']
 
 /** q, Ctrl-C and Ctrl-D: in raw mode they come as characters. */
 const endKeys = ['q', 'Q', '\u0003', '\u0004']
 
-/** Returns a function that gives the terminal back as it was. */
+/** Sets up the terminal. Returns a function that restores it. */
 function takeTerminal(end) {
   const keys = (pressed) => {
     if ([...String(pressed)].some((key) => endKeys.includes(key))) end()

@@ -17,7 +17,7 @@ function checkedLogger(logger: Logger): Logger {
   throw new TypeError(`logger must have the methods error and warn, such as console, got ${shown(logger)}.`)
 }
 
-/** @throws TypeError unless the window is a number, or the text of one */
+/** @throws TypeError unless the window is a number or a text of a number */
 function checkedWindow(windowMs: number): void {
   if (!Number.isNaN(Number(windowMs))) return
   throw new TypeError(`windowMs must be a number of milliseconds, got ${shown(windowMs)}.`)
@@ -73,7 +73,7 @@ export function configOf(given: Partial<Options>): Config {
   return config
 }
 
-/** The store of the option: one of either package, or one of the interface before version 6. */
+/** The store for the option `store`: of headgate, of express-rate-limit, or with its interface before version 6. */
 function storeOf(given: Options['store'] | undefined, windowMs: number, name: string | undefined): Store {
   const own = counterStoreOf(given, windowMs, name)
   if (own !== undefined) return own

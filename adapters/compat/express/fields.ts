@@ -4,7 +4,7 @@ import { draftFields, secondsLeft } from '../counter-store.ts'
 import { DAY, HOUR, MINUTE, type RateLimitInfo, SECOND, type ValueDeterminingMiddleware } from './types.ts'
 import type { Config } from './validations.ts'
 
-/** Such as `5-in-1min`. */
+/** The default name of a policy, such as `5-in-1min`. */
 export function policyName(info: RateLimitInfo | undefined, windowMs: number): string {
   const units = [
     [DAY, 'day', 's'],
@@ -21,12 +21,12 @@ function setLegacyHeaders(response: Response, { limit, remaining, resetTime }: R
   response.setHeader('X-RateLimit-Limit', String(limit))
   response.setHeader('X-RateLimit-Remaining', String(remaining))
   if (!(resetTime instanceof Date)) return
-  // The epoch below is by this clock.
+  // Set Date, because the reset time below is an epoch by the same clock.
   response.setHeader('Date', new Date().toUTCString())
   response.setHeader('X-RateLimit-Reset', String(Math.ceil(resetTime.getTime() / 1000)))
 }
 
-/** The name is asked for by draft-8 only. */
+/** Only draft-8 writes the name. */
 function setStandardHeaders(config: Config, response: Response, info: RateLimitInfo, name: string | undefined): void {
   const { limit, remaining, resetTime, key } = info
   const { windowMs, standardHeaders, validations } = config
@@ -47,7 +47,7 @@ function setStandardHeaders(config: Config, response: Response, info: RateLimitI
 
 const drafts: readonly unknown[] = ['draft-6', 'draft-7', 'draft-8']
 
-/** Sets the fields of the options. */
+/** Sets the fields that the options ask for. */
 export async function setHeaders(
   config: Config,
   request: Request,
@@ -65,7 +65,7 @@ export async function setHeaders(
   if (!response.headersSent) setStandardHeaders(config, response, info, name)
 }
 
-/** What an option is for this request. */
+/** The value of an option for this request. */
 export function resolved<T>(
   value: T | ValueDeterminingMiddleware<T>,
   request: Request,

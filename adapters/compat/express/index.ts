@@ -1,5 +1,5 @@
 /*
- * express-rate-limit: its options, keys, fields and stores on this package.
+ * The parts of the replacement for express-rate-limit: its options, keys, response fields and stores.
  */
 
 export { ipKeyGenerator } from './address-key.ts'

@@ -12,7 +12,7 @@ export type RateLimitExceededEventHandler = (
   next: NextFunction,
   optionsUsed: Options,
 ) => void
-/** Of earlier versions. */
+/** The type of `onLimitReached` in earlier versions. */
 export type RateLimitReachedEventHandler = (request: Request, response: Response, optionsUsed: Options) => void
 
 export type { ClientRateLimitInfo }
@@ -68,19 +68,19 @@ export interface Options {
   statusCode: number
   /** The fields `X-RateLimit-*`. Default true. */
   legacyHeaders: boolean
-  /** The fields of a draft; true for `'draft-6'`. Default false. */
+  /** The draft whose response fields are set; true for `'draft-6'`. Default false. */
   standardHeaders: boolean | DraftHeadersVersion
-  /** The name of the policy in draft-8. Default such as `'5-in-1min'`. */
+  /** The name of the policy in draft-8. Default: from limit and window, such as `'5-in-1min'`. */
   identifier: string | ValueDeterminingMiddleware<string>
   /** `Retry-After` in seconds. Default: until the window ends. */
   retryAfter?: number | ValueDeterminingMiddleware<number>
-  /** Where the request has its numbers. Default `'rateLimit'`. */
+  /** The property of the request that has the numbers. Default `'rateLimit'`. */
   requestPropertyName: string
   /** True if requests that fail do not count. Default false. */
   skipFailedRequests: boolean
   /** True if requests that succeed do not count. Default false. */
   skipSuccessfulRequests: boolean
-  /** Who is limited. Default: the address, and for IPv6 its network. */
+  /** Returns who is limited. Default: the address, and for IPv6 its network. */
   keyGenerator: ValueDeterminingMiddleware<string>
   /** The length of the network's prefix for IPv6; false for the whole address. Default 56. */
   ipv6Subnet: number | ValueDeterminingMiddleware<number> | false

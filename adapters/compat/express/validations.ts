@@ -26,8 +26,8 @@ const countedKeys = new WeakMap<object, Set<string>>()
 const handlerCalls = ['Layer.handle [as handle_request]', 'Layer.handleRequest']
 
 /**
- * The mistakes that are looked for. Each validation looks once: when the limiter is made, or at the first request. A validation
- * that throws is logged, so it never ends a request.
+ * Looks for mistakes in the use of the limiter. Each validation runs once: when the limiter is made, or at the first
+ * request. A validation that throws is logged, so it never ends a request.
  */
 export class Validations {
   readonly enabled: EnabledValidations
@@ -44,7 +44,7 @@ export class Validations {
     for (const name of Object.keys(this.enabled)) this.enabled[name as ValidationName] = false
   }
 
-  /** True if the validation has yet to look. */
+  /** True if the validation has not run yet. */
   due(name: ValidationName): boolean {
     return this.enabled[name] ?? this.enabled.default ?? true
   }
@@ -57,7 +57,7 @@ export class Validations {
     else this.#logger.error(new ValidationError('ValidationError', code, message))
   }
 
-  /** Runs validations that read what other code made: mocks, and hosts that are not Express. */
+  /** Runs validations that read objects of other code. These may be mocks, or come from a host that is not Express. */
   #look(names: readonly ValidationName[], validations: () => void): void {
     if (!names.some((name) => this.due(name))) return
     try {
@@ -98,7 +98,7 @@ export class Validations {
     this.warn('unsharedStore', reused, 'ERR_ERL_STORE_REUSE', 'Give each limiter a store of its own.')
   }
 
-  /** Of a store that counts by headgate: the windows of other stores are their own. */
+  /** Checks the window of a store that counts by headgate. Other stores have rules of their own. */
   window(milliseconds: unknown): void {
     const fits = typeof milliseconds === 'number' && milliseconds >= 1 && milliseconds <= longestWindow
     const range = `windowMs should be a number from 1 to ${longestWindow}, got ${shown(milliseconds)}.`
@@ -146,7 +146,7 @@ export class Validations {
   }
 }
 
-/** Two stores in memory have different keys, and two clients of one server may have the same. */
+/** The place where a store keeps its keys. Two stores in memory never share keys, but two clients of one server may. */
 function placeOf(store: Store): string {
   if (!store.localKeys) return store.constructor.name
   const place = places.get(store) ?? `#${++placeCount}`

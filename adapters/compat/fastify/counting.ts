@@ -17,7 +17,7 @@ function clientError(error: unknown): never {
   throw error instanceof HeadgateError && error.cause instanceof Error ? error.cause : error
 }
 
-/** Where the limits of a plugin count. That of a route or a handler has `routeInfo`, and counts by itself. */
+/** Returns where a limit of the plugin counts. A limit of a route or a handler has `routeInfo`, and its own counts. */
 export type CountingOf = (settings: Settings) => Counting
 
 /** Counts on a store of headgate. */
@@ -54,7 +54,7 @@ function inMemory(settings: Settings): Counting {
   return new StoreCounting((window) => countersIn(window, memoryStore({ maxKeys: cache, clock: wallClock })))
 }
 
-/** True if windows end later because of refusals, or if each call says how long they are. */
+/** True if refusals make windows longer, or if each call says how long its window is. */
 function changesWindows(settings: Settings): boolean {
   return extendsWindows(settings) || typeof settings.timeWindow === 'function'
 }
@@ -158,7 +158,7 @@ class ForeignCounting implements Counting {
   }
 }
 
-/** Where the limits of a plugin count. */
+/** Makes the function that returns where each limit of the plugin counts. */
 export async function countingOf(settings: Settings): Promise<CountingOf> {
   const { store, redis, nameSpace = 'fastify-rate-limit-' } = settings
   if (isHeadgateStore(store)) {

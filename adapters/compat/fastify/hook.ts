@@ -43,7 +43,7 @@ export async function apply(
     const counted = increments ? counting.hit(...asked) : counting.read(...asked)
     hits = isPromise(counted) ? await counted : counted
   } catch (error) {
-    // With `skipOnError`, a store that fails lets requests pass. One that cannot read is a mistake.
+    // With `skipOnError`, a store that fails lets requests pass. A store without `read` is a mistake, so it throws.
     if (!settings.skipOnError || error instanceof CannotRead) throw error
   }
   const { current, ttl } = hits

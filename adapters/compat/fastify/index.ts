@@ -1,5 +1,5 @@
 /*
- * @fastify/rate-limit: its options, routes and stores on this package.
+ * The parts of the replacement for @fastify/rate-limit: its options, routes and stores.
  */
 
 export { countingOf } from './counting.ts'

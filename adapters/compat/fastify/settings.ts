@@ -5,7 +5,7 @@ import { type MaybePromise, whole } from '../../../src/common/index.ts'
 import { networkOf } from '../network.ts'
 import type { Hits, RateLimitOptions, RateLimitPluginOptions } from './types.ts'
 
-/** The key of an address: IPv4 as it is, IPv6 by the first address of its network. A client that has left has none. */
+/** The key of an address: IPv4 as it is, IPv6 by the first address of its network. Undefined without an address. */
 export function normalizeIP(ip: string, ipv6Subnet = 64): string {
   return networkOf(ip, ipv6Subnet)?.address ?? ip?.toLowerCase()
 }
@@ -54,7 +54,7 @@ function subnetOf({ ipv6Subnet }: RateLimitOptions): number {
   return isCount(ipv6Subnet) && ipv6Subnet <= 128 ? Math.trunc(ipv6Subnet) : 64
 }
 
-/** How many keys are held in memory. Memory is bounded also with 0, which is no bound in the original. */
+/** How many keys are held in memory. With `cache: 0` memory is bounded too; in the original it is not. */
 function cacheOf({ cache }: RateLimitOptions): number {
   return whole(5000, { least: 0 })(cache, 'cache') || 1_000_000
 }
@@ -67,7 +67,7 @@ export function settingsOf(options: RateLimitPluginOptions): Settings {
   return {
     ...options,
     ...numbersOf(options),
-    // A limit of its own may have any true value here, as in the original.
+    // The limit of a route may have any truthy value here, as in the original.
     continueExceeding: options.continueExceeding === true,
     exponentialBackoff: options.exponentialBackoff === true,
     hook: options.hook ?? 'onRequest',

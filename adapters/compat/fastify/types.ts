@@ -13,7 +13,7 @@ type Callback = (error: Error | null, result?: { current: number; ttl: number })
 /** The interface of the stores of @fastify/rate-limit. */
 export interface FastifyRateLimitStore {
   incr(key: string, callback: Callback, timeWindow: number, max: number): void
-  /** Needed for `{ increment: false }`. */
+  /** Reads the hits without counting one. Needed for `{ increment: false }`. */
   read?(key: string, callback: Callback, timeWindow: number, max: number): void
   child(routeOptions: RouteOptions & { path: string; prefix: string }): FastifyRateLimitStore
 }
@@ -67,11 +67,11 @@ export interface RateLimitOptions extends CreateRateLimitOptions {
   /** True to make the window twice as long with each refusal. Default false. */
   exponentialBackoff?: boolean
   onBanReach?: (request: FastifyRequest, key: string) => void
-  /** Is added to the key. */
+  /** A text that is added to the key. */
   groupId?: string
   /** Makes the error of a refusal. */
   errorResponseBuilder?: (request: FastifyRequest, context: errorResponseBuilderContext) => object
-  /** The fields of a draft in place of `x-ratelimit-*`. */
+  /** True to set the fields of draft 6 in place of `x-ratelimit-*`. */
   enableDraftSpec?: boolean
   onExceeding?: (request: FastifyRequest, key: string) => void
   onExceeded?: (request: FastifyRequest, key: string) => void
@@ -89,9 +89,9 @@ export interface RateLimitPluginOptions extends RateLimitOptions {
   redis?: any
   /** The beginning of the keys in Redis. */
   nameSpace?: string
-  /** Which fields a refusal has. Default: all. */
+  /** The response fields of a refusal. Default: all. */
   addHeaders?: HeaderFlags
-  /** Which fields an admitted request gets. Default: all. */
+  /** The response fields of an admitted request. Default: all. */
   addHeadersOnExceeding?: HeaderFlags
 }
 
@@ -110,5 +110,5 @@ export type RateLimitResult =
       isBanned: boolean
     }
 
-/** Counts a request, or with `increment: false` only looks. */
+/** Counts a request, or with `increment: false` only reads its count. */
 export type RateLimitCheck = (request: FastifyRequest, options?: { increment?: boolean }) => Promise<RateLimitResult>

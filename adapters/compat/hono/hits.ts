@@ -7,7 +7,7 @@ import type { HonoConfigType, RateLimitInfo, Store } from './types.ts'
 // biome-ignore lint/suspicious/noExplicitAny: the environment, the path and the input of a context are the user's
 export type AnyContext = Context<any, any, any>
 
-/** What counting needs of the options. */
+/** The options that counting needs. */
 export interface Counting {
   readonly limit: number | ((context: AnyContext) => number | Promise<number>)
   readonly keyGenerator: (context: AnyContext) => string | Promise<string>
@@ -27,8 +27,8 @@ export interface Hit {
 export const tooMany = 'Too many requests, please try again later.'
 
 /**
- * The options with those defaults, and their store, which has them too.
- * @throws TypeError for a store that is none, if a number of the options is none, or without `keyGenerator`
+ * The options with these defaults. The store gets the options too.
+ * @throws TypeError for an invalid store, for an option that should be a number and is not, or without `keyGenerator`
  */
 export function optionsOf<Options>(config: object, defaults: object): Options & Counting {
   const options = {
@@ -58,7 +58,7 @@ export function optionsOf<Options>(config: object, defaults: object): Options & 
   return all
 }
 
-/** Counts a hit, and puts its numbers on the context. */
+/** Counts a hit, and puts the numbers of the client on the context. */
 export async function hit(counting: Counting, context: AnyContext): Promise<Hit> {
   const { store, requestPropertyName, requestStorePropertyName } = counting
   const key = await counting.keyGenerator(context)

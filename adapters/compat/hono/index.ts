@@ -1,5 +1,5 @@
 /*
- * hono-rate-limiter: its options and stores on this package.
+ * The parts of the replacement for hono-rate-limiter: its options and stores.
  */
 
 export { type AnyContext, type Hit, hit, optionsOf, tooMany } from './hits.ts'

@@ -3,7 +3,7 @@ import type { StatusCode } from 'hono/utils/http-status'
 import type { WSContext } from 'hono/ws'
 import type { Store as HeadgateStore } from '../../../src/stores/contract/index.ts'
 
-/** The hits of a client in its window, and when that ends. */
+/** The hits of a client in its window, and when the window ends. */
 export type ClientRateLimitInfo = {
   totalHits: number
   resetTime?: Date | undefined
@@ -27,7 +27,7 @@ export type RateLimitExceededEventHandler<E extends Env = Env, P extends string 
 ) => void
 
 interface CommonConfigType<E extends Env, P extends string, I extends Input> {
-  /** Who is limited. */
+  /** Returns who is limited. */
   keyGenerator: (c: Context<E, P, I>) => Promisify<string>
   /** The body of a refusal: a text, or an object for JSON. */
   message: string | Record<string, unknown> | ((c: Context<E, P, I>) => Promisify<string | Record<string, unknown>>)
@@ -39,7 +39,7 @@ interface CommonConfigType<E extends Env, P extends string, I extends Input> {
   skip: (c: Context<E, P, I>) => Promisify<boolean>
 }
 
-/** What is given: the options, of which these are required. */
+/** The options as the user passes them: the named options are required, all others optional. */
 type Given<Config, Required extends keyof Config> = Pick<Config, Required> & Partial<Config>
 
 type RateLimit = { limit: (options: { key: string }) => Promisify<{ success: boolean }> }
@@ -107,7 +107,7 @@ export interface WSConfigType<E extends Env = Env, P extends string = string, I 
     HonoConfigType<E, P, I>,
     'statusCode' | 'standardHeaders' | 'requestWasSuccessful' | 'handler' | 'skip'
   > {
-  /** Why the connection is closed. */
+  /** The reason that the client gets when the connection is closed. */
   message: string
   /** The code that closes the connection. Default 1008. */
   statusCode: WSStatusCode

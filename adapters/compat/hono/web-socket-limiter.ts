@@ -4,7 +4,8 @@ import { hit, optionsOf } from './hits.ts'
 import type { Promisify, WSConfigProps, WSConfigType } from './types.ts'
 
 /**
- * Limits the messages of web sockets: give it the function that makes the events, and `upgradeWebSocket` what it returns.
+ * Limits the messages of WebSockets. Pass the function that makes the events, and pass the result to
+ * `upgradeWebSocket`.
  *
  *     upgradeWebSocket(webSocketLimiter({ keyGenerator })((context) => ({ onMessage(event, socket) {} })))
  *
