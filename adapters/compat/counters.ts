@@ -7,7 +7,6 @@ import type { Store } from '../../src/stores/contract/index.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 import { limiterName, longestWindow } from './option-values.ts'
 
-/** The hits of one key. */
 export interface Count {
   readonly used: number
   /** Milliseconds until the window ends. */
@@ -59,7 +58,6 @@ export function countersOn(store: Store, id: string, window: number): RateLimite
   return known.policies[0]?.window === lengthOf(window) ? known : known.under(hitsIn(window))
 }
 
-/** Adds a hit. */
 export function hit(counters: RateLimiter, key: string): MaybePromise<Count> {
   return counters.store.synchronous ? countOf(counters.consumeSync(key)) : counters.consume(key).then(countOf)
 }
@@ -72,7 +70,6 @@ function countOf({ policies, resetAfter }: { policies: readonly { used: number }
   return { used: policies[0]?.used ?? 0, resetAfter }
 }
 
-/** True for a store of headgate. */
 export function isHeadgateStore(store: unknown): store is Store {
   return typeof store === 'object' && store !== null && typeof (store as Partial<Store>).open === 'function'
 }

@@ -18,7 +18,6 @@ export interface HttpSide {
   readonly response: object | undefined
 }
 
-/** An HTTP side with a response. */
 type Reply = HttpSide & { readonly response: object }
 
 /** The connection that a message came over. */

@@ -23,7 +23,6 @@ interface Limit {
   readonly defaults: NestGuardOptions | undefined
 }
 
-/** The guard that applies to a handler. */
 interface Applied {
   readonly guard: NestGuard | undefined
   /** True if the handler itself declares the limit. */

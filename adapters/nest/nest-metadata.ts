@@ -15,17 +15,14 @@ export const skipKey: string = 'headgate:skip'
 const reflector = new Reflector()
 type Target = Parameters<Reflector['get']>[1]
 
-/** What a decorator has left on a class or a handler. */
 export function metadataOf<Value>(key: string, target: object): Value | undefined {
   return reflector.get<Value | undefined>(key, target as Target)
 }
 
-/** The limit that a class or a handler declares. */
 export function limitOf(target: object): DeclaredLimit | undefined {
   return metadataOf(limitKey, target)
 }
 
-/** The policies that a class or a handler skips. */
 export function skippedOf(target: object): Skipped {
   return metadataOf<Skipped>(skipKey, target) ?? []
 }

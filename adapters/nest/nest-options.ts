@@ -9,9 +9,7 @@ export type NestGuardOptions = GuardOptions<ExecutionContext, ExecutionContext>
 /** The options that limits of handlers and controllers inherit, if the module has no limit. */
 export type NoLimit = NestGuardOptions & Pick<LimiterParts, (typeof sharedParts)[number]> & { limit: false }
 
-/**
- * The options of the module: an argument of `rateLimit`, or `{ limit: false }` with options for handlers to inherit.
- */
+/** The options of the module: an argument of `rateLimit`, or `{ limit: false }` with options for handlers to inherit. */
 export type RateLimitModuleOptions = NestArgument | NoLimit
 
 /** Parts of a limiter that limits of handlers share with the limit of the module. */

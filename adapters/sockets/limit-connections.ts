@@ -72,9 +72,7 @@ class Upgrade {
   readonly socket: Duplex & { readonly bytesWritten?: number }
   /** True once the connection is admitted, unless its client has left. */
   opens = false
-  /** The status of a refusal. */
   status = 429
-  /** The fields of a refusal. */
   readonly fields: string[] = []
 
   constructor(socket: Duplex) {

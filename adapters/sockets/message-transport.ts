@@ -42,7 +42,6 @@ export function noticeOf(
   }
 }
 
-/** An emitter of Node that may have listeners for errors. */
 interface ErrorEmitter {
   listenerCount(name: 'error'): number
 }

@@ -40,7 +40,6 @@ export function socketIoTransport(socket: SocketIoLike): MessageTransport<Socket
   }
 }
 
-/** How many packets wait to be sent. */
 function buffered({ conn }: SocketIoLike): number {
   return (conn as { writeBuffer?: { length: number } }).writeBuffer?.length ?? 0
 }

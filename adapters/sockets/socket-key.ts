@@ -7,7 +7,6 @@ import type { ConnectionKey } from './connection-key.ts'
 /** The scope whose key is the socket's own. */
 const connectionScope = 'connection'
 
-/** The key of a socket. */
 export interface SocketKey {
   readonly key: Key
   /** The part of the key that belongs to this connection alone. Undefined if there is no such part. */

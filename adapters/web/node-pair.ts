@@ -2,7 +2,6 @@ import type { EndingResponse } from '../../src/http/held/index.ts'
 import { isUnixSocket, type LocalSocket } from '../../src/http/keys/index.ts'
 import type { Finder } from './address-view.ts'
 
-/** The part of a response of Node that takes the fields. */
 export interface NodeResponse {
   readonly headersSent: boolean
   setHeader(name: string, value: string): unknown

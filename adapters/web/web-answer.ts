@@ -20,7 +20,6 @@ interface End {
 export class Answer {
   /** The fields, by the name under which they were set: the form that a Response reads fastest. */
   readonly fields: Record<string, string> = {}
-  /** The status of a refusal. */
   status = 200
   /** The refusal that is sent in place of the handler's response: a Response or a text. */
   refusal: unknown
@@ -68,7 +67,6 @@ export class Answer {
     return node === undefined ? () => this.#progressed() : undefined
   }
 
-  /** Runs a handler that makes the response. */
   async make<Made>(handler: () => MaybePromise<Made>): Promise<Made> {
     this.#making++
     try {

@@ -1,7 +1,6 @@
 import { parseArgs } from 'node:util'
 import { UsageError } from './usage-error.mjs'
 
-/** The options of every command. */
 const common = {
   html: { type: 'string', help: 'FILE', about: 'write a report that is one self-contained page' },
   json: { type: 'boolean', about: 'print the result as JSON' },
@@ -67,14 +66,12 @@ export function shareOf(text, option = 'fail-above') {
   throw new UsageError(`--${option} must be a share, got ${JSON.stringify(text)}.`, 'Write 1% or 0.01.')
 }
 
-/** A whole number in a range. */
 export function numberOf(text, option, least, most) {
   const value = Number(text)
   if (/^\d+$/.test(text) && value >= least && value <= most) return value
   throw new UsageError(`--${option} must be a whole number from ${least} to ${most}, got ${JSON.stringify(text)}.`, '')
 }
 
-/** One of some names. */
 export function oneOf(text, option, names) {
   if (text === undefined || names.includes(text)) return text
   throw new UsageError(`--${option} must be one of ${names.join(', ')}, got ${JSON.stringify(text)}.`, '')

@@ -10,7 +10,6 @@ export class Breakdown {
   #requests = new GrowingCounts()
   #refused
 
-  /** @param policies how many policies are compared */
   constructor(policies, distinct = most) {
     this.#names = new Names(distinct)
     this.#refused = Array.from({ length: policies }, () => new GrowingCounts())
@@ -43,7 +42,6 @@ export class Breakdown {
     return touched
   }
 
-  /** The values with the most refused requests. */
   top(policy, count = 10) {
     const rows = []
     for (let n = 0; n < this.size; n++) {

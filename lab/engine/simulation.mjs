@@ -6,7 +6,6 @@ export class Simulation {
   #made = 0
   #workload
 
-  /** @param workload see workloads.mjs */
   constructor(workload) {
     this.#workload = workload
     const requests = workload.requests.map((request) => this.#number(request))

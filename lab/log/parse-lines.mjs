@@ -12,9 +12,7 @@ const shown = 3
 /** How many lines are tried to find the format. */
 const tries = 100
 
-/**
- * Parses the lines of a log. A line that cannot be parsed is counted and never fatal. Runs in a browser too.
- */
+/** Parses the lines of a log. A line that cannot be parsed is counted and never fatal. Runs in a browser too. */
 export class LineParser {
   lines = 0
   bad = 0

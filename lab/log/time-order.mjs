@@ -23,7 +23,6 @@ export class TimeOrder {
     return this.#records.length >= 2 * this.#held ? this.#take(this.#held) : []
   }
 
-  /** Returns the remaining records. */
   end() {
     return this.#take(this.#records.length)
   }

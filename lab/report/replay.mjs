@@ -1,6 +1,5 @@
 import { count, duration, percent, time } from './format.mjs'
 
-/** The report of a replay: see text.mjs for its form. */
 export function replayReport(result) {
   const { requests, clients, policies, overTime } = result
   return {
@@ -15,7 +14,6 @@ export function logName({ file }) {
   return file === '-' ? 'the standard input' : file.replace(/^.*[\\/]/, '')
 }
 
-/** What was read, and which lines were not. */
 export function logFacts({ format, lines, bad, badLines, keyless, late, linesPerSecond }) {
   return [
     `${count(lines)} lines of the format ${format}, ${count(linesPerSecond)} a second`,

@@ -2,7 +2,6 @@ import { workloads } from '../engine/workloads.mjs'
 import { count, duration, percent } from './format.mjs'
 import { logFacts } from './replay.mjs'
 
-/** The report of a simulation: see text.mjs for its form. */
 export function simulateReport({
   workload,
   rate,

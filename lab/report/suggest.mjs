@@ -2,7 +2,6 @@ import { quantileNames } from '../engine/quantiles.mjs'
 import { count, percent } from './format.mjs'
 import { logFacts, logName, span } from './replay.mjs'
 
-/** The report of a suggestion: see text.mjs for its form. */
 export function suggestReport(result) {
   const { requests, clients, log, windows, grid, touch, cautions } = result
   return {

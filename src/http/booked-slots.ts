@@ -46,7 +46,6 @@ export class BookedSlots {
   /** The queues by key and cost. A queue without a waiting request is removed, so queues never outnumber requests. */
   readonly #queues = new Map<string, SlotQueue>()
 
-  /** How many queues there are. */
   get size(): number {
     return this.#queues.size
   }

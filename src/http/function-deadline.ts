@@ -22,7 +22,6 @@ export class FunctionDeadline {
   /** The deadline in milliseconds. Infinity if requests wait as long as the function takes. */
   readonly #timeout: number
 
-  /** @throws HeadgateError `HEADGATE_OPTION` */
   constructor(timeout: Duration | undefined) {
     this.#timeout = timeoutOf(timeout, 'functionTimeout')
   }

@@ -22,14 +22,12 @@ const policiesOptions = ['policies', 'name', ...limiterParts, ...guardOptions]
 /** The options of a single policy. `shadow` is left out: in an argument of `rateLimit` it belongs to the middleware. */
 const policyOptions = ['limit', 'window', 'name', 'scope', 'countRefused', 'label']
 
-/** The options that nested limits inherit. */
 export function inheritedOf<Request, Response>(
   options: GuardOptions<Request, Response>,
 ): GuardOptions<Request, Response> {
   return Object.fromEntries(inherited.map((option) => [option, options[option]]))
 }
 
-/** The result of reading the argument of `rateLimit`. */
 interface Read<Request, Response> {
   readonly limiter: RateLimiter | PlanLimiter
   /** The policies, if they are a function of the request. */

@@ -86,7 +86,6 @@ export class Plans<Limiter extends object> {
     return ledger
   }
 
-  /** The health that all ledgers of the name share. */
   health(): Health {
     return this.#first?.health?.() ?? noCalls()
   }

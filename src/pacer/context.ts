@@ -19,7 +19,6 @@ export interface PacerContext extends Pick<PacerSettings, Shared> {
   readonly reservable: boolean
   paused: boolean
   closed: boolean
-  /** How many calls this pacer has had so far. */
   calls: number
   /** Called when a call, a slot or a request of a key has ended. */
   settled(queue: { readonly key: string; readonly idle: boolean }): void

@@ -147,9 +147,8 @@ export abstract class Pace {
    * It is refused (`allowed` is false) if the wait would be longer than `maxWait` (a duration, default: no limit), and
    * while the pacer is paused or held. A policy that cannot promise a future time grants a slot now or refuses.
    *
-   * Rejects with a HeadgateError: `HEADGATE_COST` for wrong `permits`, `HEADGATE_MAX_WAIT` for an
-   * invalid `maxWait`, `HEADGATE_CLOSED`, or `HEADGATE_STORE_UNAVAILABLE` if the store failed and `onStoreError` says
-   * `'deny'`.
+   * Rejects with a HeadgateError: `HEADGATE_COST` for wrong `permits`, `HEADGATE_MAX_WAIT` for an invalid `maxWait`,
+   * `HEADGATE_CLOSED`, or `HEADGATE_STORE_UNAVAILABLE` if the store failed and `onStoreError` says `'deny'`.
    *
    * Example: `const { wait, allowed } = await pacer.reserve(5, { maxWait: '1m' })`.
    */

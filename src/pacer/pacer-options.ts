@@ -82,9 +82,7 @@ export interface PacerOptions {
   onStoreError?: OnStoreError
   /** How many processes share the pace. While the store fails, each keeps its part. Default 1. Example: `8`. */
   instances?: number
-  /**
-   * Called when counts have changed, once for all changes of a tick. Example: `({ waiting }) => gauge.set(waiting)`.
-   */
+  /** Called when counts have changed, once for all changes of a tick. Example: `({ waiting }) => gauge.set(waiting)`. */
   onProgress?: (progress: Progress) => void
   /**
    * Reads the time, in whole microseconds since the epoch. Default: a monotonic clock. Pass one in tests.

@@ -91,7 +91,6 @@ export class Permits {
     return tickets && this.#settling({ verb: 'settle', keys, costs: unitsBack(tickets), tickets })
   }
 
-  /** Forgets all permits that were taken under these keys. */
   reset(keys: readonly string[]): MaybePromise<void> {
     return this.#ledger.run({ verb: 'reset', keys })
   }
@@ -146,7 +145,6 @@ function charges(costs: Costs): boolean {
   return typeof costs === 'number' || costs.some((units) => units > 0)
 }
 
-/** Ignores an error of the store. */
 function quietly(outcome: MaybePromise<unknown>): MaybePromise<unknown> {
   return isPromise(outcome) ? outcome.catch(() => undefined) : outcome
 }

@@ -10,7 +10,6 @@ import { policyOf, type Result, resultOf, results } from './result.ts'
 /** The attributes of a counted series: `{ limiter, policy, result }`. A call without a decision has no policy. */
 export type Attributes = Record<string, string>
 
-/** One number of a metric. */
 export type Reading = readonly [value: number, attributes: Attributes]
 
 /** The most pairs of limiter and policy that have their own series. Further pairs are counted together, as `other`. */

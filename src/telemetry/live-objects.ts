@@ -18,7 +18,6 @@ export interface LivePacer {
 /** The most names of limiters and pacers, and the most shards, that have their own series. Further ones are `other`. */
 export const maxNames = 250
 
-/** A breaker's state as a number. */
 const levels = { closed: 0, 'half-open': 1, open: 2 } as const
 
 /** Objects that are listed as long as something else keeps them alive. */

@@ -97,7 +97,6 @@ export function logRefusals(options: LogRefusalsOptions): () => void {
   return () => void calls.unsubscribe(listener)
 }
 
-/** What is known about a key that was refused. */
 interface Sampled {
   /** When the last line of the key was written, in microseconds. */
   at: number

@@ -46,7 +46,6 @@ function isPenalized({ policies }: Decision, { penalty }: CalledLimiter): boolea
   return penalty !== undefined && policies.at(-1)?.allowed === false
 }
 
-/** The first shadow policy that would refuse the call. */
 function shadowOf({ policies }: Decision): string | undefined {
   for (let n = 0; n < policies.length; n++) {
     const verdict = policies[n]

@@ -32,7 +32,6 @@ const places = [0, 1, 2, 3, 5]
 
 type Pick = <T>(from: readonly T[]) => T
 
-/** The same reservation of both limiters. */
 interface Open {
   readonly cost: Units
   readonly actual: Reservation

@@ -15,7 +15,6 @@ function settling(limit: number): readonly Policy[] {
     .filter(({ burst, algorithm }) => burst >= limit && algorithm.settles && !algorithm.leases)
 }
 
-/** The units that are used under each policy. */
 async function usedOf(limiter: RateLimiter, key: Key = 'k'): Promise<number[]> {
   return (await limiter.peek(key)).policies.map(({ used }) => used)
 }
@@ -26,7 +25,6 @@ async function reserved(limiter: RateLimiter, costs: readonly number[]): Promise
   return made
 }
 
-/** Tests of reservations, by their titles. */
 export const reservationCases: StoreCases = {
   'reservations are settled in any order, and exactly their actual units are used': async ({ store, at }) => {
     at(0)

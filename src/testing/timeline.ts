@@ -13,7 +13,6 @@ export interface StoreFixture {
   at: (milliseconds: number) => void
 }
 
-/** Tests by their titles. */
 export type StoreCases = Readonly<Record<string, (fixture: StoreFixture) => Promise<void>>>
 
 export function limiterOn(

@@ -25,7 +25,6 @@ function addressKey(ip: string, subnet: number | false): string {
   return subnet !== 56 || ip === undefined ? ipKeyGenerator(ip, subnet) : usualKeys.of(ip)
 }
 
-/** The key of a request by its address. */
 export function keyByAddress(
   { ipv6Subnet, validations }: Config,
   request: Request,

@@ -23,7 +23,6 @@ function checkedWindow(windowMs: number): void {
   throw new TypeError(`windowMs must be a number of milliseconds, got ${shown(windowMs)}.`)
 }
 
-/** The options with all defaults. */
 export function configOf(given: Partial<Options>): Config {
   const options = defined(given)
   const logger = checkedLogger(options.logger ?? consoleLogger)

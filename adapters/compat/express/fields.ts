@@ -47,7 +47,6 @@ function setStandardHeaders(config: Config, response: Response, info: RateLimitI
 
 const drafts: readonly unknown[] = ['draft-6', 'draft-7', 'draft-8']
 
-/** Sets the fields that the options ask for. */
 export async function setHeaders(
   config: Config,
   request: Request,

@@ -5,7 +5,6 @@ import { longestWindow } from '../option-values.ts'
 import type { Logger, Options, Store } from './types.ts'
 import { type EnabledValidations, type ValidationName, validationNames } from './validation-names.ts'
 
-/** A mistake that a validation found. */
 class ValidationError extends Error {
   readonly code: string
   readonly help: string

@@ -20,7 +20,6 @@ function clientError(error: unknown): never {
 /** Returns where a limit of the plugin counts. A limit of a route or a handler has `routeInfo`, and its own counts. */
 export type CountingOf = (settings: Settings) => Counting
 
-/** Counts on a store of headgate. */
 class StoreCounting implements Counting {
   readonly #byWindow = new LRUCache<number, RateLimiter>({ max: 1000 })
   readonly #make: (window: number) => RateLimiter
@@ -131,10 +130,8 @@ function nameIn(nameSpace: string, route: Partial<RouteOptions> | undefined): st
   return `${nameSpace}:${url === undefined ? `handler ${++unnamed}` : `${[method].flat().join()}${url}`}`
 }
 
-/** The error of a store without `read`. */
 export class CannotRead extends Error {}
 
-/** Counts by a class of @fastify/rate-limit. */
 class ForeignCounting implements Counting {
   readonly #store: FastifyRateLimitStore
 

@@ -59,7 +59,6 @@ function cacheOf({ cache }: RateLimitOptions): number {
   return whole(5000, { least: 0 })(cache, 'cache') || 1_000_000
 }
 
-/** The settings of the plugin. */
 export function settingsOf(options: RateLimitPluginOptions): Settings {
   const labels = labelsOf(options)
   const { rateLimit, rateRemaining, rateReset, retryAfter } = labels
@@ -95,7 +94,6 @@ export function merged(settings: Settings, own: RateLimitOptions, routeInfo: Par
   return { ...settings, ...own, ...numbersOf(all), routeInfo } as Settings
 }
 
-/** Where one limit counts. */
 export interface Counting {
   hit(key: string, window: number, max: number): MaybePromise<Hits>
   read(key: string, window: number, max: number): MaybePromise<Hits>

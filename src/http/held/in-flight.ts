@@ -9,7 +9,6 @@ import type { Reservation } from '../../limiter/index.ts'
 export interface Owner {
   /** The function of `Framework.held`. Undefined if the request lives until its end is reported. */
   readonly progress: (() => number) | undefined
-  /** Reports an error of the store. */
   failed(error: unknown): void
 }
 

@@ -15,7 +15,6 @@ export function addressKey(address: string, ipv6Prefix: number): string {
   return isIPv4(groups) ? dotted(groups) : prefixText(groups, ipv6Prefix)
 }
 
-/** The text of an IPv4 address. */
 export function dotted(groups: readonly number[]): string {
   const high = groups[6] as number
   const low = groups[7] as number

@@ -49,7 +49,6 @@ export const maxLength = 64
 const bracketsOrPort = /^(?:\[([^\]]*:[^\]]*)\](?::\d{1,5})?|([^%]*\.\d{1,3}):\d{1,5})$/
 const zoneOfIPv6 = /^([^%]*:[^%]*)%[\w.:@~+-]+$/
 
-/** True if these groups are an IPv4 address. */
 export function isIPv4([a, b, c, d, e, f]: readonly number[]): boolean {
   return a === 0 && b === 0 && c === 0 && d === 0 && e === 0 && f === 0xffff
 }

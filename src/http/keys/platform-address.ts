@@ -5,7 +5,6 @@ import { AddressList } from './address-list.ts'
 import type { RequestView } from './key-extractor.ts'
 import { type AddressPlatform, type PlatformField, platformFields } from './platforms.ts'
 
-/** The functions over a request that finding its client needs. */
 type AddressView<Request> = Pick<RequestView<Request>, 'address' | 'peer' | 'unaddressed' | 'header'>
 
 /** Finds the client's address. Undefined if it cannot be known. */

@@ -35,7 +35,6 @@ export function refusalBody(form: Form, decision: Decision, status: number, poli
   }
 }
 
-/** The body for a request from an address on the deny list. */
 export function denialBody(form: Form): Body {
   if (form === 'problem') return { type: 'about:blank', title: 'Forbidden', status: 403 }
   return form === 'json' ? { error: 'forbidden', message: 'Forbidden.' } : 'Forbidden.'

@@ -15,7 +15,6 @@
  * call makes its counter sink past the lighter ones below it. A heavy key is near the bottom already, so its counter rarely moves.
  */
 
-/** A key and its counts. */
 export interface CountedKey {
   readonly key: string
   /** Never too low, and too high by at most `error`. */
@@ -39,7 +38,6 @@ export class SpaceSaving {
   /** All calls so far. */
   total = 0
 
-  /** @param size how many counters there are */
   constructor(size: number) {
     this.#size = size
   }

@@ -17,9 +17,7 @@ type Init = Parameters<Fetch>[1]
 
 /** Methods that may be sent again: RFC 9110, 9.2.2. */
 const idempotent = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE'])
-/**
- * The largest random delay of a retry beyond the server's wait: this part of that wait, plus this many milliseconds.
- */
+/** The largest random delay of a retry beyond the server's wait: this part of that wait, plus this many milliseconds. */
 const jitterPart = 0.1
 const maxJitter = 5000
 

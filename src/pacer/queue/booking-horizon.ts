@@ -24,7 +24,6 @@ export class BookingHorizon {
   readonly #queue: Queue
   readonly #slots: LinkedList<Slot>
   readonly #refill: () => void
-  /** Books the next slots. */
   #next: Task | undefined
   /** Permits whose booking is under way. */
   #pending = 0

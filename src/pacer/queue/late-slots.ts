@@ -10,7 +10,6 @@ export class LateSlots {
   readonly #go: (slot: Slot) => void
   /** The slots in the order of their times. */
   readonly #slots = new Set<Slot>()
-  /** Tries the first late slot again. */
   #retry: Task | undefined
 
   constructor(queue: Queue, spacing: RunSpacing, go: (slot: Slot) => void) {

@@ -21,7 +21,6 @@ export class PollingQueue extends Queue {
   readonly #waiters = new PriorityQueue()
   /** Waiters that came during a request to the store. They may be admitted right after the response. */
   #fresh: Waiter[] = []
-  /** Sends the next request to the store. */
   #retry: Task | undefined
   #requesting = false
   /** True if units in flight were released during the request. */

@@ -1,7 +1,6 @@
 import { LinkedList } from '../../common/index.ts'
 import type { Waiter } from './waiter.ts'
 
-/** The waiters of one priority. */
 class PriorityList extends LinkedList<Waiter> {
   readonly priority: number
 
@@ -36,7 +35,6 @@ export class PriorityQueue {
     return removed
   }
 
-  /** Removes the first waiter. */
   shift(): Waiter | undefined {
     const waiter = this.first
     if (waiter !== undefined) this.remove(waiter)

@@ -48,13 +48,11 @@ export abstract class Queue {
 
   /** True if no call waits for a slot and no slot is booked for one. */
   protected abstract get empty(): boolean
-  /** Finds a slot for a waiter. */
   protected abstract add(waiter: Waiter): void
   /** Removes a waiter that gives up before its slot. */
   protected abstract remove(waiter: Waiter): void
   /** Gives all slots back. The waiters stay, in their order. */
   abstract stop(): void
-  /** Finds a slot for every waiter again. */
   abstract restart(): void
   /** Admits the next calls when a call that was starting has been counted: see run-spacing.ts. */
   protected abstract resume(): void
@@ -95,7 +93,6 @@ export abstract class Queue {
     return this.context.paused ? Infinity : Math.max(0, Math.ceil((this.#hold.until - this.now) / 1000))
   }
 
-  /** True if no call waits or runs. */
   get free(): boolean {
     return this.#waiting.size === 0 && this.running === 0 && this.#pendingRequests === 0 && !this.spacing?.starting
   }
@@ -221,9 +218,7 @@ export abstract class Queue {
     this.settled()
   }
 
-  /**
-   * Queues the functions that `concurrency` kept waiting, one by one. A function that ends at once calls this again.
-   */
+  /** Queues the functions that `concurrency` kept waiting, one by one. A function that ends at once calls this again. */
   #unblock(): void {
     if (this.#unblocking) return
     this.#unblocking = true

@@ -56,7 +56,6 @@ export interface ReservedSlot extends ListNode<ReservedSlot> {
 
 /** Slots that the user booked with `reserve`, in the order of booking. No waiter in the queue uses them. */
 export class ReservedSlots extends LinkedList<ReservedSlot> {
-  /** Removes the slots whose time has come. */
   prune(now: number): this {
     for (let { first } = this; first !== undefined && first.at <= now; first = this.first) this.remove(first)
     return this

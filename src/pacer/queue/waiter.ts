@@ -93,7 +93,6 @@ export class Waiter implements ListNode<Waiter> {
     return this.deadline === undefined ? Infinity : Math.max(0, this.deadline.at - this.owner.context.clock())
   }
 
-  /** Sets the timer of the deadline, if there is one. */
   startDeadline(): void {
     const { deadline, owner } = this
     if (deadline === undefined || deadline.at === Infinity || deadline.pending) return
@@ -157,17 +156,14 @@ class WaitDeadline extends Task {
     return 1
   }
 
-  /** Ends the wait at the timeout. */
   run(): void {
     this.#waiter.leave(timedOut(this.timeout))
   }
 
-  /** Ends the wait, because the signal was aborted. */
   handleEvent(): void {
     this.#waiter.leave(this.#signal?.reason)
   }
 
-  /** Stops listening to the signal. */
   release(): void {
     this.#signal?.removeEventListener('abort', this)
   }

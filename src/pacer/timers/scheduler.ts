@@ -76,7 +76,6 @@ export class Scheduler {
     }
   }
 
-  /** Sleeps until the first task. */
   #sleep(): void {
     const { first } = this.#tasks
     if (first?.at === this.#wakesAt) return

@@ -42,13 +42,11 @@ export class TaskQueue {
     else this.#others.push(task)
   }
 
-  /** Removes the first task. */
   shift(): void {
     if (this.first === this.#inOrder.first) this.#inOrder.shift()
     else this.#others.pop()
   }
 
-  /** Removes all tasks that are no longer pending. */
   sweep(): void {
     this.#inOrder.filter(isPending)
     this.#others = new TinyQueue(this.#others.data.filter(isPending), compare)
