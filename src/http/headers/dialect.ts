@@ -10,7 +10,7 @@ import type { Framework } from '../framework.ts'
  */
 export type Dialect = 'legacy' | 'draft-6' | 'draft-7' | 'draft-8' | 'draft-11'
 
-/** Where fields are set: the part of a framework that does it. */
+/** The functions of a framework that set response fields. */
 export type Sink<Response> = Pick<Framework<never, Response>, 'setHeader' | 'responseHeader'>
 
 /** Writes the fields of one dialect. Seconds are whole and rounded up. */

@@ -14,7 +14,7 @@ import {
 } from './dialect.ts'
 import type { PartitionKeys } from './partition-keys.ts'
 
-/** Which of the two Lists a dialect writes: those that no later dialect of the same limiter writes. */
+/** Which of the two Lists a dialect writes. It leaves out a List that a later dialect of the same limiter writes. */
 interface OwnLists {
   readonly policies: boolean
   readonly left: boolean
@@ -40,7 +40,7 @@ const draft6: MakeWriter = (reported, own) => {
   })
 }
 
-/** Draft 7: the three numbers of draft 6 in one Dictionary. */
+/** Draft 7: limit, remaining and reset, which are three fields in draft 6, in one Dictionary. */
 const draft7: MakeWriter = (reported, own) => {
   return ofBinding(reported, own, (set, limit, remaining, reset) => {
     if (own.left) set('RateLimit', `limit=${limit}, remaining=${remaining}, reset=${reset}`)
@@ -48,16 +48,17 @@ const draft7: MakeWriter = (reported, own) => {
 }
 
 /**
- * Draft 8: a List of named Items; `t` is the time to full quota. Units in flight come back when requests end, so they have
- * neither a window nor a `t`, but a unit of their own in `qu`.
+ * Draft 8: a List of named Items; `t` is the time to full quota. Units in flight come back when requests end, so their
+ * Item has no window and no `t`. Its parameter `qu` names the unit.
  */
 const draft8: MakeWriter = (reported, own, partitions) => {
   return namedItems(reported, own, partitions, ({ resetAfter }) => `;t=${wholeSeconds(resetAfter)}`)
 }
 
 /**
- * Draft 11: as draft 8, but `t` is the effective window, in which a client can use no more than what is left: the time until
- * units come back. A bucket gives units back all the time, so its `t` is left out, unless the next unit fills it.
+ * Draft 11: as draft 8, but `t` is the effective window, the time until units come back. Within `t`, a client can use
+ * no more than what is left. A bucket gives units back all the time, so its `t` is left out, unless the next unit fills
+ * it.
  */
 const draft11: MakeWriter = (reported, own, partitions) => {
   return namedItems(reported, own, partitions, ({ nextAfter, resetAfter }, { algorithm }) => {
@@ -73,7 +74,7 @@ export const drafts: Readonly<Record<Exclude<Dialect, 'legacy'>, Draft>> = {
   'draft-11': { make: draft11, withoutWindow: true, nextAfter: true },
 }
 
-/** The fields of drafts 6 and 7, which have no names: `100;w=60, 5000;w=86400`. */
+/** `RateLimit-Policy` of drafts 6 and 7, in which policies have no names: `100;w=60, 5000;w=86400`. */
 function ofBinding(
   reported: readonly ReportedPolicy[],
   own: OwnLists,
@@ -90,8 +91,8 @@ function ofBinding(
 }
 
 /**
- * The Lists of drafts 8 and later, as Structured Fields (RFC 9651). All text that the policies determine is made once: a
- * general serialiser at every request would take longer than the decision. The tests parse the fields with
+ * The Lists of drafts 8 and later, as Structured Fields (RFC 9651). Text that depends on the policies alone is made
+ * once: a general serialiser at every request would take longer than the decision. The tests parse the fields with
  * `structured-headers`.
  * @param time the parameter `t` of an Item, or an empty text for none
  */

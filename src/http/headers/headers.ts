@@ -69,21 +69,22 @@ function ownWriter(write: HeaderWriter): Writer {
   }
 }
 
-/** A shadow policy promises nothing, and a penalty or a counter is no quota. */
+/** The policies that fields report. A shadow promises clients nothing, and a penalty or a counter is no quota. */
 function reportedOf(policies: readonly Policy[]): readonly ReportedPolicy[] {
   return policies
     .map((policy, index) => ({ policy, index }))
     .filter(({ policy }) => !policy.shadow && !policy.algorithm.punishes && !isCounter(policy))
 }
 
-/** True for units in flight. They come back when requests end, so no window or reset time would be true of them. */
+/** True if the policy counts units in flight. They come back when requests end, so no reset time would be true. */
 function isInFlight({ algorithm }: Policy): boolean {
   return algorithm.leases === true
 }
 
 /**
- * The writer of a dialect whose fields need a window: it gets the decision of the other policies.
- * @param write made for those policies
+ * The writer of a dialect whose fields need a window. It gets a decision without the policies that count units in
+ * flight.
+ * @param write the writer, made for the policies that have a window
  */
 function windowsOnly(policies: readonly Policy[], write: Writer): Writer {
   if (!policies.some(isInFlight)) return write
