@@ -74,7 +74,7 @@ export const drafts: Readonly<Record<Exclude<Dialect, 'legacy'>, Draft>> = {
   'draft-11': { make: draft11, withoutWindow: true, nextAfter: true },
 }
 
-/** `RateLimit-Policy` of drafts 6 and 7, in which policies have no names: `100;w=60, 5000;w=86400`. */
+/** The writer of drafts 6 and 7: the binding policy's numbers, and all policies, unnamed: `100;w=60, 5000;w=86400`. */
 function ofBinding(
   reported: readonly ReportedPolicy[],
   own: OwnLists,
