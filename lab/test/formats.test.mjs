@@ -2,7 +2,6 @@ import { expect, test } from 'vitest'
 import { clientKey } from '../log/client-key.mjs'
 import { LineParser } from '../log/parse-lines.mjs'
 
-/** The record of the last of these lines. */
 function last(lines, options) {
   const parser = new LineParser(options)
   return [lines]

@@ -7,7 +7,6 @@ import { resultOf, runLab } from './support/run-lab.mjs'
 
 const terms = { rate: 20, duration: 60_000, clients: 4, seed: 7 }
 
-/** Plays a workload against a policy. */
 function play(name, text, { fleet = {}, ...more } = {}) {
   const made = policy(text)
   return simulate(workloadOf(name, { ...terms, ...more }, made), made, fleet)

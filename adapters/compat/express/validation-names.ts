@@ -20,6 +20,7 @@ export const validationNames = [
   'windowMs',
   'default',
 ] as const
+/** The names of the validations. */
 export type ValidationName = (typeof validationNames)[number]
 /** Which validations run; `default` is for those that are not named. */
 export type EnabledValidations = { [Name in ValidationName]?: boolean }
