@@ -225,10 +225,8 @@ export class StateRows {
   }
 
   #keepOne({ policy, s }: PolicyEvaluation, policies: readonly PolicyEvaluation[], row: number, now: number): void {
-    const others = this.read(row).filter((state) => {
-      return state.policy.name !== policy.name && isWanted(state, policies, now)
-    })
-    this.#setList(row, [...others, { policy, s, i: 0 }])
+    const isKept = (state: State) => state.policy.name !== policy.name && isWanted(state, policies, now)
+    this.#setList(row, [...this.read(row).filter(isKept), { policy, s, i: 0 }])
   }
 
   #setList(row: number, list: readonly State[] | undefined): void {
