@@ -181,7 +181,7 @@ export class PlanCheck<Request, Response> {
   }
 
   /**
-   * Responds with 503 if the action on a store error is `'deny'`. Any other error is thrown again: with `'throw'` the
+   * Responds with 503 if the action on a store error is `'closed'`. Any other error is thrown again: with `'throw'` the
    * store's, unless refusals of this key are not enforced.
    */
   #failed(error: unknown, key: Key, request: Request, response: Response): boolean {

@@ -70,8 +70,8 @@ export interface Hooks<Request, Response> {
   /** Called for every request that `deny` refuses. Example: `({ address }) => log.info({ denied: address })`. */
   onDenied?: ((event: DenialEvent<Request, Response>) => MaybePromise<unknown>) | undefined
   /**
-   * What happens to requests that the store cannot decide: `'deny'` responds with 503, `'throw'` gives the store's error
-   * to the framework, `'allow'` admits them, `'local'`
+   * What happens to requests that the store cannot decide: `'closed'` responds with 503, `'throw'` gives the store's error
+   * to the framework, `'open'` admits them, `'local'`
    * decides them in this process. Or a function that gets each event and may return one of these. Default: the
    * limiter's `onStoreError`, which is `'local'` by default. Example: `({ error }) => { log.error(error) }`.
    */

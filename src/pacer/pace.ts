@@ -70,7 +70,7 @@ export abstract class Pace {
    * - `HEADGATE_POLICY`: a policy counts units in flight (`concurrency`). Use `throttle`.
    * - `HEADGATE_MAX_WAIT`: `timeout` is invalid, or the slot would come in more than 366 days.
    * - `HEADGATE_OPTION`: `priority` is no number, or an option is unknown.
-   * - `HEADGATE_STORE_UNAVAILABLE`: the store failed, and `onStoreError` says `'deny'`.
+   * - `HEADGATE_STORE_UNAVAILABLE`: the store failed, and `onStoreError` says `'closed'`.
    *
    * Example: `const waited = await pacer.acquire(3, { timeout: '2s' })`.
    */
@@ -145,7 +145,7 @@ export abstract class Pace {
    *
    * Rejects with a HeadgateError: `HEADGATE_COST` for wrong `permits`, `HEADGATE_MAX_WAIT` for an
    * invalid `maxWait`, `HEADGATE_CLOSED`, or `HEADGATE_STORE_UNAVAILABLE` if the store failed and `onStoreError` says
-   * `'deny'`.
+   * `'closed'`.
    *
    * Example: `const { wait, allowed } = await pacer.reserve(5, { maxWait: '1m' })`.
    */
@@ -173,7 +173,7 @@ export abstract class Pace {
    * Forgets what was taken and booked under this key, by all processes: the pace begins anew. The calls of this process that
    * wait are booked again. Use it when a process that was killed has left many slots, or after a test.
    *
-   * Rejects with HeadgateError `HEADGATE_STORE_UNAVAILABLE` if the store fails and `onStoreError` is `'deny'`.
+   * Rejects with HeadgateError `HEADGATE_STORE_UNAVAILABLE` if the store fails and `onStoreError` is `'closed'`.
    */
   async reset(): Promise<void> {
     const queue = this.queue()

@@ -48,7 +48,7 @@ export class PacerReservation {
    *
    * Rejects with HeadgateError `HEADGATE_COST` unless `actual` is a whole number from 0, or a record with such numbers by the
    * names of policies; then it can be settled again. Rejects with `HEADGATE_STORE_UNAVAILABLE` if it charges, the store fails
-   * and `onStoreError` is `'deny'`. Example: `await reservation.settle({ tokens: 742 })`.
+   * and `onStoreError` is `'closed'`. Example: `await reservation.settle({ tokens: 742 })`.
    */
   async settle(actual: Units): Promise<void> {
     await this.#units.settle(actual)
@@ -70,7 +70,7 @@ export class PacerReservation {
   /**
    * Starts the leases of the units in flight anew, for work that takes longer than a lease. Resolves to false if a lease had
    * ended and others have taken its place, and once the reservation is settled. Rejects if the store fails and `onStoreError`
-   * is `'deny'`.
+   * is `'closed'`.
    */
   renew(): Promise<boolean> {
     return this.#units.renew()

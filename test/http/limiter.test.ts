@@ -132,7 +132,7 @@ test('the verbs of an operator reach every scope of the keys, also those that no
 test('a limiter with plans that counts no keys says so, and its health is known before the first plan', () => {
   const { limiter } = forExpress({ policies: () => '1/1h' })
   expect(() => limiter.top()).toThrow('does not count')
-  expect(limiter.health()).toMatchObject({ state: 'closed', denied: 0 })
+  expect(limiter.health()).toMatchObject({ state: 'closed', failedClosed: 0 })
 })
 
 test('the types know which limiter a middleware has', () => {

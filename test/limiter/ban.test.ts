@@ -86,7 +86,7 @@ describe('a store in memory', () => {
 })
 
 describe('while the store fails', () => {
-  function rig(onStoreError: 'local' | 'deny' | 'allow') {
+  function rig(onStoreError: 'local' | 'closed' | 'open') {
     const inner = asyncStore(memoryStore())
     const state = { down: false }
     const store = remoteStore((terms) => {
@@ -118,10 +118,10 @@ describe('while the store fails', () => {
     expect((await limiter.consume('meanwhile')).allowed).toBe(true)
   })
 
-  test("'allow' lets a blocked key through, and 'deny' rejects", async () => {
+  test("'open' lets a blocked key through, and 'closed' rejects", async () => {
     for (const [choice, outcome] of [
-      ['allow', { allowed: true, source: 'open' }],
-      ['deny', { code: 'HEADGATE_STORE_UNAVAILABLE' }],
+      ['open', { allowed: true, source: 'open' }],
+      ['closed', { code: 'HEADGATE_STORE_UNAVAILABLE' }],
     ] as const) {
       const { state, limiter } = rig(choice)
       await limiter.block('k', '1h')

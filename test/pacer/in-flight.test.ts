@@ -93,7 +93,7 @@ test('a late response gives back what it took, not what later calls took', async
     slidingLog({ name: 'long', limit: 99, window: '1h' }),
   ]
   const store = new LateStore(timeline, 20)
-  const pacer = timeline.pacer({ policies } as never, { store, storeTimeout: 100, onStoreError: 'deny' })
+  const pacer = timeline.pacer({ policies } as never, { store, storeTimeout: 100, onStoreError: 'closed' })
   store.latency = 0
   const other = (name: string) => timeline.write(name, pacer.acquire())
   store.delay = 930
@@ -128,7 +128,7 @@ test('a store that throws counts as one that fails', async () => {
   }
   for (const [, policy] of both) {
     const store = brokenStore(broken)
-    const pacer = timeline.pacer(policy, { store, concurrency: 1, onStoreError: 'deny' })
+    const pacer = timeline.pacer(policy, { store, concurrency: 1, onStoreError: 'closed' })
     for (const name of 'AB')
       timeline.write(
         name,

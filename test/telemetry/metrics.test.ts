@@ -86,8 +86,8 @@ describe('headgate.decisions', () => {
 
   test.each([
     ['local', { 'api 1h fallback': 1, 'api 1h refused': 1 }],
-    ['allow', { 'api 1h open': 2 }],
-    ['deny', { 'api error': 2 }],
+    ['open', { 'api 1h open': 2 }],
+    ['closed', { 'api error': 2 }],
     ['throw', { 'api error': 2 }],
   ] as const)('tells what happens to calls while the store fails: %s', async (onStoreError, expected) => {
     const read = observe()

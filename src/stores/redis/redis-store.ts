@@ -25,7 +25,7 @@ import {
 } from '../contract/index.ts'
 import { type Connection, connectionOf, type RedisClient } from './client/index.ts'
 import { encodeId, slotOf } from './keys.ts'
-import { DenyCache, Leases, type LeasesOption, leaseSizeOf, Resets, wordOr } from './local/index.ts'
+import { Leases, type LeasesOption, leaseSizeOf, RefusalCache, Resets, wordOr } from './local/index.ts'
 import type { RedisContext } from './redis-context.ts'
 import { RedisLedger } from './redis-ledger.ts'
 
@@ -49,10 +49,10 @@ export interface RedisStoreOptions extends SharedStoreOptions {
    * Whether a refusal is repeated locally as long as only time can change it, and for how long at most: then Redis is asked
    * again, and a reset by another process shows. Default `{ longest: '1s' }`; `false` asks Redis each time.
    */
-  denyCache?: boolean | { longest: Duration }
+  refusalCache?: boolean | { longest: Duration }
   /**
    * A second client, such as `client.duplicate()`, which only listens: resets by other processes that have one take effect
-   * here at once. Default: none; a reset takes effect after `denyCache.longest`.
+   * here at once. Default: none; a reset takes effect after `refusalCache.longest`.
    */
   subscriber?: RedisClient
   /**
@@ -86,7 +86,7 @@ const readers = {
   time: oneOf('redis', 'client'),
   clock: clockOr(undefined),
   batch: wordOr([true, false], { size: whole(undefined, { most: largestBatch }) }, '{ size: 32 }'),
-  denyCache: wordOr([true, false], { longest: duration() }, "{ longest: '1s' }"),
+  refusalCache: wordOr([true, false], { longest: duration() }, "{ longest: '1s' }"),
   subscriber: anything,
   leases: optional(leaseSizeOf),
   reconnectAfter: unbounded(duration('5s')),
@@ -137,9 +137,10 @@ export class RedisStore implements Store {
     // The nodes of a cluster fail apart from each other.
     const shardOf = (keys: readonly string[]) => nodesOf(connection, keys)
     this.traits = { kind: 'redis', timeout, prefix, breaker, ...(connection.cluster && { shardOf }) }
-    const denyCache = read.denyCache === false ? undefined : new DenyCache(localClock, longestDenial(read.denyCache))
+    const refusalCache =
+      read.refusalCache === false ? undefined : new RefusalCache(localClock, longestRefusal(read.refusalCache))
     const leased = read.leases === undefined ? undefined : new Leases(read.leases, localClock)
-    const caches = [denyCache, leased].filter((cache) => cache !== undefined)
+    const caches = [refusalCache, leased].filter((cache) => cache !== undefined)
     this.#context = {
       connection,
       batcher: new Batcher({
@@ -153,7 +154,7 @@ export class RedisStore implements Store {
       prefix,
       clock,
       plainScripts: new PlainScripts(ttlMargin, changePlain),
-      denyCache,
+      refusalCache,
       leases: leased,
       resets: subscriber === undefined ? undefined : new Resets(options.client, subscriber, `${prefix}:resets`, caches),
     }
@@ -175,8 +176,8 @@ function nodesOf(connection: Connection, keys: readonly string[]): string {
 }
 
 /** How long a refusal is repeated at most, in microseconds. */
-function longestDenial(denyCache: true | { longest: number }): number {
-  return denyCache === true ? 1_000_000 : denyCache.longest * 1000
+function longestRefusal(refusalCache: true | { longest: number }): number {
+  return refusalCache === true ? 1_000_000 : refusalCache.longest * 1000
 }
 
 function batchSizeOf(batch: boolean | { size: number }): { size: number; most: number } {

@@ -147,7 +147,7 @@ describe('limiter.top', () => {
   test('counts calls that the store could not decide', async () => {
     const store = new FailingStore(new ManualClock())
     store.mode = 'fails'
-    const limiter = new RateLimiter({ name: 'api', policies: '2/1h', store, onStoreError: 'deny', top: 5 })
+    const limiter = new RateLimiter({ name: 'api', policies: '2/1h', store, onStoreError: 'closed', top: 5 })
     await expect(limiter.consume('ann')).rejects.toThrow()
     expect(limiter.top()).toEqual([
       { key: 'ann', hashed: false, calls: 1, error: 0, standardError: 0, refused: 1, share: 1 },

@@ -65,7 +65,7 @@ test('the limiter of a middleware with plans names the policies of every plan th
 
 describe.each(clients)('%s', (_, each) => {
   const limiterOf = (name = 'api') => {
-    const store = redisStore({ client: each, timeout: '10s', prefix: `inspect-${prefixes++}`, denyCache: false })
+    const store = redisStore({ client: each, timeout: '10s', prefix: `inspect-${prefixes++}`, refusalCache: false })
     const policies = [
       policy('3/1h', { name: 'calls', scope: 'user' }),
       tokenBucket({ name: 'all', limit: 1000, window: '1s' }),
@@ -85,7 +85,7 @@ describe.each(clients)('%s', (_, each) => {
       clock: clock.now,
       timeout: '10s',
       prefix: `inspect-${prefixes++}`,
-      denyCache: false,
+      refusalCache: false,
     })
     const limiters = [store, memoryStore({ clock: clock.now })].map(
       (own) => new RateLimiter({ name: 'x', policies, store: own }),
@@ -225,7 +225,7 @@ test('a record of a kind that this version does not know is left alone', async (
 
 test('inspectRedis lifts a block, also one by a penalty, and leaves what is used', async () => {
   const prefix = `inspect-${prefixes++}`
-  const store = redisStore({ client, prefix, timeout: '5s', denyCache: false })
+  const store = redisStore({ client, prefix, timeout: '5s', refusalCache: false })
   const penalty = { after: 1, within: '1h', block: '1h' }
   const limiter = new RateLimiter({ name: 'u', policies: '3/1m', penalty, store })
   await limiter.consume('ann', { cost: 2 })
@@ -251,7 +251,7 @@ test('inspectRedis lifts a block, also one by a penalty, and leaves what is used
 
 test('inspectRedis deletes keys, also those that are no record', async () => {
   const prefix = `inspect-${prefixes++}`
-  const store = redisStore({ client, prefix, timeout: '5s', denyCache: false })
+  const store = redisStore({ client, prefix, timeout: '5s', refusalCache: false })
   const limiter = new RateLimiter({ name: 'd', policies: '3/1m', store })
   await limiter.consume('ann', { cost: 3 })
   await limiter.block('ann', '1h')

@@ -81,7 +81,7 @@ class CountingRedis extends Redis {
 test('the method of a subclass of ioredis is called on the client itself', async () => {
   const own = new CountingRedis(server.port)
   closes.push(() => own.disconnect())
-  const store = redisStore({ client: own, timeout: '5s', denyCache: false })
+  const store = redisStore({ client: own, timeout: '5s', refusalCache: false })
   const limiter = new RateLimiter({ name: 'test', policies: '5/1m', store, onStoreError: 'throw' })
   expect((await limiter.consume('ann')).remaining).toBe(4)
   expect((await limiter.consume('ann')).remaining).toBe(3)
@@ -167,7 +167,7 @@ describe('state', () => {
   })
 
   test('peeks and refusals write nothing', async () => {
-    const limiter = limiterOf(fixedWindow({ limit: 1, window: '1h' }), { denyCache: false })
+    const limiter = limiterOf(fixedWindow({ limit: 1, window: '1h' }), { refusalCache: false })
     await limiter.peek('new')
     await limiter.consume('new', { cost: 2 })
     expect(await client.keys('*')).toEqual([])
@@ -410,7 +410,7 @@ describe('ids', () => {
   })
 })
 
-describe('the deny cache', () => {
+describe('the cache of refusals', () => {
   const window = { limit: 2, window: '1h' } as const
 
   async function calls(): Promise<number> {
@@ -453,9 +453,9 @@ describe('the deny cache', () => {
 
   test('a refusal is repeated without a call to Redis, and its times count down', async () => {
     const clock = new ManualClock(0)
-    const denyCache = { longest: '1h' }
-    const limiter = limiterOf(slidingWindow(window), { clock: clock.now, ttlMargin: '1d', denyCache })
-    const uncached = limiterOf(slidingWindow(window), { clock: clock.now, ttlMargin: '1d', denyCache: false })
+    const refusalCache = { longest: '1h' }
+    const limiter = limiterOf(slidingWindow(window), { clock: clock.now, ttlMargin: '1d', refusalCache })
+    const uncached = limiterOf(slidingWindow(window), { clock: clock.now, ttlMargin: '1d', refusalCache: false })
     for (let n = 0; n < 3; n++) await limiter.consume('id')
     const before = await calls()
     for (let n = 0; n < 5; n++) {
@@ -473,8 +473,8 @@ describe('the deny cache', () => {
     'a refusal is repeated for at most the time of the option %j: then Redis is asked again',
     async (option, longest) => {
       const clock = new ManualClock()
-      const denyCache = option === undefined ? {} : { denyCache: option }
-      const limiter = limiterOf(fixedWindow(window), { clock: clock.now, ttlMargin: '1d', ...denyCache })
+      const refusalCache = option === undefined ? {} : { refusalCache: option }
+      const limiter = limiterOf(fixedWindow(window), { clock: clock.now, ttlMargin: '1d', ...refusalCache })
       for (let n = 0; n < 3; n++) await limiter.consume('id')
       const elsewhere = limiterOf(fixedWindow(window), { clock: clock.now, ttlMargin: '1d' })
       await elsewhere.reset('id')
@@ -588,7 +588,7 @@ describe('leases', () => {
     async (name) => {
       const { policy, most } = bounded[name] as (typeof bounded)[string]
       const clock = new ManualClock(0)
-      const options = { clock: clock.now, ttlMargin: '1d', leases: { units: 7 }, denyCache: false }
+      const options = { clock: clock.now, ttlMargin: '1d', leases: { units: 7 }, refusalCache: false }
       const fleet = [1, 2, 3].map(() => limiterOf(policy, options, name))
       const spent: { at: number; cost: number }[] = []
       let random = 1
@@ -694,7 +694,7 @@ describe('options', () => {
     [{ leases: { units: 'auto', most: 0 } }, /leases.most/],
     [{ leases: true }, /leases must be "auto" or { units: 100 }, got true/],
     [{ leases: null }, /leases must be .*, got null/],
-    [{ denyCache: 1 }, /denyCache/],
+    [{ refusalCache: 1 }, /refusalCache/],
     [{ unknown: 1 }, /no option/],
   ])('%j throws with the fix', (options, message) => {
     expect(() => redisStore({ client, ...options } as RedisStoreOptions)).toThrow(message)

@@ -43,7 +43,7 @@ export function inspectRedis(client: RedisClient, options: InspectRedisOptions =
     batcher ??= new Batcher({ connection, ...batching })
     const plan = packPlan('', [], [''], 'keep')
     await batcher.send({ plan, verb, keys: [storeKey], costs: 1, now: -1 }, () => undefined)
-    // Processes without a subscriber hear of it when their deny cache asks again.
+    // Processes without a subscriber hear of it when their cache of refusals asks again.
     await (client as unknown as Publisher).publish(`${prefix}:resets`, storeKey).catch(() => undefined)
   }
   const store = {

@@ -25,7 +25,7 @@ export interface CachedRefusal extends CacheEntry {
   readonly response: ScriptResponse
 }
 
-export class DenyCache extends KeyCache<CachedRefusal> {
+export class RefusalCache extends KeyCache<CachedRefusal> {
   readonly #longest: number
 
   /** @param longest how long a refusal is repeated at most, in microseconds */

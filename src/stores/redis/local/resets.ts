@@ -1,6 +1,6 @@
 /*
  * Tells the other processes which keys were reset, so that none repeats a refusal, or spends a lease, of before. A message
- * that is lost, because a connection broke, leaves a refusal for as long as the deny cache repeats it.
+ * that is lost, because a connection broke, leaves a refusal for as long as the cache of refusals repeats it.
  */
 import { invalidOption, reason, warnOnce } from '../../../common/index.ts'
 

@@ -1,4 +1,4 @@
 /** In the verb of a request: its response tells when `remaining` grows. */
 export const nextFlag = 8
-/** The same if the call is refused, so that the deny cache can repeat it until then. */
+/** The same if the call is refused, so that the cache of refusals can repeat it until then. */
 export const cacheableFlag = 16
