@@ -123,7 +123,7 @@ new RateLimiter({ policies: ['10/1m', policy('5/1m burst 8', { name: 'burst' })]
   },
   HEADGATE_DUPLICATE_LIMITER: {
     cause: 'Two limiters with the same name use one store. They would share their states by accident.',
-    fix: 'Name them apart. For other limits on the same states use `limiter.under(policies)`.',
+    fix: 'Name them apart. For other limits on the same states use `limiter.withPlan(policies)`.',
     wrong: `import { memoryStore, RateLimiter } from 'headgate'
 
 const store = memoryStore()

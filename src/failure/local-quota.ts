@@ -9,7 +9,7 @@
  *
  * Both are states under the same policies in a memory store, so both lapse by the same arithmetic. Units stay spent when
  * the store has been charged: a store that fails again and again grants no new quota each time. The limiters of one name
- * (`under`) share these states, as they share those of the store. Once all have lapsed, their memory is released.
+ * (`withPlan`) share these states, as they share those of the store. Once all have lapsed, their memory is released.
  */
 
 import type { Verb as DecidingVerb } from '../algorithms/evaluation/index.ts'

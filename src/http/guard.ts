@@ -164,7 +164,7 @@ export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
   }
 
   #checkUnder(plan: PlanLike): PlanCheck<Request, Response> {
-    const limiter = (this.limiter as PlanLimiter).under(plan)
+    const limiter = (this.limiter as PlanLimiter).withPlan(plan)
     let check = this.#checks.get(limiter)
     if (check === undefined) {
       const extractors = scopeExtractors(this.#parts.options.keys, limiter.scopes, false)

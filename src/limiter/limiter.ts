@@ -93,7 +93,7 @@ export class RateLimiter extends Operations<RateLimiter> {
    * arrays of them, as long as the objects are the same ones for each call.
    * @throws HeadgateError for an invalid policy, or two policies of one name
    */
-  under(plan: PlanLike): RateLimiter {
+  withPlan(plan: PlanLike): RateLimiter {
     return limiterUnder(this.plans, plan)
   }
 

@@ -110,7 +110,7 @@ export abstract class Operations<Limiter extends object> {
   }
 
   /**
-   * The health of the store, and how the calls so far were decided: those of this limiter and of all that `under` made.
+   * The health of the store, and how the calls so far were decided: those of this limiter and of all that `withPlan` made.
    */
   health(): Health {
     return this.plans.health()

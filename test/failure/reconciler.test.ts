@@ -484,7 +484,7 @@ describe('the health of limiters of one name', () => {
     const { store } = new FailoverFixture('10/1h')
     store.mode = 'fails'
     const limiter = new RateLimiter({ policies: '10/1h', store })
-    await limiter.under('20/1h').consume('k')
+    await limiter.withPlan('20/1h').consume('k')
     expect(limiter.health()).toMatchObject({ sources: { fallback: 1 }, errors: 1, owing: 1 })
   })
 })

@@ -79,9 +79,9 @@ describe('a store in memory', () => {
   test('keeps blocks over plans, new limits and a clear', async () => {
     const limiter = new RateLimiter({ policies: '1/1h' })
     await limiter.block('k', '1h')
-    expect((await limiter.under('7/1m').consume('k')).allowed).toBe(false)
+    expect((await limiter.withPlan('7/1m').consume('k')).allowed).toBe(false)
     await limiter.clear()
-    expect((await limiter.under('7/1m').consume('k')).allowed).toBe(true)
+    expect((await limiter.withPlan('7/1m').consume('k')).allowed).toBe(true)
   })
 })
 

@@ -193,7 +193,7 @@ test.each([memoryStore, lruStore])(
       store: store({ clock: clock.now }),
     })
     await limiter.consume('ann', { cost: 30 })
-    const small = limiter.under([
+    const small = limiter.withPlan([
       { name: 'calls', limit: 20, window: '1m' },
       { name: 'more', limit: 5, window: '1m' },
     ])

@@ -9,7 +9,7 @@ import { isFallible, type Ledger, type LedgerTerms, type Store } from './store.t
 export type BreakerState = 'closed' | 'open' | 'half-open'
 
 /**
- * The health of a limiter's store, as this process knows it. Limiters of one name (`under`) share it.
+ * The health of a limiter's store, as this process knows it. Limiters of one name (`withPlan`) share it.
  *
  * The examples: a store decided 900 calls, then it began to hang. Five calls timed out, the breaker opened, and 100 calls
  * in all were decided in this process.

@@ -46,19 +46,19 @@ test('the limiter of a middleware with plans names the policies of every plan th
   const store = redisStore({ client, prefix: 'plans:' })
   const { limiter } = rateLimit({ policies: () => plans.free, name: 'plans', store })
   await limiter.block('ann', '1h') // before any plan is known
-  expect((await limiter.under(plans.free).consume('ann')).policy).toBe('block')
+  expect((await limiter.withPlan(plans.free).consume('ann')).policy).toBe('block')
   expect(await limiter.inspect('ann')).toMatchObject({ refused: true, policies: [] })
   await limiter.unblock('ann')
-  await limiter.under(plans.free).consume('ann')
-  await limiter.under(plans.pro).consume('ann', { cost: 2 })
+  await limiter.withPlan(plans.free).consume('ann')
+  await limiter.withPlan(plans.pro).consume('ann', { cost: 2 })
   const { policies } = await limiter.inspect('ann')
   expect(policies.map(({ name, used, limit }) => `${name}: ${used} of ${limit}`).sort()).toEqual([
     'an unusual name: 1 of 2',
     'another one: 2 of 5',
   ])
   await limiter.reset('ann')
-  expect((await limiter.under(plans.pro).peek('ann')).remaining).toBe(5)
-  await limiter.under(plans.pro).consume('ann')
+  expect((await limiter.withPlan(plans.pro).peek('ann')).remaining).toBe(5)
+  await limiter.withPlan(plans.pro).consume('ann')
   await limiter.clear()
   expect((await limiter.inspect('ann')).policies).toEqual([])
 })

@@ -210,7 +210,7 @@ describe('state', () => {
     const day = fixedWindow({ name: 'day', limit: 10, window: '1d' })
     const other = fixedWindow({ name: 'other', limit: 10, window: '1d' })
     const limiter = new RateLimiter({ name: 'default', policies: day, store })
-    const limiters = [limiter, limiter.under([day, other]), limiter.under(other)]
+    const limiters = [limiter, limiter.withPlan([day, other]), limiter.withPlan(other)]
     const [a, b, c, d] = await Promise.all([0, 1, 2, 0].map((n) => (limiters[n] as RateLimiter).consume('id')))
     expect([a, b, c, d].map((decision) => decision?.policies.map(({ remaining }) => remaining))).toEqual([
       [9],
@@ -426,7 +426,7 @@ describe('the cache of refusals', () => {
       policies: fixedWindow({ name: 'n', limit: 6, window: '90s' }),
       store,
     })
-    const smaller = limiter.under(slidingLog({ name: 'n', limit: 1, window: '2s' }))
+    const smaller = limiter.withPlan(slidingLog({ name: 'n', limit: 1, window: '2s' }))
     await limiter.consume('id')
     for (let n = 0; n < 3; n++) {
       expect((await smaller.consume('id')).resetAfter).toBe(2000) // used as of now, each time
@@ -442,7 +442,7 @@ describe('the cache of refusals', () => {
       policies: tokenBucket({ name: 'n', limit: 60, window: '60s', burst: 1 }),
       store,
     })
-    const larger = limiter.under(tokenBucket({ name: 'n', limit: 60, window: '60s', burst: 3 }))
+    const larger = limiter.withPlan(tokenBucket({ name: 'n', limit: 60, window: '60s', burst: 3 }))
     await limiter.consume('id')
     expect((await limiter.consume('id')).retryAfter).toBe(1000)
     await larger.consume('id', { cost: 2 })
@@ -506,7 +506,7 @@ describe('the cache of refusals', () => {
     const ip = fixedWindow({ name: 'ip', scope: 'ip', limit: 100, window: '1h' })
     const user = fixedWindow({ name: 'user', scope: 'user', limit: 1, window: '1h' })
     const both = new RateLimiter({ name: 'default', policies: [ip, user], store })
-    const users = both.under([user])
+    const users = both.withPlan([user])
     const key = { ip: '::1', user: 'me' }
     await both.consume(key)
     expect((await both.consume(key)).allowed).toBe(false)
