@@ -30,7 +30,7 @@ import type { RedisContext } from './redis-context.ts'
 import { RedisLedger } from './redis-ledger.ts'
 
 import { PlainScripts, Script, script } from './script/index.ts'
-import { OptimisticStore } from './shares/index.ts'
+import { ShareStore } from './shares/index.ts'
 import { Batcher } from './wire/index.ts'
 
 export interface RedisStoreOptions extends SharedStoreOptions {
@@ -68,11 +68,11 @@ export interface RedisStoreOptions extends SharedStoreOptions {
    */
   reconnectAfter?: Duration
   /**
-   * `'strict'` asks Redis for every decision. `'optimistic'` asks for none: each process admits its part of what remains, and
-   * reports every `report` (see docs/scale.md). Default `'strict'`.
+   * `'strict'` asks Redis for every decision. `'shares'` asks for none: each process decides by itself, by its part
+   * of the limit, and reports every `report` (see docs/scale.md). Default `'strict'`.
    */
-  mode?: 'strict' | 'optimistic'
-  /** How often a process reports in the mode `'optimistic'`, from 1 ms to 1 h. Default `'100ms'`. */
+  mode?: 'strict' | 'shares'
+  /** How often a process reports in the mode `'shares'`, from 1 ms to 1 h. Default `'100ms'`. */
   report?: Duration
 }
 
@@ -90,7 +90,7 @@ const readers = {
   subscriber: anything,
   leases: optional(leaseSizeOf),
   reconnectAfter: unbounded(duration('5s')),
-  mode: oneOf('strict', 'optimistic'),
+  mode: oneOf('strict', 'shares'),
   report: optional(reportTime),
   ...sharedOptions,
 }
@@ -102,17 +102,17 @@ const readers = {
 export function redisStore(options: RedisStoreOptions): Store {
   const store = new RedisStore(options)
   const period = reportPeriod(options)
-  return period === undefined ? store : new OptimisticStore(store, period)
+  return period === undefined ? store : new ShareStore(store, period)
 }
 
 /** How often a process reports, in milliseconds; undefined for the mode `'strict'`. */
 function reportPeriod({ mode, report, leases }: RedisStoreOptions): number | undefined {
-  if (mode !== 'optimistic') {
+  if (mode !== 'shares') {
     if (report === undefined) return undefined
-    throw invalidOption('redisStore: report', 'left out', report, "Give mode: 'optimistic' too, or leave report out.")
+    throw invalidOption('redisStore: report', 'left out', report, "Give mode: 'shares' too, or leave report out.")
   }
   if (leases === undefined) return reportTime(report, 'redisStore: report')
-  const fix = "Leave leases out in the mode 'optimistic', which asks for no units ahead."
+  const fix = "Leave leases out in the mode 'shares', which asks for no units ahead."
   throw invalidOption('redisStore: leases', 'left out', leases, fix)
 }
 

@@ -274,8 +274,8 @@ test('inspectRedis deletes keys, also those that are no record', async () => {
   await expect(inspector.reset('other:d:{ann}')).rejects.toMatchObject({ code: 'HEADGATE_KEY' })
 })
 
-test('the optimistic mode says what this process has not reported', async () => {
-  const store = redisStore({ client, prefix: `inspect-${prefixes++}`, timeout: '5s', mode: 'optimistic', report: '1h' })
+test('the mode shares says what this process has not reported', async () => {
+  const store = redisStore({ client, prefix: `inspect-${prefixes++}`, timeout: '5s', mode: 'shares', report: '1h' })
   const limiter = new RateLimiter({ name: 'o', policies: '6/1h', store })
   await limiter.consume('ann')
   const { notes, policies, others } = await limiter.inspect('ann')
