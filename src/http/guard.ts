@@ -90,7 +90,7 @@ export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
       framework: onPlatform(framework, options.keys),
       options,
       deadline: new FunctionDeadline(options.functionTimeout),
-      enforcement: new Enforcement(options.shadow, options.enforce),
+      enforcement: new Enforcement(options.enforce),
       events: new Events(limiter.name, options),
       refusal: new Refusal(framework, options),
     }

@@ -67,7 +67,7 @@ export class PlanCheck<Request, Response> {
     this.#attach = hook('(decision, request) => ...')(options.attach, 'attach')
     const heldUnits = new HeldUnits(limiter, parts.framework, options, events)
     this.#heldUnits = heldUnits.needed ? heldUnits : undefined
-    const { headers = options.shadow ? false : 'legacy' } = options
+    const { headers = options.enforce === 0 ? false : 'legacy' } = options
     this.#headers = new Headers(headers, limiter.policies)
     const { details } = this.#headers
     this.#extras = limiter.store.synchronous ? { details } : { details, ...events.choice }

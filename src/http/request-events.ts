@@ -22,7 +22,7 @@ export interface DecisionEvent<Request = unknown, Response = unknown> {
   readonly key: Key
   /** The limiter's name. */
   readonly limiter: string
-  /** True if a refusal of this key is enforced. False under `shadow`, and outside the share of `enforce`. */
+  /** True if a refusal of this key is enforced. False outside the share of `enforce`. */
   readonly enforced: boolean
   readonly request: Request
   readonly response: Response
@@ -45,7 +45,7 @@ export interface DenialEvent<Request = unknown, Response = unknown> {
 export interface NoAddressEvent<Request = unknown, Response = unknown> {
   /** The limiter's name. */
   readonly limiter: string
-  /** True if the refusal is enforced. False under `shadow`, outside the share of `enforce`, and if `shared`. */
+  /** True if the refusal is enforced. False outside the share of `enforce`, and if `shared`. */
   readonly enforced: boolean
   /** True if the request goes on and shares one limit with all such requests, as over a unix socket. */
   readonly shared: boolean

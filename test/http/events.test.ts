@@ -38,14 +38,14 @@ const short = ({ decision, key, limiter, enforced }: DecisionEvent) =>
 
 contract((app) => {
   test('hooks get decisions and refusals, enforced or not', async () => {
-    for (const [shadow, suffix] of [
-      [false, ''],
-      [true, ', not enforced'],
+    for (const [enforce, suffix] of [
+      [1, ''],
+      [0, ', not enforced'],
     ] as const) {
       const seen: string[] = []
       const onDecision = (event: DecisionEvent) => seen.push(short(event))
       const onRefused = (event: DecisionEvent) => seen.push(`refused: ${short(event)}`)
-      const { url } = await app({ policies: '1/1h', name: 'api', keys: () => 'k', shadow, onDecision, onRefused })
+      const { url } = await app({ policies: '1/1h', name: 'api', keys: () => 'k', enforce, onDecision, onRefused })
       await statuses(url, [{}, {}])
       expect(seen).toEqual([`api k in${suffix}`, `api k out${suffix}`, `refused: api k out${suffix}`])
     }

@@ -74,7 +74,7 @@ contract((app) => {
     ['count: failures', { count: 'failures' }, 100],
     ['count: successes', { count: 'successes' }, 99],
     ['count by a function that waits', { count: async () => never() }, 100],
-    ['shadow', { shadow: true }, 99],
+    ['enforce: 0', { enforce: 0 }, 99],
   ]
 
   test.each(options)(

@@ -129,7 +129,7 @@ function silentOf(make: (option: string, value: unknown) => unknown, options: re
 
 const guardOptions = [
   'attach',
-  ...['keys', 'headers', 'problem', 'refuse', 'skip', 'allow', 'deny', 'shadow', 'enforce', 'onDecision', 'onRefused'],
+  ...['keys', 'headers', 'problem', 'refuse', 'skip', 'allow', 'deny', 'enforce', 'onDecision', 'onRefused'],
   ...['onStoreError', 'cost', 'settle', 'count', 'delay'],
 ]
 const limiterParts = ['store', 'penalty', 'onChange', 'instances', 'storeTimeout', 'name']

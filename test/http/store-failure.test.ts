@@ -45,12 +45,12 @@ contract((app) => {
     })
   })
 
-  test('closed works with settle, count and delay; under shadow and enforce no request is refused', async () => {
+  test('closed works with settle, count and delay; with enforce: 0 no request is refused', async () => {
     for (const more of [{ settle: true }, { count: 'failures' }, { delay: { max: '1s' } }]) {
       const limit = { policies: '9/1h token-bucket', store: down(), onStoreError: 'closed', ...more }
       expect(await statuses((await app(limit)).url, Array(7).fill({}))).toEqual(Array(7).fill(503))
     }
-    for (const more of [{ shadow: true }, { enforce: 0 }]) {
+    for (const more of [{ enforce: 0 }, { enforce: 0, headers: 'legacy' }] as const) {
       const limit = { policies: '9/1h', store: down(), onStoreError: 'closed', ...more }
       expect(await statuses((await app(limit)).url, Array(7).fill({}))).toEqual(Array(7).fill(200))
     }
@@ -108,8 +108,8 @@ contract((app) => {
     }
     const chosen = await app({ policies: '9/1h', store: down(), onStoreError: () => 'throw' })
     expect((await get(chosen.url)).status).toBe(500)
-    const shadow = await app({ policies: '9/1h', store: down(), onStoreError: 'throw', shadow: true })
-    expect(await statuses(shadow.url, [{}, {}])).toEqual([200, 200])
+    const watched = await app({ policies: '9/1h', store: down(), onStoreError: 'throw', enforce: 0 })
+    expect(await statuses(watched.url, [{}, {}])).toEqual([200, 200])
   })
 
   test('storeTimeout: Infinity waits for as long as the store does', async () => {

@@ -40,7 +40,7 @@ describe('headgate.decisions', () => {
     const read = observe()
     const app = express()
     const store = memoryStore(clock())
-    app.get('/shadow', rateLimit({ name: 'trial', policies: '1/1h', shadow: true, store }))
+    app.get('/shadow', rateLimit({ name: 'trial', policies: '1/1h', enforce: 0, store }))
     app.get('/enforced', rateLimit({ name: 'real', policies: '1/1h', store }))
     app.use((_, response) => void response.send('ok'))
     for (const path of ['/shadow', '/shadow', '/enforced', '/enforced']) await request(app).get(path)
