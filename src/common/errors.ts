@@ -51,7 +51,7 @@
  *
  * - `HEADGATE_QUEUE_FULL`: as many calls wait already as the pacer allows.
  * - `HEADGATE_TIMEOUT`: the call cannot go, or did not go, within its `timeout`.
- * - `HEADGATE_RUN_TIMEOUT`: the function ran for longer than its `runTimeout`. Its permits are spent.
+ * - `HEADGATE_RUN_TIMEOUT`: the function ran for longer than its `runTimeout`. Its units are spent.
  * - `HEADGATE_CLOSED`: the pacer was closed.
  */
 export type ErrorCode =

@@ -74,7 +74,7 @@ export function runsOf(limiter: RateLimiter, clock: Clock): Runs | undefined {
 export class RunSpacing {
   readonly #runs: Runs
   readonly #keys: readonly string[]
-  /** How many calls were admitted and are not counted yet, and their permits. */
+  /** How many calls were admitted and are not counted yet, and their units. */
   #calls = 0
   #starting: Costs = 0
 

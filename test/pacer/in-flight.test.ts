@@ -20,7 +20,7 @@ function late(policy: Policy, options = {}) {
 }
 
 describe.each(both)('%s', (_, policy) => {
-  test('a timeout ends the wait for the store, and permits that come later are given back', async () => {
+  test('a timeout ends the wait for the store, and units that come later are given back', async () => {
     const { timeline, store, pacer } = late(policy)
     store.latency = 400
     timeline.write('A', pacer.acquire(1, { timeout: 100 }))
@@ -64,7 +64,7 @@ describe.each(both)('%s', (_, policy) => {
   })
 })
 
-test('after a new rate, permits taken at the old rate are not given back', async () => {
+test('after a new rate, units taken at the old rate are not given back', async () => {
   for (const leaves of [true, false]) {
     const { timeline, store, pacer } = late(slidingLog({ limit: 2, window: '60s' }), {
       storeTimeout: leaves ? 5000 : 100,

@@ -38,7 +38,7 @@ describe('a store that returns promises', () => {
     expect(await timeline.read()).toBe('A+20 B+20 C+20 E!HEADGATE_QUEUE_FULL+20 D+1020')
   })
 
-  test('a call that is aborted during its request gives its permits back', async () => {
+  test('a call that is aborted during its request gives its units back', async () => {
     for (const policy of [slidingLog({ limit: 1, window: '10s' }), slidingWindow({ limit: 1, window: '10s' })]) {
       const timeline = new Timeline()
       const pacer = timeline.pacer(policy, { store: new LateStore(timeline, 20) })
@@ -141,7 +141,7 @@ describe('a store that returns promises', () => {
     expect(timeline.now).toBeGreaterThan(2020)
   })
 
-  test('permits of a response after storeTimeout are given back', async () => {
+  test('units of a response after storeTimeout are given back', async () => {
     const pacer = timeline.pacer(slidingLog({ limit: 1, window: '60s' }), {
       store,
       storeTimeout: 1000,

@@ -1,5 +1,5 @@
 /*
- * Who is asked: the key of a request, by its address, a header field, a cookie, or what the user names. It imports
+ * The extractors that find the key of a request: by its address, a header field, a cookie, or what the user names. It imports
  * `limiter` and what that imports.
  */
 
