@@ -37,10 +37,10 @@ export class Breakdown {
   }
 
   /** How many values had a request refused. */
-  touched(policy) {
-    let touched = 0
-    for (let n = 0; n < this.size; n++) if (this.#refused[policy].of(n) > 0) touched++
-    return touched
+  affected(policy) {
+    let affected = 0
+    for (let n = 0; n < this.size; n++) if (this.#refused[policy].of(n) > 0) affected++
+    return affected
   }
 
   /** The values with the most refused requests. */

@@ -48,7 +48,7 @@ export interface PolicyInspection {
   readonly reservations: boolean
   /** When the state was last written by a call; undefined if the key has none. */
   readonly lastUsedAt: number | undefined
-  /** True if the state was left under other numbers, and is shown as it counts under these. */
+  /** True if the units were used under other numbers, and are shown as they count under these. */
   readonly carried: boolean
   /** The state in a sentence: `'7 of 10 units are used; one comes back every 100 ms, the next in 40 ms.'` */
   readonly words: string
