@@ -5,9 +5,9 @@
  *     keep     70 of 100 used, now 1000: 70 used      70 of 100 used, now 50: 50 used, the whole quota
  *     scale    70 of 100 used, now 1000: 700 used     70 of 100 used, now 50: 35 used
  *
- * If the algorithm and the window stay, the times stay too. A window ends when it would have ended, an entry of a log
- * leaves when it would have left, a bucket goes on from its level. Otherwise the used units count as if they had just been
- * taken. Units are rounded up, so a change of numbers never gives any away. A debt ends at the new limit.
+ * If the algorithm and the window stay, the times stay too: a running window keeps its end, an entry of a log leaves at its
+ * time, a bucket goes on from its level. Otherwise the used units count as if they had just been taken. Units are rounded
+ * up, so a change of numbers never adds to a quota. A debt is cut to the new limit.
  */
 import { type Algorithm, type Numbers, Report } from './algorithm.ts'
 import { effectiveTime } from './effective-time.ts'
@@ -18,20 +18,20 @@ import { type Definition, revive, sameDefinition } from './kinds.ts'
 /** What happens to a key's state when the numbers of its policy change. */
 export type CarryRule = 'keep' | 'scale'
 
-/** The rules of a ledger. `retune` is for a rate that is set at run time: it keeps the times that were promised (`adopt`). */
+/** What a ledger does when numbers change. `retune` is for a rate that is set at run time: promised times stay (`adopt`). */
 export type StateRule = CarryRule | 'retune'
 
 export const carryRules: readonly CarryRule[] = ['keep', 'scale']
 
 /**
- * The state under `to` of a key whose state under `from` is `s`. It may reuse `s`, which starts at its first number.
+ * The state under `to`, made of `s`, the state under `from`, whose first number is `s[0]`. It may reuse the array `s`.
  * @param now microseconds
  */
 export function carry(s: number[], from: Algorithm, to: Algorithm, now: number, rule: StateRule): number[] {
   const fresh: number[] = new Array(to.slots).fill(0)
   const most = capacity(to)
   if (most === 0 || s.every((number) => number === 0)) return fresh // a limit of 0 counts nothing
-  // Units in flight are as many under any plan.
+  // Units in flight stay the same number under any plan.
   const kept = to.leases === true && from.leases === true
   const at = effectiveTime(from, s[0] as number, now)
   if (rule === 'retune' && to.adopt?.(s, 0, at, from)) return s
@@ -44,8 +44,8 @@ export function carry(s: number[], from: Algorithm, to: Algorithm, now: number, 
 }
 
 /**
- * True if the key has its full quota, so that a store may forget the state at any time. Nothing that follows from a carry
- * may depend on whether the store did.
+ * True if the key has its full quota, so that a store may forget the state at any time. A change of numbers must give the
+ * same decisions whether or not the store forgot the state.
  */
 export function hasFullQuota(s: Numbers, i: number, algorithm: Algorithm, now: number): boolean {
   const last = s[i] as number
@@ -54,9 +54,9 @@ export function hasFullQuota(s: Numbers, i: number, algorithm: Algorithm, now: n
 }
 
 /**
- * Points a policy to the state of a key. A state that was left under other numbers is carried over, in a copy.
- * @param left the state under the policy's name, and what wrote it; undefined for a new key
- * @param copyOf copies the state
+ * Points the evaluation of a policy to the state of a key. A state that was written under other numbers is copied and rewritten.
+ * @param left the stored state under the policy's name, with the algorithm that wrote it; undefined for a new key
+ * @param copyOf copies a state
  */
 export function pointTo(
   policy: PolicyEvaluation,
@@ -83,7 +83,7 @@ export function pointTo(
   }
 }
 
-/** The full quota. */
+/** The units that a key with its full quota has. */
 function capacity(algorithm: Algorithm): number {
   return remaining(algorithm, new Array(algorithm.slots).fill(0), 0)
 }

@@ -9,8 +9,8 @@ type Remake = (limit: number, burst: number | undefined) => Policy
 const remakers = new WeakMap<Policy, Remake>()
 
 /**
- * Validates the options and joins them with their arithmetic.
- * @param extra names of the options that only this algorithm has
+ * Validates the options of a policy and joins them with the arithmetic.
+ * @param extra names of the options that this algorithm has beside those of every policy
  * @param build makes the arithmetic from the settings, and from the window in microseconds
  * @throws HeadgateError if an option is unknown or out of range
  */
@@ -31,7 +31,7 @@ export function definePolicy(
   })
 }
 
-/** A state of a limit above 0 cannot go on from one of a limit of 0, nor the other way round. */
+/** Throws: a policy with a limit above 0 cannot become one with a limit of 0, nor the other way round. */
 function notWithLimit(): never {
   throw new HeadgateError(
     'HEADGATE_RATE',
@@ -48,8 +48,8 @@ export function makePolicy(settings: PolicySettings, algorithm: Algorithm, remak
 }
 
 /**
- * The same policy with another limit, which can adopt the states of the first. A burst that was not given follows the limit.
- * @param burst replaces a burst that was given; left out, that burst stays
+ * The same policy with another limit, which can adopt the states of `policy`. A burst that was not given follows the limit.
+ * @param burst replaces a burst that was given; if left out, the given burst stays
  * @throws HeadgateError as the constructor of the policy does, `HEADGATE_RATE` from or to a limit of 0, or `HEADGATE_POLICY`
  *   if no constructor made the policy
  */

@@ -1,6 +1,6 @@
-/* What an algorithm says of a state, for people. Times are microseconds, and those of the future are counted from now. */
+/* What an algorithm says about a state, for people. Times are microseconds; future times are counted from now. */
 
-/** What a policy promises, as far as it follows from the definition of its algorithm. */
+/** What a policy promises, as its algorithm's definition shows it. */
 export interface Terms {
   readonly limit: number
   /** In milliseconds. */
@@ -8,7 +8,7 @@ export interface Terms {
   readonly burst: number
 }
 
-/** What is known of a state without its algorithm. */
+/** What is known about a state without asking its algorithm. */
 export interface Facts {
   /** The effective time of the state. */
   readonly at: number
@@ -35,18 +35,18 @@ export interface Description {
   /** What is used, and when it comes back: a sentence without its full stop. */
   readonly words: string
   readonly numbers: InspectedNumbers
-  /** The units beyond the limit that time has to pay off. Booked units are none, nor are units in flight. */
+  /** The used units beyond the limit, which time has to pay off. Excludes booked units and units in flight. */
   readonly debt?: number
   /** When each unit in flight leaves if it is never released, the first one first. */
   readonly inFlight?: readonly UnitsAt[]
-  /** The units that are booked ahead, the first one first. A run of bookings counts as one, at its end. */
+  /** The units that are booked ahead, the first one first. A run of bookings counts as one booking, at its end. */
   readonly booked?: readonly UnitsAt[]
 }
 
-/** The limit of a counter: more than anybody reaches. Sums of it are exact, and clients of Redis read it without rounding. */
+/** The limit of a counter: more than any key uses. Sums of such limits are exact, and Redis clients read them unrounded. */
 export const unreached: number = 2 ** 52
 
-/** `7 of 10 units are used`. @param more goes on with the sentence, if something is used */
+/** `7 of 10 units are used`. @param more the rest of the sentence, if something is used */
 export function usedWords({ used, reset, burst }: Facts, more = '', how = 'used'): string {
   const counts = burst === unreached
   if (used === 0 && reset === 0) return counts ? 'Nothing is counted' : `Nothing is used of ${units(burst)}`
@@ -58,7 +58,7 @@ export function debtWords(debt: number): string {
   return debt > 0 ? ` (a debt of ${debt})` : ''
 }
 
-/** When more units come back, if the end of the sentence does not say it. */
+/** `words` and the time until more units come back; empty if the sentence gives `retry` instead. */
 export function nextWords({ retry, next }: Facts, words: string): string {
   return retry === 0 && next > 0 ? `${words} in ${timeText(next)}` : ''
 }

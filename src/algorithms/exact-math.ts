@@ -6,7 +6,7 @@ export const maxSafe: number = Number.MAX_SAFE_INTEGER
 export const maxFactor: number = 2 ** 45
 
 /**
- * floor(a * b / c) for integers 0 <= b <= c <= 2^45 and 0 <= a < 2^53. It is exact also if a * b passes 2^53: then by
+ * floor(a * b / c) for integers 0 <= b <= c <= 2^45 and 0 <= a < 2^53. It is exact even if a * b passes 2^53: it then uses
  * long division in digits of 7 bits, because 2^45 * 2^7 * 2 is the most that a double holds exactly.
  *
  * A division of doubles never rounds a quotient of integers below 2^53 up to the next integer. So `Math.floor` and
@@ -35,7 +35,7 @@ export function gcd(a: number, b: number): number {
 }
 
 /**
- * ceil(a * times / per) for integers 0 <= a < 2^53 and times, per > 0. The result is larger, never smaller, if it
+ * ceil(a * times / per) for integers 0 <= a < 2^53 and times, per > 0. The result may be too large, never too small, if it
  * passes 2^53, or if `per` passes 2^45 once the fraction is reduced.
  */
 export function ratioUp(a: number, times: number, per: number): number {
@@ -46,7 +46,7 @@ export function ratioUp(a: number, times: number, per: number): number {
   return a * whole + (a - mulDiv(a, c - (times / divisor - whole * c), c))
 }
 
-/** floor(a * times / per) for the same numbers. Smaller, never larger, where the result would be inexact. */
+/** floor(a * times / per) for the same numbers. The result may be too small, never too large, where it would be inexact. */
 export function ratioDown(a: number, times: number, per: number): number {
   const divisor = gcd(times, per)
   const c = per / divisor

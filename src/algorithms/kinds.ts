@@ -1,4 +1,4 @@
-/* Each kind of algorithm: how its definition becomes arithmetic again, and who makes policies of it. */
+/* For each kind of algorithm: how to make the arithmetic again from its definition, and which functions make policies. */
 import type { Algorithm, Kind } from './algorithm.ts'
 import { Penalty } from './bans/index.ts'
 import { Bucket, gcra, IntervalBucket, leakyBucket, tokenBucket } from './buckets/index.ts'
@@ -15,7 +15,7 @@ import {
 
 /** The numbers that define an algorithm. A store keeps them beside a state, for other processes and later deploys. */
 export interface Definition extends Pick<Algorithm, 'span' | 'parameters'> {
-  /** A `Kind`, or what another build calls so. */
+  /** A `Kind`, or a name that another build uses. */
   readonly kind: string
 }
 
@@ -63,7 +63,7 @@ const kinds: Readonly<Record<Kind, KindOf>> = {
     revive: (_, [stable = 0, warmup = 0, coldFactor = 0], window) =>
       new SmoothWarmingUp(stable, warmup, coldFactor, window),
   },
-  // The option `penalty` of a limiter makes it.
+  // Limiters make a penalty from their option `penalty`.
   penalty: {
     constructors: [],
     revive: (_, parameters) => Penalty.of(parameters),
@@ -76,18 +76,18 @@ export function isKind(kind: string): kind is Kind {
 
 /**
  * The algorithm with that definition; undefined for an unknown kind.
- * @param window of its policy, in microseconds: how far back a clock may go depends on it, and nothing else does
+ * @param window of its policy, in microseconds; only the tolerance of a clock that goes back depends on it
  */
 export function revive({ kind, span, parameters }: Definition, window?: number): Algorithm | undefined {
   return isKind(kind) ? kinds[kind].revive(span, parameters, window) : undefined
 }
 
-/** True for a function that makes policies. One that was not called is no policy. */
+/** True for a function that makes policies: a user passed it without calling it. */
 export function isConstructor(value: unknown): boolean {
   return Object.values(kinds).some(({ constructors }) => constructors.includes(value))
 }
 
-/** True if a state under one definition means the same under the other. */
+/** True if a state of `a` means the same under `b`. */
 export function sameDefinition(a: Definition, b: Definition): boolean {
   return (
     a.kind === b.kind &&

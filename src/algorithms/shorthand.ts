@@ -63,7 +63,7 @@ function inFlight(text: string, limit: number, lease: string | undefined, option
   return concurrency({ limit, ...(lease === undefined ? {} : { lease: lease as Duration }), ...options })
 }
 
-/** An option would win over the text, so two numbers for one thing are a mistake. */
+/** Throws if an option repeats the text: it would win silently, so two numbers for one thing are a mistake. */
 function checkOptions(text: string, options: object, words: string): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw new HeadgateError(
@@ -81,7 +81,7 @@ function checkOptions(text: string, options: object, words: string): void {
   )
 }
 
-/** The stores know the kinds of this package only, and so do all that read their states. */
+/** Throws for an algorithm of another package: stores, and all that read states, know only the kinds of this package. */
 function checkAlgorithm(algorithm: unknown): void {
   if (algorithm instanceof Algorithm && isKind(algorithm.kind)) return
   throw new HeadgateError(
@@ -90,7 +90,7 @@ function checkAlgorithm(algorithm: unknown): void {
   )
 }
 
-/** Makes a policy of any form that a user may write. @throws HeadgateError if the text or an option is invalid */
+/** Makes a policy from any form that a user may write. @throws HeadgateError if the text or an option is invalid */
 export function toPolicy(like: PolicyLike): Policy {
   if (typeof like === 'string') return policy(like)
   if (typeof like === 'object' && like !== null && 'algorithm' in like) {

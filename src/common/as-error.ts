@@ -1,7 +1,7 @@
 import { HeadgateError, shown } from './errors.ts'
 
 /**
- * What a request was stopped by, as an Error for the framework's error handler. Frameworks do not take anything else for
+ * What a request threw, as an Error for the framework's error handler. Frameworks do not treat any other value as
  * an error: Express goes on after `next(false)`, leaves the route after `next('route')`, and Koa never answers after a
  * rejection with undefined.
  */

@@ -33,11 +33,11 @@ export function checkClock(clock: Clock): Clock {
   return clock
 }
 
-/** In milliseconds. */
+/** One day in milliseconds. */
 const aDay = 24 * 60 * 60 * 1000
 
 /**
- * Microseconds, milliseconds and seconds can be told apart by their size, but not just after 1970, where the mock timers of
+ * Microseconds, milliseconds and seconds differ by their size, but not just after 1970, where the mock timers of
  * test runners begin.
  */
 function checkUnit(now: number, today: number): void {

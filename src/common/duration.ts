@@ -14,8 +14,8 @@ export const longestWindow: number = 366 * 24 * 60 * 60 * 1000
 
 /**
  * A duration in whole milliseconds.
- * @param what its name in the error message
- * @throws HeadgateError with `code` if it is not a whole number of milliseconds from `least` to `most`, by default 366 days
+ * @param what the name of the duration in the error message
+ * @throws HeadgateError with `code` unless the duration is whole milliseconds from `least` to `most`, by default 366 days
  */
 export function milliseconds(
   duration: unknown,
@@ -32,7 +32,7 @@ export function milliseconds(
   return value
 }
 
-/** `ms` ignores the case of a unit, so to it `'1M'` is a minute. Others write a month so: no capital is read. */
+/** Accepts no capital letters: `ms` ignores the case of a unit and reads `'1M'` as a minute, but other packages mean a month. */
 function textMilliseconds(text: string): number | undefined {
   return /[a-z]$/.test(text) && !/[A-Z]/.test(text) ? ms(text as StringValue) : undefined
 }
@@ -54,7 +54,7 @@ function fixOf(duration: unknown): string {
 /**
  * Warns of a window such as `60`, which is 60 ms and limits hardly anybody: other packages count in seconds. Text with a unit
  * gives no warning.
- * @param what its name in the message
+ * @param what the name of the window in the message
  */
 export function warnOfSeconds(duration: unknown, what: string): void {
   if (typeof duration !== 'number' || duration >= 1000) return

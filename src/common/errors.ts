@@ -36,7 +36,7 @@
  * - `HEADGATE_HEADERS_SENT`: a middleware refused a request whose response had already begun.
  * - `HEADGATE_NO_END`: `apply` of `headgate/fetch` got a response that only passes the request on, and the limit has `count`
  *   or units in flight.
- * - `HEADGATE_THROWN`: a function in the options of a middleware threw what is no Error. `cause` is what it threw.
+ * - `HEADGATE_THROWN`: a function in the options of a middleware threw a value that is no Error. `cause` is that value.
  * - `HEADGATE_FUNCTION_TIMEOUT`: a function in the options of a middleware did not answer within `functionTimeout`.
  *
  * A store rejects with these, which a verb shows as the `cause` of `HEADGATE_STORE_UNAVAILABLE`:
@@ -45,7 +45,7 @@
  *   known whether the call counted. `cause` is the client's own error, if it has one, such as a connection that is refused.
  * - `HEADGATE_STORE`: the store failed. `cause` is the error of its client.
  * - `HEADGATE_STORE_RECORD`: what the store has under this key is not a record that this version reads, or is not what this
- *   call should have written there. It concerns that key alone. `reset` deletes it.
+ *   call should have written there. The error concerns that key alone. `reset` deletes it.
  *
  * `acquire`, `reserve` and `throttle` of a pacer also reject with:
  *
@@ -90,7 +90,7 @@ export type ErrorCode =
   | 'HEADGATE_RUN_TIMEOUT'
   | 'HEADGATE_CLOSED'
 
-/** Where the site is: `homepage` of package.json, which a test compares. */
+/** The address of the site. A test compares it with `homepage` of package.json. */
 const site = 'https://headgate.github.io/headgate'
 
 /** The only error that this package throws: for misuse and broken I/O. A refused call is no error, but a decision. */
@@ -103,7 +103,7 @@ export class HeadgateError extends Error {
   /** With an error of a store: true if the call certainly did not count. Else undefined. */
   declare readonly uncounted?: true
 
-  /** @param message what is wrong, then the fix */
+  /** @param message a sentence with what is wrong, then a sentence with the fix */
   constructor(code: ErrorCode, message: string, options?: ErrorOptions & { retryAfter?: number; uncounted?: boolean }) {
     super(message, options)
     this.name = 'HeadgateError'
@@ -114,7 +114,7 @@ export class HeadgateError extends Error {
   }
 }
 
-/** The error of an option, or of another argument, with a wrong value. @param fix a whole sentence */
+/** The error for an option, or another argument, with a wrong value. @param fix a whole sentence */
 export function invalidOption(
   option: string,
   expected: string,
@@ -125,13 +125,13 @@ export function invalidOption(
   return new HeadgateError(code, `${option} must be ${expected}, got ${shown(value)}. ${fix}`)
 }
 
-/** The error of a package that is too old to work with this one. @param entry what needs it @param name as npm knows it */
+/** The error for a package that is too old. @param entry what needs the package @param name as npm knows it */
 export function tooOld(entry: string, name: string, lowest: string): HeadgateError {
   const fix = `Run npm install ${name}@latest.`
   return new HeadgateError('HEADGATE_VERSION', `${entry} needs ${name} ${lowest} or later. ${fix}`)
 }
 
-/** The error of a store that failed. @param store its name @param cause what its client threw */
+/** The error for a store that failed. @param store the store's name @param cause what the store's client threw */
 export function storeError(store: string, cause: unknown): HeadgateError {
   if (cause instanceof HeadgateError) return cause
   const reason = cause instanceof Error ? cause.message : String(cause)
@@ -154,7 +154,7 @@ const without: Readonly<Record<string, string>> = {
   ban: 'cannot block keys. Use a memory store, redisStore, postgresStore or memcachedStore.',
 }
 
-/** The error of a ledger for a verb that it does not have. */
+/** The error for a verb that a ledger does not have. */
 export function unsupported(verb: string): HeadgateError {
   const fix = without[verb === 'unban' ? 'ban' : verb] ?? `has no ${verb}. Use another store.`
   return new HeadgateError('HEADGATE_UNSUPPORTED', `This store ${fix}`)

@@ -1,4 +1,4 @@
-/** How many places at the front of the array may be empty, whatever its length. */
+/** How many elements at the front of the array may be empty, whatever its length. */
 const spare = 1024
 
 /**
@@ -7,7 +7,7 @@ const spare = 1024
  */
 export class Fifo<T> {
   #items: (T | undefined)[] = []
-  /** How many places at the front are empty. */
+  /** How many elements at the front are empty. */
   #taken = 0
 
   get length(): number {

@@ -5,8 +5,8 @@ export interface ListNode<T> {
 }
 
 /**
- * A list whose nodes hold the links, so that a node costs no memory beyond its two fields. Adding and removing take the
- * same time at any length.
+ * A list whose nodes hold the links, so that it needs no memory beyond two fields of each node. Adding and removing a node
+ * take the same time at any length.
  *
  * It replaces a `Set`, which is slower to garbage-collect. A Set that grows or empties makes a new table, and the old
  * table points to it. So one table in the old generation would keep every later node alive.
@@ -31,7 +31,7 @@ export class LinkedList<T extends ListNode<T>> {
     else after.before = node
   }
 
-  /** Goes through all nodes. The current one may be removed meanwhile. */
+  /** Goes through all nodes. The current node may be removed meanwhile. */
   *[Symbol.iterator](): Generator<T, undefined> {
     for (let node = this.first; node !== undefined; ) {
       const { after } = node
@@ -40,7 +40,7 @@ export class LinkedList<T extends ListNode<T>> {
     }
   }
 
-  /** Removes a node and clears its links. Returns false if it is in no list. */
+  /** Removes a node and clears its links. Returns false if the node is in no list. */
   remove(node: T): boolean {
     const { before, after } = node
     if (before === undefined && this.first !== node) return false

@@ -6,7 +6,7 @@ export function isPromise<T>(value: MaybePromise<T>): value is Promise<T> {
   return typeof value === 'object' && value !== null && typeof (value as Promise<T>).then === 'function'
 }
 
-/** Waits for all of them, then rejects with the first failure. */
+/** Waits for all promises, then rejects with the first failure if there is one. */
 export async function allOf<T>(promises: readonly Promise<T>[]): Promise<T[]> {
   const results = await Promise.allSettled(promises)
   return results.map((result) => {

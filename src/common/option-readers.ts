@@ -6,7 +6,7 @@ import { type Duration, milliseconds } from './duration.ts'
 import { type ErrorCode, invalidOption, shown } from './errors.ts'
 import type { Reader } from './options.ts'
 
-/** What options are read as: durations in milliseconds, and every default filled in. @template LeftOut those without a default */
+/** Options as they are read: durations in milliseconds, and defaults filled in. @template LeftOut options without a default */
 export type Settled<Options, LeftOut extends keyof Options = never> = {
   readonly [Option in Exclude<keyof Options, LeftOut>]: Duration extends Options[Option]
     ? number
@@ -24,7 +24,7 @@ const maxSafe = Number.MAX_SAFE_INTEGER
 /**
  * A value that passes a test.
  * @param expected what passes the test, and `example` one such value: for the error message
- * @param otherwise what is read in place of undefined; if it is missing, the option is required
+ * @param otherwise the default; if it is missing, the option is required
  */
 export function check<Value>(
   passes: (given: unknown) => boolean,
@@ -41,19 +41,19 @@ export function check<Value>(
   }
 }
 
-/** A whole number. @param otherwise if it is missing, the option is required */
+/** A whole number. @param otherwise the default; if it is missing, the option is required */
 export function whole(otherwise?: number, { least = 1, most = maxSafe, code }: Range = {}): Reader<number> {
   const passes = (given: unknown) => Number.isSafeInteger(given) && Number(given) >= least && Number(given) <= most
   const expected = `a whole number from ${least} to ${most === maxSafe ? '2^53 - 1' : most}`
   return check(passes, expected, String(otherwise ?? Math.min(most, 100)), otherwise, code)
 }
 
-/** In milliseconds. @param otherwise if it is missing, the option is required */
+/** A duration in milliseconds. @param otherwise the default; if it is missing, the option is required */
 export function duration(otherwise?: Duration, { least, most, code = 'HEADGATE_OPTION' }: Range = {}): Reader<number> {
   return (given, name) => milliseconds(given === undefined ? otherwise : given, name, code, least, most)
 }
 
-/** Infinity, or as the reader. @param otherwise replaces the default of the reader */
+/** Accepts Infinity, or what `reader` accepts. @param otherwise replaces the default of `reader` */
 export function unbounded(reader: Reader<number>, otherwise?: number): Reader<number> {
   return (given, name) => {
     const read = given === undefined ? otherwise : given
@@ -61,10 +61,10 @@ export function unbounded(reader: Reader<number>, otherwise?: number): Reader<nu
   }
 }
 
-/** The value as it is: what uses it has a check of its own, which refuses null too. */
+/** Accepts any value. The code that uses the value checks it, and refuses null too. */
 export const anything: Reader<unknown> = (given) => given
 
-/** Undefined if it is left out. */
+/** Accepts undefined too: the option may be left out. */
 export function optional<Value>(reader: Reader<Value>): Reader<Value | undefined> {
   return (given, name) => (given === undefined ? undefined : reader(given, name))
 }

@@ -16,11 +16,11 @@ type Read<Options, Values> = {
 }
 
 /**
- * Reads options by a table. A value whose reader returns no type of its own has the type of the option.
+ * Reads options by a table. The type of a value is what its reader returns, or else the type of the option.
  *
  *     const { maxKeys, synchronous } = readOptions('aStore', options, { maxKeys: whole(1000), synchronous: flag() })
  *
- * @throws HeadgateError `HEADGATE_OPTION` if an option is unknown, and the message lists the known ones; or as a reader does
+ * @throws HeadgateError `HEADGATE_OPTION` if an option is unknown, and the message lists the known ones; or the error of a reader
  */
 export function readOptions<Options extends object, Values extends Record<keyof Options, unknown>>(
   where: string,
@@ -47,7 +47,7 @@ export function knownOptions(where: string, options: object, known: readonly str
   throw new HeadgateError('HEADGATE_OPTION', `${where} has no option ${shown(unknown)}. It takes: ${known.join(', ')}.`)
 }
 
-/** `knownOptions` for the options of a call: fast if nothing is wrong. */
+/** `knownOptions` for the options of each call: fast if all options are known. */
 export function callOptions(where: string, options: object, known: readonly string[]): void {
   let wrong = typeof options !== 'object' || options === null || Array.isArray(options)
   for (const option in options) if (!known.includes(option)) wrong = true

@@ -2,12 +2,12 @@ import { realTimers } from '#platform'
 import type { Timers } from '../platform/platform.ts'
 
 /**
- * Calls `wake` once after that many milliseconds, and returns a function that cancels it. It may wake late, or early by
- * less than the resolution of the timers.
+ * Calls `wake` once after that many milliseconds, and returns a function that cancels the call. The call may come late, or
+ * early by less than the resolution of the timers.
  */
 export type Sleeper = (milliseconds: number, wake: () => void) => () => void
 
-/** The longest sleep of `setTimeout`, 24.8 days. A longer one would end at once. */
+/** The longest sleep of `setTimeout`, 24.8 days. A longer sleep would end at once. */
 export const longestSleep: number = 2 ** 31 - 1
 
 /**
@@ -22,7 +22,7 @@ export function timerSleeper(unref = false, timers: Timers = globalThis): Sleepe
   }
 }
 
-/** A sleeper that fake timers do not stop: a deadline that never passes would be a call that never ends. */
+/** A sleeper that fake timers of tests do not stop, for deadlines: with fake timers a call could never end. */
 export function realSleeper(unref = false): Sleeper {
   return timerSleeper(unref, realTimers)
 }

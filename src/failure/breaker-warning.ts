@@ -3,14 +3,14 @@ import { reason } from '../common/index.ts'
 import type { OnStoreError, StoreErrorAction } from '../stores/contract/index.ts'
 import type { Breaker } from './breaker.ts'
 
-/** At most one opening of a breaker is told in this time, in microseconds. */
+/** A warning about a breaker is followed by no other for this time, in microseconds. */
 const quietTime = 60_000_000
 
 const code = 'HEADGATE_STORE_STATE'
 
-/** When the last opening of each breaker was told, in microseconds. */
+/** For each breaker, when it opened at the last warning, in microseconds. */
 const toldAt = new WeakMap<Breaker, number>()
-/** The openings that have been looked at, by their time. */
+/** For each breaker, the time of the last opening that was handled, with or without a warning. */
 const seen = new WeakMap<Breaker, number>()
 
 const actions: Readonly<Record<StoreErrorAction, string>> = {
@@ -20,7 +20,7 @@ const actions: Readonly<Record<StoreErrorAction, string>> = {
   throw: "rejected with the store's error",
 }
 
-/** Says once that the breaker has opened, why, and what happens to calls. Says so too when it has closed again. */
+/** Warns once that the breaker has opened, why, and what happens to calls. Warns again when the breaker has closed. */
 export function warnIfOpened(
   breaker: Breaker,
   limiter: string,

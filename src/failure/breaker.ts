@@ -8,8 +8,8 @@
  *        +---------------------------------------------------------------------------------+
  *                                          the probe succeeds
  *
- * Requests that are under way at the same time fail by one cause, such as one broken connection or one pause of the
- * server. So their failures count once: a failure counts only if its request was sent after the last one that counted.
+ * Requests that are under way at the same time fail for one reason, such as one broken connection or one pause of the
+ * server. So their failures count once: a failure counts only if its request was sent after the last failure that counted.
  *
  * A probe is a request of its own, and no caller waits for it. While the breaker is not closed, every call is decided
  * at once. There is no timer: calls send the probes.
@@ -21,7 +21,7 @@ import type { BreakerState, BreakerTerms, Store } from '../stores/contract/index
 /** The event of the channel `headgate:store-state`. */
 export interface StoreStateEvent {
   readonly store: Store
-  /** The name of the limiter whose request changed the state. All limiters on the store share it. */
+  /** The name of the limiter whose request changed the state. All limiters on the store share the breaker. */
   readonly limiter: string
   /** The prefix of the store's keys; undefined if it has none. */
   readonly prefix: string | undefined
@@ -29,13 +29,13 @@ export interface StoreStateEvent {
   readonly shard: string | undefined
   readonly from: BreakerState
   readonly to: BreakerState
-  /** The last failure. */
+  /** The error of the last failed request. */
   readonly error: unknown
 }
 
 const states = channel('headgate:store-state')
 
-/** The settings of a store that has none. Durations are in milliseconds. */
+/** The settings for a store that declares none. Durations are in milliseconds. */
 const defaultTerms: BreakerTerms = { failures: 5, openFor: 500, probeEvery: 500 }
 
 export class Breaker {
@@ -51,7 +51,7 @@ export class Breaker {
   /** Microseconds from the start of the state `'open'` to the next probe. */
   #pause = 0
   #failures = 0
-  /** How many failures have counted so far. A request keeps the number that it was sent at. */
+  /** How many failures have counted so far. Each request notes this number when it is sent. */
   counted = 0
   /** The error of the last request, or probe, that failed. */
   lastError: unknown
@@ -92,7 +92,7 @@ export class Breaker {
   }
 
   /**
-   * Counts a failure, once for all requests that were under way together.
+   * Counts a failure, once for all requests that were under way at the same time.
    * @param sentAt what `counted` was when the request was sent
    */
   failed(error: unknown, limiter = '', sentAt: number = this.counted): void {
@@ -106,7 +106,7 @@ export class Breaker {
     this.#become('open', limiter)
   }
 
-  /** True if the caller has to probe the store now and report with `endProbe`. There is one probe at a time. */
+  /** True if the caller must now probe the store and report the result with `endProbe`. There is one probe at a time. */
   startProbe(limiter = ''): boolean {
     if (this.state !== 'open' || this.#clock() - this.since < this.#pause) return false
     this.#become('half-open', limiter)
@@ -146,12 +146,12 @@ export class Breaker {
 
 const breakers = new WeakMap<Store, Map<string | undefined, Breaker>>()
 
-/** The breakers of a store that calls have used, by shard. The shard is undefined if the store has no parts. */
+/** The breakers of the stores in use, by shard. The shard is undefined if the store has no parts. */
 export function breakersOf(store: Store): ReadonlyMap<string | undefined, Breaker> {
   return breakers.get(store) ?? new Map()
 }
 
-/** The breaker of a store, or of one shard of it, shared by all limiters on it. */
+/** The breaker of a store, or of one of its shards. All limiters on the store share it. */
 export function breakerOf(store: Store, clock: Clock = monotonicClock, shard?: string): Breaker {
   const ofStore = breakers.get(store) ?? new Map<string | undefined, Breaker>()
   breakers.set(store, ofStore)

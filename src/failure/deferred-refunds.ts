@@ -1,9 +1,9 @@
 import type { Breaker } from './breaker.ts'
 
-/** The most refunds kept. Beyond them the oldest is dropped. */
+/** The most refunds kept. Beyond this number the oldest refund is dropped. */
 const maxRefunds = 10_000
 
-/** A request that gives units of these keys back. */
+/** A request to the store that gives back units of these keys. */
 interface Refund {
   readonly scopes: readonly string[]
   readonly keys: readonly string[]
@@ -22,7 +22,7 @@ export class DeferredRefunds {
   }
 
   /**
-   * Runs the refund now if the breaker is closed, else later. Each refund runs once, in order. A failed one is dropped.
+   * Runs the refund now if the breaker is closed, else later. Each refund runs once, in order. A refund that fails is dropped.
    */
   add(refund: Refund): void {
     if (this.#refunds.length >= maxRefunds) this.#refunds.shift()
@@ -33,7 +33,7 @@ export class DeferredRefunds {
     else this.#breaker.onNextResponse(() => void this.#run())
   }
 
-  /** Drops the refunds of keys that were reset: these have their full quota again. */
+  /** Drops the refunds of keys that were reset: such keys have their full quota again. */
   forget(scopes: readonly string[], keys: readonly string[]): void {
     const concerns = (refund: Refund) =>
       scopes.some((scope, n) => refund.scopes.includes(scope) && refund.keys[refund.scopes.indexOf(scope)] === keys[n])

@@ -42,7 +42,7 @@ class FailoverLedger implements ShardLedger {
     this.#fallback = fallback
   }
 
-  /** Other policies have a ledger of their own in the store. They share the local states, debts and counters. */
+  /** A ledger for other policies of the name: a new ledger in the store, but the same local states, debts and counters. */
   joined(terms: LedgerTerms): ShardLedger {
     const { shared, quota, ledger } = this.#fallback
     return new FailoverLedger(new Fallback(terms, shared, quota.joined(terms), shared.open(terms, ledger)))
@@ -66,7 +66,7 @@ class FailoverLedger implements ShardLedger {
     const { verb, keys, tickets } = command
     const granted = tickets && fallback.runGranted(command as Command<'settle' | 'renew'>)
     if (granted !== undefined) return granted
-    if (verb === 'reset') this.forget(keys) // under the policies of all limiters of the name
+    if (verb === 'reset') this.forget(keys) // the keys are reset under the policies of all limiters of that name
     const call = new Call(fallback, command, onFailure)
     const { ledger, charges, quota, shared } = fallback
     const { link, reconciler } = shared
@@ -75,12 +75,12 @@ class FailoverLedger implements ShardLedger {
       const settled = reconciler.settle(charges, keys)
       return settled === undefined ? link.send(call) : link.sendAfter(settled, call)
     }
-    // A charge of 0 units is decided and written like any other charge, and changes no number.
+    // The store decides and writes a charge of 0 units like any other charge, but no number changes.
     link.probe(ledger, { verb: 'charge', keys, costs: 0 })
     return call.failed(link.breaker.lastError)
   }
 
-  /** The keys are banned in the local quota too, for the time in which the store fails. */
+  /** The keys are banned in the local quota too, so that a ban holds while the store fails. */
   async #changeBan(command: Command<'ban' | 'unban'>): Promise<undefined> {
     const { ledger, quota, shared } = this.#fallback
     if (command.verb === 'ban') quota.ban(command as Command<'ban'>)
@@ -88,7 +88,7 @@ class FailoverLedger implements ShardLedger {
     try {
       await shared.link.request(ledger, command)
     } catch (error) {
-      if (isMisuse(error)) quota.unban(command.keys) // the store has no bans
+      if (isMisuse(error)) quota.unban(command.keys) // the store does not support bans
       throw error
     }
   }
@@ -100,13 +100,13 @@ class FailoverLedger implements ShardLedger {
     return link.breaker.closed ? link.request(ledger, command) : Promise.reject(link.breaker.lastError)
   }
 
-  /** It takes as long as there are keys, so no deadline of a call applies. */
+  /** Clears without a deadline: the time grows with the number of keys. */
   async #clear(command: Command): Promise<undefined> {
     await this.#fallback.ledger.run(command)
     this.forgetAll()
   }
 
-  /** What keys owe the store is what they spent here, so they owe nothing then. */
+  /** Forgets what all keys spent in this process. Then they owe the store nothing either. */
   forgetAll(): void {
     this.#fallback.quota.clear()
   }
@@ -139,7 +139,7 @@ class FailoverLedger implements ShardLedger {
  *     }
  *
  * Without `terms.failure`, and for a store that cannot fail, it opens the bare ledger.
- * @param joins the ledger that `open` of the store got
+ * @param joins the second argument of the store's `open`
  * @param open opens a bare ledger; `joins` is a bare ledger too
  */
 export function withFailover(store: Store, terms: LedgerTerms, joins: Ledger | undefined, open: OpenLedger): Ledger {

@@ -24,10 +24,10 @@ export class Counters {
   failedClosed = 0
 }
 
-/** The verbs that this process decides if the store fails. */
+/** The verbs that this process can decide itself if the store fails. */
 export type CallVerb = Exclude<Verb, 'ban' | 'unban' | 'inspect' | 'scan' | 'clear'>
 
-/** What the ledgers of one name share: the link to the store, and the work that waits until it responds again. */
+/** What the ledgers of one name share: the link to the store, and the work that waits until the store responds again. */
 export interface SharedFailover {
   readonly onStoreError: OnStoreError | undefined
   /** Opens a ledger of the store. */
@@ -36,7 +36,7 @@ export interface SharedFailover {
   readonly reconciler: Reconciler
   readonly refunds: DeferredRefunds
   readonly counters: Counters
-  /** Reservations that the store did not grant. */
+  /** Reservations that the store did not grant, by their tickets: `'local'` if this process granted them. */
   readonly granted: WeakMap<Tickets, 'local' | 'open'>
 }
 
@@ -48,7 +48,7 @@ export class Fallback {
   readonly quota: LocalQuota
   readonly charges: StoreCharges
 
-  /** @param ledger of the store */
+  /** @param ledger a ledger of the store */
   constructor(terms: LedgerTerms, shared: SharedFailover, quota: LocalQuota, ledger: Ledger) {
     this.terms = terms
     this.shared = shared
@@ -57,21 +57,21 @@ export class Fallback {
     this.charges = new StoreCharges(shared.link, shared.open, terms, quota, ledger)
   }
 
-  /** The outcome of a call that is decided in this process. */
+  /** Decides a call in this process. */
   run(command: Command<CallVerb>): OutcomeOf<CallVerb> {
     const { verb, keys, tickets } = command
     if (verb === 'reset') return this.#resetLater(keys)
     if (verb === 'peek') return this.quota.run(command as Command<'peek'>)
     if (verb === 'settle') return this.#settleForStore(command as Command<'settle'>)
     if (verb === 'refund') return this.#giveBackLocally(command as Command<'refund'>)
-    // A renewal of what the store granted takes nothing here: the units are in flight already.
+    // Takes nothing to renew a reservation that the store granted: the units are in flight already.
     if (verb === 'renew') return { decision: this.#uncounted(command), wait: 0, tickets }
     this.shared.reconciler.note(this.charges, keys)
     if (verb === 'reserve') return this.#grant('local', this.quota.run(command as Command<'reserve'>))
     return this.quota.run(command as Command<'consume' | 'charge'>)
   }
 
-  /** The store granted the reservation, so the local states do not include it. What goes beyond it is charged here. */
+  /** Settles a reservation that the store granted. The local states do not include it, so only extra units are charged here. */
   #settleForStore({ keys, costs = 1, details }: Command<'settle'>): Decision {
     const beyond = typeof costs === 'number' ? costs : costs.map((cost) => Math.max(0, cost))
     if (typeof beyond !== 'number' && beyond.every((cost) => cost === 0)) {
@@ -81,7 +81,7 @@ export class Fallback {
     return this.quota.run({ verb: 'charge', keys, costs: beyond, details })
   }
 
-  /** The outcome of a call that is let through uncounted. */
+  /** Lets a call through uncounted. */
   letThrough(command: Command<CallVerb>): OutcomeOf<CallVerb> {
     const { verb, keys, tickets } = command
     if (verb === 'reset') return this.#resetLater(keys)
@@ -115,7 +115,7 @@ export class Fallback {
     return booking
   }
 
-  /** Settles or renews a reservation that was granted here; undefined if the store granted it. */
+  /** Settles or renews a reservation that was granted without the store; undefined if the store granted it. */
   runGranted(command: Command<'settle' | 'renew'>): OutcomeOf<'settle' | 'renew'> | undefined {
     const { tickets } = command
     const by = tickets === undefined ? undefined : this.shared.granted.get(tickets)
@@ -126,7 +126,7 @@ export class Fallback {
     return this.#giveBackLocally(command as Command<'settle'>)
   }
 
-  /** Gives back what was taken locally. If the store has been charged for it, refunds the store too. */
+  /** Gives back units that were taken locally. Refunds the store too, if it has been charged for them. */
   #giveBackLocally(command: Command<'refund' | 'settle'>): Decision {
     const { keys } = command
     const { decision, overcharged } = this.quota.giveBack(command)
@@ -138,13 +138,13 @@ export class Fallback {
     return decision
   }
 
-  /** Gives units back to the store. If that fails they stay taken, which errs on the strict side. */
+  /** Gives units back to the store. If the request fails, the units stay taken, which errs on the strict side. */
   async giveBack(keys: readonly string[], costs: Costs, tickets?: Tickets): Promise<void> {
     const verb = tickets ? 'settle' : 'refund'
     await this.shared.link.request(this.ledger, { verb, keys, costs, tickets }).catch(() => undefined)
   }
 
-  /** Settles with the store once it responds. What goes beyond the reservation has been charged here, and is reconciled. */
+  /** Gives surplus units back to the store once it responds. Units beyond the reservation were charged in this process. */
   giveBackLater({ keys, costs = 1, tickets }: Command<CallVerb>): void {
     if (typeof costs === 'number' || costs.every((cost) => cost >= 0)) return
     const back = costs.map((cost) => Math.min(0, cost))
@@ -155,7 +155,7 @@ export class Fallback {
     this.shared.refunds.add({ scopes: this.terms.scopes, keys, run })
   }
 
-  /** Forgets what the keys spent, owe and are owed, for all ledgers of the name. */
+  /** Forgets what the keys spent, what they owe and what they are owed, for all ledgers of the name. */
   forget(keys: readonly string[]): void {
     this.shared.reconciler.forget(this.charges, keys)
     this.shared.refunds.forget(this.terms.scopes, keys)

@@ -6,7 +6,7 @@ import type { Fallback } from './fallback.ts'
 import { isMisuse } from './store-link.ts'
 import { unavailable } from './waiting-call.ts'
 
-/** Rejects as a call does with which `onStoreError` does not let the limiter decide. */
+/** Rejects with the error that a call gets if `onStoreError` does not let this process decide. */
 export async function inspectKeys(fallback: Fallback, command: Command<'inspect'>): Promise<readonly KeptKey[]> {
   const { keys } = command
   const { ledger, shared } = fallback
@@ -21,7 +21,7 @@ export async function inspectKeys(fallback: Fallback, command: Command<'inspect'
   }
 }
 
-/** Units that were admitted here while the store failed, and that the store does not know yet. */
+/** A sentence about units that this process admitted while the store failed, and that the store was not charged for yet. */
 function owedBy({ terms, shared, quota }: Fallback, n: number, keys: readonly string[]): string[] {
   const [scope, key] = [terms.scopes[n] as string, keys[n] as string]
   if (!shared.reconciler.owes(scope, key)) return []

@@ -5,11 +5,11 @@
  *     spent    100 ----.____                 .-- 40 more
  *                           `---.___________/    `----.__
  *     charged           .-- 100 ----.____________________    charged when the store was back
- *     owed     = spent - charged, as far as both still count
+ *     owed     = spent - charged, where time has removed neither
  *
- * Both are states under the same policies in a memory store, so both lapse by the same arithmetic. Units stay spent when
- * the store has been charged: a store that fails again and again grants no new quota each time. The limiters of one name
- * (`withPlan`) share these states, as they share those of the store. Once all have lapsed, their memory is released.
+ * Spent and charged units are states under the same policies in a memory store, so time removes both by the same arithmetic.
+ * Units stay spent when the store has been charged: a store that fails again and again grants no new quota each time. Limiters
+ * of one name (`withPlan`) share these states, as in the store. The memory is released once all keys have their full quota.
  */
 
 import type { Verb as DecidingVerb } from '../algorithms/evaluation/index.ts'
@@ -24,9 +24,9 @@ import { memoryStore } from '../stores/memory/index.ts'
 interface States {
   readonly store: Store
   spent: Ledger | undefined
-  /** One ledger for each scope, since the store is charged for each key by itself. */
+  /** One ledger for each scope, because the store is charged for one key at a time. */
   readonly charged: Map<string, Ledger>
-  /** When all of them are those of new keys, in microseconds. */
+  /** When all keys have their full quota again, in microseconds. */
   fullAt: number
   readonly ledgersOf: WeakMap<LocalQuota, OpenLedgers>
 }
@@ -36,13 +36,13 @@ interface Shared {
   readonly instances: number
   readonly maxKeys: number
   readonly clock: Clock
-  /** Made at the first failure. Most are never needed. */
+  /** Created at the first failure: most limiters never need them. */
   states: States | undefined
 }
 
 interface OpenLedgers {
   readonly spent: Ledger
-  /** By scope. */
+  /** The ledgers of charged units, by scope. */
   readonly charged: ReadonlyMap<string, Ledger>
 }
 
@@ -60,14 +60,14 @@ export class LocalQuota {
   }
 
   /**
-   * @param instances the number of processes that share the limits: each gets that part of them
-   * @param maxKeys of each scope
+   * @param instances the number of processes that share the limits: each process gets an equal part of every limit
+   * @param maxKeys the most keys of each scope
    */
   static of(terms: LedgerTerms, instances: number, maxKeys: number, clock: Clock): LocalQuota {
     return new LocalQuota(terms, { instances, maxKeys, clock, states: undefined })
   }
 
-  /** The same states under other policies. */
+  /** A local quota with the same states under other policies. */
   joined(terms: LedgerTerms): LocalQuota {
     return new LocalQuota(terms, this.#shared)
   }
@@ -96,7 +96,7 @@ export class LocalQuota {
     return this.#shared.states
   }
 
-  /** Releases the states once they are those of new keys: then nothing depends on them. */
+  /** Releases the states once all keys have their full quota: then no decision depends on them. */
   releaseIfFull(): void {
     const { states, clock } = this.#shared
     if (states !== undefined && clock() >= states.fullAt) this.#shared.states = undefined
@@ -125,18 +125,18 @@ export class LocalQuota {
     return ('decision' in outcome ? { ...outcome, decision } : decision) as OutcomeOf<V>
   }
 
-  /** For each policy of the scope, the units that the key spent here, that still count, and that the store was not charged. */
+  /** For each policy of the scope: units of the key that still count, and that the store was not charged for. */
   owed(scope: string, key: string): readonly number[] {
     const charged = this.#chargedUnits(scope, key)
     return this.#spentUnits(scope, key).map((spent, n) => Math.max(0, spent - (charged[n] as number)))
   }
 
-  /** Notes what the store is charged, or refunded. @param units for each policy of the scope */
+  /** Notes that the store is charged or refunded. @param units for each policy of the scope */
   changeCharged(verb: 'charge' | 'refund', scope: string, key: string, units: readonly number[]): void {
     void this.#ledgers.charged.get(scope)?.run({ verb, keys: [key], costs: units })
   }
 
-  /** Gives units back. `overcharged` holds, for each policy of each scope, how many of them the store was charged already. */
+  /** Gives units back. `overcharged`: for each policy of each scope, how many of them the store was already charged for. */
   giveBack(command: Command<'refund' | 'settle'>): { decision: Decision; overcharged: readonly (readonly number[])[] } {
     const spentUnits = () => this.#scopes.map((scope, n) => this.#spentUnits(scope, command.keys[n] as string))
     const before = spentUnits()
@@ -168,7 +168,7 @@ export class LocalQuota {
     }
   }
 
-  /** As many keys as fit: the store may have more bans than the memory of one process. */
+  /** Bans keys in this process as far as memory allows: a store may have more bans than one process can hold. */
   ban(command: Command<'ban'>): void {
     try {
       void this.#ledgers.spent.run(command)
@@ -186,7 +186,7 @@ export class LocalQuota {
     this.#shared.states = undefined
   }
 
-  /** For each policy of the scope. The key is used for every scope, so the numbers of the others mean nothing. */
+  /** The spent units for each policy of the scope. The peek uses the key for all scopes; verdicts of other scopes are dropped. */
   #spentUnits(scope: string, key: string): readonly number[] {
     const decision = this.#ledgers.spent.run({ verb: 'peek', keys: this.#scopes.map(() => key) }) as Decision
     return decision.policies.flatMap((verdict, n) => {
@@ -203,8 +203,8 @@ export class LocalQuota {
 }
 
 /**
- * The units that the store is charged for. A penalty takes none, and units in flight are freed here. Guava's limiters
- * admit any cost and make the next call wait, so the wait is what is used.
+ * The used units that the store is charged for. None under a penalty; none of units in flight, which this process frees.
+ * Guava's limiters admit any cost and make the next call wait, so the wait shows what is used.
  */
 function usedUnits({ algorithm, limit, window }: Policy, { used, retryAfter }: Verdict): number {
   if (algorithm.punishes || algorithm.leases) return 0
@@ -213,7 +213,7 @@ function usedUnits({ algorithm, limit, window }: Policy, { used, retryAfter }: V
 }
 
 /**
- * One instance's share of a policy: a part of its limit and burst, at least 1 unit unless the limit is 0.
+ * One process's part of a policy: an equal part of its limit and burst, at least 1 unit unless the limit is 0.
  * @throws HeadgateError `HEADGATE_POLICY` for a policy that no constructor made, or `HEADGATE_INEXACT`
  */
 function shareOf(policy: Policy, instances: number): Policy {
@@ -221,7 +221,7 @@ function shareOf(policy: Policy, instances: number): Policy {
   const whole = Number.isInteger(policy.limit)
   const limit = whole ? Math.max(1, Math.floor(policy.limit / instances)) : policy.limit / instances
   const burst = Math.max(1, Math.floor(policy.burst / instances))
-  // The share may have no divisor in common with the window, and then its arithmetic is not exact. A rounder one is.
+  // A part without a common divisor with the window may be inexact. Round the part down until it is exact.
   for (let round = 10; ; round *= 10) {
     try {
       return withLimit(policy, Math.max(1, limit - (round > 10 ? limit % (round / 10) : 0)), burst)

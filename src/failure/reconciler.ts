@@ -4,7 +4,7 @@
  * again.
  *
  * The limiters of one name share their debts, as they share their states. A key is settled for all of them at once,
- * whichever of them is called. The key of a call is settled first. The others follow in the background, a few at a time,
+ * whichever limiter is called. The key of a call is settled first. Other keys follow in the background, a few at a time,
  * once the store responds.
  */
 import { LRUCache } from 'lru-cache'
@@ -19,25 +19,25 @@ interface Debt {
   readonly scope: string
   readonly key: string
   settling: Promise<void> | undefined
-  /** The policies under which the key has spent since it was last settled. */
+  /** The policies under which the key has spent units since it was last settled. */
   charges: StoreCharges[]
   /** True if the key has to be reset in the store before it is charged. */
   reset: boolean
 }
 
-/** Keys settled at once in the background. */
+/** How many keys are settled at the same time in the background. */
 const batch = 32
 
 export class Reconciler {
   readonly #link: StoreLink
   readonly #maxKeys: number
-  /** Made at the first failure: most stores never fail. */
+  /** Created at the first failure: most stores never fail. */
   #debts: LRUCache<string, Debt> | undefined
   #running = false
   #again = false
   #waiting = false
 
-  /** @param maxKeys beyond these the key that spent least recently is forgotten, and its units are never charged */
+  /** @param maxKeys the most keys with debts; beyond it, the key that spent least recently is forgotten, and never charged */
   constructor(link: StoreLink, maxKeys: number) {
     this.#link = link
     this.#maxKeys = maxKeys
@@ -88,7 +88,7 @@ export class Reconciler {
     for (const [n, scope] of scopes.entries()) this.#debts?.delete(nameOf(scope, keys[n] as string))
   }
 
-  /** Settles what these keys owe; undefined if they owe nothing. Rejects if the store fails; then they still owe it. */
+  /** Charges the store for what these keys owe; undefined if they owe nothing. Rejects if the store fails: the debts stay. */
   settle({ scopes }: StoreCharges, keys: readonly string[]): Promise<unknown> | undefined {
     if (this.#debts === undefined || this.#debts.size === 0) return undefined
     const debts = scopes
@@ -116,7 +116,7 @@ export class Reconciler {
     try {
       await allOf(charges.map((each) => each.charge(scope, key, forgotten)))
     } catch (error) {
-      // A broken record stays broken. The units stay spent here, and are owed again after the next local decision.
+      // A broken record stays broken. The units stay spent here, and the key owes them again after its next local decision.
       if (isBrokenRecord(error) && !forgotten()) this.#debts?.delete(name)
       debt.charges = [...new Set([...charges, ...debt.charges])]
       throw error
@@ -134,7 +134,7 @@ export class Reconciler {
     })
   }
 
-  /** Settles each debt once, until the breaker opens. Those that fail stay until their key is called again. */
+  /** Settles each debt once, until the breaker opens. A debt that fails stays until its key is called again. */
   async #settleAll(): Promise<void> {
     const { breaker } = this.#link
     this.#running = true
@@ -147,11 +147,11 @@ export class Reconciler {
     }
     this.#running = false
     if (this.size > 0) this.#settleLater()
-    else this.#debts = undefined // also the memory that it has grown to
+    else this.#debts = undefined // releases the memory too
   }
 }
 
-/** A scope is printable and contains no line feed, so no two pairs have the same name. */
+/** A scope is printable and contains no line feed, so each pair of scope and key has a name of its own. */
 function nameOf(scope: string, key: string): string {
   return `${scope}\n${key}`
 }

@@ -15,24 +15,24 @@ export interface ShardLedger extends CheckedLedger {
   health(): Health
   /** The ledger of the same name under other policies. */
   joined(terms: LedgerTerms): ShardLedger
-  /** Forgets what the keys spent locally, owe and are owed. */
+  /** Forgets what the keys spent locally, what they owe and what they are owed. */
   forget(keys: readonly string[]): void
-  /** Forgets what all keys spent locally and owe. */
+  /** Forgets what all keys spent locally and what they owe. */
   forgetAll(): void
 }
 
 interface Shard {
   readonly ledger: ShardLedger
-  /** Those of its last call. */
+  /** The keys of the shard's last call. */
   keys: readonly string[]
 }
 
 type ShardOf = (keys: readonly string[]) => string
 
 /**
- * A ledger of a store in parts, such as the nodes of Redis Cluster. Each part has a circuit breaker and debts of its own, so
- * a part that fails is decided for locally while the others decide as ever. A call on keys of several parts counts as one on a
- * part of its own.
+ * A ledger of a store in parts (shards), such as the nodes of Redis Cluster. Each shard has its own circuit breaker and debts.
+ * While one shard fails, this process decides about its keys, and the other shards decide as before. A call on keys of several
+ * shards counts as a call on a shard of its own.
  */
 export class ShardedLedger implements CheckedLedger {
   readonly #shardOf: ShardOf
@@ -48,7 +48,7 @@ export class ShardedLedger implements CheckedLedger {
     return new ShardedLedger(this.#shardOf, (shard) => this.#shard(shard, []).ledger.joined(terms))
   }
 
-  /** The ledger of any shard runs a command on all keys, and bans keys in the local quota of all shards. */
+  /** Runs a command on all keys, or a ban, on the ledger of any shard: all shards share one local quota. */
   run<V extends Verb>(command: Command<V>, onFailure?: OnFailure): MaybePromise<OutcomeOf<V>> {
     const keys = (command.keys as readonly (string | undefined)[]).filter((key) => key !== undefined)
     if (command.verb === 'reset') for (const { ledger } of this.#shards.values()) ledger.forget(keys)
@@ -71,7 +71,7 @@ export class ShardedLedger implements CheckedLedger {
     return shard
   }
 
-  /** The state of the worst shard, and the sums. A shard that has no keys any more, after a failover, does not count. */
+  /** The state of the worst shard, and sums over all shards. A shard that lost its keys in a failover does not count. */
   health(): Health {
     const present = [...this.#shards].filter(([name, { keys }]) => keys.length === 0 || this.#shardOf(keys) === name)
     const all = present.map(([, { ledger }]) => ledger.health())

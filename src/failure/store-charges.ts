@@ -6,16 +6,16 @@ import type { StoreLink } from './store-link.ts'
 
 /**
  * Charges the store for units that were spent locally under one set of policies. Each policy has units of its own: after
- * 600 calls in ten minutes, a daily policy is owed 600 units and one of ten a second is owed ten.
+ * 600 calls in ten minutes, the store has to be charged 600 units under a daily policy, and ten under one of ten a second.
  */
 export class StoreCharges {
   readonly #link: StoreLink
   readonly #open: OpenLedger
-  /** Of all scopes together. */
+  /** The store's ledger with the policies of all scopes. */
   readonly #whole: Ledger
   readonly #terms: LedgerTerms
   readonly #quota: LocalQuota
-  /** One ledger for each scope, opened at first use. A ledger of the same name reaches the same states. */
+  /** One ledger for each scope, opened at first use. All ledgers of one name share their states. */
   readonly #ledgers = new Map<string, Ledger>()
 
   constructor(link: StoreLink, open: OpenLedger, terms: LedgerTerms, quota: LocalQuota, whole: Ledger) {
@@ -26,12 +26,12 @@ export class StoreCharges {
     this.#quota = quota
   }
 
-  /** In the order of a call's keys. */
+  /** The scopes, in the order of a call's keys. */
   get scopes(): readonly string[] {
     return this.#terms.scopes
   }
 
-  /** Rejects if the store does not respond. A charge of 0 units changes nothing. */
+  /** Sends a charge of 0 units, which changes nothing. Rejects if the store does not respond. */
   async check(scope: string, key: string): Promise<void> {
     await this.#request(scope, { verb: 'charge', keys: [key], costs: 0 })
   }
@@ -42,8 +42,8 @@ export class StoreCharges {
   }
 
   /**
-   * Charges the units that the key owes. They count as charged from the moment of the request. After a timeout they still
-   * do, since the store may have counted them. After any other failure they are owed again, unless the key was forgotten.
+   * Charges the units that the key owes. They count as charged once the request is sent, also after a timeout, because the store
+   * may have counted them. After any other failure the key owes them again, unless the key was forgotten.
    */
   async charge(scope: string, key: string, forgotten: () => boolean): Promise<void> {
     const quota = this.#quota
@@ -60,7 +60,7 @@ export class StoreCharges {
     }
   }
 
-  /** Gives back units that the store was charged. @param units for each policy of the scope */
+  /** Gives back units that the store was charged for. @param units for each policy of the scope */
   async refund(scope: string, key: string, units: readonly number[]): Promise<void> {
     await this.#request(scope, { verb: 'refund', keys: [key], costs: units })
   }

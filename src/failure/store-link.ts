@@ -21,33 +21,33 @@ import {
 
 import { type Breaker, breakerOf } from './breaker.ts'
 
-/** The event of the channel `headgate:store:call`: a call to a store that does not answer at once, after its end. */
+/** The event of the channel `headgate:store:call`: published after a call to a store that answers with a promise. */
 export interface StoreCallEvent {
   readonly store: Store
   /** The limiter's name. */
   readonly limiter: string
   /** The part of the store, such as a node of Redis Cluster; undefined if it has no parts. */
   readonly shard: string | undefined
-  /** In milliseconds since the epoch. */
+  /** The start of the call, in milliseconds since the epoch. */
   readonly startedAt: number
   /** How long the caller waited for the store, in milliseconds. */
   readonly duration: number
-  /** Undefined if the store answered in time. */
+  /** The error of the call; undefined if the store answered in time. */
   readonly error: unknown
 }
 
 const calls = channel('headgate:store:call')
 
-/** The timeout in milliseconds for a store that declares none. */
+/** The timeout in milliseconds for a store that declares no timeout. */
 const defaultTimeout = 100
-/** Milliseconds on top of a store's own timeout: the store itself may be able to withdraw the request. */
+/** Milliseconds that the link waits longer than the store's own timeout: the store may be able to withdraw the request. */
 const grace = 10
 
-/** One command to the store. The caller gets the result of `succeeded` or of `failed`. */
+/** One command to the store. The caller gets the return value of `succeeded` or of `failed`. */
 export class StoreRequest<V extends Verb> extends DeadlineItem {
-  /** True once the request was sent: from then on, a failure is the store's. */
+  /** True: a failure counts as the store's, because the request was sent. */
   override sent = true
-  /** How many failures of the store had counted when the request was sent. */
+  /** How many failures of the store the breaker had counted when the request was sent. */
   failuresBefore = 0
   /** The error of a request that failed. */
   failure: unknown
@@ -74,7 +74,7 @@ export class StoreRequest<V extends Verb> extends DeadlineItem {
     return Promise.reject(error)
   }
 
-  /** Called with an outcome that came after the request had failed. */
+  /** Called with an outcome that arrives after the request has failed. */
   late(_outcome: OutcomeOf<V>): void {}
 
   /** Called when the deadline has passed. */
@@ -86,8 +86,8 @@ export class StoreRequest<V extends Verb> extends DeadlineItem {
 /**
  * The link to a store. Each request succeeds or fails within a deadline, and the breaker counts the outcome.
  *
- * One place keeps the deadline of a request: the store itself if it declares a `timeout`, else the link. The limiter's
- * option `storeTimeout` makes it the link; Infinity leaves it to the store. A response that is not a promise needs no deadline.
+ * Either the store or the link enforces the deadline of a request: the store if it declares a `timeout`, else the link. With the
+ * option `storeTimeout` the link does; Infinity leaves it to the store. A response that is not a promise needs no deadline.
  */
 export class StoreLink {
   readonly store: Store
@@ -95,12 +95,12 @@ export class StoreLink {
   readonly limiter: string
   readonly breaker: Breaker
   readonly #deadlines: Deadlines
-  /** True if the store rejects each request in time by itself. */
+  /** True if the store itself rejects each request in time. */
   readonly #storeKeepsDeadlines: boolean
   /** Requests that failed or timed out. */
   errors = 0
 
-  /** @param timeout in milliseconds; undefined for the store's own, or 100; Infinity for none */
+  /** @param timeout in milliseconds; undefined: the store's own, or 100; Infinity: none */
   constructor(
     store: Store,
     limiter: string,
@@ -128,7 +128,7 @@ export class StoreLink {
       response = Promise.reject(error)
     }
     if (!isPromise(response)) return this.#succeeded(request, response)
-    // A promise of another library may throw, or respond twice. A native one around it does neither.
+    // A promise of another library may throw, or respond twice. A native promise around it does neither.
     const promise = response instanceof Promise ? response : Promise.resolve(response)
     if (!this.#storeKeepsDeadlines) return this.#observed(request, this.#bounded(request, promise))
     const result = promise.then(
@@ -152,7 +152,7 @@ export class StoreLink {
     return result
   }
 
-  /** Sends the request after `before`, both within one deadline. A failure of `before` was counted already. */
+  /** Sends the request after `before`, both within one deadline. The breaker has already counted a failure of `before`. */
   sendAfter<V extends Verb>(before: Promise<unknown>, request: StoreRequest<V>): Promise<OutcomeOf<V>> {
     request.sent = false
     const send = () => {
@@ -208,7 +208,7 @@ export class StoreLink {
   }
 }
 
-/** True if the store itself failed. A mistake of the caller, or a broken record of one key, shows that it works. */
+/** True if the store itself failed. A mistake of the caller, or a broken record of one key, shows that the store works. */
 function isFailure(error: unknown): boolean {
   return !isMisuse(error) && !isBrokenRecord(error)
 }

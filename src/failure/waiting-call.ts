@@ -12,7 +12,7 @@ import { isMisuse, StoreRequest } from './store-link.ts'
 export class Call<V extends CallVerb> extends StoreRequest<V> {
   readonly #fallback: Fallback
   readonly #onFailure: OnFailure | undefined
-  /** True for a settlement that is not sent now. One that was sent may have counted, so it is not sent again. */
+  /** True for a settlement while the breaker is open: the store gets it later. A settlement that was sent is never sent again. */
   readonly #unsent: boolean
 
   constructor(fallback: Fallback, command: Command<V>, onFailure: OnFailure | undefined) {
@@ -27,7 +27,7 @@ export class Call<V extends CallVerb> extends StoreRequest<V> {
     return outcome
   }
 
-  /** What was taken too late for its caller is given back. */
+  /** Gives back what the store took after the caller had its result. */
   override late(outcome: OutcomeOf<V>): void {
     const { verb, keys, costs = 1, tickets: renewed } = this.command
     if (verb === 'consume' && (outcome as Decision).allowed) void this.#fallback.giveBack(keys, costs)
@@ -35,7 +35,7 @@ export class Call<V extends CallVerb> extends StoreRequest<V> {
     const { decision, tickets } = outcome as Booking
     if (!decision.allowed || tickets === undefined) return
     if (verb === 'reserve') void this.#fallback.giveBack(keys, unitsBack(tickets), tickets)
-    else if (renewed !== undefined) Object.assign(renewed, tickets) // the reservation goes on with its tickets, which the store no longer knows
+    else if (renewed !== undefined) Object.assign(renewed, tickets) // the reservation goes on with the store's new tickets
   }
 
   override failed(error: unknown): MaybePromise<OutcomeOf<V>> {

@@ -1,6 +1,6 @@
 /*
- * What a limiter knows of a key, in words and numbers. The stores return states with the definitions of the algorithms
- * that wrote them (`Ledger.inspect`), and everything else is made here, for all stores alike.
+ * What a limiter knows of a key, in words and numbers. A store returns states with the definitions of the algorithms that wrote
+ * them (the command `inspect`). All else is made here, in the same way for all stores.
  */
 
 import { blockAt, type CallBlock, callBlock, longerBlock } from '../algorithms/bans/index.ts'
@@ -41,13 +41,13 @@ export interface Inspection {
   readonly words: string
   /** The block by hand; undefined if the key has none. */
   readonly block: InspectedBlock | undefined
-  /** One for each policy of the limiter, in its order. */
+  /** The state under each policy of the limiter, in its order. */
   readonly policies: readonly PolicyInspection[]
-  /** States of the key that other deploys and plans of the limiter have left, and that still count there. */
+  /** States of the key under policies of other deploys or plans of the limiter that still count for those. */
   readonly others: readonly PolicyInspection[]
-  /** The time of the last call that changed the key; undefined if the store does not know the key. */
+  /** When a call last changed the key; undefined if the store does not know the key. */
   readonly lastUsedAt: number | undefined
-  /** The time of the store. */
+  /** The time by the store's clock. */
   readonly at: number
   /** As in a decision: `'store'`; `'fallback'` or `'open'` if the store failed. */
   readonly source: Source
@@ -57,16 +57,16 @@ export interface Inspection {
   readonly notes: readonly string[]
 }
 
-/** What an inspection needs of a limiter. */
+/** What an inspection needs to know about a limiter. */
 export interface InspectedLimiter {
-  /** Undefined if they are not known, or differ from key to key: each state is then shown as it was written. */
+  /** Undefined if the policies are not known, or differ from key to key: then each state is shown as it was written. */
   readonly policies?: readonly Policy[] | undefined
   readonly scopes: readonly string[]
-  /** How a state of other numbers is carried over to a policy. */
+  /** The rule by which a state of other numbers goes over to a policy. */
   readonly onChange: StateRule
 }
 
-/** @param kept one for each scope */
+/** @param kept what the store has for the key of each scope */
 export function inspectionOf({ policies, scopes, onChange }: InspectedLimiter, kept: readonly KeptKey[]): Inspection {
   const inspected = policies?.map((policy) => {
     const key = kept[scopes.indexOf(policy.scope)] as KeptKey
@@ -117,7 +117,7 @@ function joined(
   }
 }
 
-/** @param after the sentence of what refuses the key for longer, if something does */
+/** @param after a sentence to append: a policy that refuses the key for longer */
 function blockSentence({ wait, reason }: CallBlock, after: string): string {
   const time = wait === Infinity ? 'until the block is lifted' : `for ${timeText(wait)} more`
   const why = reason === undefined ? '' : `: ${JSON.stringify(reason)}`
@@ -137,7 +137,7 @@ function sentence(
   return reset > 0 ? `Admitted; the full quota is back in ${timeText(reset * 1000)}.` : 'Admitted, with the full quota.'
 }
 
-/** A state that was left under other numbers counts as the next decision would count it. */
+/** The state under a policy. A state that was written under other numbers is shown as the next decision would count it. */
 function inspectOwn(policy: Policy, { now, states }: KeptKey, rule: StateRule): PolicyInspection {
   const { algorithm } = policy
   const state = states.find(({ name }) => name === policy.name)
@@ -150,7 +150,7 @@ function inspectOwn(policy: Policy, { now, states }: KeptKey, rule: StateRule): 
   return inspectPolicy(policy, carried, now, !hasFullQuota(s.slice(), 0, from, now))
 }
 
-/** Empty for a state that no longer counts, or of an algorithm that this version does not know. */
+/** The state as it was written. Empty if it no longer counts, or if this version does not know its algorithm. */
 function inspectState({ name, hash, definition, s }: KeptState, now: number): PolicyInspection[] {
   const algorithm = revive(definition)
   if (algorithm === undefined || hasFullQuota(s.slice(), 0, algorithm, now)) return []

@@ -5,13 +5,13 @@ import type { Source } from '../policy/index.ts'
 
 /** The state of one key under one policy, as a store keeps it. */
 export interface KeptState {
-  /** The name of the policy; undefined if the store keeps a hash of it, and no policy of the limiter has that hash. */
+  /** The name of the policy; undefined if the store keeps only a hash of the name that no policy of the limiter has. */
   readonly name: string | undefined
   /** The hash of the name, if the store keeps one. */
   readonly hash?: string
   /** The algorithm that wrote the state. */
   readonly definition: Definition
-  /** The numbers as that algorithm has them (see `Algorithm`), in a copy. */
+  /** The numbers of the state in the order of the algorithm (see `Algorithm`), in a copy. */
   readonly s: readonly number[]
 }
 
@@ -19,24 +19,24 @@ export interface KeptState {
 export interface KeptKey {
   /** The time of the store, in whole microseconds since the epoch. */
   readonly now: number
-  /** Those of policies of other plans and deploys too. A policy without a state has its full quota. */
+  /** The states, including those under policies of other plans and deploys. A policy without a state has its full quota. */
   readonly states: readonly KeptState[]
   /** The block by hand, if there is one, also one that is over. */
   readonly block?: Block | undefined
   /** Default `'store'`. */
   readonly source?: Source
-  /** The policies that decide, if they are not those of the limiter. */
+  /** The policies that decide about the key, if they differ from the limiter's. */
   readonly policies?: readonly Policy[]
-  /** True if the numbers are an upper bound of what is used, and not what is used. */
+  /** True if the numbers are an upper bound of what is used. */
   readonly atMost?: boolean
-  /** What the states do not show, in whole sentences. */
+  /** Whole sentences about what the states do not show. */
   readonly notes?: readonly string[]
 }
 
-/** A key that a store keeps. Either the key or its hash is known. */
+/** A key that a store lists. Either the key or its hash is known. */
 export interface KeptListing {
   readonly key?: string
-  /** In place of a key that the store keeps hashed only. */
+  /** The hash of the key, if the store keeps no more of it. */
   readonly hash?: string
   readonly kept: KeptKey
 }
@@ -44,6 +44,6 @@ export interface KeptListing {
 /** Some of the keys of a scope. */
 export interface KeyPage {
   readonly keys: readonly KeptListing[]
-  /** What the next page starts from; undefined after the last page. */
+  /** Where the next page starts; undefined after the last page. */
   readonly next?: unknown
 }

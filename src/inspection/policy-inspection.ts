@@ -16,21 +16,21 @@ import {
 /** Units that leave or act at a later time. */
 export interface TimedUnits {
   readonly units: number
-  /** In milliseconds from now, rounded up. */
+  /** The time, in milliseconds from now, rounded up. */
   readonly after: number
 }
 
 /** The state of a key under one policy. Durations are milliseconds, rounded up; times are milliseconds since the epoch. */
 export interface PolicyInspection {
-  /** The policy's name; `#` and a hash if the store keeps no more of it, and the limiter has no policy of that hash. */
+  /** The policy's name; `#` and a hash if the store keeps only a hash, which no policy of the limiter has. */
   readonly name: string
-  /** The kind of the algorithm, such as `'bucket'` of token bucket, leaky bucket and GCRA. */
+  /** The kind of the algorithm. `'bucket'` is the kind of token bucket, leaky bucket and GCRA. */
   readonly kind: string
   readonly limit: number
   readonly window: number
   readonly burst: number
   readonly shadow: boolean
-  /** As in a verdict: the units that count now. Of a penalty, the refusals that are counted. */
+  /** As in a verdict: the units that count now. Under a penalty: the refusals that are counted. */
   readonly used: number
   /** The largest cost that is admitted now. */
   readonly remaining: number
@@ -38,17 +38,17 @@ export interface PolicyInspection {
   readonly retryAfter: number
   /** The time until the key has its full quota again. */
   readonly resetAfter: number
-  /** The units beyond the limit that time has to pay off, from charges. */
+  /** The used units beyond the limit, which time has to pay off. Charges cause them. */
   readonly debt: number
   /** With `concurrency`: when the lease of each unit in flight ends. */
   readonly inFlight?: readonly TimedUnits[]
-  /** Units of reservations that wait for their time. Included in `used`. */
+  /** Units of reservations whose time has not come. Included in `used`. */
   readonly booked: readonly TimedUnits[]
   /** True if there may be reservations that are not settled yet. Stores keep no list of them. */
   readonly reservations: boolean
-  /** When the state was last written by a call; undefined if the key has none. */
+  /** When a call last wrote the state; undefined if the key has none. */
   readonly lastUsedAt: number | undefined
-  /** True if the units were used under other numbers, and are shown as they count under these. */
+  /** True if the state was written under other numbers. It is shown as it counts under the numbers of this policy. */
   readonly carried: boolean
   /** The state in a sentence: `'7 of 10 units are used; one comes back every 100 ms, the next in 40 ms.'` */
   readonly words: string
@@ -61,7 +61,7 @@ export type InspectedPolicy = Pick<Policy, 'name' | 'limit' | 'window' | 'burst'
 
 const report = new Report()
 
-/** @param state at its first number; all zeros for a key without one @param now microseconds */
+/** @param state an array that starts with the state; all zeros for a key without a state @param now microseconds */
 export function inspectPolicy(
   policy: InspectedPolicy,
   state: readonly number[],
@@ -69,7 +69,7 @@ export function inspectPolicy(
   carried: boolean,
 ): PolicyInspection {
   const { algorithm, name, limit, window, burst, shadow } = policy
-  // A store may have forgotten a key that has its full quota: both are shown as new.
+  // A store may or may not have forgotten a key that has its full quota. Show such a key as new in either case.
   const isNew = state.every((number) => number === 0) || hasFullQuota(state.slice(), 0, algorithm, now)
   const s = isNew ? new Array<number>(algorithm.slots).fill(0) : state.slice()
   const at = effectiveTime(algorithm, s[0] as number, now)

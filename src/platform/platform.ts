@@ -3,11 +3,11 @@ export interface Channel {
   readonly hasSubscribers: boolean
   publish(event: unknown): void
   subscribe(listener: (event: unknown) => void): void
-  /** Returns true if the listener was subscribed. */
+  /** Returns true if the listener was subscribed before. */
   unsubscribe(listener: (event: unknown) => void): unknown
 }
 
-/** The two functions of a timer. */
+/** The two functions of timers. */
 export interface Timers {
   setTimeout(run: () => void, milliseconds: number): { unref?(): unknown }
   clearTimeout(timer: unknown): void
@@ -26,10 +26,10 @@ export interface Platform {
   readonly randomWords: () => readonly [number, number]
   readonly sha256: (bytes: Uint8Array) => Uint8Array
   readonly hmacSha256: (secret: string, text: string) => Uint8Array
-  /** Reports a warning to the developer, in the way that the runtime reports warnings. */
+  /** Shows a warning to the developer, in the way of the runtime. */
   readonly emitWarning: (message: string, code: string) => void
   readonly channel: (name: string) => Channel
-  /** Runs the function after events that are pending already, such as data that has arrived on a socket. */
+  /** Runs the function after all events that are pending now, such as data that has arrived on a socket. */
   readonly afterPendingEvents: (run: () => void) => void
   /** The runtime's own timers, which the fake timers of a test runner do not replace. */
   readonly realTimers: Timers

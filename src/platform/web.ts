@@ -11,7 +11,7 @@ interface WebGlobals {
 
 const web = globalThis as unknown as WebGlobals
 
-/** Some workers stop this clock between two inputs. A clock that stands still adds no quota. */
+/** Some workers stop this clock between two events. A clock that stands still adds no quota. */
 export const microseconds: Platform['microseconds'] = () =>
   Math.floor((web.performance.timeOrigin + web.performance.now()) * 1000)
 
@@ -33,7 +33,7 @@ export const emitWarning: Platform['emitWarning'] = (message, code) => {
 
 const silent: Channel = { hasSubscribers: false, publish() {}, subscribe() {}, unsubscribe: () => false }
 
-/** There are no diagnostics channels here. Use the hooks of the limiter or the guard. */
+/** A channel without subscribers: web runtimes have no diagnostics channels. Use the hooks of the limiter or the guard. */
 export const channel: Platform['channel'] = () => silent
 
 const { setTimeout, clearTimeout } = globalThis

@@ -3,7 +3,7 @@
  *
  * - `'store'`: the store
  * - `'fallback'`: a local limiter in this process, because the store failed
- * - `'open'`: nothing; the call was let through because the store failed
+ * - `'open'`: no decision; the call was let through because the store failed
  */
 export type Source = 'store' | 'fallback' | 'open'
 
@@ -53,7 +53,7 @@ export interface Verdict {
 export interface Blocked {
   /** When it ends, in milliseconds since the epoch by the store's clock. Infinity for a block that lasts until it is lifted. */
   readonly until: number
-  /** The scope of the blocked key. If several keys of the call are blocked, that of the block that ends last. */
+  /** The scope of the blocked key. If several keys of the call are blocked, the scope of the block that ends last. */
   readonly scope: string
   /** The reason that was given, if any. It is for you: no response shows it. */
   readonly reason?: string
@@ -104,7 +104,7 @@ export interface Decision {
 }
 
 /**
- * Joins the verdicts to a decision. If every policy is a shadow, the call is allowed, and the numbers are the shadows'.
+ * Joins the verdicts to a decision. If every policy is a shadow, the call is allowed, with the numbers of the shadow policies.
  * @param allowed the joint outcome; a refund is allowed whatever is left
  * @param at the time, if the call has the option `at`: milliseconds since the epoch, rounded down because waits are rounded up
  */
@@ -123,13 +123,13 @@ export function join(allowed: boolean, verdicts: readonly Verdict[], source: Sou
   return decisionOf(allowed, binding, remaining, resetAfter, verdicts, source, at)
 }
 
-/** The decision of a single verdict. */
+/** The same as `join` for a single verdict. */
 export function alone(allowed: boolean, verdicts: readonly Verdict[], source: Source, at?: number): Decision {
   const verdict = verdicts[0] as Verdict
   return decisionOf(allowed, verdict, verdict.remaining, verdict.resetAfter, verdicts, source, at)
 }
 
-/** Literals without a spread, because this runs for every request. */
+/** Writes object literals without a spread, for speed: this runs for every request. */
 function decisionOf(
   allowed: boolean,
   { limit, name: policy, retryAfter: wait }: Verdict,

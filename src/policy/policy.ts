@@ -43,7 +43,7 @@ export interface BurstOptions extends PolicyOptions {
 /** The validated options of a policy. Immutable; times are milliseconds. */
 export interface PolicySettings {
   readonly name: string
-  /** What clients see in place of the name. If absent, they see the name. */
+  /** What clients see in place of the name. If absent, clients see the name. */
   readonly label?: string
   readonly scope: string
   readonly limit: number
@@ -63,7 +63,7 @@ const common = ['limit', 'window', 'name', 'scope', 'countRefused', 'shadow', 'l
 
 /**
  * Validates the options of a policy, and fills in the defaults.
- * @param extra names of the options that only this algorithm has
+ * @param extra names of the options that this algorithm has beside those of every policy
  * @throws HeadgateError with the code of the option that is invalid
  */
 export function policySettings(
@@ -87,7 +87,7 @@ export function policySettings(
   }
 }
 
-/** @throws HeadgateError `HEADGATE_POLICY` if the options are no object, `HEADGATE_OPTION` if one of them is unknown */
+/** @throws HeadgateError `HEADGATE_POLICY` if `options` is no object, `HEADGATE_OPTION` if an option is unknown */
 export function checkPolicyOptions(
   algorithm: string,
   options: object,

@@ -17,7 +17,7 @@ export type { ReadAndSwap, VersionedText } from './records/index.ts'
 
 export interface CompareAndSetOptions<Version> extends ReadAndSwap<Version>, SharedStoreOptions {
   /**
-   * How often a call tries again after another process has written first. Then it rejects with HeadgateError
+   * How often a call tries again if another process has written first. After that, it rejects with HeadgateError
    * `HEADGATE_STORE`. Default 30.
    */
   retries?: number
@@ -39,7 +39,7 @@ export const swapOptions: Readers<SharedTerms & Settled<OwnOptions, 'clock'>> = 
 }
 
 /**
- * Makes a store of anything that can read a text, and replace it unless others have replaced it first.
+ * Makes a store from any service that can read a text, and replace it unless others have replaced it first.
  *
  * Keys have at most 250 ASCII characters and no spaces. A call rejects with HeadgateError `HEADGATE_STORE` if `read` or
  * `swap` fails, with `HEADGATE_STORE_TIMEOUT` after the timeout, and with `HEADGATE_STATE_SIZE` for a text that is too

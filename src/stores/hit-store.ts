@@ -31,11 +31,11 @@ import {
 export interface Hits {
   /** The hits that count now. */
   readonly used: number
-  /** Milliseconds until the window ends. Without it, a whole window is assumed. */
+  /** Milliseconds until the window ends. If left out, a whole window is assumed. */
   readonly resetAfter?: number | undefined
 }
 
-/** What a call may need beside the key. */
+/** What a function of the store may need beside the key. */
 export interface HitTerms {
   /** The length of a window, in milliseconds. */
   readonly window: number
@@ -67,7 +67,7 @@ const readers = {
 }
 
 /**
- * Makes a store of anything that counts hits of a key in windows, such as the stores of other rate limiters. Its one limiter
+ * Makes a store from anything that counts hits of a key in windows, such as the stores of other rate limiters. Its one limiter
  * has one policy: `fixedWindow({ align: 'first-request' })` or `counter`. The store keeps the windows by its own clock.
  *
  *     hitStore({ hit: async (key, cost, { window }) => ({ used: await counters.add(key, cost, window) }) })
@@ -128,7 +128,7 @@ class HitLedger implements Ledger {
     if (verb === 'peek') return then(this.#read(key), (hits) => this.#answer(hits, cost, hits.used + cost, details))
     if (verb === 'reserve') return this.#booking(this.#consume(key, cost, details), [[0, 0, cost]])
     if (verb === 'renew') return this.#booking(this.#change(key, 0, details), tickets)
-    // A charge of nothing only asks whether the store responds. Without `read`, the next hit shows it.
+    // A charge of 0 units only asks whether the store responds. Without `read`, the next hit shows that.
     if (verb === 'charge' && cost === 0 && this.#options.read === undefined)
       return this.#answer({ used: 0 }, 0, 0, details)
     if (verb === 'charge' || verb === 'settle') return this.#change(key, cost, details)
@@ -139,7 +139,7 @@ class HitLedger implements Ledger {
     return then(forgetAll(), () => undefined)
   }
 
-  /** Adds hits, or takes them away. */
+  /** Adds hits if `by` is above 0, or takes hits away. */
   #change(key: string, by: number, details: Details | undefined): MaybePromise<Decision> {
     return then(by > 0 ? this.#hit(key, by) : this.#giveBack(key, -by), (hits) => this.#answer(hits, 0, 0, details))
   }
@@ -161,7 +161,7 @@ class HitLedger implements Ledger {
     return then(this.#options.hit(key, cost, this.#terms), (hits) => numbersOf('hit', hits))
   }
 
-  /** Never more than the key has used: some stores would count below 0. */
+  /** Gives back at most what the key has used: some stores would count below 0. */
   #giveBack(key: string, cost: number): MaybePromise<Hits> {
     return then(this.#read(key), (hits) => {
       const back = Math.min(cost, hits.used)
@@ -174,7 +174,7 @@ class HitLedger implements Ledger {
     return then(this.#needed('read')(key, this.#terms), (hits) => numbersOf('read', hits ?? { used: 0, resetAfter: 0 }))
   }
 
-  /** @throws HeadgateError `HEADGATE_UNSUPPORTED` without the function */
+  /** A function of the options. @throws HeadgateError `HEADGATE_UNSUPPORTED` if the user did not give it */
   #needed<Name extends keyof typeof lacking>(name: Name): NonNullable<HitStoreOptions[Name]> {
     const given = this.#options[name]
     if (given !== undefined) return given
@@ -182,7 +182,7 @@ class HitLedger implements Ledger {
     throw new HeadgateError('HEADGATE_UNSUPPORTED', message)
   }
 
-  /** @param asked the hits with the call's own. Over the limit, it is refused. */
+  /** @param asked the hits including this call's. If they exceed the limit, the call is refused. */
   #answer({ used, resetAfter: left }: Hits, cost: number, asked: number, details?: Details): Decision {
     const { name, limit, shadow, window } = this.#policy
     const resetAfter = used > 0 ? Math.max(0, Math.ceil(left ?? window)) : 0
@@ -202,7 +202,7 @@ class HitLedger implements Ledger {
   }
 }
 
-/** @throws HeadgateError `HEADGATE_STORE` unless a function returned numbers: others would refuse everybody, or nobody */
+/** @throws HeadgateError `HEADGATE_STORE` unless the function returned numbers: other values would refuse all calls, or none */
 function numbersOf(name: 'hit' | 'read', hits: Hits): Hits {
   const { used, resetAfter } = hits ?? {}
   if (isNumber(used) && isNumber(resetAfter ?? 0)) return hits
@@ -218,13 +218,13 @@ function isNumber(value: unknown): boolean {
   return typeof value === 'number' && !Number.isNaN(value)
 }
 
-/** True for a window that opens with the first request, and for a counter. */
+/** True for a fixed window that opens with the first request, and for a counter. */
 function isWindowFromFirst({ algorithm }: Policy): boolean {
   const [limit, , burst, aligned] = algorithm.parameters
   return algorithm.kind === 'intervalBucket' && aligned === 0 && burst === limit
 }
 
-/** What follows without a function. */
+/** What is not possible without each optional function, for the error. */
 const lacking = {
   unhit: 'no units can be given back',
   read: 'the hits of a key are not known',
@@ -235,7 +235,7 @@ function misfit(message: string): HeadgateError {
   return new HeadgateError('HEADGATE_POLICY', message)
 }
 
-/** Goes on with a value, now or once it is there. */
+/** Continues with a value, at once or when its promise resolves. */
 function then<From, To>(value: MaybePromise<From>, go: (value: From) => MaybePromise<To>): MaybePromise<To> {
   return isPromise(value) ? value.then(go) : go(value)
 }

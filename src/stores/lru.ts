@@ -2,8 +2,8 @@
  * A store on a least-recently-used cache, and the model of how a store is written.
  *
  * A store keeps the states of keys and decides nothing itself. For each command, it reads the time once, finds the states of
- * the keys, runs the command on them, and saves those that changed. No other command may change the keys in between. This
- * store is synchronous, so nothing can.
+ * the keys, runs the command on them, and saves the changed states. No other command may change the keys in between. This
+ * store is synchronous, so no other command can.
  */
 import { LRUCache } from 'lru-cache'
 import { type Clock, clockOr, monotonicClock, readOptions, whole } from '../common/index.ts'
@@ -28,11 +28,11 @@ import {
 
 export interface LruStoreOptions {
   /**
-   * The most keys held for each scope of each limiter, at most 16,777,215. Default 100,000. When one key more comes, the
-   * least recently used one is forgotten: it has its full quota when it comes back.
+   * The most keys held for each scope of each limiter, at most 16,777,215. Default 100,000. When one more key comes, the
+   * least recently used key is forgotten: it has its full quota when it comes back.
    */
   maxKeys?: number
-  /** Whole microseconds since the epoch. Default: a monotonic clock. */
+  /** A clock of whole microseconds since the epoch. Default: a monotonic clock. */
   clock?: Clock
 }
 
@@ -56,7 +56,7 @@ export function lruStore(options: LruStoreOptions = {}): Store {
   }
 }
 
-/** The keys of one scope, by their ids. A banned key is kept apart, where no flood of other keys evicts it. */
+/** The keys of one scope, by their ids. Banned keys are kept apart, where other keys cannot evict them. */
 interface ScopeKeys {
   readonly cached: LRUCache<string, KeyStates>
   readonly banned: Map<string, KeyStates>
@@ -68,7 +68,7 @@ class LruLedger implements Ledger {
   readonly #maxKeys: number
   readonly #scopes: readonly string[]
   readonly #evaluation: ScopedEvaluation
-  /** By scope. */
+  /** The keys of each scope, by the scope's name. */
   readonly keys: Map<string, ScopeKeys>
 
   constructor(terms: LedgerTerms, clock: Clock, maxKeys: number, keys: Map<string, ScopeKeys>) {
@@ -98,7 +98,7 @@ class LruLedger implements Ledger {
     return outcome
   }
 
-  /** A new key has no states. */
+  /** The states of a key. A new key has none. */
   #find(scope: number, id: string): KeyStates {
     const { cached, banned } = this.#keysOf(this.#scopes[scope] as string)
     return cached.get(id) ?? banned.get(id) ?? new KeyStates()
@@ -116,14 +116,14 @@ class LruLedger implements Ledger {
     }
   }
 
-  /** Looks without using: the order of the cache stays. */
+  /** The states of a key, to inspect them: the order of the cache stays. */
   #kept(scope: string, id: string, now: number): KeptKey {
     const { cached, banned } = this.#keysOf(scope)
     const { kept: states, block } = cached.peek(id) ?? banned.get(id) ?? new KeyStates()
     return { now, states, block }
   }
 
-  /** @param from the ids that are left of those that were there at first: the order changes while they are listed */
+  /** @param from the ids still to be listed, as they were at the first page: the order changes while they are listed */
   #scan({ scope, from }: ScanTerms, now: number): KeyPage {
     const { cached, banned } = this.#keysOf(scope)
     const ids = (from as readonly string[] | undefined) ?? [...cached.keys(), ...banned.keys()]

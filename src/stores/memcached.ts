@@ -8,24 +8,24 @@ import type { RecordStore } from './records/index.ts'
 export type { RecordStore } from './records/index.ts'
 
 /**
- * The methods that the store needs from a client, as memcache-client has them. Wrap any other: each method is one
+ * The methods that the store needs from a client, as memcache-client has them. Wrap any other client: each method is one
  * protocol command.
  */
 export interface MemcachedClient {
-  /** `gets`: resolves with the value and its cas unique; undefined for nothing. */
+  /** `gets`: resolves with the value and its cas unique; undefined if the key has none. */
   gets(key: string): Promise<{ value: unknown; casUniq?: number | string } | undefined>
   /** `cas`: rejects with EXISTS or NOT_FOUND if the value has changed since. @param options lifetime in seconds */
   cas(key: string, text: string, options: { casUniq: number | string; lifetime: number }): Promise<unknown>
   /** `add`: rejects with NOT_STORED if there is a value. @param options lifetime in seconds */
   add(key: string, text: string, options: { lifetime: number }): Promise<unknown>
   /**
-   * Optional. One `gets` for several keys: resolves with an object that has what it found, each as `gets` returns it, by
+   * Optional. One `gets` for several keys: resolves with an object of the results, each as `gets` returns it, by
    * key. Without it, each key is read by a command of its own.
    */
   xretrieve?(command: 'gets', keys: string[]): Promise<unknown>
   /**
    * Optional. Calls `use` with the socket to which the next commands are written. The store holds back that socket's writes
-   * until the end of the turn, so that all `cas` of the turn are one write. Without it, each is a write of its own.
+   * until the end of the turn, so that all `cas` of the turn are one write. Without `xsend`, each `cas` is a separate write.
    */
   xsend?(use: (socket: MemcachedSocket | undefined) => void, options: { noreply: true }): Promise<unknown>
 }
@@ -39,7 +39,7 @@ export interface MemcachedSocket {
 export interface MemcachedStoreOptions
   extends Pick<CompareAndSetOptions<unknown>, 'prefix' | 'timeout' | 'ttlMargin' | 'breaker' | 'retries' | 'clock'> {
   /**
-   * The most bytes of a value: the server's item size (`memcached -I`), less a thousandth for what the server adds.
+   * The most bytes of a value: the server's item size (`memcached -I`), less a thousandth, for the bytes that the server adds.
    * Default 1,000,000, for the server's default of 1 MiB.
    */
   maxBytes?: number
@@ -56,7 +56,7 @@ const readers = {
   ...swapOptions,
 }
 
-/** The server's errors if another process has written first. */
+/** The server's errors for `cas` and `add` if another process has written first. */
 const changed = /^(EXISTS|NOT_FOUND|NOT_STORED)\b/
 
 /** The server's error if its items are smaller than `maxBytes`. */
@@ -71,11 +71,11 @@ function itemTooLarge({ length }: string, cause: Error): HeadgateError {
   )
 }
 
-/** In seconds. The server takes a longer lifetime for a date. */
+/** In seconds. The server reads a larger number as a date. */
 const longestLifetime = 30 * 24 * 60 * 60
 
 /**
- * A store in Memcached, by gets and cas: one read for all decisions of a tick, and one write of those that change something.
+ * A store in Memcached, by gets and cas: one read for all decisions of a tick, and one write of all that change a record.
  * A call rejects as with `compareAndSetStore`.
  * @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_CLOCK` if an option is invalid. A limiter on this store also
  * throws `HEADGATE_STATE_SIZE`
@@ -127,7 +127,7 @@ function readerOf(client: MemcachedClient, timeout: number): (key: string) => Pr
   return (key) => batcher.read(key)
 }
 
-/** Returns a function that holds back what is written to the client's socket from now until the end of the turn. */
+/** Returns a function that delays the writes to the client's socket until the end of the turn of the event loop. */
 function gathererOf(client: MemcachedClient): () => void {
   let gathers = false
   return () => {
@@ -136,7 +136,7 @@ function gathererOf(client: MemcachedClient): () => void {
     let ended = false
     let held: MemcachedSocket | undefined
     const hold = (socket: MemcachedSocket | undefined) => {
-      if (ended) return // the client has connected since
+      if (ended) return // the client connected only after the turn had ended
       socket?.cork()
       held = socket
     }
@@ -151,9 +151,9 @@ function gathererOf(client: MemcachedClient): () => void {
 }
 
 /**
- * In seconds, or for a long time the date in seconds since the epoch. 0, which never expires, stands for dates after
- * 2038, which the server does not know. One second is added, because Memcached's clock ticks once a second: an item with
- * a lifetime of one could expire at once.
+ * The lifetime in seconds, or for a long time the date in seconds since the epoch. 0, which never expires, stands for dates
+ * after 2038, which the server does not know. One second is added, because Memcached's clock ticks once a second: an item with
+ * a lifetime of one second could expire at once.
  */
 function lifetimeOf(ttl: number): number {
   const seconds = Math.ceil(ttl / 1000) + 1

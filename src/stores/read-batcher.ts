@@ -1,11 +1,11 @@
 /*
- * Reads the keys that are asked for in one turn of the event loop by one command.
+ * Reads all keys of one turn of the event loop by one command.
  *
- * If that fails, each key is read by itself: a value that the client cannot decode fails the calls of its key alone.
+ * If the command fails, each key is read by itself: a value that the client cannot decode fails the calls of its key alone.
  */
 import { monotonicClock } from '../common/index.ts'
 
-/** How a client reads one key, and several keys in their order. */
+/** How a client reads one key, and how it reads several keys in their order. */
 export interface Reads<Found> {
   readonly one: (key: string) => Promise<Found>
   readonly several: (keys: readonly string[]) => Promise<readonly Found[]>
@@ -17,16 +17,16 @@ interface Question<Found> {
   readonly resolve: (found: Found | Promise<Found>) => void
 }
 
-/** The most keys of one command. At 250 bytes each it has 25 kB. */
+/** The most keys of one command. At 250 bytes a key, the command has 25 kB. */
 const maxKeys = 100
 
 export class ReadBatcher<Found> {
   readonly #reads: Reads<Found>
   readonly #timeout: number
-  /** By the key. */
+  /** The questions of the turn, by their key. */
   #questions = new Map<string, Question<Found>>()
 
-  /** @param timeout in milliseconds: no caller waits longer, so nothing is read again after that */
+  /** @param timeout in milliseconds: no caller waits longer, so no key is read again after that */
   constructor(reads: Reads<Found>, timeout: number) {
     this.#reads = reads
     this.#timeout = timeout

@@ -7,33 +7,33 @@ import { decodeId, decodeName, soughtId } from './contract/index.ts'
 export interface StoredKey {
   /** The key in the store, such as `'headgate:api:user:{ann}'`. */
   readonly storeKey: string
-  /** The name of the limiter; undefined if the store keeps a hash of it. */
+  /** The name of the limiter; undefined if the store keeps only a hash. */
   readonly limiter: string | undefined
   readonly scope: string | undefined
   /** The key that was limited; undefined if the store keeps it hashed. */
   readonly key: string | undefined
   readonly hash: string | undefined
-  /** The size of what is kept under the key. */
+  /** The size of the value under the key. */
   readonly bytes: number
-  /** By the definitions that are kept with the states; undefined if the value is not a record of this version. */
+  /** What the states mean by their stored definitions; undefined if the value is not a record of this version. */
   readonly inspection: Inspection | undefined
 }
 
-/** Which keys. Each field that is left out stands for all. */
+/** Which keys to list. A field that is left out allows any value. */
 export interface StoredKeyFilter {
   readonly limiter?: string | undefined
   readonly scope?: string | undefined
-  /** The key that was limited, or the hash that is shown in place of a long one. */
+  /** The key that was limited, or the hash that is shown in place of a long key. */
   readonly key?: string | undefined
 }
 
 /** Shows the keys of all limiters under a prefix, without knowing their policies: for operators. */
 export interface StoreInspector {
-  /** Reads some keys at a time. The iterator rejects with HeadgateError `HEADGATE_STORE` if the store fails. */
+  /** Lists the keys, some at each read. The iterator rejects with HeadgateError `HEADGATE_STORE` if the store fails. */
   list(filter?: StoredKeyFilter): AsyncGenerator<StoredKey, void, undefined>
   /** Deletes a key: it has its full quota again under every policy. */
   reset(storeKey: string): Promise<void>
-  /** Lifts the block of a key, also one by a penalty. The units that it has used stay used. */
+  /** Lifts the block of a key, also a block by a penalty. Used units stay used. */
   unblock(storeKey: string): Promise<void>
 }
 
@@ -50,15 +50,15 @@ export interface StoredRecord {
   readonly bytes: number
   /** The time of the store, in microseconds. */
   readonly now: number
-  /** @throws Error if it is no record of this version */
+  /** @throws Error if the value is no record of this version */
   read(): Omit<KeptKey, 'now'>
 }
 
-/** What an inspector needs of a store. Each call rejects with HeadgateError `HEADGATE_STORE` if the store fails. */
+/** What an inspector needs from a store. Each call rejects with HeadgateError `HEADGATE_STORE` if the store fails. */
 export interface InspectedStore {
-  /** The records of all keys under a prefix. @param id the encoded id of the only keys that are wanted */
+  /** The records of all keys under a prefix. @param id the encoded id of the keys that are wanted; undefined for all keys */
   records(id: string | undefined): AsyncIterable<StoredRecord>
-  /** The parts of a key without the prefix; undefined for that of another program; the hash if the key is one. */
+  /** The parts of a key without the prefix; undefined for a key of another program; the hash if the key is a hash. */
   partsOf(rest: string): EncodedParts | { readonly hash: string } | undefined
   remove(storeKey: string): Promise<void>
   unblock(storeKey: string): Promise<void>
@@ -66,7 +66,7 @@ export interface InspectedStore {
 
 type KeyParts = Pick<StoredKey, 'limiter' | 'scope' | 'key' | 'hash'>
 
-/** @param prefix that of the store's keys */
+/** @param prefix the prefix of the store's keys */
 export function inspectStore(store: InspectedStore, prefix: string): StoreInspector {
   const partsOf = (storeKey: string) =>
     storeKey.startsWith(`${prefix}:`) ? shownParts(store.partsOf(storeKey.slice(prefix.length + 1))) : undefined

@@ -2,6 +2,7 @@
  * Random scripts, played on the reference store, the memory store and another store: equal decisions, equal states.
  */
 import { isDeepStrictEqual } from 'node:util'
+import type { Kind } from '../../src/algorithms/algorithm.ts'
 import { forever } from '../../src/algorithms/bans/ban.ts'
 import { penalty } from '../../src/algorithms/bans/penalty-policy.ts'
 import type { StateRule } from '../../src/algorithms/carry.ts'
@@ -37,27 +38,46 @@ export interface Subject {
   states?(limiter: string, scope: string, id: string, own: readonly Policy[]): Promise<Record<string, State>>
 }
 
-/** Random policies of each algorithm, by a name. */
-export const algorithms = {
-  bucket: policies(({ limit, window, burst, ...rest }) => gcra({ limit, window, burst, ...rest })),
-  interval: policies((options) => tokenBucket({ ...options, refill: 'interval' })),
-  clockWindow: policies(({ burst, ...options }) => fixedWindow(options)),
-  firstRequest: policies(({ burst, ...options }) => fixedWindow({ ...options, align: 'first-request' })),
-  counter: policies(({ window, name, scope }) => counter({ window, name, scope })),
-  slidingWindow: policies(({ burst, ...options }) => slidingWindow(options)),
-  segmentedWindow: policies(({ burst, ...options }) => segmentedWindow({ ...options, segments: (burst % 5) + 1 })),
-  slidingLog: policies(({ burst, ...options }) => slidingLog(options)),
-  concurrency: policies(({ window, burst, countRefused, ...options }) => concurrency({ ...options, lease: window })),
-  smoothBursty: policies((numbers) => {
-    const { limit, window: per, burst, ...rest } = numbers
-    return smoothBursty({ rate: rateOf(numbers), per, maxStored: Math.floor(burst / 3) * 0.7, ...rest })
-  }),
-  smoothWarmingUp: policies((numbers) => {
-    const { limit, window: per, burst, ...rest } = numbers
-    const coldFactor = [3, 0.3, 1, 2.7][burst % 4] as number
-    return smoothWarmingUp({ rate: rateOf(numbers), per, warmup: burst * 20, coldFactor, ...rest })
-  }),
-}
+/** Random policies of each kind, by the name of a test. Penalties are made by `punishment`. */
+const policiesOfKind = {
+  bucket: { bucket: policies(({ limit, window, burst, ...rest }) => gcra({ limit, window, burst, ...rest })) },
+  intervalBucket: {
+    interval: policies((options) => tokenBucket({ ...options, refill: 'interval' })),
+    clockWindow: policies(({ burst, ...options }) => fixedWindow(options)),
+    firstRequest: policies(({ burst, ...options }) => fixedWindow({ ...options, align: 'first-request' })),
+    counter: policies(({ window, name, scope }) => counter({ window, name, scope })),
+  },
+  slidingWindow: { slidingWindow: policies(({ burst, ...options }) => slidingWindow(options)) },
+  segmentedWindow: {
+    segmentedWindow: policies(({ burst, ...options }) => segmentedWindow({ ...options, segments: (burst % 5) + 1 })),
+  },
+  slidingLog: { slidingLog: policies(({ burst, ...options }) => slidingLog(options)) },
+  concurrency: {
+    concurrency: policies(({ window, burst, countRefused, ...options }) => concurrency({ ...options, lease: window })),
+  },
+  smoothBursty: {
+    smoothBursty: policies((numbers) => {
+      const { limit, window: per, burst, ...rest } = numbers
+      return smoothBursty({ rate: rateOf(numbers), per, maxStored: Math.floor(burst / 3) * 0.7, ...rest })
+    }),
+  },
+  smoothWarmingUp: {
+    smoothWarmingUp: policies((numbers) => {
+      const { limit, window: per, burst, ...rest } = numbers
+      const coldFactor = [3, 0.3, 1, 2.7][burst % 4] as number
+      return smoothWarmingUp({ rate: rateOf(numbers), per, warmup: burst * 20, coldFactor, ...rest })
+    }),
+  },
+  penalty: {},
+} satisfies Readonly<Record<Kind, Readonly<Record<string, (name: string) => fc.Arbitrary<Policy>>>>>
+
+type Name = { [K in Kind]: keyof (typeof policiesOfKind)[K] }[Kind]
+
+/** The same of all kinds. */
+export const algorithms: Readonly<Record<Name, (name: string) => fc.Arbitrary<Policy>>> = Object.assign(
+  {},
+  ...Object.values(policiesOfKind),
+)
 
 interface Numbers {
   limit: number

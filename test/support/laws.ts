@@ -293,7 +293,7 @@ export function describeLaws(name: string, create: CreateStore, { numRuns }: { n
         same((await rig.limiter.consume(key, { cost: promised.capacity })).allowed, true)
       }))
 
-    test('reserve: settled at once, it is as if the actual cost had been consumed', () =>
+    settling('reserve: settled at once, it is as if the actual cost had been consumed', () =>
       holds(fc.record({ promised: promised(), steps: script, t0: start, actual: thousandths }), async (run) => {
         const { promised, steps, t0 } = run
         const rig = new Rig(create, promised.policy, t0)
@@ -307,9 +307,10 @@ export function describeLaws(name: string, create: CreateStore, { numRuns }: { n
           same(await rig.limiter.peek(key, { cost }), await plain.limiter.peek(key, { cost }))
           return reservation.decision
         })
-      }))
+      }),
+    )
 
-    test.each(['newest first', 'oldest first', 'in any order'])(
+    settling.each(['newest first', 'oldest first', 'in any order'])(
       'reserve: several reservations, all cancelled at once, %s',
       (order) =>
         holds(

@@ -243,7 +243,7 @@ const promisedOf: Readonly<Record<Kind, Readonly<Record<string, MakePromised>>>>
 
 export const algorithms: Readonly<Record<string, MakePromised>> = Object.assign({}, ...Object.values(promisedOf))
 
-/** False if it gives nothing back: then laws 8 and 10 do not hold for it. */
+/** False if it gives nothing back: then law 8, law 10 and those of settled reservations do not hold for it. */
 export function settles(promised: MakePromised): boolean {
   return fc.sample(promised(), 1).every(({ policy }) => policy.algorithm.settles)
 }

@@ -49,7 +49,7 @@ export interface PenaltyOptions {
   status?: 403 | 429
 }
 
-/** What a block without durations cannot have. */
+/** The options that say nothing if the penalty ends with the window. */
 const untimed = ['forget', 'extend', 'restart'] as const
 
 const code = 'HEADGATE_PENALTY'
@@ -102,7 +102,7 @@ function durationsOf({ block }: PenaltyOptions): readonly Duration[] {
   throw invalidOption('penalty: block', '1 to 20 durations', block, fix, code)
 }
 
-/** A block that ends with the window. */
+/** Checks the options of a penalty that ends with the window. It has no durations. */
 function noDurations(options: PenaltyOptions): readonly Duration[] {
   const misfit = (['block', ...untimed] as const).find((option) => options[option] !== undefined)
   if (misfit === undefined) return []

@@ -29,14 +29,14 @@ export interface PenaltyRules {
   readonly restart?: boolean
 }
 
-/** The rules that apply, as a sum among the parameters: it is less than any block. */
+/** The number among the parameters that says which rules apply: the sum of these two. It is less than any block. */
 const extendRule = 1
 const restartRule = 2
-/** In microseconds. */
+/** The shortest block, in microseconds. */
 const leastBlock = 1000
 const latest = Number.MAX_SAFE_INTEGER
 
-/** The remaining units of a key that is not blocked: more than any real limit. */
+/** What `remaining` reads for a key that is not blocked: more than any real limit. */
 export const unlimited: number = 2 ** 52
 
 export class Penalty extends Algorithm {
@@ -76,7 +76,7 @@ export class Penalty extends Algorithm {
     this.endsWithWindow = blocks.length === 0
     this.longest = this.endsWithWindow ? Infinity : Math.max(...blocks)
     const rules = (extend ? extendRule : 0) + (restart ? restartRule : 0)
-    // The plain penalty has no number for the rules: its states of earlier builds keep their definition.
+    // Without rules, the parameters end with the blocks: then states of earlier builds keep their definition.
     this.parameters = [after, within, forget, ...blocks, ...(rules > 0 ? [rules] : [])]
   }
 
@@ -103,7 +103,7 @@ export class Penalty extends Algorithm {
     return true
   }
 
-  /** An admitted call is not counted. Only the time of the state moves, if the clock went far back. */
+  /** Does not count an admitted call. Only the time of the state moves, if the clock went far back. */
   take(s: Numbers, i: number, at: number): void {
     const ahead = this.#aheadAt(s, i, at)
     if (ahead === 0) return
@@ -138,7 +138,7 @@ export class Penalty extends Algorithm {
     s[i + 2] = 0
   }
 
-  /** A number of blocks, as far as they are told apart. */
+  /** A number of blocks, limited to the length of the list: its last duration repeats. */
   #atMost(blocks: number): number {
     return Math.min(blocks, this.blocks.length || 1)
   }
@@ -179,7 +179,7 @@ export class Penalty extends Algorithm {
     return true
   }
 
-  /** The later start with the higher count, and the later end with the higher number of blocks. */
+  /** Keeps the later start and the higher count, and the later end and the higher number of blocks. */
   override merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
     this.take(s, i, at)
     const ahead = this.#aheadAt(t, j, at)

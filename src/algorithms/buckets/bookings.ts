@@ -1,9 +1,9 @@
 /*
  * What a bucket remembers for reservations that may still be settled.
  *
- * A call pours its units into the bucket at its time: `level` rises at once, and drains at a steady rate. If a call is
- * settled for d units less, the whole path after it is redrawn as if it had cost d less from the start. Where the path had
- * touched the bottom since, the units had drained already:
+ * A call pours its units into the bucket at its time: `level` rises at once, and falls at a steady rate. If a call is
+ * settled for d units less, the whole path after it is redrawn as if it had cost d less from the start. Where the path has
+ * touched the bottom since, units of the call have drained already:
  *
  *     level   ____
  *            |    \    __          what is left to give back = min(d, lowest level since the call)
@@ -14,26 +14,26 @@
  * So it is enough to know, for the time of each call, the lowest level since: a staircase that never falls (steps.ts).
  *
  * A reservation that has to wait is booked ahead: its units pour at the promised time. Bookings are first come, first
- * served: no call goes before the last of them. Each has its own entry, so it can be cancelled without a trace. When
- * there are too many, the two that act first become a run: units that pour at `start` and act as soon as they fit, the last
- * of them at `end`. The level after `end` is the same. Of a run only the last booking can be given back, and while there is
- * one, calls before it give nothing back.
+ * served: no call goes before the last booking. Each booking has its own entry, so it can be cancelled without a trace. When
+ * there are too many, the two bookings that act first become a run: units that pour at `start` and act as soon as they fit,
+ * the last of them at `end`. The level after `end` is the same. Only the last booking of a run can be given back. While a
+ * state has a run, calls before the run give nothing back.
  *
- * These numbers follow the state in its own array: how many steps; the steps, as (time, lowest); the bookings, as (start, end,
- * ticks). A state without them has no open reservation, or nothing has come since.
+ * These numbers follow the state in a key's own array: the number of steps; each step (time, lowest); each booking (start, end,
+ * ticks). A state without these numbers has no open reservation, or no later call.
  */
 import type { Numbers } from '../algorithm.ts'
 import { ratioUp } from '../exact-math.ts'
 import { addStep, type Drain, drained, endOfSteps, giveBackSince, scaleSteps } from './steps.ts'
 
-/** The most bookings of one state. More of them become a run. */
+/** The most bookings of one state. Beyond it, bookings are merged into a run. */
 export const maxBookings = 64
 
 export class Bookings {
   readonly #drain: Drain
   /** Where the number of steps is in a state: after its `slots` numbers. */
   readonly #start: number
-  /** The path between two times, as the last call of `#pour` left it. */
+  /** Where the last call of `#pour` stopped: the time, and the level at that time. */
   #time = 0
   #level = 0
 
@@ -51,13 +51,13 @@ export class Bookings {
     return this.in(s) ? endOfSteps(s, this.#start) : s.length
   }
 
-  /** When the last booking acts; 0 if none is ahead. */
+  /** The time at which the last booking acts; 0 if none is ahead. */
   until(s: Numbers, at: number): number {
     const end = s.length
     return this.#firstBooking(s) < end && (s[end - 2] as number) > at ? (s[end - 2] as number) : 0
   }
 
-  /** The level at `at`, if at `time` it was `level`. Units that are booked until then have poured. */
+  /** The level at `at`, if the level at `time` was `level`. Includes the units of bookings that act until `at`. */
   levelAt(s: Numbers, time: number, level: number, at: number): number {
     this.#time = time
     this.#level = level
@@ -65,7 +65,7 @@ export class Bookings {
     return drained(this.#drain, this.#level, at - this.#time)
   }
 
-  /** Takes the path through the booking at `k`, or up to `at` inside it. Returns the level that its units found. */
+  /** Follows the level through the booking at `k`, or up to `at` inside it. Returns the level just before the booking acted. */
   #pour(s: Numbers, k: number, at: number): number {
     const drain = this.#drain
     const [start, end, ticks] = [s[k] as number, s[k + 1] as number, s[k + 2] as number]
@@ -79,14 +79,14 @@ export class Bookings {
     return Math.max(0, this.#level - ticks)
   }
 
-  /** The ticks of all bookings that have not poured at `at`. */
+  /** The sum of the ticks of all bookings that start after `at`. */
   ahead(s: Numbers, at: number): number {
     let ticks = 0
     for (let k = this.#firstBooking(s); k < s.length; k += 3) if ((s[k] as number) > at) ticks += s[k + 2] as number
     return ticks
   }
 
-  /** Brings the state to `at`: bookings that have acted become part of the level, which is returned. */
+  /** Brings the state to `at`. Bookings that have acted become part of the level. Returns the level. */
   advance(s: number[], time: number, level: number, at: number): number {
     this.#time = time
     this.#level = level
@@ -111,7 +111,7 @@ export class Bookings {
     return level
   }
 
-  /** Notes an arrival: it found `level` at `time`. */
+  /** Notes that a call came at `time`, when the level was `level`. */
   arrive(s: number[], time: number, level: number): void {
     addStep(s, this.#start, time, level)
   }
@@ -126,8 +126,8 @@ export class Bookings {
   }
 
   /**
-   * The two bookings that act first become one, after which the level is the same: a run, if the second acts as soon as it
-   * fits. If there is a gap before it, the first can no longer be cancelled.
+   * Merges the two bookings that act first; the level after both is the same. The result is a run if the second acts as soon
+   * as it fits. If there is a gap before the second, the first can no longer be cancelled.
    */
   #mergeBookings(s: number[], now: number, level: number): void {
     const k = this.#firstBooking(s)
@@ -150,7 +150,7 @@ export class Bookings {
     return this.#level
   }
 
-  /** How many of these ticks the call of that time can still give back. The caller lowers the level by them. */
+  /** How many of `ticks` the call at `since` can still give back. The caller lowers the level by as many. */
   settle(s: number[], level: number, since: number, ticks: number): number {
     const bookings = this.#firstBooking(s)
     if (bookings < s.length && s[bookings] !== s[bookings + 1]) return 0 // a run relies on what has drained
@@ -158,8 +158,8 @@ export class Bookings {
   }
 
   /**
-   * Cancels ticks of a booking that is still ahead. Of a run, only the last booking can be. Returns by how much the caller
-   * lowers the level: a part of a run has become part of it.
+   * Cancels ticks of a booking that is still ahead. In a run, only the last booking can be cancelled. Returns by how much the
+   * caller lowers the level: some units of a run are part of the level already.
    * @param whole the ticks of the whole booking
    */
   cancel(s: number[], now: number, level: number, time: number, whole: number, ticks: number): number {
@@ -178,7 +178,7 @@ export class Bookings {
     return 0
   }
 
-  /** Takes the last booking out of a run. The others act as soon as they fit, so this tells when the last of them does. */
+  /** Takes the last booking out of a run. The others act as soon as they fit, which gives the new end of the run. */
   #popRun(s: number[], now: number, level: number, k: number, ticks: number): void {
     const { rate, per, capacity } = this.#drain
     const start = s[k] as number
@@ -192,7 +192,7 @@ export class Bookings {
     s[k + 2] = left
   }
 
-  /** Gives back without a ticket: the newest bookings first. Returns the ticks that are left to give back. */
+  /** Gives back without a ticket, the newest bookings first. Returns the ticks that the caller still has to give back. */
   refund(s: number[], now: number, level: number, ticks: number): number {
     while (ticks > 0 && this.#firstBooking(s) < s.length) {
       const end = s.length
@@ -214,18 +214,18 @@ export class Bookings {
     }
   }
 
-  /** True if nothing is left to settle, at that level. */
+  /** True if nothing is left to settle: the level is 0 and no booking is ahead. */
   over(s: Numbers, level: number): boolean {
     return level === 0 && this.#firstBooking(s) >= s.length
   }
 
-  /** Counts everything `times / per` as much: bookings rounded up, and the steps down. */
+  /** Multiplies everything by `times / per`: bookings are rounded up, and steps down. */
   scale(s: number[], times: number, per: number): void {
     if (this.in(s)) scaleSteps(s, this.#start, times, per)
     for (let k = this.#firstBooking(s) + 2; k < s.length; k += 3) s[k] = ratioUp(s[k] as number, times, per)
   }
 
-  /** At another rate, a run acts at its end as a whole: what has drained until then is at most the capacity. */
+  /** For a new rate: a run now acts as a whole at its end. What drains until then is at most the capacity. */
   endRuns(s: number[]): void {
     for (let k = this.#firstBooking(s); k < s.length; k += 3) {
       if (s[k] !== s[k + 1]) s[k + 2] = Math.min(s[k + 2] as number, this.#drain.capacity)
@@ -233,7 +233,7 @@ export class Bookings {
     }
   }
 
-  /** When each booking acts, and its ticks. A run counts as one, at its end. */
+  /** The time at which each booking acts, and its ticks. A run counts as one, at its end. */
   list(s: readonly number[]): readonly (readonly [time: number, ticks: number])[] {
     const all: [number, number][] = []
     for (let k = this.#firstBooking(s as number[]); k < s.length; k += 3)
@@ -241,7 +241,7 @@ export class Bookings {
     return all
   }
 
-  /** A level at `at` that, without bookings, is at least as strict from the last of them on. */
+  /** A level at `at`, without bookings, that is at least as strict as the state from the last booking on. */
   folded(s: Numbers, time: number, level: number, at: number): number {
     const until = Math.max(at, this.until(s, at))
     return this.levelAt(s, time, level, until) + ((until - at) / this.#drain.per) * this.#drain.rate

@@ -5,8 +5,8 @@ import { Bookings, maxBookings } from './bookings.ts'
 import { type Drain, maxSteps } from './steps.ts'
 
 /**
- * What both kinds of buckets do for reservations and when their numbers change. The level is `s[1]`, and `s[timeSlot]` is the
- * time from which it drains.
+ * What both kinds of buckets share: reservations, and states that go over to other numbers. `s[1]` is the level, and
+ * `s[timeSlot]` is the time from which it drains.
  */
 export abstract class DrainingBucket extends Algorithm implements Drain {
   readonly slots: number
@@ -30,12 +30,12 @@ export abstract class DrainingBucket extends Algorithm implements Drain {
     this.bookings = new Bookings(this, slots)
   }
 
-  // Bookings make these more than the defaults can do.
+  // The defaults of `Algorithm` do not know bookings.
   abstract override fits(s: Numbers, i: number, at: number, cost: number, delay: number): boolean
   abstract override count(s: Numbers, i: number, at: number, cost: number): void
   abstract override merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void
   abstract override condense(s: Numbers, i: number, at: number, t: Numbers, j: number): void
-  /** True if states of the other one mean the same here, in ticks of another weight. */
+  /** True if a state of `from` means the same here, apart from its ticks per unit. */
   protected abstract drainsAs(from: Algorithm): from is DrainingBucket
   /** How used units come back, in words. */
   protected abstract returning(s: readonly number[], facts: Facts): string
@@ -72,7 +72,7 @@ export abstract class DrainingBucket extends Algorithm implements Drain {
     s[this.idSlot] = 0
   }
 
-  /** Makes earlier tickets void. Bookings stay. @param ahead how far the clock went back */
+  /** Makes earlier tickets invalid. Bookings stay. @param ahead how far the clock went back */
   protected forgetTickets(s: number[], ahead: number): void {
     this.bookings.restart(s, ahead)
     s[this.idSlot] = s.length > this.slots ? -1 : 0
@@ -89,7 +89,7 @@ export abstract class DrainingBucket extends Algorithm implements Drain {
     return true
   }
 
-  /** Units that count for more or less, or beyond the capacity, can no longer be settled. */
+  /** Units that now count for more or for less, or that exceed the capacity, can no longer be settled. */
   override carry(s: Numbers, i: number, at: number, from: Algorithm, times: number, per: number): boolean {
     if (!this.drainsAs(from)) return false
     from.take(s, i, at, 0, 0)

@@ -21,8 +21,8 @@
  * ticks, both divided by their greatest common divisor. The level may rise above the capacity. That is debt, from a
  * charge or a reservation, and it drains like the rest.
  *
- * A settled reservation gives back what has not drained since (bookings.ts). Booked units pour at the promised time, and no
- * later call goes before them.
+ * A settled reservation gives back what has not drained since its call (bookings.ts). Booked units pour at the promised
+ * time, and no later call goes before them.
  *
  * State: last (us), level (ticks at `last`), id of the reservations (0: none is open, -1: only bookings are left). Then, in
  * an array of its own, the steps and bookings.
@@ -37,7 +37,7 @@ import { DrainingBucket } from './bucket-base.ts'
 
 const slots = 3
 
-/** Windows in which people count, in microseconds. */
+/** Windows in which people state rates, in microseconds. */
 const usual = [1, 60, 900, 3600, 86_400].map((seconds) => seconds * 1_000_000)
 
 export class Bucket extends DrainingBucket {
@@ -101,7 +101,7 @@ export class Bucket extends DrainingBucket {
     return from - now + this.#excessWait(this.#levelAt(s, i, from), cost)
   }
 
-  /** The level with the units that are booked until then. If the clock went far back, that of `last`. */
+  /** The level at `at`, with the units that are booked until then. If the clock went far back, the level of the last commit. */
   #levelAt(s: Numbers, i: number, at: number): number {
     if (s[i + 2] === 0) return this.#drained(s, i, at)
     const last = s[i] as number
@@ -131,7 +131,7 @@ export class Bucket extends DrainingBucket {
     }
   }
 
-  /** Brings the state to `at` and returns its level. If the clock went far back, all tickets are void. */
+  /** Brings the state to `at` and returns its level. If the clock went far back, earlier tickets become invalid. */
   #advance(s: number[], at: number): number {
     const last = s[0] as number
     const forth = at >= last
@@ -143,7 +143,7 @@ export class Bucket extends DrainingBucket {
     return level
   }
 
-  /** Fills up to the capacity at most. So one full refill after the last refused call, all of them are forgotten. */
+  /** Fills the bucket up to the capacity at most. So refused calls are forgotten one full refill after the last one. */
   override count(s: Numbers, i: number, at: number, cost: number): void {
     const level = this.#levelAt(s, i, at)
     const filled = Math.min(this.capacity, level + cost * this.weight)
@@ -191,7 +191,7 @@ export class Bucket extends DrainingBucket {
     t[j + 2] = id
   }
 
-  /** The level with all bookings in it. It is as strict from the last of them on. */
+  /** The level with all bookings added. From the last booking on, it is as strict as the state. */
   #foldedAt(s: Numbers, i: number, at: number): number {
     if (s[i + 2] === 0) return this.#drained(s, i, at)
     const last = s[i] as number
@@ -205,7 +205,7 @@ export class Bucket extends DrainingBucket {
     s[i + 2] = 0
   }
 
-  /** The rate in whole units, in the shortest of the usual windows. */
+  /** The rate as whole units in the shortest usual window. */
   override get terms(): Terms {
     const { weight, rate, burst } = this
     const window = usual.find((each) => (each * rate) % weight === 0 && each * rate <= maxSafe)

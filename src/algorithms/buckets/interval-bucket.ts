@@ -14,11 +14,11 @@
  *            |##|##|##|        |##|##|
  *            ^ start           ^ start + W
  *
- * If nothing is spent, the key has its full quota and no interval is open: the next call opens one. Spent units may
+ * A key that has spent nothing has its full quota and no open interval: the next call opens one. Spent units may
  * exceed `burst`. That is debt, from a charge, and each interval works off its part.
  *
- * A settled reservation gives back as in a bucket (bookings.ts), interval by interval: within one interval nothing drains,
- * so its surplus is given back in full. Booked units count in the interval that was promised.
+ * A settled reservation gives units back as in a bucket (bookings.ts), interval by interval. Nothing drains within an
+ * interval, so a call of the same interval gives all of them back. Booked units count in the interval that was promised.
  *
  * State: last (us), spent (units at `last`), start of the interval that holds `last` (us), id of the reservations (0: none
  * is open, -1: only bookings are left). Then, in an array of its own, the steps and bookings.
@@ -43,7 +43,7 @@ export class IntervalBucket extends DrainingBucket {
   readonly capacity: number
   readonly weight = 1
   readonly aligned: boolean
-  /** The largest debt that can be worked off in an exact time: 142 years, or 2^53 - 1 units. */
+  /** The largest debt that intervals pay off at an exact time: 142 years, or 2^53 - 1 units. */
   readonly most: number
 
   constructor(limit: number, window: number, burst: number, aligned: boolean) {
@@ -70,7 +70,7 @@ export class IntervalBucket extends DrainingBucket {
     return this.#shortWait(this.#spentAt(s, i, start), start - at, 0, cost)
   }
 
-  /** @param toStart from now to the start of an interval @param now the wait until the cost fits in this interval */
+  /** The wait without bookings. @param toStart from now to the start of an interval @param now the wait within that interval */
   #shortWait(spent: number, toStart: number, now: number, cost: number): number {
     const short = spent - (this.capacity - cost)
     if (short <= 0) return now
@@ -90,7 +90,7 @@ export class IntervalBucket extends DrainingBucket {
     return Math.max(0, this.bookings.until(s, base) - base)
   }
 
-  /** The start of the interval that holds `at`, if the intervals of the state go on. */
+  /** The start of the interval that holds `at`, counted on from the intervals of the state. */
   #startAt(s: Numbers, i: number, at: number): number {
     const last = s[i] as number
     const start = s[i + 2] as number
@@ -99,14 +99,14 @@ export class IntervalBucket extends DrainingBucket {
     return elapsed < this.per ? start : start + Math.floor(elapsed / this.per) * this.per
   }
 
-  /** The units spent in the interval that starts at `start`, with those booked until then. If the clock went far back, those of `last`. */
+  /** The units spent in the interval from `start`, with units booked until then. If the clock went far back: at the last commit. */
   #spentAt(s: Numbers, i: number, start: number): number {
     if (s[i + 3] === 0) return this.#drained(s, i, start)
     const from = s[i + 2] as number
     return this.bookings.levelAt(s, from, s[i + 1] as number, Math.max(start, from))
   }
 
-  /** Without bookings. A product beyond 2^53 still exceeds anything spent. */
+  /** The units spent, without bookings. A product beyond 2^53 is inexact, but still larger than anything spent. */
   #drained(s: Numbers, i: number, start: number): number {
     const spent = s[i + 1] as number
     const elapsed = start - (s[i + 2] as number)
@@ -142,7 +142,7 @@ export class IntervalBucket extends DrainingBucket {
     } else s[1] = spent + cost
   }
 
-  /** Brings the state to `at` and returns what is spent. If the clock went far back, all tickets are void. */
+  /** Brings the state to `at` and returns the spent units. If the clock went far back, earlier tickets become invalid. */
   #advance(s: number[], at: number): number {
     const [last, before, from] = [s[0] as number, s[1] as number, s[2] as number]
     const start = this.#startAt(s, 0, at)
@@ -155,12 +155,12 @@ export class IntervalBucket extends DrainingBucket {
     if (start <= from) return spent
     this.close(s)
     if (s[3] !== 0)
-      this.bookings.arrive(s, start, spent) // what drained before is lost to the tickets of earlier intervals
+      this.bookings.arrive(s, start, spent) // tickets of earlier intervals cannot give back what has drained by now
     else if (spent === 0) s[2] = this.#opensAt(at)
     return spent
   }
 
-  /** Fills up to `burst` at most: a refused call does not outlast its interval. */
+  /** Spends up to `burst` at most, so a refused call counts in its interval only. */
   override count(s: Numbers, i: number, at: number, cost: number): void {
     this.take(s, i, at, 0, 0)
     const spent = s[i + 1] as number
@@ -195,7 +195,7 @@ export class IntervalBucket extends DrainingBucket {
     return from instanceof IntervalBucket && from.per === this.per && from.aligned === this.aligned
   }
 
-  /** The later interval counts: its refills come later. */
+  /** Keeps the later interval, because its refills come later. */
   override merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
     const start = this.#startAt(s, i, at)
     const other = this.#startAt(t, j, at)
@@ -204,7 +204,7 @@ export class IntervalBucket extends DrainingBucket {
     this.#write(s, i, at, Math.max(spent, otherSpent), Math.max(spent > 0 ? start : 0, otherSpent > 0 ? other : 0))
   }
 
-  /** The merged interval may be another key's, and end before an interval that this key opens now. */
+  /** Opens a new interval: the merged interval may be of another key, and may end before one that this key opens now. */
   override reopen(s: Numbers, i: number, at: number): void {
     this.take(s, i, at, 0, 0)
     if (!this.aligned) s[i + 2] = at
@@ -217,7 +217,7 @@ export class IntervalBucket extends DrainingBucket {
     t[j + 3] = id
   }
 
-  /** What is spent with all bookings in it. It is as strict from the last of them on. */
+  /** The spent units with all bookings added. From the last booking on, they are as strict as the state. */
   #foldedAt(s: Numbers, i: number, start: number): number {
     if (s[i + 3] === 0) return this.#drained(s, i, start)
     const [spent, from] = [s[i + 1] as number, s[i + 2] as number]

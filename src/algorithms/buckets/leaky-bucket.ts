@@ -4,7 +4,7 @@ import { definePolicy } from '../define-policy.ts'
 import { Bucket } from './bucket.ts'
 
 /**
- * The bucket as a meter: a call pours its cost in, `limit` per `window` leak out, and a call that would overflow `burst` is
+ * A leaky bucket as a meter. A call pours its cost in, `limit` leak out per `window`, and a call that would overflow `burst` is
  * refused. It makes the same decisions as `tokenBucket`. See bucket.ts.
  * @throws HeadgateError if an option is unknown or out of range
  */

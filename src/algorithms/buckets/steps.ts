@@ -6,10 +6,10 @@
  *            |     \_____|      \__
  *          call        arrival     now
  *
- * The levels never fall from step to step: an arrival that found less than earlier ones replaces them. When there are too
- * many, two neighbours become one at the lower level, so that too little is given back and never too much.
+ * The levels never fall from step to step: an arrival that found a lower level replaces earlier steps of higher levels.
+ * If there are too many, two neighbours become one at the lower level: a call then gives back too little, never too much.
  *
- * They are in `s` from `start` on: their number, then two numbers each.
+ * The steps are in `s` from `start` on: their number, then two numbers for each.
  */
 import { ratioDown } from '../exact-math.ts'
 
@@ -24,17 +24,17 @@ export interface Drain {
   readonly capacity: number
 }
 
-/** A product beyond 2^53 is inexact, but still larger than any level: the maximum is exact. */
+/** The level after `elapsed`. A product beyond 2^53 is inexact, but still larger than any level, so the maximum is exact. */
 export function drained({ rate, per }: Drain, level: number, elapsed: number): number {
   return elapsed <= 0 ? level : Math.max(0, level - (elapsed / per) * rate)
 }
 
-/** Where the numbers after the steps begin. */
+/** The index after the last step. */
 export function endOfSteps(s: readonly number[], start: number): number {
   return start + 1 + 2 * (s[start] as number)
 }
 
-/** Notes an arrival. Those of one time are one step, because nothing drains in between. */
+/** Notes an arrival. Arrivals at the same time are one step, because nothing drains in between. */
 export function addStep(s: number[], start: number, time: number, level: number): void {
   if (s.length === start) s.push(0)
   const end = endOfSteps(s, start)
@@ -47,7 +47,7 @@ export function addStep(s: number[], start: number, time: number, level: number)
   if (count > maxSteps) mergeSteps(s, start, count)
 }
 
-/** The two neighbours of nearly the same level become one: the earlier level, until the later time. Low levels lose most, so the gap is relative. */
+/** Merges the two neighbours whose levels differ least in proportion. The result has the lower level and the later time. */
 function mergeSteps(s: number[], start: number, count: number): void {
   let closest = start + 1
   for (let k = start + 1; k < start + 2 * count - 1; k += 2) if (gapAfter(s, k) < gapAfter(s, closest)) closest = k
@@ -61,8 +61,8 @@ function gapAfter(s: readonly number[], k: number): number {
 }
 
 /**
- * How much of `ticks` a call at `since` can still give back: the lowest level since. The steps fall by that, as the path
- * after the call does; the caller lowers the level itself.
+ * How many of `ticks` a call at `since` can still give back: at most the lowest level since. Lowers the steps after `since` by
+ * as much. The caller lowers the level itself.
  */
 export function giveBackSince(s: number[], start: number, since: number, level: number, ticks: number): number {
   const end = s.length > start ? endOfSteps(s, start) : start
@@ -75,7 +75,7 @@ export function giveBackSince(s: number[], start: number, since: number, level: 
   return back
 }
 
-/** Counts all levels `times / per` as much, rounded down. */
+/** Multiplies all levels by `times / per`, rounded down. */
 export function scaleSteps(s: number[], start: number, times: number, per: number): void {
   for (let k = start + 2; k < endOfSteps(s, start); k += 2) s[k] = ratioDown(s[k] as number, times, per)
 }

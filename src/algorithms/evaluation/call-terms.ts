@@ -26,7 +26,7 @@ export interface Details {
 /** One ticket per policy: undefined for a policy that took nothing. */
 export type Tickets = readonly (Ticket | undefined)[]
 
-/** What a settlement costs that gives everything back. */
+/** The costs of a settlement that gives back every unit of these tickets. */
 export function unitsBack(tickets: Tickets): readonly number[] {
   return tickets.map((ticket) => (ticket === undefined ? 0 : -ticket[2]))
 }

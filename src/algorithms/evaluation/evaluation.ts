@@ -32,13 +32,13 @@ export class Evaluation {
   /** Microseconds that the call has to wait. For a reservation that was granted, its delay. */
   delay = 0
 
-  /** The policy if there is just one, as is usual: then nothing loops. */
+  /** The policy of a limiter with just one policy, the usual case: then nothing loops. */
   private readonly only: PolicyEvaluation | undefined
-  /** The penalty whose blocks let the other policies count anew. */
+  /** The penalty that lets the other policies count anew when its block begins. */
   private readonly penalty: PolicyEvaluation | undefined
   private readonly countsRefused: boolean
   private verb: Verb = 'peek'
-  /** True for the verbs that a caller waits for: `consume`, `reserve` and `peek`. */
+  /** True for `consume`, `reserve` and `peek`, where a caller waits for the decision. */
   private plain = true
   private now = 0
   private given: Tickets | undefined
@@ -51,8 +51,8 @@ export class Evaluation {
   }
 
   /**
-   * @param maxWait how long a reservation would wait, in microseconds; 0 for the other verbs
-   * @param tickets for `settle` and `renew`: those of the reservation
+   * @param maxWait the longest wait that a reservation accepts, in microseconds; 0 for the other verbs
+   * @param tickets for `settle` and `renew`: the tickets of the reservation
    */
   evaluate(verb: Verb, now: number, costs: Costs, maxWait: number, tickets?: Tickets): void {
     this.verb = verb
@@ -102,12 +102,12 @@ export class Evaluation {
   }
 
   /**
-   * Only one policy alone can promise a future time. If several with different waits booked the call, those with the
-   * shorter wait would admit others meanwhile, and exceed their limit when the call acts.
+   * A future time can be promised only if one policy alone delays the call. If several policies booked the call for different
+   * times, a policy with a shorter wait would admit other calls meanwhile, and exceed its limit when the call acts.
    */
   private canPromise(): boolean {
     const enforced = this.policies.filter(({ policy, cost }) => !policy.shadow && cost > 0)
-    // A penalty counts no units, and units in flight are held from now on: they may stand beside the promise.
+    // Allowed beside the promise: a penalty, which counts no units, and units in flight, which are held from now on.
     const [evaluation, ...more] = enforced.filter(({ algorithm, wait }) => {
       return wait > 0 || !(algorithm.punishes || algorithm.leases)
     })
@@ -171,7 +171,7 @@ export class Evaluation {
     return { name, allowed: wait === 0, limit, remaining, used, retryAfter, resetAfter, shadow }
   }
 
-  /** A charge, also of 0 units, which creates the state; or a new lease. */
+  /** Takes the units of a charge (a charge of 0 units creates the state), or of a renewed lease. */
   private takeMore(evaluation: PolicyEvaluation): void {
     if (evaluation.keepsNothing) return
     const { now, verb } = this
@@ -186,7 +186,7 @@ export class Evaluation {
     evaluation.changed(now)
   }
 
-  /** Commits to a policy that does not take the call at once, or when another policy refuses it. */
+  /** Commits to a policy that refuses or books the call, or whose call another policy refuses. */
   private commitRefused(evaluation: PolicyEvaluation): void {
     const { s, i, at, policy, algorithm, wait, cost } = evaluation
     if (this.verb !== 'consume' && this.verb !== 'reserve') return
@@ -204,7 +204,7 @@ export class Evaluation {
     evaluation.wrote = true
   }
 
-  /** The tickets of the reservation that was just committed. @param id for states without open reservations */
+  /** The tickets of the reservation that was just committed. @param id the new id of states without open reservations */
   tickets(id: number = newReservationId()): Tickets {
     return this.policies.map((evaluation, n) => this.ticketOf(evaluation, n, id) ?? this.given?.[n])
   }
@@ -221,7 +221,7 @@ export class Evaluation {
     return [algorithm.bookedAt(s, i, at, delay), s[i + idSlot] as number, cost]
   }
 
-  /** For `refund` and `settle`: gives back, or charges what goes beyond. Call it after `evaluate` and before `commit`. */
+  /** For `refund` and `settle`, between `evaluate` and `commit`: gives units back, or charges units above the reserved ones. */
   giveBack(): void {
     for (const [n, evaluation] of this.policies.entries()) {
       if (this.verb === 'refund') refund(evaluation, this.now)

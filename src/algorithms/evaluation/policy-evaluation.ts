@@ -3,15 +3,15 @@ import { effectiveTime } from '../effective-time.ts'
 
 const report = new Report()
 
-/** A state that was left under other numbers than those of the policy. */
+/** A state that was written under other numbers than the policy has now. */
 export interface ForeignState {
   readonly algorithm: Algorithm
   readonly s: Numbers
-  /** Carries a copy of the state over to the numbers of the policy. */
+  /** Makes a copy of the state that fits the policy's numbers. */
   readonly carried: () => Numbers
 }
 
-/** One policy in the current decision. The store points it to its state: in `s` from `i` on. */
+/** One policy in the current decision. The store sets `s` and `i` to where the policy's state is. */
 export class PolicyEvaluation {
   readonly policy: Policy
   readonly algorithm: Algorithm
@@ -26,15 +26,15 @@ export class PolicyEvaluation {
   /** How far ahead the call was booked, in microseconds. */
   delay = 0
   /**
-   * True if the state was left under other numbers, and is a copy that was carried over. A state that had used more than
-   * fits these numbers must not be lost: only a call that is admitted at once makes the copy permanent.
+   * True if `s` is a copy, made from a state that was written under other numbers. A state that used more than fits the new
+   * numbers must not be lost: only a call that is admitted at once makes the copy permanent.
    */
   carried = false
-  /** The state as it was left, if `s` is a copy that was carried over. Units are given back and charged there. */
+  /** The original state, if `s` is such a copy. Units are given back and charged in the original. */
   foreign: ForeignState | undefined = undefined
-  /** True if the call changed the state. Only then a copy that was carried over is kept. */
+  /** True if the call changed the state. A copy is kept only then. */
   wrote = false
-  /** True if the call changed the foreign state, which keeps its numbers. */
+  /** True if the call changed the foreign state, which stays under its own numbers. */
   wroteForeign = false
 
   constructor(policy: Policy) {
@@ -56,7 +56,7 @@ export class PolicyEvaluation {
     return this.policy.shadow ? 0 : this.wait
   }
 
-  /** The same for a charge, which waits for nothing but has to stay exact. */
+  /** Computes the wait of a charge: 0, unless the charge makes the numbers inexact. */
   evaluateCharge(now: number, cost: number): number {
     this.begin(now, cost)
     const { algorithm, s, i, at } = this.own(now)
@@ -64,7 +64,7 @@ export class PolicyEvaluation {
     return this.policy.shadow ? 0 : this.wait
   }
 
-  /** The same for units that are held: what is held already needs no place. */
+  /** Computes the wait of a renewal. Units that the reservation still holds need no free units. */
   evaluateRenewal(now: number, cost: number, ticket: Ticket | undefined): number {
     this.begin(now, cost)
     const { algorithm, s, i, at } = this.own(now)
@@ -82,7 +82,7 @@ export class PolicyEvaluation {
     return Math.ceil((algorithm.wait(s, i, at, remaining + 1) + (at - now)) / 1000)
   }
 
-  /** True under a limit of 0: no unit ever comes back, so none is taken. What is left under other numbers stays there. */
+  /** True under a limit of 0: no unit ever comes back, so none is taken. Units left under other numbers stay there. */
   get keepsNothing(): boolean {
     return this.policy.limit === 0 && this.foreign === undefined
   }
@@ -95,7 +95,7 @@ export class PolicyEvaluation {
     this.wroteForeign = false
   }
 
-  /** The state that holds the units of earlier calls. */
+  /** The state that has the units of earlier calls: the foreign state, if there is one. */
   own(now: number): { algorithm: Algorithm; s: Numbers; i: number; at: number } {
     const { foreign } = this
     if (foreign === undefined) return this
@@ -103,7 +103,7 @@ export class PolicyEvaluation {
     return { algorithm, s, i: 0, at: effectiveTime(algorithm, s[0] as number, now) }
   }
 
-  /** Notes that `own` was changed. A foreign state is not moved to these numbers: no call was admitted under them. */
+  /** Notes that the state of `own` changed. A foreign state keeps its numbers: no call was admitted under the new ones. */
   changed(now: number): void {
     if (this.foreign === undefined) {
       this.wrote = true
@@ -115,7 +115,7 @@ export class PolicyEvaluation {
   }
 }
 
-/** True if the state knows the reservation of that ticket. */
+/** True if the state still has the reservation of that ticket. */
 export function knows({ idSlot }: Algorithm, s: Numbers, i: number, [, id]: Ticket): boolean {
   return idSlot !== undefined && id > 0 && s[i + idSlot] === id
 }
@@ -134,14 +134,14 @@ export function restart({ policy: { scope } }: PolicyEvaluation, all: readonly P
 function restartOne(evaluation: PolicyEvaluation, now: number): void {
   const { s, i, algorithm, cost } = evaluation
   s.fill(0, i, i + algorithm.slots)
-  // An array of the key's own also has entries of a log, or reservations.
+  // A key's own array also has the entries of a log, or reservations: they are cut off.
   if (Array.isArray(s) && s.length > i + algorithm.slots) s.length = i + algorithm.slots
   evaluation.at = now
   evaluation.wait = cost === 0 ? 0 : algorithm.wait(s, i, now, cost)
   evaluation.wrote = true
 }
 
-/** Gives the cost back to one policy: its newest units first. */
+/** Gives the call's cost back to one policy, the newest units first. */
 export function refund(evaluation: PolicyEvaluation, now: number): void {
   const { cost } = evaluation
   const { algorithm, s, i, at } = evaluation.own(now)
@@ -151,7 +151,7 @@ export function refund(evaluation: PolicyEvaluation, now: number): void {
   evaluation.changed(now)
 }
 
-/** Corrects one policy by the cost: above 0 is charged, below 0 is given back by the ticket. */
+/** Settles one policy: charges a cost above 0, and gives back a cost below 0 by the ticket. */
 export function settle(evaluation: PolicyEvaluation, now: number, ticket: Ticket | undefined): void {
   const { cost } = evaluation
   const { algorithm, s, i, at } = evaluation.own(now)
@@ -160,7 +160,7 @@ export function settle(evaluation: PolicyEvaluation, now: number, ticket: Ticket
     algorithm.take(s, i, at, cost, 0)
   } else {
     if (cost === 0 || ticket === undefined || !knows(algorithm, s, i, ticket)) return
-    // If the clock went far back, the tickets are void. Guava's limiters judge their clock themselves.
+    // If the clock went far back, the tickets are invalid. Guava's limiters compare the clock themselves.
     if (at < (s[i] as number) && algorithm.tolerance > 0) algorithm.take(s, i, at, 0, 0)
     else algorithm.settle(s, i, at, -cost, ticket)
   }
@@ -168,8 +168,8 @@ export function settle(evaluation: PolicyEvaluation, now: number, ticket: Ticket
 }
 
 /**
- * An id for the reservations of a state that has none open: from 1 to 2^48. It is random, because a state that was reset
- * must not know the reservations from before, and any process may open the next ones.
+ * A new id for the reservations of a state, from 1 to 2^48. It is random, so that a state that was reset does not know
+ * earlier reservations, whichever process opens the next ones.
  */
 export function newReservationId(): number {
   return 1 + Math.floor(Math.random() * 2 ** 48)

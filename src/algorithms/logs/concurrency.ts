@@ -4,13 +4,13 @@
  * A unit leaves when its reservation is settled or cancelled, or when its lease ends. So a process that crashes frees its
  * units by itself. Long work renews its lease.
  *
- *     lease    |----------------->|            not released: it leaves at the end of its lease
+ *     lease    |----------------->|            not released: the unit leaves at the end of its lease
  *                 |--->x                       released
- *                        |---------------->|   renewed: a new lease from then on
+ *                        |---------------->|   renewed: the unit has a new lease from then on
  *                               ^------------------>
  *
  * This is a sliding log (sliding-log.ts) whose window is the lease. It promises no future time, because nobody knows when
- * a unit is released: `retryAfter` is the latest time.
+ * a unit is released: `retryAfter` is the latest possible time.
  */
 import { type Duration, milliseconds, warnOfSeconds } from '../../common/index.ts'
 import { checkPolicyOptions, type PolicyOptions } from '../../policy/index.ts'
@@ -25,7 +25,7 @@ export class Concurrency extends SlidingLog {
   override readonly promises = false
   override readonly leases = true
 
-  /** A ticket names the end of its lease, which stays when a plan with another lease takes the state over. */
+  /** A ticket keeps the end of its lease, which stays if the state goes over to a plan with another lease. */
   override bookedAt(_s: Numbers, _i: number, at: number): number {
     return at + this.span
   }
@@ -34,7 +34,7 @@ export class Concurrency extends SlidingLog {
     return since - this.span
   }
 
-  /** Units in flight are as many under any limit, and every lease ends when it would have ended. */
+  /** Units in flight stay the same number under any limit, and every lease keeps its end. */
   override carry(s: Numbers, i: number, at: number, from: Algorithm): boolean {
     if (!(from instanceof Concurrency)) return false
     from.take(s, i, at, 0, 0)
@@ -42,7 +42,7 @@ export class Concurrency extends SlidingLog {
     return true
   }
 
-  /** Units in flight beyond a limit that was lowered are no debt. */
+  /** If the limit was lowered, units in flight beyond it are no debt. */
   override describe(s: readonly number[], facts: Facts): Description {
     const inFlight = this.entries(s as number[]).map(({ time, units }) => ({ time: time + this.span, units }))
     const [first] = inFlight
@@ -55,7 +55,7 @@ export interface ConcurrencyOptions extends Pick<PolicyOptions, 'name' | 'label'
   /** How many units may be in flight at once: a whole number from 0, such as 4. */
   limit: number
   /**
-   * How long a unit is held at most if it is never released nor renewed: whole milliseconds, or text. Default `'1m'`.
+   * The longest time that a unit is held if it is neither released nor renewed: whole milliseconds, or text. Default `'1m'`.
    * Example: `'30s'`.
    */
   lease?: Duration

@@ -4,17 +4,17 @@
  *
  *     |.1.2.1.|...3..1|       |       |  becomes  |.....4.|......4|       |       |
  *
- * Units leave later by up to a part and never sooner, so the log is at least as strict. The parts are aligned to the
- * clock, so condensing a log again moves nothing that was moved before.
+ * Units leave up to one part later and never sooner, so the log is at least as strict. The parts are aligned to the
+ * clock, so condensing a log again moves no entry twice.
  */
 import type { Numbers } from '../algorithm.ts'
 import { header, timeOf, totalOf } from './log-entries.ts'
 
 const parts = 8
-/** A window touches one part more than it has. One more entry is for everything that is booked ahead. */
+/** The parts that a window touches, one more than it has, and an entry for everything that is booked ahead. */
 const entries = parts + 2
 
-/** How many numbers a condensed log has at most. */
+/** The most numbers of a condensed log. */
 export const condensedLog: number = header + 2 * entries
 
 /** @param first the first entry that has not left the window */
@@ -33,5 +33,5 @@ export function condenseLog(s: Numbers, i: number, first: number, t: Numbers, j:
   }
   t[j] = s[i] as number
   t[j + 2] = n + 1
-  if (width === 1) t[j + 4] = s[i + 4] as number // every entry keeps its time, so tickets still find theirs
+  if (width === 1) t[j + 4] = s[i + 4] as number // no entry was moved, so tickets still find their entries
 }

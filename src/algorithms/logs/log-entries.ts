@@ -1,8 +1,8 @@
 /*
  * The entries of a sliding log: the times at which units were admitted, the oldest first.
  *
- * An entry is two numbers: its time, and the running total up to and including it. So the units between two entries are a
- * subtraction. Entries before the first one have left. Their place is reclaimed when a third of the array is empty (at
+ * An entry is two numbers: its time, and the total of all units up to and including its own. So a subtraction gives the
+ * units between two entries. Entries before the first index have left. They are removed when a third of the array is empty (at
  * half, V8 would give the memory back, and allocate and clear as much again).
  *
  *     s[i]   last      s[i + 1]  index of the first entry      s[i + 2]  one past the last entry
@@ -24,15 +24,15 @@ export function totalOf(s: Numbers, i: number, entry: number): number {
   return entry < (s[i + 1] as number) ? (s[i + 3] as number) : (s[i + header + 2 * entry + 1] as number)
 }
 
-/** The first entry from `first` to the newest whose total reaches `total`; the newest one must. */
+/** The first entry, from `first` on, whose total reaches `total`. The newest entry must reach it. */
 export function firstReaching(s: Numbers, i: number, first: number, total: number): number {
   return firstAbove(s, i + header + 1, first, (s[i + 2] as number) - 1, total - 1)
 }
 
 /**
- * The first of the entries from `low` on whose time or total is above `bound`; `high` if none before `high` is. It is
- * mostly near `low`, so the search doubles its steps from there, and then halves.
- * @param from the index of the times or totals: `i + header` or `i + header + 1`
+ * The first entry from `low` to `high` whose time or total is above `bound`; `high` if there is none. It is mostly near
+ * `low`, so the search doubles its steps from `low`, and then halves them.
+ * @param from the index of the first time, or of the first total: `i + header` or `i + header + 1`
  */
 export function firstAbove(s: Numbers, from: number, low: number, high: number, bound: number): number {
   let step = 1
@@ -46,7 +46,7 @@ export function firstAbove(s: Numbers, from: number, low: number, high: number, 
   return low
 }
 
-/** Adds units at a time. Calls of one microsecond share an entry. Only a charge can come before entries booked ahead. */
+/** Adds units at a time. Calls of the same microsecond share an entry. Only a charge may come before entries booked ahead. */
 export function append(s: Numbers, i: number, time: number, cost: number): void {
   if (totalOf(s, i, (s[i + 2] as number) - 1) + cost > maxSafe) compact(s, i, s[i + 1] as number)
   const end = s[i + 2] as number
@@ -86,7 +86,7 @@ export function dropBefore(s: Numbers, i: number, first: number): void {
   if (first === end || (first >= 16 && first >= end / 3)) compact(s, i, first)
 }
 
-/** Moves the entries to the front, and starts the totals from 0 again. */
+/** Moves the entries to the front of the array, and starts the totals from 0 again. */
 function compact(s: Numbers, i: number, first: number): void {
   const end = s[i + 2] as number
   const before = s[i + 3] as number
@@ -100,7 +100,7 @@ function compact(s: Numbers, i: number, first: number): void {
   if (Array.isArray(s)) s.length = i + header + 2 * (end - first)
 }
 
-/** Keeps the entries that hold the newest `units`. */
+/** Keeps only the entries that hold the newest `units`. */
 export function keepNewest(s: Numbers, i: number, units: number): void {
   const spare = totalOf(s, i, (s[i + 2] as number) - 1) - units
   let first = s[i + 1] as number
@@ -108,7 +108,7 @@ export function keepNewest(s: Numbers, i: number, units: number): void {
   dropBefore(s, i, first)
 }
 
-/** Takes up to `cost` units out of an entry, and removes it if it is empty then. Returns how many it took. */
+/** Takes up to `cost` units out of an entry, and removes an entry that is then empty. Returns how many units it took. */
 export function removeUnits(s: Numbers, i: number, entry: number, cost: number): number {
   const end = s[i + 2] as number
   const back = Math.min(cost, totalOf(s, i, entry) - totalOf(s, i, entry - 1))
@@ -120,12 +120,12 @@ export function removeUnits(s: Numbers, i: number, entry: number, cost: number):
   return back
 }
 
-/** Moves all entries to earlier times. */
+/** Moves all entries back in time, by `by` microseconds. */
 export function shift(s: Numbers, i: number, by: number): void {
   for (let n = s[i + 1] as number; n < (s[i + 2] as number); n++) s[i + header + 2 * n]! -= by
 }
 
-/** Counts all units `times / per` as much. */
+/** Multiplies the units of all entries by `times / per`. */
 export function scale(s: Numbers, i: number, times: number, per: number): void {
   compact(s, i, s[i + 1] as number)
   for (let n = 0; n < (s[i + 2] as number); n++) {

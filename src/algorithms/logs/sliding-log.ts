@@ -1,7 +1,7 @@
 /*
  * The log: it keeps the time of every call that was admitted, so the count in (at - W, at] is exact.
  *
- * It takes memory for each call that it holds. A naive log is slow as well, because it counts all entries again at
+ * A log takes memory for each call in its window. A naive log is slow as well, because it counts all entries again at
  * every call. Here each entry carries the running total, so the used units are a subtraction, and a search finds where the
  * window begins, or how far it has to slide to admit a cost.
  *
@@ -46,7 +46,7 @@ import {
   totalOf,
 } from './log-entries.ts'
 
-/** So that a window with debt, counted refusals and one call more still holds less than 2^53 units. */
+/** The largest limit: a window with debt, counted refusals and one call more then still holds less than 2^53 units. */
 const most = 2 ** 50
 
 export class SlidingLog extends Algorithm {
@@ -108,12 +108,12 @@ export class SlidingLog extends Algorithm {
   #advance(s: Numbers, i: number, at: number): void {
     const ahead = this.#aheadAt(s, i, at)
     if (ahead > 0) shift(s, i, ahead)
-    if (ahead > 0) s[i + 4] = 0 // earlier tickets name times that are no longer theirs
+    if (ahead > 0) s[i + 4] = 0 // earlier tickets name times that their entries no longer have
     s[i] = at
     dropBefore(s, i, this.#firstAt(s, i, at))
   }
 
-  /** Only the newest `limit` units can matter to a later call, so refused calls never make the log longer. */
+  /** Keeps the newest `limit` units: older ones cannot matter to a later call, so refused calls never lengthen the log. */
   override count(s: Numbers, i: number, at: number, cost: number): void {
     this.take(s, i, at, Math.min(cost, this.limit), 0)
     keepNewest(s, i, this.limit)
@@ -167,7 +167,7 @@ export class SlidingLog extends Algorithm {
     out.reset = newest + this.span - now
   }
 
-  /** Every entry keeps its time. If they exceed the limit, the newest count. */
+  /** Every entry keeps its time. If the entries exceed the limit, the newest count. */
   override carry(s: Numbers, i: number, at: number, from: Algorithm, times: number, per: number): boolean {
     if (!(from instanceof SlidingLog) || from.kind !== this.kind || from.span !== this.span) return false
     this.#advance(s, i, at)
@@ -177,7 +177,7 @@ export class SlidingLog extends Algorithm {
     return true
   }
 
-  /** One entry, with the newest time and the most units. The entries of both would grow without bound. */
+  /** Merges to one entry, with the newest time and the larger sum. All entries of both would grow without bound. */
   override merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
     const units = Math.max(this.#usedAt(s, i, at), this.#usedAt(t, j, at))
     const time = Math.max(this.#newestAt(s, i, at), this.#newestAt(t, j, at))
@@ -199,7 +199,7 @@ export class SlidingLog extends Algorithm {
     condenseLog(s, i, this.#firstAt(s, i, at), t, j, this.span)
   }
 
-  /** At most one for each unit, and half as many again, or 16, that have left and are not removed yet. */
+  /** One entry for each unit, and as many again by half, or 16, that have left but are not removed yet. */
   override mostEntries(limit: number): number {
     return Math.ceil(1.5 * limit) + 16
   }
@@ -228,7 +228,7 @@ export class SlidingLog extends Algorithm {
 }
 
 /**
- * Exact: at most `limit` units admitted in (t - window, t] at every moment t. Memory grows with the calls that it holds.
+ * Exact: at most `limit` units admitted in (t - window, t] at every moment t. Memory grows with the calls in the window.
  * @throws HeadgateError if an option is unknown or out of range
  */
 export function slidingLog(options: PolicyOptions): Policy {

@@ -7,7 +7,7 @@
  *                     0  |____________|
  *                        0  stored   max
  *
- * A limiter starts empty. With a store of 0, calls are evenly spaced, whatever the idle time between them.
+ * A limiter starts empty. With a `max` of 0, calls are evenly spaced, whatever the idle time between them.
  *
  * Bound: in any span t, max + rate * t units, plus the cost of the last call, which the next call pays for.
  */
@@ -38,9 +38,9 @@ export class SmoothBursty extends Smooth {
 }
 
 export interface SmoothBurstyOptions extends SmoothOptions {
-  /** Idle time that is stored at most. Default `'1s'`; 0 spaces calls evenly. */
+  /** The longest idle time that is stored as permits. Default `'1s'`; 0 spaces calls evenly. */
   maxBurst?: Duration
-  /** The same in units, whatever the rate. Give one of the two. */
+  /** The most permits that are stored, whatever the rate. Give either `maxBurst` or `maxStored`. */
   maxStored?: number
 }
 

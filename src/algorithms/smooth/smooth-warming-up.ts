@@ -1,9 +1,9 @@
 /*
  * Guava's SmoothWarmingUp: a limiter that was idle is cold, and starts slowly.
  *
- * Stored permits stand for coldness here, so they cost more than fresh ones. A limiter that is full of them is cold: it
- * gives the first permit at the cold interval, which is coldFactor times the stable one. As they are spent it warms up
- * along a straight line, and from the threshold on it runs at the stable interval.
+ * Stored permits stand for coldness here, so they cost more than fresh ones. A limiter with `max` stored permits is cold: it
+ * gives the first permit at the cold interval, which is coldFactor times the stable one. As stored permits are spent, the
+ * interval falls along a straight line, and from the threshold on the limiter runs at the stable interval.
  *
  *     price of          ^
  *     a permit    cold  +                  /
@@ -17,7 +17,7 @@
  *                     0 +---------+-------+-->  stored permits
  *                       0    threshold   max
  *
- * The area of the trapezoid is the warm-up time. threshold = warmup / 2 / stable, so the rectangle takes half of it, and
+ * The area of the trapezoid is the warm-up time. threshold = warmup / 2 / stable, so the rectangle takes half of `warmup`, and
  * max = threshold + 2 * warmup / (stable + cold). While idle, the limiter cools down from 0 to max in `warmup`.
  *
  * A limiter starts cold. Bound: in any span t, rate * t units, plus the cost of the last call.
@@ -58,7 +58,7 @@ export class SmoothWarmingUp extends Smooth {
     return micros + Math.trunc(this.stable * permits)
   }
 
-  /** The price of a permit that far above the threshold. */
+  /** The price of a stored permit that lies `above` the threshold. */
   #intervalAt(above: number): number {
     return this.stable + above * this.slope
   }
@@ -71,7 +71,7 @@ export class SmoothWarmingUp extends Smooth {
 export interface SmoothWarmingUpOptions extends SmoothOptions {
   /** How long the limiter takes to warm up, and to cool down: at least 1 ms, such as `'10s'`. */
   warmup: Duration
-  /** How many times slower it is when it is cold: above 0, at most 1e6. Default 3. */
+  /** How many times slower the limiter is when it is cold: above 0, at most 1e6. Default 3. */
   coldFactor?: number
 }
 

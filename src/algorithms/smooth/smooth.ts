@@ -10,9 +10,9 @@
  * One number says when the next call may go: `free`. A call waits until then, and pushes `free` on by its own price. So an
  * idle limiter admits any cost at once, and no call is too large.
  *
- * A permit is Guava's word for a unit. While no call comes, permits are stored, up to `max`. They are spent before fresh
- * ones. The two limiters differ in the price of a stored permit: it is free (smooth-bursty.ts), or dearer than a fresh one
- * (smooth-warming-up.ts).
+ * A permit is Guava's word for a unit. While no call comes, permits are stored, up to `max`. Stored permits are spent
+ * before fresh ones. The two limiters differ in the price of a stored permit: it is free (smooth-bursty.ts), or dearer
+ * than a fresh one (smooth-warming-up.ts).
  *
  * The arithmetic is that of Guava 31.1, bit for bit: permits are doubles, times are whole microseconds, and each part of a
  * price is cut to whole microseconds by itself. Values outside of Guava's documented range are rejected instead: an
@@ -29,7 +29,7 @@ import { maxSafe } from '../exact-math.ts'
 
 /** The most permits of one call: Guava counts them in an int. */
 const mostPermits = 2 ** 31 - 1
-/** 142 years in microseconds. What is owed stays below, so that times stay exact. */
+/** 142 years in microseconds. `free` stays below, so that times stay exact. */
 const longest = 2 ** 52
 
 export abstract class Smooth extends Algorithm {
@@ -38,7 +38,7 @@ export abstract class Smooth extends Algorithm {
   override readonly promises = true
   override readonly paysLater = true
   readonly span = 0
-  /** If the clock goes back by up to this, calls wait for it. Guava waits for any. */
+  /** A clock that goes back by up to this time is waited for. Guava waits for any time. */
   readonly #rollback: number
   /** Microseconds that a fresh permit costs. */
   readonly stable: number
@@ -86,7 +86,7 @@ export abstract class Smooth extends Algorithm {
   /** Microseconds that `permits` out of `stored` ones cost. */
   protected abstract price(stored: number, permits: number): number
 
-  /** The stored permits here, if a limiter of another rate had stored `stored` of `max`. */
+  /** How many permits a state stores here, if it stored `stored` of `max` under another rate. */
   protected abstract rescaled(stored: number, max: number): number
 
   wait(s: Numbers, i: number, at: number, cost: number): number {
@@ -94,7 +94,7 @@ export abstract class Smooth extends Algorithm {
     return Math.max(0, this.#freeAt(s, i, at) - at)
   }
 
-  /** When the next call may go. */
+  /** The time at which the next call may go. */
   #freeAt(s: Numbers, i: number, at: number): number {
     return s[i + 3] === 0 ? at : (s[i + 1] as number) - this.#aheadAt(s, i, at)
   }
@@ -111,7 +111,7 @@ export abstract class Smooth extends Algorithm {
 
   take(s: Numbers, i: number, at: number, cost: number): void {
     const ahead = this.#aheadAt(s, i, at)
-    if (cost === 0 && ahead === 0 && s[i + 3] !== 0) return // the last call stays the last
+    if (cost === 0 && ahead === 0 && s[i + 3] !== 0) return // the ticket of the last call stays valid
     const free = this.#freeAt(s, i, at)
     const stored = this.#storedAt(s, i, at, free)
     s[i] = ahead > 0 ? at : Math.max(s[i] as number, at)
@@ -127,7 +127,7 @@ export abstract class Smooth extends Algorithm {
     return at > free ? Math.min(this.max, stored + (at - free) / this.coolDown) : stored
   }
 
-  /** Takes `cost` from what the last call found. */
+  /** Takes `cost` from the state that the last call found. */
   #spend(s: Numbers, i: number, cost: number): void {
     const stored = s[i + 5] as number
     const spent = Math.min(cost, stored)
@@ -141,7 +141,7 @@ export abstract class Smooth extends Algorithm {
     if (commit === s[i + 3]) this.refund(s, i, at, units)
   }
 
-  /** Afterwards the state is as if the last call had cost that much less. If nothing of it is left, the one before is the last. */
+  /** Leaves the state as if the last call had cost that much less. If it now costs nothing, earlier calls can give back. */
   override refund(s: Numbers, i: number, at: number, cost: number): void {
     if (this.#aheadAt(s, i, at) > 0) return
     const taken = s[i + 6] as number
@@ -153,7 +153,7 @@ export abstract class Smooth extends Algorithm {
     }
   }
 
-  /** Gives back for an earlier call. The state before that call is no longer known, so it is calculated backwards. */
+  /** Gives back for an earlier call. The state before that call is no longer known, so it is calculated from the present one. */
   #unspend(s: Numbers, i: number, at: number, cost: number): void {
     const stored = s[i + 2] as number
     const free = this.#freeAt(s, i, at)
@@ -168,7 +168,7 @@ export abstract class Smooth extends Algorithm {
     return s[i + 3] as number
   }
 
-  /** `reset` is when the store is full. A new key may hold less, so forgetting a full key errs to the strict side. */
+  /** `reset` is when `max` permits are stored. A new key may have fewer, so a store that forgets a full key errs on the strict side. */
   report(s: Numbers, i: number, at: number, out: Report): void {
     const free = this.#freeAt(s, i, at)
     out.remaining = free <= at ? this.most : 0
@@ -180,7 +180,7 @@ export abstract class Smooth extends Algorithm {
     out.reset = Math.max(0, free - at) + (missing > 0 ? Math.ceil(missing * this.coolDown) : 0)
   }
 
-  /** As Guava's setRate: idle time counts at the old rate, stored permits are scaled, and a promised wait stays. */
+  /** As in Guava's setRate: idle time counts at the old rate, stored permits are scaled, and a promised wait stays. */
   override adopt(s: Numbers, i: number, at: number, from: Algorithm): boolean {
     if (!(from instanceof Smooth) || from.kind !== this.kind) return false
     if (s[i + 3] === 0) return true
@@ -190,12 +190,12 @@ export abstract class Smooth extends Algorithm {
     return true
   }
 
-  /** Stored permits are scaled as by `adopt`, whatever the rule for units. */
+  /** Scales stored permits as `adopt` does, whatever the carry rule. */
   override carry(s: Numbers, i: number, at: number, from: Algorithm): boolean {
     return this.adopt(s, i, at, from)
   }
 
-  /** The later time, and the stored permits that are dearer by then. */
+  /** Keeps the later `free`, and the stored permits that make calls dearer from then on. */
   override merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
     const own = this.#freeAt(s, i, at)
     const other = this.#freeAt(t, j, at)
@@ -206,7 +206,7 @@ export abstract class Smooth extends Algorithm {
     this.#restart(s, i, at, free, dearer ? Math.max(...stored) : Math.min(...stored), commits)
   }
 
-  /** Writes a state in which no earlier call can give back, because its price was another. */
+  /** Writes a state in which no earlier call can give back: earlier calls had another price. */
   #restart(s: Numbers, i: number, at: number, free: number, stored: number, commits: number): void {
     for (const [n, number] of [at, free, stored, commits, free, stored, 0, 0].entries()) s[i + n] = number
   }
@@ -215,7 +215,7 @@ export abstract class Smooth extends Algorithm {
     return { limit: 1_000_000 / this.stable, window: 1000, burst: 1 }
   }
 
-  /** A new key's permits are those that the limiter starts with, which its state does not say. */
+  /** The state of a new key does not have its stored permits: they are `initial`. */
   override describe(s: readonly number[], { at, retry, reset }: Facts): Description {
     const free = s[1] as number
     const stored = at > free ? Math.min(this.max, (s[2] as number) + (at - free) / this.coolDown) : (s[2] as number)

@@ -15,7 +15,7 @@ const known = ['window', 'name', 'label', 'scope', 'align']
 
 /**
  * Counts the calls of each window and refuses none. The verdict has the count as `used`. Beside a policy that refuses, it
- * counts the refused calls too. It is a fixed window whose limit, 2^52, nobody reaches, so every store has it. Its name
+ * counts the refused calls too. It is a fixed window whose limit, 2^52, nobody reaches, so every store supports it. Its name
  * is `'counter'` unless you give one. Example: `counter({ window: '1h' })`.
  * @throws HeadgateError if an option is unknown or out of range
  */

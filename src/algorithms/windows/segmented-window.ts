@@ -9,7 +9,7 @@
  *     |###|##.|#..|...|..#|###|##.|#..|##.|...|#|        k + 1 counters: k whole segments, and the one that is leaving
  *                                               at
  *
- * A segment is ceil(W / k) long, aligned to the clock. If k does not divide W, it leaves less than k microseconds late.
+ * A segment is ceil(W / k) long, aligned to the clock. If k does not divide W, a segment leaves less than k microseconds late.
  *
  * State: last (us), index of the segment that holds `last`, then k + 1 counters, the newest first, and the id of the
  * reservations.
@@ -22,7 +22,7 @@ import { definePolicy } from '../define-policy.ts'
 import { type Description, debtWords, type Facts, nextWords, timeText, usedWords } from '../describe.ts'
 import { maxSafe, ratioUp } from '../exact-math.ts'
 
-/** So that a window with debt, counted refusals and one call more still holds less than 2^53 units. */
+/** The largest limit: a window with debt, counted refusals and one call more then still holds less than 2^53 units. */
 const most = 2 ** 50
 
 export class SegmentedWindow extends Algorithm {
@@ -67,7 +67,7 @@ export class SegmentedWindow extends Algorithm {
     return at < (s[i] as number) ? 0 : Math.floor(at / this.width) - (s[i + 1] as number)
   }
 
-  /** How long until the segment of counter `n` has left the window, if the newest one has that age. */
+  /** How long until the segment of counter `n` has left the window, if the state's newest segment is `age` segments old. */
   #untilLeft(n: number, age: number, at: number): number {
     return (Math.floor(at / this.width) - age - n + this.segments + 1) * this.width - at
   }
@@ -79,7 +79,7 @@ export class SegmentedWindow extends Algorithm {
   }
 
   take(s: Numbers, i: number, at: number, cost: number): void {
-    if (at < (s[i] as number)) s[i + this.idSlot] = 0 // earlier tickets name segments that are no longer theirs
+    if (at < (s[i] as number)) s[i + this.idSlot] = 0 // earlier tickets name segments that their units are no longer in
     const age = this.#ageAt(s, i, at)
     if (age > 0) {
       for (let n = this.segments; n >= 0; n--) s[i + 2 + n] = n >= age ? (s[i + 2 + n - age] as number) : 0
@@ -125,7 +125,7 @@ export class SegmentedWindow extends Algorithm {
     out.reset = used === 0 ? 0 : this.#untilLeft(newest, age, at)
   }
 
-  /** If the sum exceeds the limit, the newest segments count. */
+  /** If the sum of the counters exceeds the limit, the newest segments count. */
   override carry(s: Numbers, i: number, at: number, from: Algorithm, times: number, per: number): boolean {
     if (!(from instanceof SegmentedWindow) || from.span !== this.span || from.segments !== this.segments) return false
     this.take(s, i, at, 0)

@@ -52,7 +52,7 @@ export class SlidingWindow extends Algorithm {
     return spare >= previous ? 0 : this.#fadingWait(start, current, previous, spare, at)
   }
 
-  /** How long until the previous count has faded far enough. If the current one has to fade too, a window longer. */
+  /** How long until the previous count has faded far enough. If the current count has to fade too, one window longer. */
   #fadingWait(start: number, current: number, previous: number, spare: number, at: number): number {
     if (spare >= previous - mulDiv(previous, at - start, this.span)) return 0
     if (spare >= 0) return start + this.#fadeTime(previous, previous - spare) - at
@@ -60,7 +60,7 @@ export class SlidingWindow extends Algorithm {
     return start + this.span + this.#fadeTime(current, -spare) - at
   }
 
-  /** How long after the start of a window `units` of the `count` before it have faded: ceil(units * W / count). */
+  /** How long after the start of a window `units` of the previous window's `count` have faded: ceil(units * W / count). */
   #fadeTime(count: number, units: number): number {
     return this.span - mulDiv(this.span, count - units, count)
   }
@@ -87,7 +87,7 @@ export class SlidingWindow extends Algorithm {
   }
 
   take(s: Numbers, i: number, at: number, cost: number): void {
-    if (at < (s[i] as number)) s[i + 4] = 0 // earlier tickets name windows that are no longer theirs
+    if (at < (s[i] as number)) s[i + 4] = 0 // earlier tickets name windows that their units are no longer in
     const start = this.#startAt(s, i, at)
     if (start !== s[i + 1]) {
       const current = this.#currentAt(s, i, start)
@@ -146,7 +146,7 @@ export class SlidingWindow extends Algorithm {
     return true
   }
 
-  /** The whole limit is used at most: then nothing is admitted now that would not be admitted with the debt. */
+  /** Removes the debt: the whole limit stays used. No call is admitted now that the debt would have refused. */
   #endDebt(s: Numbers, i: number, at: number): void {
     const [start, current, previous] = [s[i + 1] as number, s[i + 2] as number, s[i + 3] as number]
     const left = this.span - (at - start)
@@ -155,7 +155,7 @@ export class SlidingWindow extends Algorithm {
     s[i + 3] = Math.min(previous, ratioDown(this.limit - (s[i + 2] as number), this.span, left))
   }
 
-  /** The larger count of each of the two clock windows. */
+  /** Keeps the larger count of each of the two clock windows. */
   override merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
     this.take(s, i, at, 0)
     const start = s[i + 1] as number

@@ -1,7 +1,14 @@
+/* What a dialect of the response fields is, and what the dialects share. */
 import type { Policy } from '../../algorithms/index.ts'
 import type { Key } from '../../limiter/index.ts'
 import type { Decision, Verdict } from '../../policy/index.ts'
 import type { Framework } from '../framework.ts'
+
+/**
+ * A dialect of the response fields. `'legacy'` is X-RateLimit-Limit, -Remaining and -Reset. The others are drafts of
+ * draft-ietf-httpapi-ratelimit-headers, by number.
+ */
+export type Dialect = 'legacy' | 'draft-6' | 'draft-7' | 'draft-8' | 'draft-11'
 
 /** Where fields are set: the part of a framework that does it. */
 export type Sink<Response> = Pick<Framework<never, Response>, 'setHeader' | 'responseHeader'>

@@ -1,8 +1,17 @@
-/* The drafts of draft-ietf-httpapi-ratelimit-headers, by number: a writer for each. */
+/* The drafts of draft-ietf-httpapi-ratelimit-headers, by number: a writer for each, and the table of them. */
 import type { Policy } from '../../algorithms/index.ts'
 import type { Verdict } from '../../policy/index.ts'
 import { wholeSeconds } from '../retry-after.ts'
-import { bindingVerdict, integer, type ReportedPolicy, resetOf, setList, verdictOf, type Writer } from './dialect.ts'
+import {
+  bindingVerdict,
+  type Dialect,
+  integer,
+  type ReportedPolicy,
+  resetOf,
+  setList,
+  verdictOf,
+  type Writer,
+} from './dialect.ts'
 import type { PartitionKeys } from './partition-keys.ts'
 
 /** Which of the two Lists a dialect writes: those that no later dialect of the same limiter writes. */
@@ -12,10 +21,18 @@ interface OwnLists {
 }
 
 /** Makes the writer of a draft. */
-type Draft = (reported: readonly ReportedPolicy[], own: OwnLists, partitions?: PartitionKeys) => Writer
+type MakeWriter = (reported: readonly ReportedPolicy[], own: OwnLists, partitions?: PartitionKeys) => Writer
+
+interface Draft {
+  readonly make: MakeWriter
+  /** True if it can tell a policy without a window, such as units in flight. */
+  readonly withoutWindow?: boolean
+  /** True if it needs `nextAfter` of each verdict. */
+  readonly nextAfter?: boolean
+}
 
 /** Draft 6: three fields of the binding policy, and every policy in RateLimit-Policy. */
-export const draft6: Draft = (reported, own) => {
+const draft6: MakeWriter = (reported, own) => {
   return ofBinding(reported, own, (set, limit, remaining, reset) => {
     set('RateLimit-Limit', String(limit))
     set('RateLimit-Remaining', String(remaining))
@@ -24,7 +41,7 @@ export const draft6: Draft = (reported, own) => {
 }
 
 /** Draft 7: the three numbers of draft 6 in one Dictionary. */
-export const draft7: Draft = (reported, own) => {
+const draft7: MakeWriter = (reported, own) => {
   return ofBinding(reported, own, (set, limit, remaining, reset) => {
     if (own.left) set('RateLimit', `limit=${limit}, remaining=${remaining}, reset=${reset}`)
   })
@@ -34,7 +51,7 @@ export const draft7: Draft = (reported, own) => {
  * Draft 8: a List of named Items; `t` is the time to full quota. Units in flight come back when requests end, so they have
  * neither a window nor a `t`, but a unit of their own in `qu`.
  */
-export const draft8: Draft = (reported, own, partitions) => {
+const draft8: MakeWriter = (reported, own, partitions) => {
   return namedItems(reported, own, partitions, ({ resetAfter }) => `;t=${wholeSeconds(resetAfter)}`)
 }
 
@@ -42,11 +59,18 @@ export const draft8: Draft = (reported, own, partitions) => {
  * Draft 11: as draft 8, but `t` is the effective window, in which a client can use no more than what is left: the time until
  * units come back. A bucket gives units back all the time, so its `t` is left out, unless the next unit fills it.
  */
-export const draft11: Draft = (reported, own, partitions) => {
+const draft11: MakeWriter = (reported, own, partitions) => {
   return namedItems(reported, own, partitions, ({ nextAfter, resetAfter }, { algorithm }) => {
     const until = algorithm.kind === 'bucket' && nextAfter !== resetAfter ? 0 : nextAfter
     return until ? `;t=${wholeSeconds(until)}` : ''
   })
+}
+
+export const drafts: Readonly<Record<Exclude<Dialect, 'legacy'>, Draft>> = {
+  'draft-6': { make: draft6 },
+  'draft-7': { make: draft7 },
+  'draft-8': { make: draft8, withoutWindow: true },
+  'draft-11': { make: draft11, withoutWindow: true, nextAfter: true },
 }
 
 /** The fields of drafts 6 and 7, which have no names: `100;w=60, 5000;w=86400`. */

@@ -2,16 +2,12 @@ import { anything, flag, HeadgateError, readOptions, shown } from '../../common/
 import type { Key } from '../../limiter/index.ts'
 import type { Decision } from '../../policy/index.ts'
 
+import type { Dialect } from './dialect.ts'
+import { drafts } from './drafts.ts'
 import type { LegacyOptions } from './legacy.ts'
 import type { PartitionKeyOptions } from './partition-keys.ts'
 
-/**
- * A dialect of the response fields. `'legacy'` is X-RateLimit-Limit, -Remaining and -Reset. The others are drafts of
- * draft-ietf-httpapi-ratelimit-headers, by number.
- */
-export type Dialect = 'legacy' | 'draft-6' | 'draft-7' | 'draft-8' | 'draft-11'
-
-const dialectNames: readonly Dialect[] = ['legacy', 'draft-6', 'draft-7', 'draft-8', 'draft-11']
+const dialectNames = ['legacy', ...Object.keys(drafts)] as readonly Dialect[]
 
 /** The option `headers` in full. */
 export interface HeadersOptions {

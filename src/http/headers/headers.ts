@@ -3,16 +3,15 @@ import type { Policy } from '../../algorithms/index.ts'
 import { isCounter } from '../../algorithms/windows/index.ts'
 import type { Key } from '../../limiter/index.ts'
 import { type Decision, join } from '../../policy/index.ts'
-import { type ReportedPolicy, type Sink, verdictOf, type Writer } from './dialect.ts'
-import { draft6, draft7, draft8, draft11 } from './drafts.ts'
-import { type Dialect, type HeadersOption, type HeaderWriter, readHeaders } from './headers-option.ts'
+import { type Dialect, type ReportedPolicy, type Sink, verdictOf, type Writer } from './dialect.ts'
+import { drafts } from './drafts.ts'
+import { type HeadersOption, type HeaderWriter, readHeaders } from './headers-option.ts'
 import { legacy } from './legacy.ts'
 import { PartitionKeys } from './partition-keys.ts'
 
-const drafts = { 'draft-6': draft6, 'draft-7': draft7, 'draft-8': draft8, 'draft-11': draft11 }
-
-/** Dialects that can tell a policy without a window, such as units in flight. */
-const withoutWindow: readonly Dialect[] = ['draft-8', 'draft-11']
+function draftOf(dialect: Dialect) {
+  return dialect === 'legacy' ? undefined : drafts[dialect]
+}
 
 /** Writes the fields of a response, for the policies of one limiter. */
 export class Headers {
@@ -33,9 +32,9 @@ export class Headers {
     const partitions = pk === undefined ? undefined : new PartitionKeys(pk)
     const all = reportedOf(policies)
     const windows = reportedOf(policies.filter((policy) => !isInFlight(policy)))
-    const reportedBy = (dialect: Dialect) => (withoutWindow.includes(dialect) ? all : windows)
+    const reportedBy = (dialect: Dialect) => (draftOf(dialect)?.withoutWindow ? all : windows)
     const writing = dialects.filter((dialect) => reportedBy(dialect).length > 0)
-    const tellsAll = writing.some((dialect) => withoutWindow.includes(dialect))
+    const tellsAll = writing.some((dialect) => draftOf(dialect)?.withoutWindow)
     this.#reported = tellsAll ? all : all.filter(({ policy }) => !isInFlight(policy))
     this.#near = near
     if (names !== undefined) legacy([], names) // throws for wrong names also if no dialect uses them
@@ -43,10 +42,11 @@ export class Headers {
       const later = writing.slice(n + 1).filter((each) => each !== 'legacy')
       const own = { policies: later.length === 0, left: later.every((each) => each === 'draft-6') }
       const reported = reportedBy(dialect)
-      const write = dialect === 'legacy' ? legacy(reported, names) : drafts[dialect](reported, own, partitions)
-      return withoutWindow.includes(dialect) ? write : windowsOnly(policies, write)
+      const draft = draftOf(dialect)
+      const write = draft === undefined ? legacy(reported, names) : draft.make(reported, own, partitions)
+      return draft?.withoutWindow ? write : windowsOnly(policies, write)
     })
-    this.details = { at: writing.includes('legacy'), nextAfter: writing.includes('draft-11') }
+    this.details = { at: writing.includes('legacy'), nextAfter: writing.some((dialect) => draftOf(dialect)?.nextAfter) }
   }
 
   write<Response>(decision: Decision, sink: Sink<Response>, response: Response, key: Key): void {

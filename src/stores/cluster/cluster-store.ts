@@ -8,7 +8,7 @@ import { WorkerStore } from './worker.ts'
 export interface ClusterStoreOptions extends MemoryStoreOptions {
   /** The name of the store, if this cluster has several. Default `'default'`. */
   name?: string
-  /** How long a worker's call may take. Then it rejects with HeadgateError `HEADGATE_STORE_TIMEOUT`. Default 100 ms. */
+  /** How long a worker's call may take. After that, it rejects with HeadgateError `HEADGATE_STORE_TIMEOUT`. Default 100 ms. */
   timeout?: Duration
   /** When a worker's circuit breaker opens, and how often it probes the primary then. */
   breaker?: BreakerOptions
@@ -22,13 +22,13 @@ const readers = {
   ...{ maxKeys: anything, onFull: anything, clock: anything },
 }
 
-/** The primary's store has the states, and is synchronous as a memory store is. A worker's store is not. */
+/** The primary's store has the states and is synchronous, as a memory store is. A worker's store is asynchronous. */
 export type ClusterStore = PrimaryStore | WorkerStore
 
 /**
  * One memory store for all processes of a `node:cluster`: the primary has the states, and the workers send it their
- * calls. Call it in the primary, before it forks, and in every worker. The options of the memory store count in the
- * primary.
+ * calls. Call `clusterStore` in the primary, before it forks, and in every worker. The options of the memory store only count in
+ * the primary.
  *
  * A worker's call rejects with HeadgateError `HEADGATE_STORE` if the connection to the primary is lost, and with
  * `HEADGATE_STORE_TIMEOUT` after the timeout.

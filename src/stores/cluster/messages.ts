@@ -1,5 +1,5 @@
 /*
- * The messages between a worker and the primary: plain values that JSON can hold, which is the default of node:cluster.
+ * The messages between a worker and the primary: plain values that JSON can hold, because node:cluster sends JSON by default.
  */
 import { type Policy, revive } from '../../algorithms/index.ts'
 
@@ -10,7 +10,7 @@ import type { Command, LedgerTerms, Outcome } from '../contract/index.ts'
 export interface RequestMessage {
   /** The name of the store. */
   readonly headgate: string
-  /** The terms of each ledger that is called, as texts: the primary may not have seen them before. */
+  /** The terms of each ledger in use, as texts: the primary may not know the ledger yet. */
   readonly terms: readonly string[]
   readonly requests: readonly (readonly [id: number, termsIndex: number, command: Command])[]
 }
@@ -20,7 +20,7 @@ interface Failure {
   readonly message: string
 }
 
-/** The outcome is null for a verb without one, and if the command failed. */
+/** The response to one request. `outcome` is null for a verb without an outcome, and if the command failed. */
 export type LedgerResponse = readonly [id: number, outcome: Outcome | null, failure?: Failure]
 
 export interface ResponseMessage {
@@ -50,7 +50,7 @@ export function packTerms({ name, policies, scopes, onChange }: LedgerTerms): st
   return JSON.stringify({ name, policies: packed, scopes, onChange })
 }
 
-/** @throws HeadgateError `HEADGATE_POLICY` for an algorithm that a worker of another build has */
+/** @throws HeadgateError `HEADGATE_POLICY` for an algorithm of another build, which this build does not know */
 export function unpackTerms(text: string): LedgerTerms {
   const terms = JSON.parse(text) as LedgerTerms
   return { ...terms, policies: terms.policies.map(unpackPolicy) }
@@ -67,8 +67,8 @@ function unpackPolicy(packed: Policy): Policy {
 }
 
 /**
- * Restores what JSON turns into null, in the message itself: undefined in a list, such as a key or a ticket that is left out,
- * and Infinity elsewhere, such as a wait without an end.
+ * Restores, in the message itself, what JSON turned into null: undefined in a list (a key or a ticket that is left out), and
+ * Infinity elsewhere (a wait without an end).
  */
 export function restore<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value

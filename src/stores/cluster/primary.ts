@@ -13,13 +13,13 @@ import {
   unpackTerms,
 } from './messages.ts'
 
-/** The names of the open stores. Two stores of one name would both respond to a worker. */
+/** The names of the open stores. Two stores of the same name would both respond to a worker. */
 const openNames = new Set<string>()
 
-/** The most ledgers that are kept. One that was dropped is opened again when a request needs it. */
+/** The most ledgers that are kept. A dropped ledger is opened again when a request needs it. */
 const maxLedgers = 1000
 
-/** The side that has the states. It decides for its own process and for every worker. */
+/** The store of the primary, which has the states. It decides for its own process and for every worker. */
 export class PrimaryStore implements Store {
   readonly synchronous: boolean
   readonly traits: StoreTraits = { kind: 'cluster', fallible: false }
@@ -27,7 +27,7 @@ export class PrimaryStore implements Store {
   readonly #store: Store
   /** The first ledger of each limiter, by the limiter's name: ledgers under other policies share its states. */
   readonly #first = new Map<string, Ledger>()
-  /** By their packed terms. */
+  /** The ledgers that are kept, by their packed terms. */
   readonly #ledgers = new LRUCache<string, Ledger>({ max: maxLedgers })
 
   /** @throws HeadgateError `HEADGATE_OPTION` if a store of that name is open */

@@ -21,7 +21,7 @@ import { isResponseMessage, packTerms, type RequestMessage, restore } from './me
 
 type PendingRequest = PendingCall<Outcome>
 
-/** The side that sends requests: those of one turn of the event loop travel in one message. */
+/** The store of a worker, which sends requests: those of one turn of the event loop in one message. */
 export class WorkerStore implements Store {
   readonly synchronous = false
   readonly traits: StoreTraits
@@ -29,11 +29,11 @@ export class WorkerStore implements Store {
   readonly #deadlines: Deadlines
   /** The requests without a response, by their ids. */
   readonly #pending = new Map<number, PendingRequest>()
-  /** The index of each terms in the next message. */
+  /** The index of each ledger's terms in the next message. */
   #terms = new Map<string, number>()
   /** The requests of the next message. */
   #requests: RequestMessage['requests'][number][] = []
-  /** The messages without a response, by the ids of their first requests, as long as anyone watches exchanges. */
+  /** The messages without a response, by the ids of their first requests, while anyone subscribes to exchanges. */
   readonly #exchanges = new Map<number, PendingCall<void>>()
   #nextId = 0
 
@@ -51,7 +51,7 @@ export class WorkerStore implements Store {
     return withFailover(this, terms, joins, (bare) => new WorkerLedger(this, packTerms(bare)))
   }
 
-  /** Rejects the pending calls, and lets the process end. */
+  /** Rejects the pending calls, and no longer keeps the process alive. */
   close(): void {
     process.removeListener('message', this.#onMessage)
     process.removeListener('disconnect', this.#onDisconnect)
@@ -85,7 +85,7 @@ export class WorkerStore implements Store {
     })
   }
 
-  /** Publishes how a message ends: with its response, its failure or its deadline. */
+  /** Publishes the end of a message: its response, its failure or its deadline. */
   #watchExchange(first: number, calls: number): void {
     const startedAt = exchangeStart()
     if (startedAt === 0) return

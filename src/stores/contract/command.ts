@@ -1,31 +1,31 @@
 /*
- * One question to a store. A command is plain data, so it can be posted to another process as it is. A ledger has one method,
- * `run`, so a wrapper forwards every verb, also those that are added later.
+ * One question to a store. A command is plain data, so it can be sent to another process unchanged. A ledger has one method,
+ * `run`, so a wrapper of a ledger forwards every verb, including verbs that are added later.
  */
 import type { Costs, Verb as DecidingVerb, Details, Tickets } from '../../algorithms/evaluation/index.ts'
 import type { KeptKey, KeyPage } from '../../inspection/index.ts'
 import type { Decision } from '../../policy/index.ts'
 
 /**
- * What a command asks for. The verbs of a call decide, and are explained at `Evaluation`. The others are an operator's:
+ * What a command asks for. The verbs of a call decide (see `Verb` of the evaluation). The other verbs are for operators:
  *
  * - `reset` forgets the states and the bans of the keys
  * - `ban` refuses the keys from now on, until the ban ends; a second ban of a key replaces the first
  * - `unban` lifts the bans of the keys, also those of penalties
  * - `inspect` shows what the store keeps of the keys, and changes nothing
- * - `scan` shows some keys of a scope, from where the page before ended
+ * - `scan` shows some keys of a scope, from where the last page ended
  * - `clear` forgets every key of the limiter
  */
 export type Verb = DecidingVerb | 'reset' | 'ban' | 'unban' | 'inspect' | 'scan' | 'clear'
 
 /**
- * A report that may arrive twice, because its sender did not see the answer. A store that knows a number as large as this one
- * from the same sender for the key has counted the report: it charges nothing, and answers.
+ * A report that may arrive twice, because its sender did not see the answer. If a store knows a number from the same sender for
+ * the key that is as large as this one, it has counted the report already: it charges nothing, and answers.
  */
 export interface NumberedReport {
-  /** Who sends it: the same text for all reports of a key that count up one number. */
+  /** The sender: the same text for all reports of a key that share one sequence of numbers. */
   readonly by: string
-  /** Larger than in any report that the sender has sent before, except when it is sent again. */
+  /** Larger than the number of any earlier report of the sender. A report that is sent again keeps its number. */
   readonly number: number
   /** How long the store has to remember the number, in microseconds. */
   readonly life: number
@@ -33,7 +33,7 @@ export interface NumberedReport {
 
 /** How long keys are banned, and why. */
 export interface BanTerms {
-  /** In whole microseconds; `forever` for a ban without an end. */
+  /** The duration in whole microseconds; `forever` for a ban without an end. */
   readonly duration: number
   readonly reason?: string | undefined
 }
@@ -41,7 +41,7 @@ export interface BanTerms {
 /** Which keys a page shows. */
 export interface ScanTerms {
   readonly scope: string
-  /** `next` of the page before; undefined for the first page. */
+  /** `next` of the last page; undefined for the first page. */
   readonly from?: unknown
 }
 
@@ -56,21 +56,21 @@ export interface Command<V extends Verb = Verb> {
   /** One key for each scope of the terms, in their order. `scan` and `clear` have no keys. */
   readonly keys: KeysOf<V>
   /**
-   * The cost under every policy: a positive safe integer, for `charge` also 0, which creates the key's state. Or one number for
-   * each policy, in the order of the terms: from 0, where 0 leaves the policy alone, and for `settle` also below 0 for what is
-   * given back. Default 1.
+   * The cost under every policy: a positive safe integer, and for `charge` also 0, which creates the key's state. Or a list with
+   * a cost for each policy, in the order of the terms: 0 leaves the policy alone, and for `settle` a cost below 0 gives units
+   * back. Default 1.
    */
   readonly costs?: Costs
-  /** For `reserve`: how long the caller would wait, in whole microseconds. Default 0. */
+  /** For `reserve`: the longest wait that the caller accepts, in whole microseconds. Default 0. */
   readonly maxWait?: number | undefined
   /**
-   * For `settle`: the tickets of the reservation. For `renew`: those of the reservation whose leases start anew. Its units are
+   * For `settle`: the tickets of the reservation. For `renew`: the tickets of the reservation to renew. Its units are
    * taken anew under the policies that hold them by a lease (`Algorithm.leases`), and the other policies keep their tickets.
    */
   readonly tickets?: Tickets | undefined
   /** Optional fields of the decision. */
   readonly details?: Details | undefined
-  /** For `charge` with a cost for each policy: the number of the report that it is. A store can ignore it. */
+  /** For `charge` with a cost for each policy: the report that this charge is. A store can ignore it. */
   readonly report?: NumberedReport | undefined
   /** For `ban`. */
   readonly ban?: BanTerms
@@ -84,15 +84,15 @@ export interface Booking {
   /** How long the caller has to wait before it acts, in whole milliseconds, rounded up. 0 if refused. */
   readonly wait: number
   /**
-   * Optional. The same wait in whole microseconds, as exact as the algorithm has it. A pacer times its slots by it. Default:
+   * Optional. The same wait in whole microseconds, as exact as the algorithm computes it. Pacers use it for their slots. Default:
    * `wait` milliseconds.
    */
   readonly delay?: number
-  /** One for each policy. `settle` and `renew` need them. Undefined if refused. */
+  /** A ticket for each policy, which `settle` and `renew` need. Undefined if refused. */
   readonly tickets: Tickets | undefined
 }
 
-/** What a command results in. */
+/** The type of a command's outcome. */
 export type OutcomeOf<V extends Verb> = V extends 'reserve' | 'renew'
   ? Booking
   : V extends DecidingVerb

@@ -12,12 +12,12 @@ import {
 const ignore = (): void => {}
 
 /**
- * A process whose timer fires this much later than due stood still, in microseconds. Less is the noise of timers. A
- * quarter of a short timeout counts too, or a standstill longer than the timeout would pass for noise.
+ * If the timer fires this much later than due, the process stood still, in microseconds. Smaller delays are noise of timers. A
+ * quarter of a short timeout counts too: otherwise a standstill longer than the timeout would pass for noise.
  */
 const standstill = 20_000
 
-/** How long the timer sleeps at most, in milliseconds. A process that was not seen to run for longer may have stood still. */
+/** The longest sleep of the timer, in milliseconds. If it sleeps longer, the process may have stood still. */
 const longestNap = 20
 
 const defaultFix = 'Check the connection, or set a longer timeout.'
@@ -26,9 +26,9 @@ const defaultFix = 'Check the connection, or set a longer timeout.'
 export abstract class DeadlineItem implements ListNode<DeadlineItem> {
   due = 0
   waits = false
-  /** False as long as the store cannot have counted anything. */
+  /** False while the store cannot have counted the item's request. */
   sent = true
-  /** True once the deadline was moved because this process stood still. That happens once. */
+  /** True once the deadline was moved because this process stood still. It is moved only once. */
   moved = false
   before: DeadlineItem | undefined
   after: DeadlineItem | undefined
@@ -38,11 +38,11 @@ export abstract class DeadlineItem implements ListNode<DeadlineItem> {
 }
 
 /**
- * Deadlines with one common timeout. The item that is added first is due first. One timer serves them all. It is not cancelled
- * when the last item is removed, because that takes longer than all the rest: it fires once more, and is not set again.
+ * Deadlines with one common timeout. The item that is added first is due first. One timer serves all items. When the last item
+ * is removed, the timer is not cancelled, because that would take most of the time: it fires once more, and is not set again.
  *
  * A deadline passes while this process runs. If the process stood still (a long computation, a paused container), the
- * store had no chance to be asked or heard, so what waits gets that time back, once.
+ * store had no chance to get a request or to answer. So waiting items get that time back, once.
  */
 export class Deadlines {
   readonly #who: string
@@ -52,17 +52,17 @@ export class Deadlines {
   readonly #clock: Clock
   readonly #sleeper: Sleeper
   readonly #waiting = new LinkedList<DeadlineItem>()
-  /** True while `#wake` or `#expire` is to run. */
+  /** True while `#wake` or `#expire` will run. */
   #scheduled = false
-  /** When that should be. */
+  /** When `#wake` or `#expire` should run. */
   #expected = 0
   /** When this process was last seen to run. */
   #alive = 0
 
   /**
-   * @param who the name of what should answer, for the error
+   * @param who who should answer, such as `'The store'`, for the error
    * @param timeout in milliseconds
-   * @param fix what the error tells the user to do
+   * @param fix a sentence for the error: what the user can do
    */
   constructor(
     who: string,
@@ -88,7 +88,7 @@ export class Deadlines {
     if (!this.#scheduled && this.#timeout < Infinity) this.#sleep(now)
   }
 
-  /** Gives an item that waits its whole time again. */
+  /** Restarts the deadline of a waiting item. */
   restart(item: DeadlineItem): void {
     if (!item.waits) return
     this.#waiting.remove(item)
@@ -107,7 +107,7 @@ export class Deadlines {
 
   /**
    * Resolves as `answer` does, or rejects with `error` at the deadline.
-   * @param late gets a result that comes after the rejection
+   * @param late called with a result that comes after the rejection
    */
   bound<T>(answer: Promise<T>, late: (answer: T) => void = ignore, sent = true): Promise<T> {
     return this.promise((call) => {
@@ -119,12 +119,12 @@ export class Deadlines {
     })
   }
 
-  /** The same for an answer to a question that counts nothing. */
+  /** Like `bound`, for a question that counts nothing. */
   reading<T>(answer: Promise<T>): Promise<T> {
     return this.bound(answer, ignore, false)
   }
 
-  /** A promise for a new pending call, which `start` gets. */
+  /** A promise for a new pending call. `start` gets the call. */
   promise<T>(start: (call: PendingCall<T>) => void): Promise<T> {
     return new Promise((resolve, reject) => {
       const call = new PendingCall(this, resolve, reject)
@@ -149,7 +149,7 @@ export class Deadlines {
     this.#sleeper(nap, this.#wake)
   }
 
-  /** An answer that arrived while this process was busy is read before its deadline counts. */
+  /** Runs after pending events, so that an answer that arrived while this process was busy is read before the deadline. */
   readonly #wake = (): void => {
     const now = this.#forgiveStandstill()
     const { first } = this.#waiting
@@ -170,7 +170,7 @@ export class Deadlines {
     }
   }
 
-  /** Gives back the time in which this process stood still. Returns the time. */
+  /** Extends the deadlines by the time in which this process stood still. Returns the present time. */
   #forgiveStandstill(): number {
     const now = this.#clock()
     const latest = now + this.#timeout * 1000
@@ -184,7 +184,7 @@ export class Deadlines {
     return now
   }
 
-  /** A clock that went back must not lengthen a deadline. */
+  /** Limits all deadlines: a clock that went back must not lengthen them. */
   #limit(latest: number): void {
     for (let item = this.#waiting.first; item !== undefined; item = item.after) item.due = Math.min(item.due, latest)
   }

@@ -5,11 +5,11 @@
 import { sha256 } from '#platform'
 import { base64 } from '../../common/index.ts'
 
-/** Single UTF-16 units, so that lone surrogates differ. An id may keep its colons, because it is the last part. */
+/** Matches single UTF-16 units, so that lone surrogates differ. An id keeps its colons, because it is the last part. */
 const escapedInId = /[^\w.:@-]/
 const escapedInName = /[^\w.-]/
 
-/** A longer encoding is replaced by its digest. */
+/** The longest encoding. A longer one is replaced by its digest. */
 export const longestEncoding = 128
 
 function encode(text: string, escaped: RegExp): string {
@@ -32,7 +32,7 @@ export function encodeId(id: string): string {
   return encode(id, escapedInId)
 }
 
-/** The id that was encoded, or its hash if that is all there is. */
+/** The id that was encoded, or the hash of a long id. */
 export function decodeId(encoded: string): { key: string } | { hash: string } {
   return encoded.startsWith('#') ? { hash: encoded } : { key: decodeName(encoded) }
 }
@@ -41,15 +41,15 @@ export function decodeId(encoded: string): { key: string } | { hash: string } {
 const digestForm = /^#[\w-]{43}$/
 
 /**
- * What an operator looks for: a key, however long, or the hash that is shown in place of a long one. Returns the encoding, and what is
- * shown of a key that has it.
+ * What an operator looks for: a key of any length, or the hash that is shown in place of a long key. Returns the encoding,
+ * and what is shown for a key with that encoding.
  */
 export function soughtId(keyOrHash: string): { encoded: string; shown: string } {
   const encoded = digestForm.test(keyOrHash) ? keyOrHash : encodeId(keyOrHash)
   return { encoded, shown: encoded.startsWith('#') ? encoded : keyOrHash }
 }
 
-/** The name that was encoded; the hash of a long one as it is. */
+/** The name that was encoded. For a long name, its hash. */
 export function decodeName(encoded: string): string {
   if (encoded === '%') return ''
   return encoded.replace(/%([0-9a-f]{4})/g, (_, unit: string) => String.fromCharCode(Number.parseInt(unit, 16)))

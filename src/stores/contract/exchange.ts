@@ -3,16 +3,16 @@ import { monotonicClock } from '../../common/index.ts'
 
 /**
  * The event of the channel `headgate:store:exchange`: one exchange of a store with its server, such as a script call or a
- * transaction. It decides one call or a batch of them.
+ * transaction. An exchange decides one call or several.
  */
 export interface ExchangeEvent {
   /** The store's kind, such as `'redis'`. */
   readonly kind: string
-  /** How many calls it decided. */
+  /** How many calls the exchange decided. */
   readonly calls: number
-  /** From sending it to its answer, its failure or its deadline, in milliseconds. */
+  /** The time from the request to its answer, its failure or its deadline, in milliseconds. */
   readonly duration: number
-  /** Undefined if the server answered. */
+  /** The error of the exchange; undefined if the server answered. */
   readonly error: unknown
 }
 

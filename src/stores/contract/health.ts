@@ -39,16 +39,16 @@ export interface Health {
 
 const startedAt = Math.floor(monotonicClock() / 1000)
 
-/** The health of a store that no call has asked through a breaker. */
+/** The health of a store that has had no calls. */
 export function noCalls(): Health {
   const sources = { store: 0, fallback: 0, open: 0 }
   return { state: 'closed', since: startedAt, sources, failedClosed: 0, errors: 0, lastError: undefined, owing: 0 }
 }
 
-/** What a limiter opens: a ledger that cannot fail, or one that decides every call although its store can (`withFailover`). */
+/** What a limiter opens: a ledger that cannot fail, or a ledger of `withFailover`, which decides even if the store fails. */
 export interface CheckedLedger {
   run<V extends Verb>(command: Command<V>, onFailure?: OnFailure): MaybePromise<OutcomeOf<V>>
-  /** Absent if the store cannot fail. */
+  /** The health of the store. Absent if the store cannot fail. */
   health?(): Health
 }
 

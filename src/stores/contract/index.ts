@@ -1,6 +1,6 @@
 /*
  * What a store is: `open(terms)` gives a ledger, and a ledger runs commands. `KeyStates` decides any command on the
- * states of one key. With it, what stores share: health, deadlines, exchanges, the encoding of ids. It imports
+ * states of one key. Also here is what stores share: health, deadlines, exchanges, the encoding of ids. It imports
  * `inspection`, `algorithms`, `policy` and `common`.
  */
 

@@ -1,9 +1,9 @@
 /*
- * The states of one key in one scope, and how a command changes them. Every store whose states are not flat rows decides by
+ * The states of one key in one scope, and how a command changes them. Stores that keep states as objects or records decide by
  * this file, so the order of a decision is written once:
  *
  *     1. Point each policy to its state of the key (`load`).
- *     2. Let the evaluation decide, which writes to the states where they are.
+ *     2. Let the evaluation decide: it writes to the states in place.
  *     3. Keep the states that were written (`update`).
  *
  * No other command may change the keys in between.
@@ -40,7 +40,7 @@ export interface KeyState {
 }
 
 export class KeyStates<State extends KeyState = KeyState> {
-  /** By the policy's name. */
+  /** The states by the names of their policies. */
   readonly states: Map<string, State>
   /** The ban by hand. */
   block: Block | undefined
@@ -52,12 +52,12 @@ export class KeyStates<State extends KeyState = KeyState> {
     this.block = block
   }
 
-  /** Gives each policy its state. A state that was written under other numbers is carried over. */
+  /** Gives each policy its state. A state that was written under other numbers is copied and rewritten (algorithms/carry.ts). */
   load(policies: readonly PolicyEvaluation[], now: number, onChange: StateRule): void {
     for (const policy of policies) pointTo(policy, this.states.get(policy.policy.name), now, onChange)
   }
 
-  /** Keeps the states that the evaluation wrote. A carried state that was not written is dropped. */
+  /** Keeps the states that the evaluation wrote. A rewritten copy that the evaluation did not write is dropped. */
   update(policies: readonly PolicyEvaluation[], now: number): void {
     for (const { policy, algorithm, s, wrote, wroteForeign, foreign } of policies) {
       if (wrote) this.set(policy.name, algorithm, s, now)
@@ -91,7 +91,7 @@ export class KeyStates<State extends KeyState = KeyState> {
     this.changed = true
   }
 
-  /** Lifts the ban, and those that penalties have begun, under the policies of other deploys too. */
+  /** Lifts the ban, and the bans by penalties, under the policies of other deploys too. */
   unban(now: number): void {
     if (this.block !== undefined) this.changed = true
     this.block = undefined
@@ -110,7 +110,7 @@ export class KeyStates<State extends KeyState = KeyState> {
     this.changed = true
   }
 
-  /** Copies of the states, for those who only look. */
+  /** Copies of the states, to inspect them. */
   get kept(): KeptState[] {
     return [...this.states].map(([name, { definition, s }]) => ({ name, definition, s: s.slice() }))
   }
@@ -121,7 +121,7 @@ export type StateVerb = Exclude<Verb, 'inspect' | 'scan' | 'clear'>
 
 /**
  * Runs one command on the states of its keys.
- * @param keys one for each scope of the evaluation; undefined for a scope that is left alone
+ * @param keys the states of the key of each scope; undefined for a scope that stays unchanged
  * @param now whole microseconds
  * @throws HeadgateError `HEADGATE_UNSUPPORTED` for a verb that only the store can run: `inspect`, `scan` and `clear`
  */

@@ -20,12 +20,12 @@ import type { Channel } from '../../platform/platform.ts'
  */
 export type StoreErrorAction = 'closed' | 'open' | 'local' | 'throw'
 
-/** Gets the error of a call that the store could not decide, and returns the action; undefined for that of the limiter. */
+/** Gets the error of a call that the store could not decide, and returns the action; undefined for the limiter's own action. */
 export type OnFailure = (error: unknown) => StoreErrorAction | undefined
 
 /** The event that `onStoreError` gets: a call that the store could not decide. */
 export interface StoreFailure {
-  /** The store's error; its last one while the breaker is open. */
+  /** The store's error; while the breaker is open, the last error. */
   readonly error: unknown
   /** The key, or a record with one for each scope. */
   readonly key: string | Readonly<Record<string, string>>
@@ -42,7 +42,7 @@ export type OnStoreError<Event = StoreFailure> =
 export interface FailureTerms {
   readonly onStoreError: OnStoreError | undefined
   readonly instances: number
-  /** In milliseconds. Infinity for none besides the store's own. */
+  /** The limit of a request's time, in milliseconds. Infinity for none besides the store's own timeout. */
   readonly storeTimeout: number | undefined
   readonly clock?: Clock
   readonly sleeper?: Sleeper
@@ -63,7 +63,7 @@ export const failureOptions: Readers<Pick<FailureTerms, 'onStoreError' | 'instan
   storeTimeout: optional(unbounded(duration())),
 }
 
-/** The action for one call. If the function throws or rejects, it warns once and returns undefined. */
+/** The action for one call. If the user's function throws or rejects, warns once and returns undefined. */
 export function choose<Event>(option: OnStoreError<Event> | undefined, event: Event): StoreErrorAction | undefined {
   if (typeof option !== 'function') return option
   const broken = (error: unknown) => {
@@ -73,7 +73,7 @@ export function choose<Event>(option: OnStoreError<Event> | undefined, event: Ev
   try {
     const chosen: unknown = option(event)
     if (choices.includes(chosen)) return chosen as StoreErrorAction
-    if (chosen !== undefined) Promise.resolve(chosen).catch(broken) // also for promises of other libraries
+    if (chosen !== undefined) Promise.resolve(chosen).catch(broken) // also handles promises of other libraries
     return undefined
   } catch (error) {
     broken(error)
@@ -84,7 +84,7 @@ export function choose<Event>(option: OnStoreError<Event> | undefined, event: Ev
 /** Publishes every call that a store could not decide. */
 export const storeErrors: Channel = channel('headgate:store-error')
 
-/** The limiter's action for a call. A call with `onFailure` was published by its caller already. */
+/** The limiter's action for a call. Publishes the failure, unless the call has `onFailure`: then its caller has published it. */
 export function choiceFor(
   option: OnStoreError | undefined,
   error: unknown,

@@ -2,11 +2,11 @@ import { Evaluation, type PolicyEvaluation } from '../../algorithms/evaluation/i
 import type { StateRule } from '../../algorithms/index.ts'
 import type { LedgerTerms } from './store.ts'
 
-/** The part of an evaluation whose states are in one record. */
+/** The policies of one scope in an evaluation. One record has their states. */
 export interface Scope {
   readonly name: string
   readonly policies: readonly PolicyEvaluation[]
-  /** The index of each of these policies among all of the evaluation. */
+  /** The index of each policy of this scope among all policies of the evaluation. */
   readonly places: readonly number[]
 }
 

@@ -16,7 +16,7 @@ export interface SharedStoreOptions {
   /** The prefix of every key: 1 to 128 letters, digits and `_ . : -`. Default `'headgate'`. */
   prefix?: string
   /**
-   * How long a call may take, whatever the client does. Then it rejects with HeadgateError `HEADGATE_STORE_TIMEOUT`.
+   * How long a call may take, whatever the client does. After that, it rejects with HeadgateError `HEADGATE_STORE_TIMEOUT`.
    * Default 100 ms.
    */
   timeout?: Duration
@@ -30,15 +30,15 @@ export interface SharedStoreOptions {
 
 /** The circuit breaker of a store, which all limiters on it share. */
 export interface BreakerOptions {
-  /** How many exchanges with the store in a row have to fail to open it. Default 5. */
+  /** How many exchanges in a row have to fail before the breaker opens. Default 5. */
   failures?: number
-  /** How long it stays open before the first probe. Default `'500ms'`. */
+  /** How long the breaker stays open before the first probe. Default `'500ms'`. */
   openFor?: Duration
-  /** How long after a probe that failed the next one is sent. Default: as `openFor`. */
+  /** The time from a failed probe to the next probe. Default: `openFor`. */
   probeEvery?: Duration
 }
 
-/** What they are read as, in milliseconds. */
+/** The shared options as they are read: durations in milliseconds. */
 export type SharedTerms = Settled<Omit<SharedStoreOptions, 'breaker'>> & { readonly breaker: BreakerTerms }
 
 const prefix: Reader<string> = check(

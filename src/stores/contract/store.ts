@@ -15,12 +15,12 @@ export interface LedgerTerms {
   readonly policies: readonly Policy[]
   /** The scopes of the policies, each once. A command brings one key for each scope, in this order. */
   readonly scopes: readonly string[]
-  /** What happens to the state of a policy whose numbers have changed since it was written. Default `'keep'`. */
+  /** What happens to the state of a policy whose numbers changed after the state was written. Default `'keep'`. */
   readonly onChange?: StateRule
-  /** True if the joined ledger is given up. A store that is `exclusive` then moves all its states to the new policies at once. */
+  /** True if the joined ledger is no longer used. An `exclusive` store then moves all its states to the new policies at once. */
   readonly replaces?: boolean
   /**
-   * What happens to calls that the store cannot decide. A store that can fail passes it on to `withFailover`. Without it, an
+   * What happens to calls that the store cannot decide. A store that can fail passes this on to `withFailover`. Without it, an
    * error of the store reaches the caller.
    */
   readonly failure?: FailureTerms | undefined
@@ -39,39 +39,39 @@ export interface Ledger {
 
 /** The settings of a store's circuit breaker. Durations are in milliseconds. */
 export interface BreakerTerms {
-  /** How many exchanges in a row have to fail to open it. */
+  /** How many exchanges in a row have to fail before the breaker opens. */
   readonly failures: number
   /** The time from opening to the first probe. */
   readonly openFor: number
-  /** The time from a probe that failed to the next one. */
+  /** The time from a failed probe to the next probe. */
   readonly probeEvery: number
 }
 
-/** What a limiter has to know of a store. */
+/** What a limiter has to know about a store. */
 export interface StoreTraits {
-  /** What it is, for metrics, such as `'redis'`. Default `'other'`. */
+  /** The kind of the store for metrics, such as `'redis'`. Default `'other'`. */
   readonly kind?: string
   /**
-   * The beginning of its keys where other programs have theirs. On a store with a prefix, each limiter needs a name.
+   * The prefix of the store's keys, if other programs have keys beside them. With a prefix, each limiter needs a name.
    */
   readonly prefix?: string
   /**
-   * How long a call takes at most, in milliseconds, if the store itself enforces that. It then rejects with
+   * The longest time of a call in milliseconds, if the store itself enforces that. A late call then rejects with
    * HeadgateError `HEADGATE_STORE_TIMEOUT`. Without it, the limiter enforces a timeout of its own.
    */
   readonly timeout?: number
-  /** When its circuit breaker opens and how often that probes. Default: 5 failures, 500 ms, 500 ms. */
+  /** When the store's circuit breaker opens, and how often it probes. Default: 5 failures, 500 ms, 500 ms. */
   readonly breaker?: Partial<BreakerTerms>
   /**
-   * The part of the store that decides a call on these keys, such as a node of Redis Cluster: parts that fail apart from each
-   * other have a circuit breaker each. Without it, the store has one.
+   * The part of the store that decides a call on these keys, such as a node of Redis Cluster: parts that fail separately
+   * have a circuit breaker each. Without this function, the store has one breaker.
    */
   readonly shardOf?: (keys: readonly string[]) => string
   /**
-   * True if nobody else can reach the states of a ledger. Then `open` with `joins` may go on at another rate. Default false.
+   * True if nobody else can reach the states of a ledger. Then `open` with `joins` may change the rate. Default false.
    */
   readonly exclusive?: boolean
-  /** True if a command can fail. Default: true unless the store is synchronous. Its ledgers then come from `withFailover`. */
+  /** True if a command can fail: then the ledgers come from `withFailover`. Default: true unless the store is synchronous. */
   readonly fallible?: boolean
 }
 
@@ -79,12 +79,12 @@ export interface StoreTraits {
 export interface Store {
   /** True if every ledger returns its outcomes at once, never as promises. */
   readonly synchronous: boolean
-  /** Default: none of them. */
+  /** Facts that limiters need. Default: none. */
   readonly traits?: StoreTraits
   /**
    * Opens the states of a limiter. In a store that processes share, the same name opens the same states.
    * @param joins a ledger of the same name from this store: the new ledger reaches its states under other policies, matched by
-   *   name. A store that finds states by their names does not need it
+   *   name. A store that finds states by their names does not need `joins`
    * @throws HeadgateError `HEADGATE_POLICY` for an algorithm that the store does not have, `HEADGATE_STATE_SIZE` for
    * policies whose state does not fit
    */

@@ -1,4 +1,4 @@
-/* What a memory store shows of keys (the verbs `inspect` and `scan`): copies of the states, wherever they are. */
+/* What a memory store shows of keys (the verbs `inspect` and `scan`): copies of the states, from rows or the overflow table. */
 import type { KeptKey, KeptState, KeyPage } from '../../inspection/index.ts'
 import { keyName, keyOfName } from './key-name.ts'
 import { blank, type KeyTable } from './key-table.ts'
@@ -32,8 +32,8 @@ const condensed =
   'The key is in the overflow table of a full memory store, where times of a log are rounded up. Raise maxKeys.'
 
 /**
- * First the keys that have a row, then those that have only a block.
- * @param from the row where the page before ended, or the names of blocked keys that are left
+ * Lists first the keys that have a row, then the keys that have only a block.
+ * @param from the row after the last page, or the names of blocked keys still to be listed
  */
 export function keptPage(scope: Scope, blocks: Blocks, from: unknown, now: number): KeyPage {
   if (Array.isArray(from)) return blockedPage(scope, blocks, from, now)
@@ -57,7 +57,7 @@ function blockedPage(scope: Scope, blocks: Blocks, names: readonly string[], now
   return { keys, next: names.length > pageSize ? names.slice(pageSize) : undefined }
 }
 
-/** @param reopening the time, if the states are those of shared cells, which the key would continue from now on */
+/** @param reopening the present time, if the states are shared cells: shows them as the key would continue from them now */
 function keptStates(states: readonly State[], reopening?: number): KeptState[] {
   return states
     .filter((state) => !isUnused(state))

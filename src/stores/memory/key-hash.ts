@@ -11,7 +11,7 @@ export function randomSeed(): Seed {
   return randomWords()
 }
 
-/** Two hashes of a key. They are fields, so that hashing allocates nothing. */
+/** Two hashes of a key, `place` and `tag`. They are fields, so that hashing allocates nothing. */
 export class KeyHash {
   /** From 0 to 2^32 - 1. */
   place = 0
@@ -34,7 +34,7 @@ export class KeyHash {
     this.#b = high
     this.#c = low ^ 0x6c796765
     this.#d = high ^ 0x74656462
-    this.#b ^= 0xee // the variant with two words of output
+    this.#b ^= 0xee // for the variant of HalfSipHash with two words of output
     const even = key.length & ~1
     for (let n = 0; n < even; n += 2) this.#word(key.charCodeAt(n) | (key.charCodeAt(n + 1) << 16))
     this.#word((key.length << 25) | (even < key.length ? key.charCodeAt(even) : 0))

@@ -1,6 +1,6 @@
 import { digest } from '../contract/index.ts'
 
-/** Longer keys are kept as their digest, so that the bound in keys is a bound in bytes. */
+/** The longest key that is kept as it is. Of longer keys the digest is kept, so that `maxKeys` also limits the bytes. */
 export const longestKey = 86
 
 /**
@@ -11,7 +11,7 @@ export function keyName(key: string): string {
   return key.length > longestKey ? digest(utf16(key)).padStart(longestKey + 1, '#') : key
 }
 
-/** The key of a name, or its hash if that is all there is. */
+/** The key that has this name. For the name of a long key, its hash. */
 export function keyOfName(name: string): { key: string } | { hash: string } {
   return name.length > longestKey ? { hash: name.slice(name.lastIndexOf('#')) } : { key: name }
 }

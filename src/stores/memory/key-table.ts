@@ -2,7 +2,7 @@
  * The keys of one scope: a Map from key to the row of its states. No object and no timer for each key.
  *
  * There is no sweep over the whole table. Each new key looks at the next few rows and frees those that have their full
- * quota again. When the table is full, it evicts one of these rows: the one with most left. A refused key is evicted
+ * quota again. When the table is full, it evicts one of these rows: the row with most quota left. A refused key is evicted
  * only if all of these rows are refused. (Least recently used would be the wrong order: a flood of new keys would evict
  * the refused keys that wait, and give them their full quota.) A key that is evicted below its full quota goes to the
  * overflow table.
@@ -23,13 +23,13 @@ export interface Capacity {
   readonly seed: Seed | undefined
 }
 
-/** Row 0 stays zero: the state of every key without a row. */
+/** The number of the row that stays zero: it stands for every key without a row. */
 export const blank = 0
 
-/** Rows that a new key looks at, while the table has space and once it is full. */
+/** How many rows a new key looks at: while the table has space, and once it is full. */
 const swept = 2
 const considered = 16
-/** How many microseconds a row is kept at least while the table has space, so that a steady caller keeps its row. */
+/** The shortest time that a row is kept while the table has space, in microseconds, so that a steady caller keeps its row. */
 const grace = 10_000_000
 
 const none: readonly State[] = []
@@ -39,15 +39,15 @@ export class KeyTable {
   #policies: readonly Policy[]
   readonly #capacity: Capacity
   readonly #rowOf = new Map<string, number>()
-  /** By row: its key; undefined if it is free. */
+  /** The key of each row; undefined if the row is free. */
   readonly #keyOf: (string | undefined)[] = [undefined]
   #refused = new Uint8Array(0)
   readonly #free: number[] = []
   /** The row that the next new key looks at first, like the hand of a clock. */
   #hand = 0
-  /** Made when it is first needed. */
+  /** Created when it is first needed. */
   #overflow: OverflowTable | undefined
-  /** How often a key had to give way while it still counted. */
+  /** How often a key was evicted below its full quota. */
   evictions = 0
 
   constructor(policies: readonly Policy[], capacity: Capacity) {
@@ -96,7 +96,7 @@ export class KeyTable {
     return { rows, next: row < this.#keyOf.length ? row : undefined }
   }
 
-  /** Finds a key that has no row in the overflow table. */
+  /** Looks in the overflow table for a key that has no row. */
   recall(key: string): OverflowLocation {
     return this.#overflow === undefined ? nothing : this.#overflow.find(keyName(key))
   }
@@ -106,7 +106,7 @@ export class KeyTable {
     return found === nothing ? none : (this.#overflow as OverflowTable).read(found, now)
   }
 
-  /** Gives a row to a key that has none. @param found what `recall` returned for it */
+  /** Gives a row to a key that has none. @param found what `recall` returned for the key */
   claim(key: string, found: OverflowLocation, now: number): number {
     const row = this.#free.pop() ?? this.#nextRow()
     if (found !== nothing) this.states.copy(this.recalled(found, now), row, now)
@@ -123,14 +123,14 @@ export class KeyTable {
 
   #nextRow(): number {
     const row = this.#keyOf.push(undefined) - 1
-    // There is one row more than keys: a new key gets its row before another is evicted.
+    // The table has one row more than keys: a new key gets its row before another key is evicted.
     if (row === this.#refused.length) this.#resize(Math.min(2 * row, this.#capacity.maxKeys + 2))
     this.states.clear(row)
     return row
   }
 
   /**
-   * Forgets the key. Shared cells cannot forget one key, so a key in them gets a row of its own, which may be evicted
+   * Forgets the key. A key in shared cells, which cannot forget a single key, gets a new row instead. That row may be evicted
    * later.
    */
   forget(key: string, now: number): void {
@@ -163,7 +163,7 @@ export class KeyTable {
     this.#overflow?.share(now)
   }
 
-  /** Goes on under the same policies of one plan with other limits. */
+  /** Continues the states under the same policies with other limits, for a limiter with one plan. */
   retune(policies: readonly Policy[], now: number): void {
     this.#policies = policies
     this.states = this.states.retuned(policies, now)
@@ -179,7 +179,7 @@ export class KeyTable {
     return this.#refused[row] === 1
   }
 
-  /** Frees rows that have their full quota again. If the table stays full, evicts the row with most left. */
+  /** Frees rows that have their full quota again. If the table stays full, evicts the row with most quota left. */
   #sweep(now: number): void {
     this.#overflow?.sweep(now)
     const full = this.#rowOf.size >= this.#capacity.maxKeys
@@ -201,7 +201,7 @@ export class KeyTable {
     if (full) this.#evict(victim, now)
   }
 
-  /** The part of the quota that is left; -1 for a key that was refused since it last had its full quota. */
+  /** The part of a row's quota that is left; -1 for a key that was refused since it last had its full quota. */
   #quotaLeft(row: number, now: number): number {
     const quota = quotaLeft(this.states.read(row), now)
     return quota < 1 && this.#refused[row] === 1 ? -1 : quota
@@ -214,7 +214,7 @@ export class KeyTable {
     this.#release(row)
   }
 
-  /** The seed is drawn when it is first needed: workers allow no random numbers while a module loads. */
+  /** Makes the overflow table. Its seed is drawn only now: workers allow no random numbers while a module loads. */
   #newOverflow(): OverflowTable {
     const { maxKeys, seed = randomSeed() } = this.#capacity
     return new OverflowTable(this.#policies, this.states.shared, maxKeys, seed)

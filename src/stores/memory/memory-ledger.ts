@@ -23,7 +23,7 @@ import { Scope } from './scope.ts'
 
 /** What the ledgers of all plans of a limiter share. */
 export interface LimiterKeys {
-  /** By scope. */
+  /** The table of each scope, by the scope's name. */
   readonly tables: Map<string, KeyTable>
   /** The keys that are blocked by hand. */
   readonly blocks: Blocks
@@ -37,12 +37,12 @@ export class MemoryLedger implements Ledger {
   private readonly capacity: Capacity
   private readonly evaluation: Evaluation
   private readonly scopes: readonly Scope[]
-  /** The only scope under the only plan, as most ledgers have one: it needs no loop. */
+  /** The only scope under the only plan, the usual case, which needs no loop. */
   private only: Scope | undefined
   private readonly blocks: Blocks
   readonly keys: LimiterKeys
 
-  /** @param keys those of a ledger that this one joins */
+  /** @param keys the keys of the ledger that this ledger joins */
   constructor(terms: LedgerTerms, capacity: Capacity, clock: Clock, keys?: LimiterKeys) {
     this.clock = clock
     this.capacity = capacity
@@ -123,7 +123,7 @@ export class MemoryLedger implements Ledger {
     for (const [n, scope] of this.scopes.entries()) scope.claim(keys[n] as string, now)
   }
 
-  /** A key that nobody knows has nothing to give back. It gets a row only if it is charged. */
+  /** Gives units back. An unknown key has none to give back, and gets a row only if it is charged. */
   private giveBack(keys: readonly string[], now: number): void {
     const charges = this.evaluation.charges
     for (const [n, scope] of this.scopes.entries()) {
@@ -187,7 +187,7 @@ export class MemoryLedger implements Ledger {
     this.blocks.clear()
   }
 
-  /** The same states under other policies, beside the policies of this ledger or in place of them. */
+  /** A ledger for the same states under other policies, beside the policies of this ledger or in place of them. */
   joined(terms: LedgerTerms): MemoryLedger {
     const now = this.clock()
     if (!terms.replaces) {

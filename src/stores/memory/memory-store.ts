@@ -23,7 +23,7 @@ export interface MemoryStoreOptions {
    * bytes, at most 128 MiB. docs/memory.md has the figures.
    */
   onFull?: 'remember' | 'forget'
-  /** Whole microseconds since the epoch. Default: a monotonic clock. */
+  /** A clock of whole microseconds since the epoch. Default: a monotonic clock. */
   clock?: Clock
 }
 
@@ -46,11 +46,11 @@ export interface MemoryStoreStats {
   /** Evicted keys that have a place of their own in the overflow table now: 1. */
   readonly remembered: number
   /**
-   * How many evicted keys found no place and were merged with others: 0. If this grows, some are refused because of
+   * How many evicted keys found no place and were merged with others: 0. If this grows, some keys are refused because of
    * others.
    */
   readonly merged: number
-  /** How many keys were forgotten below their full quota: 0. If this grows, some are admitted too often. */
+  /** How many keys were forgotten below their full quota: 0. If this grows, some keys are admitted too often. */
   readonly forgotten: number
 }
 
@@ -71,7 +71,7 @@ export class MemoryStore implements Store {
   readonly #limiters = new Set<WeakRef<LimiterKeys>>()
   readonly #collected = new FinalizationRegistry<WeakRef<LimiterKeys>>((keys) => this.#limiters.delete(keys))
 
-  /** @param seed for tests: the same places in every run */
+  /** @param seed for tests: with it, keys get the same places in the overflow table in every run */
   constructor(options: MemoryStoreOptions, seed?: Seed) {
     const { maxKeys, onFull, clock } = readOptions('memoryStore', options, readers)
     this.#clock = clock
@@ -87,7 +87,7 @@ export class MemoryStore implements Store {
     return ledger
   }
 
-  /** Counts the keys of every limiter: cheap enough for a gauge that is read each second. */
+  /** Counts the keys of every limiter: fast enough for a gauge that is read each second. */
   stats(): MemoryStoreStats {
     const tables = [...this.#limiters].flatMap((keys) => [...(keys.deref()?.tables.values() ?? [])])
     const sum = (count: (table: KeyTable) => number) => tables.reduce((total, table) => total + count(table), 0)

@@ -1,14 +1,14 @@
 /*
  * The overflow table remembers the keys that the key table has evicted, in a fixed number of places.
  *
- * Each place holds one key's states. Buckets of places are found by a hash, and 32 more bits of it tell the keys apart:
+ * Each place holds one key's states. A hash of the key finds a bucket of places, and 32 more bits (the tag) identify the key:
  *
  *     bucket     own places                      cell       a key hashes to two buckets and lies in either
  *       17     [ key ] [ key ] [     ] ...     [ merged ]
  *       42     [ key ] [     ] [     ] ...     [        ]
  *
- * A key with a place of its own is decided as if it had never been evicted. When both its buckets are full, the key in
- * them that has most left loses its place. Under one plan it is merged into the cells of its two buckets (see
+ * A key with a place of its own is decided as if it had never been evicted. When both buckets of a key are full, the key in
+ * the two buckets with most quota left loses its place. Under one plan it is merged into the cells of its two buckets (see
  * shared-cells.ts), so no key ever gets more than is due. Under several plans, states have no common layout and cannot be
  * merged: the key is forgotten. States drain with time. A place whose key has its full quota again is cleared while other
  * keys come.
@@ -22,15 +22,15 @@ import { SharedCells } from './shared-cells.ts'
 import { quotaLeft, type State } from './state.ts'
 import { StateRows } from './state-rows.ts'
 
-/** A bucket's places. With its cell they are eight. */
+/** How many places a bucket has. With the shared cell, these are eight. */
 const width = 7
-/** Places for each key of the table. At ten times its capacity nine keys in ten are here, and almost all find a place. */
+/** How many places there are for each key of the table. With nine keys in ten evicted, almost all find a place. */
 const placesPerKey = 12
-/** How many places and cells are looked at for each new key of the table. */
+/** How many places and cells are checked for each new key of the table. */
 const swept = 2
 
 /**
- * Where an evicted key has its states: `nothing` for nowhere, `cells` for two shared cells, or the number of its place.
+ * Where the states of an evicted key are: `nothing` for nowhere, `cells` for two shared cells, or the number of its place.
  */
 export type OverflowLocation = number
 export const nothing = -1
@@ -38,13 +38,13 @@ export const cells = -2
 
 export class OverflowTable {
   #places: StateRows
-  /** Undefined under several plans. */
+  /** The shared cells; undefined under several plans. */
   #cells: SharedCells | undefined
   readonly #buckets: number
-  /** By place: the tag of its key; 0 if it is free. */
+  /** The tag of the key in each place; 0 if the place is free. */
   readonly #tags: Uint32Array
   readonly #hash: KeyHash
-  /** The buckets of the key that was hashed last. */
+  /** The two buckets of the key that was hashed last. */
   #one = 0
   #other = 0
   #hand = 0
@@ -101,7 +101,7 @@ export class OverflowTable {
     this.#places.copy(states, place, now)
   }
 
-  /** Looks at the next few places and cells, and clears those that have their full quota again. */
+  /** Checks the next few places and cells, and clears those whose keys have their full quota again. */
   sweep(now: number): void {
     const all = this.#tags.length + (this.#cells === undefined ? 0 : this.#buckets)
     for (let looked = 0; looked < swept; looked++) {
@@ -129,7 +129,7 @@ export class OverflowTable {
     this.#other = this.#pairOf(this.#one, this.#hash.tag)
   }
 
-  /** The other bucket of a key that has this one. The two add up to the key's tag, modulo the number of buckets. */
+  /** The other bucket of a key with this bucket. The two add up to the key's tag, modulo the number of buckets. */
   #pairOf(bucket: number, tag: number): number {
     return ((tag % this.#buckets) - bucket + this.#buckets) % this.#buckets
   }
@@ -140,7 +140,7 @@ export class OverflowTable {
     return nothing
   }
 
-  /** A free place in the bucket that has more of them. */
+  /** A free place in the bucket that has more free places. */
   #freePlace(): OverflowLocation {
     let found = nothing
     let most = 0
@@ -159,7 +159,7 @@ export class OverflowTable {
     return found
   }
 
-  /** Frees the place of the key with most left, and returns it. Returns `nothing` if the new key has as much left. */
+  /** Frees the place of the key with most quota left, and returns it. Returns `nothing` if the new key has as much left. */
   #vacate(newcomer: number, now: number): OverflowLocation {
     let found = nothing
     let most = newcomer
@@ -182,7 +182,7 @@ export class OverflowTable {
     return quotaLeft(this.#places.read(place), now)
   }
 
-  /** Merges a key without a place into the cells of its buckets, or forgets it. @param bucket one of the two */
+  /** Merges a key without a place into the cells of its buckets, or forgets it. @param bucket one of the key's two buckets */
   #giveUp(states: readonly State[], bucket: number, tag: number, now: number): void {
     if (this.#cells === undefined) {
       this.forgotten++

@@ -15,7 +15,7 @@ export class Scope {
   private row = blank
   private found: OverflowLocation = nothing
 
-  /** @param rule how states are carried over, if several plans share the table */
+  /** @param rule how a state of other numbers goes over to a policy, if several plans share the table */
   constructor(name: string, policies: readonly PolicyEvaluation[], table: KeyTable, rule: StateRule) {
     this.name = name
     this.policies = policies
@@ -29,7 +29,7 @@ export class Scope {
     return this.states.shared ? this.findShared(key, now) : this.findAlone(key, now)
   }
 
-  /** `find` under the only plan. */
+  /** `find` for a limiter with one plan. */
   findAlone(key: string, now: number): boolean {
     const row = this.table.find(key)
     this.row = row
@@ -55,7 +55,7 @@ export class Scope {
     return this.row !== blank
   }
 
-  /** Points the policies to the states of their names, which other plans may have left. */
+  /** Points each policy to the state of its name, which another plan may have written. */
   private pointShared(now: number): void {
     const { table, states, row, found } = this
     const known = row === blank ? table.recalled(found, now) : states.read(row)
@@ -86,7 +86,7 @@ export class Scope {
     for (const policy of policies) policy.algorithm.reopen?.(policy.s, policy.i, timeOf(policy, now))
   }
 
-  /** As `claim`, for a refund: an unknown key gets no row, because it has nothing to give back. */
+  /** Like `claim`, for a refund: an unknown key gets no row, because it has nothing to give back. */
   claimKnown(key: string, now: number): void {
     if (this.found !== nothing) this.claim(key, now)
   }
@@ -96,12 +96,12 @@ export class Scope {
     this.states.openBookings(this.policies, this.row)
   }
 
-  /** Keeps what the commit wrote. A state that was only carried over for this evaluation is dropped. */
+  /** Keeps what the commit wrote. A state that was only rewritten for this evaluation is dropped. */
   keep(now: number): void {
     if (this.row !== blank) this.states.keep(this.policies, this.row, now)
   }
 
-  /** Notes that a policy of this scope refused the key. A refusal by another scope is no reason to keep it. */
+  /** Notes that a policy of this scope refused the key. A refusal by another scope is no reason to keep the key. */
   noteRefused(): void {
     const { table, row } = this
     if (row !== blank && !table.isRefused(row) && refuses(this.policies)) table.noteRefused(row)

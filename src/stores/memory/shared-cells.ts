@@ -2,7 +2,7 @@
  * Cells that keys share if the overflow table has no free place for them: a count-min sketch whose counters are states.
  *
  * A key is merged into two cells. Each cell is at least as strict as every key that was merged into it, so a key that
- * starts from the more permissive of its two cells never gets more than is due. It may get less, because of the others.
+ * starts from the more permissive of its two cells never gets more than is due. It may get less, because of other keys in them.
  */
 
 import { PolicyEvaluation } from '../../algorithms/evaluation/index.ts'
@@ -17,7 +17,7 @@ export class SharedCells {
   #states: StateRows
   #found: readonly PolicyEvaluation[]
   #other: readonly PolicyEvaluation[]
-  /** By cell: 1 if any key was merged into it. */
+  /** For each cell, 1 if any key was merged into it. */
   readonly #inUse: Uint8Array
   /** How many cells are in use. */
   used = 0
@@ -30,12 +30,12 @@ export class SharedCells {
     this.#inUse = new Uint8Array(cells)
   }
 
-  /** True if a key of these two cells may have been merged. */
+  /** True if a key that has these two cells may have been merged into them. */
   has(one: number, other: number): boolean {
     return this.#inUse[one] === 1 && this.#inUse[other] === 1
   }
 
-  /** Makes the cell at least as strict as it is, and as those states. */
+  /** Merges the states into the cell, which is then at least as strict as before, and as the states. */
   merge(states: readonly State[], cell: number, now: number): void {
     if (this.#inUse[cell] === 0) this.used++
     this.#inUse[cell] = 1
@@ -47,7 +47,7 @@ export class SharedCells {
     }
   }
 
-  /** For each policy, the state of the two cells that has more left. The array is reused by the next call. */
+  /** For each policy, the more permissive state of the two cells. The next call reuses the array. */
   leastUsed(one: number, other: number, now: number): readonly State[] {
     this.#states.point(this.#found, one)
     this.#states.point(this.#other, other)

@@ -2,11 +2,11 @@ import { PolicyEvaluation } from '../../algorithms/evaluation/index.ts'
 import type { Policy } from '../../algorithms/index.ts'
 import { copyState, holds, isBooked, isUnused, listOf, numbersOf, quotaLeft, type State, timeOf } from './state.ts'
 
-/** The most bytes of an overflow table, including the four bytes in each row that identify its key; and under plans. */
+/** The most bytes of an overflow table, with four bytes in each row for the tag of its key; the second is for several plans. */
 const maxBytes = 64 * 2 ** 20
 const maxListBytes = 128 * 2 ** 20
 
-/** Bytes of a place with its tag, of a list in use, of a state, and of each number of a state, as V8 lays them out. */
+/** Bytes of a place with its tag, of a list in use, of a state, and of each number of a state, as V8 stores them. */
 const placeBytes = 16
 const listBytes = 48
 const stateBytes = 104
@@ -15,19 +15,19 @@ const numberBytes = 8
 const none: readonly State[] = []
 
 /**
- * Where the states of a table's keys are kept: one row for each key. A clear row is that of a new key.
+ * Where the states of a table's keys are kept: one row for each key. A clear row stands for a new key.
  *
- * Under one plan every row has the same layout, one state for each policy, so all rows are one array of numbers. A log,
- * which grows, is an array of its own, unless it is condensed. So is a state with open reservations.
+ * Under one plan every row has the same layout, one state for each policy, so all rows are in one array of numbers. A log, which
+ * grows, is in an array of its own, unless it is condensed. So is a state with open reservations.
  *
- * Several plans share rows that have no common layout (`share`). Then each row is a list of states, at most one by the name
- * of a policy, with the numbers that each was written under.
+ * Several plans share rows without a common layout (`share`). Then each row is a list of states, at most one for each name of
+ * a policy, with the numbers under which each state was written.
  */
 export class StateRows {
   /** True if several plans share the rows. */
   shared = false
   readonly #condensed: boolean
-  /** Point to what `read` returned last, or to the row that `copy` writes to. */
+  /** Evaluations that point to the states that `read` returned last, or to the row that `copy` writes to. */
   readonly #found: readonly PolicyEvaluation[]
   #rows = 0
   /** `#width` numbers for each row. `#offsets[n]` is where the state of policy n begins in a row. */
@@ -38,9 +38,9 @@ export class StateRows {
   #arrays: (number[] | undefined)[] = []
   #arrayed = 0
   readonly #hasLogs: boolean
-  /** By row, if they are shared. */
+  /** The list of each row, if several plans share the rows. */
   private readonly lists: (readonly State[] | undefined)[] = []
-  /** What condensed lists take. */
+  /** How many bytes the condensed lists take. */
   #bytes = 0
 
   /** @param condensed true if logs are condensed, and the rows have a bounded number of bytes */
@@ -61,19 +61,19 @@ export class StateRows {
     return algorithm.grows && !this.#condensed
   }
 
-  /** How many rows the bytes are enough for: under plans, with one bucket in each row. */
+  /** For how many rows the bytes are enough: under several plans, with one bucket in each row. */
   get maxRows(): number {
     return this.shared ? maxListBytes / (placeBytes + listBytes + bytesOf(3)) : maxBytes / (8 * this.#width + 4)
   }
 
-  /** True if there are bytes left for these states as well. Under one plan, every row is allocated in full. */
+  /** True if these states fit into the bytes that are left. Under one plan, every row is allocated in full. */
   fits(states: readonly State[]): boolean {
     if (!this.shared) return true
     const lengths = states.map(({ policy: { algorithm }, s }) => (algorithm.grows ? algorithm.condensed : s.length))
     return this.#bytes + lengths.reduce((bytes, length) => bytes + bytesOf(length), listBytes) <= maxListBytes
   }
 
-  /** Makes space for that many rows. */
+  /** Makes space for `rows` rows. */
   resize(rows: number): void {
     this.#rows = rows
     if (this.shared) {
@@ -85,13 +85,13 @@ export class StateRows {
     this.#numbers = numbers
   }
 
-  /** Every list is there from the start, so that V8 keeps the array dense. */
+  /** Creates the list of every row at the start, so that V8 keeps the array dense. */
   #resizeLists(rows: number): void {
     if (this.#condensed) this.#bytes += (rows - this.lists.length) * placeBytes
     while (this.lists.length < rows) this.lists.push(undefined)
   }
 
-  /** Makes lists of all rows, for several plans. */
+  /** Turns all rows into lists, for several plans. */
   share(now: number): void {
     if (this.shared) return
     const lists = Array.from({ length: this.#begun }, (_, row) => {
@@ -104,7 +104,7 @@ export class StateRows {
     for (const [row, list] of lists.entries()) this.#setList(row, list)
   }
 
-  /** How many rows may be in use. A row has its logs since it was first cleared. */
+  /** How many rows may be in use. A row has arrays for its logs from the time when it is first cleared. */
   get #begun(): number {
     return this.#hasLogs ? Math.ceil(this.#arrays.length / this.#offsets.length) : this.#rows
   }
@@ -113,7 +113,7 @@ export class StateRows {
     return !this.read(row).every(isUnused)
   }
 
-  /** The rows under the same policies with other limits. Every state is adopted. */
+  /** The rows under the same policies with other limits, with every state adopted. */
   retuned(policies: readonly Policy[], now: number): StateRows {
     const next = new StateRows(policies, this.#condensed)
     next.resize(this.#rows)
@@ -141,7 +141,7 @@ export class StateRows {
     if (this.#arrayed > 0) this.#pointToArrays(policies, row)
   }
 
-  /** A state whose reservations are all settled goes back to its row. */
+  /** Points to the arrays of states. A state whose reservations are all settled goes back to its row. */
   #pointToArrays(policies: readonly PolicyEvaluation[], row: number): void {
     for (let n = 0; n < policies.length; n++) {
       const own = this.#arrays[row * policies.length + n]
@@ -165,7 +165,7 @@ export class StateRows {
     this.#arrays[index] = numbers
   }
 
-  /** Gives the states of the row arrays of their own where a reservation needs one. */
+  /** Moves states to arrays of their own where a reservation needs one. */
   openBookings(policies: readonly PolicyEvaluation[], row: number): void {
     for (let n = 0; n < policies.length; n++) {
       const policy = policies[n] as PolicyEvaluation
@@ -178,7 +178,7 @@ export class StateRows {
     }
   }
 
-  /** The states in a row. The array may be reused by the next call. */
+  /** The states in a row. The next call may reuse the array. */
   read(row: number): readonly State[] {
     if (this.shared) return this.lists[row] ?? none
     this.point(this.#found, row)
@@ -199,7 +199,10 @@ export class StateRows {
 
   /** Copies states of other rows to a row that is clear. */
   copy(states: readonly State[], row: number, now: number): void {
-    if (this.shared) return this.#setList(row, listOf(states, now, this.#condensed))
+    if (this.shared) {
+      this.#setList(row, listOf(states, now, this.#condensed))
+      return
+    }
     const own = this.read(row)
     for (const [n, state] of states.entries()) {
       if (!this.#condensed && isBooked(state)) {
@@ -211,7 +214,7 @@ export class StateRows {
     }
   }
 
-  /** Keeps what a commit wrote. States of policies that this plan does not have go once they have their full quota. */
+  /** Keeps what a commit wrote. States of policies that this plan does not have are removed once they have their full quota. */
   keep(policies: readonly PolicyEvaluation[], row: number, now: number): void {
     for (let n = 0; n < policies.length; n++) {
       const evaluation = policies[n] as PolicyEvaluation

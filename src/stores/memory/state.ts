@@ -10,7 +10,7 @@ export interface State {
 
 const report = new Report()
 
-/** The time that the state goes by when the clock shows `now`: see `effectiveTime`. */
+/** The effective time of the state when the clock shows `now`. */
 export function timeOf({ policy, s, i }: State, now: number): number {
   return effectiveTime(policy.algorithm, s[i] as number, now)
 }
@@ -47,7 +47,7 @@ export function copyState(state: State, t: Numbers, j: number, now: number, cond
   else for (let k = 0, length = lengthOf(state); k < length; k++) t[j + k] = s[i + k] as number
 }
 
-/** Copies of those states that are in use, in arrays of their own. @param condensed true to condense logs */
+/** Copies of the states that are in use, in arrays of their own. @param condensed true to condense logs */
 export function listOf(states: readonly State[], now: number, condensed: boolean): readonly State[] {
   return states
     .filter((state) => !isUnused(state))

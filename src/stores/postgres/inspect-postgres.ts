@@ -22,7 +22,7 @@ const timeout = 10_000
 /** How long a record is kept after it is needed, in milliseconds. */
 const ttlMargin = 1000
 
-/** The states of any policies are kept as they are. */
+/** Without policies, all states of a record are kept unchanged. */
 const noPolicies = { name: '', policies: [], scopes: [''] }
 
 /**
@@ -36,14 +36,14 @@ export function inspectPostgres(pool: PostgresPool, options: InspectPostgresOpti
   return inspectStore(inspectedTable(given, new Sql(table, timeout), `${prefix}:`), prefix)
 }
 
-/** @param start what the keys begin with */
+/** @param start the prefix of the keys */
 function inspectedTable(pool: PostgresPool, sql: Sql, start: string): InspectedStore {
   const reader = new RowReader(pool, sql, timeout, undefined)
   return {
     records: (id) => recordsOf(reader, start, id === undefined ? '' : `:${id}`),
     partsOf(rest) {
       const [, limiter, scope, id] = /^([^:]+):([^:]+):(.*)$/s.exec(rest) ?? []
-      // A long key is a hash of all its parts.
+      // A long key is stored as a hash of all its parts.
       return limiter === undefined || scope === undefined || id === undefined ? { hash: rest } : { limiter, scope, id }
     },
     async remove(storeKey) {

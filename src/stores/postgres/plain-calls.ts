@@ -1,10 +1,10 @@
 /*
- * Decides calls of `consume` in one round trip: those with one cost, under one policy of the usual kinds, on one key each.
- * One statement (plain/statement.ts) locks, decides and writes the rows of all of them, and returns what it read and what it
- * wrote. From what it read, each call gets its answer by the algorithm itself. If the algorithm would have written something
- * else, the call fails: no caller gets numbers that the row does not hold.
+ * Decides calls of `consume` in one round trip: calls with one cost, under one policy of the usual kinds, on one key each. One
+ * statement (plain-statement.ts) locks, decides and writes the rows of all the calls, and returns what it read and what it wrote.
+ * From what was read, the algorithm itself computes the answer of each call. If the algorithm would have written other numbers,
+ * the call fails: no caller gets numbers that the row does not hold.
  *
- * A call whose row others have locked, or that is not in plain form, is left to a transaction.
+ * A call goes to a transaction instead if another process has locked its row, or if the row is not in plain form.
  */
 import type { Policy } from '../../algorithms/index.ts'
 import type { ScopedEvaluation } from '../contract/index.ts'
@@ -15,12 +15,12 @@ import { differentRecord, errorOf } from './postgres-error.ts'
 import { isDataError, isUnusable, PreparedStatement } from './prepared-statement.ts'
 import type { Sql } from './sql.ts'
 
-/** Says when to try a short way again that did not work: once 2, 4, 8 and up to 1024 others have gone the long way. */
+/** Says when to try a short way again after it failed: when 2, 4, 8 and up to 1024 others have gone the long way. */
 class Attempts {
   #failures = 0
   #left = 0
 
-  /** True if it is to be tried now. */
+  /** True if the short way should be tried now. */
   next(): boolean {
     if (this.#left === 0) return true
     this.#left--
@@ -37,11 +37,11 @@ class Attempts {
   }
 }
 
-/** The calls under one policy of a limiter, which are decided together. */
+/** The calls under one policy of a limiter. One statement decides them together. */
 export interface PlainGroup {
   readonly policy: Policy
   readonly statement: PreparedStatement
-  /** Fails if most of its rows are in another form. */
+  /** Notes a failure if most rows of the group are not in plain form. */
   readonly attempts: Attempts
 }
 
@@ -49,17 +49,17 @@ export interface PlainCallsOptions {
   /** False to decide every call by a transaction. */
   readonly prepare: boolean
   readonly sql: Sql
-  /** In milliseconds. */
+  /** How much longer than its quota a row lives, in milliseconds. */
   readonly ttlMargin: number
   /** True for the time of Postgres, false for the time of each call in this process. */
   readonly usesStoreTime: boolean
 }
 
-/** The jobs that are not over. */
+/** The jobs that the statement did not decide. */
 export interface PlainResult {
-  /** Others have locked their rows. */
+  /** Jobs whose rows other processes have locked. */
   readonly locked: ReadonlySet<Job>
-  /** Their rows are in another form. */
+  /** Jobs whose rows are not in plain form. */
   readonly other: ReadonlySet<Job>
   /** How many rows were written. */
   readonly saved: number
@@ -71,7 +71,7 @@ export class PlainCalls {
   readonly #options: PlainCallsOptions
   readonly #statements = new Map<string, PreparedStatement>()
   readonly #groups = new WeakMap<ScopedEvaluation, PlainGroup>()
-  /** Fails if connections lose their prepared statements, or if the server has none. */
+  /** Notes a failure if a connection loses its prepared statements, or if the server supports none. */
   readonly #attempts = new Attempts()
 
   constructor(options: PlainCallsOptions) {
@@ -110,7 +110,7 @@ export class PlainCalls {
     return result
   }
 
-  /** Returns undefined if nothing was decided. */
+  /** Executes the statement for these jobs. Returns undefined if nothing was decided. */
   async #execute(client: PostgresClient, group: PlainGroup, jobs: readonly Job[]): Promise<Rows | undefined> {
     const values = this.#valuesOf(group.policy, jobs, (text) => client.escapeLiteral(text))
     try {
@@ -126,7 +126,7 @@ export class PlainCalls {
     }
   }
 
-  /** Keys contain no character that has a meaning in an array: see encode.ts. */
+  /** The arguments of the statement. Keys contain no character that has a meaning in an array: see encode.ts. */
   #valuesOf(policy: Policy, jobs: readonly Job[], quote: (text: string) => string): string[] {
     const { tolerance, span, parameters } = policy.algorithm
     const calls = jobs.map(({ only }) => only as RecordCall)
@@ -154,7 +154,7 @@ export class PlainCalls {
     return { locked, other, saved }
   }
 
-  /** Returns how many rows the call has written. */
+  /** Answers a call. Returns how many rows the call has written. */
   #answer(job: Job, { record, now, saved }: Rows['rows'][number]): number {
     try {
       const storeTime = this.#options.usesStoreTime ? Number(now) : undefined
@@ -172,7 +172,7 @@ function keyOf({ keys }: Job): string {
   return keys[0] as string
 }
 
-/** 0 for a call that leaves the policy alone. */
+/** The cost of a call; 0 if the call leaves the policy alone. */
 function costOf({ command: { costs = 1 } }: RecordCall): number {
   return typeof costs === 'number' ? costs : (costs[0] as number)
 }

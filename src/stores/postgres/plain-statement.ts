@@ -1,23 +1,23 @@
 /*
  * One statement for calls of `consume` under one policy, each on one key. It locks the rows of the keys, decides each call by
- * the policy's step, and writes the rows of those that are admitted. It returns what it read and what it wrote, so the process
- * that asks computes its answers by the algorithm itself, and compares.
+ * the policy's step, and writes the rows of admitted calls. It returns what it read and what it wrote, so that this process
+ * can compute the answers by the algorithm itself, and compare.
  *
- *     kept      the rows of these keys, locked. A row that others have locked is left out
+ *     kept      the rows of the keys, locked. A row that others have locked is left out
  *     timed     each call with its row, and the time after the locks
- *     numbers   the state; none if the row is not in plain form
+ *     numbers   the numbers of the state; none if the row is not in plain form
  *     decided   the state at the time of the call, and whether the call is admitted
- *     saved     the rows of the calls that are
- *     added     those that are new
- *     written   the others
+ *     saved     the rows of the admitted calls
+ *     added     the new ones among these rows
+ *     written   the changed ones among these rows
  *
  * A row is in plain form if its record has only the state of this policy, under the same numbers and without open
  * reservations, and if the clock has not gone far back. A key without a row or with an empty record is new. The outcome of a
  * call is `done` if it is admitted and its row was written, or if it is refused and nobody else has locked its row. Else it is
  * `locked`, or `other` if its row is in another form, and the call has changed nothing.
  *
- * Two statements never wait for each other. Only `added` waits: for others who add the same keys, in the same order, or who are
- * changing them. No row is added that is there and locked by others, and no row is changed before all are added.
+ * Two statements never wait for each other, except that `added` waits for statements that add the same keys in the same order, or
+ * that are changing them. No existing row that others have locked is added, and no row is changed before all are added.
  */
 import type { Kind } from '../../algorithms/index.ts'
 import { emptyRecord } from '../records/index.ts'
@@ -31,12 +31,12 @@ export interface PlainStatement {
 }
 
 /**
- * The statement of an algorithm. Its arguments: how the records of the policy begin, the tolerance, the span and the
+ * The statement of an algorithm. Its arguments: the start of the policy's records, the tolerance, the span and the
  * parameters of the algorithm; then lists with the key, the cost and the time of each call, null for the time of Postgres. No
  * key appears twice.
- * @param table its quoted name
+ * @param table the quoted name of the table
  * @param now an expression for the time in microseconds
- * @param ttlMargin in milliseconds
+ * @param ttlMargin how much longer than its quota a row lives, in milliseconds
  */
 export function plainStatement(kind: Kind, table: string, now: string, ttlMargin: number): PlainStatement {
   const [make, size] = makers[kind] as readonly [MakeStep, number]
@@ -49,7 +49,7 @@ export function plainStatement(kind: Kind, table: string, now: string, ttlMargin
   }
 }
 
-/** What the text of a statement is made of, apart from the step. */
+/** The names and expressions that the text of a statement is made from, apart from the step. */
 interface Names {
   readonly table: string
   readonly now: string
@@ -61,7 +61,7 @@ interface Names {
   readonly times: string
 }
 
-/** `offset 0` keeps Postgres from computing a column again wherever it is used. */
+/** `offset 0` keeps Postgres from computing a column again in each place that uses it. */
 function textOf(step: PlainStep, { table, now, ttlMargin, head, tolerance, keys, costs, times }: Names): string {
   const call = 'key, cost, found, locked, record, now'
   const numbers = step.state.slice(1)
@@ -112,7 +112,7 @@ select key, decided.record, now, coalesce(written.record, added.record) as saved
 from decided left join written using (key) left join added using (key)`
 }
 
-/** The state is what remains of the record after its head: `fullAt,[last,...]]]`, split at the commas. */
+/** Reads the state from what follows the head of the record: `fullAt,[last,...]]]`, split at the commas. */
 function numbersOf({ state, ends }: PlainStep): string {
   const numbers = state.map((name, n) => {
     const field = `fields[${n + 2}]`

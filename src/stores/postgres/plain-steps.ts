@@ -2,28 +2,28 @@ import type { Algorithm, Kind } from '../../algorithms/index.ts'
 
 /**
  * The step of an algorithm as SQL over bigint, for a call of `cost` on a state without reservations. Each text is a list of
- * columns, or one expression. It sees the columns `at` (the effective time), `cost`, the numbers of the state, and what the
- * lists before it have made. A division of integers rounds down, as all are positive.
+ * columns, or one expression. A text can use the columns `at` (the effective time), `cost`, the numbers of the state, and the
+ * columns of the lists before it. A division of integers rounds down, because all are positive.
  */
 export interface PlainStep {
   /** The names of the state's numbers. The first is `last`. */
   readonly state: readonly string[]
-  /** True if the state has one number more, the id of its reservations, which has to be 0. */
+  /** True if the state ends with one more number, the id of its reservations, which has to be 0. */
   readonly ends: boolean
-  /** Lists of columns that bring the state to `at`, one on top of the other. The last one has every number of the state but `last`. */
+  /** Lists of columns that bring the state to `at`, one after the other. The last list has all its numbers but `last`. */
   readonly advance: readonly string[]
-  /** True if the call does not have to wait. */
+  /** An expression: true if the call does not have to wait. */
   readonly admits: string
-  /** The state's numbers with the cost taken, without `last`. */
+  /** The numbers of the state, without `last`, after the cost is taken. */
   readonly take: string
-  /** On the state with the cost taken: how long after `at` the key has its full quota. */
+  /** An expression, after the cost is taken: how long after `at` the key has its full quota. */
   readonly reset: string
 }
 
-/** The argument for each number that defines the algorithm, by which a step is made. */
+/** Makes a step from the arguments of the statement that hold the algorithm's numbers. */
 export type MakeStep = (span: string, parameters: readonly string[]) => PlainStep
 
-/** Restates algorithms/bucket.ts. */
+/** Restates algorithms/buckets/bucket.ts. */
 const bucketStep: MakeStep = (_span, [burst, weight, rate]) => ({
   state: ['last', 'level'],
   ends: true,
@@ -33,7 +33,7 @@ const bucketStep: MakeStep = (_span, [burst, weight, rate]) => ({
   reset: `(level + ${rate} - 1) / ${rate}`,
 })
 
-/** Restates algorithms/interval-bucket.ts. */
+/** Restates algorithms/buckets/interval-bucket.ts. */
 const intervalBucketStep: MakeStep = (_span, [rate, per, capacity, aligned]) => ({
   state: ['last', 'spent', 'start'],
   ends: true,
@@ -49,7 +49,7 @@ const intervalBucketStep: MakeStep = (_span, [rate, per, capacity, aligned]) => 
   reset: `start - at + (spent + ${rate} - 1) / ${rate} * ${per}`,
 })
 
-/** Restates algorithms/sliding-window.ts. The product of `mulDiv` is a numeric, because it passes 2^63. */
+/** Restates algorithms/windows/sliding-window.ts. The product of `mulDiv` is a numeric, because it passes 2^63. */
 const slidingWindowStep: MakeStep = (span, [limit]) => ({
   state: ['last', 'start', 'current', 'previous', 'id'],
   ends: false,

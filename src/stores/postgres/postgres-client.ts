@@ -34,7 +34,7 @@ export const checkPool: Reader<PostgresPool> = check(
 /**
  * Lends a connection of the pool to `use`. If `use` takes longer than the limit, or leaves a transaction that cannot
  * be ended, the connection is closed and never used again. Rejects with a HeadgateError: see `errorOf`.
- * @param longest in milliseconds
+ * @param longest the limit, in milliseconds
  */
 export async function withClient<T>(
   pool: PostgresPool,
@@ -63,12 +63,12 @@ export async function withClient<T>(
   }
 }
 
-/** Ignores the error event of a lost connection: the query that uses it rejects with the same error. */
+/** Ignores the error event of a lost connection: the query on that connection rejects with the same error. */
 const ignore = (): void => {}
 const yes = (): boolean => true
 const no = (): boolean => false
 
-/** Bounds how long the pool may take. A connection that comes too late goes back to it. */
+/** Bounds how long the pool may take. A connection that comes too late goes back to the pool. */
 async function connected(pool: PostgresPool, longest: number): Promise<PostgresClient> {
   let late = false
   let timer: NodeJS.Timeout | undefined

@@ -3,14 +3,14 @@ import { HeadgateError, shown } from '../../common/index.ts'
 /** `undefined_table` (PostgreSQL, appendix A) */
 const noTable = '42P01'
 
-/** The error of a call that failed. */
+/** The error for a call that failed. */
 export function errorOf(cause: unknown): HeadgateError {
   if (cause instanceof HeadgateError) return cause
   const fix = codeOf(cause) === noTable ? '. Run: await store.migrate(), or what npx headgate-postgres prints' : ''
   return new HeadgateError('HEADGATE_STORE', `Postgres failed: ${reasonOf(cause)}${fix}`, { cause })
 }
 
-/** The error of a call for which Postgres wrote another record than the decision needs, or one where it needs none. */
+/** The error of a call whose written record differs from what the decision needs. @param written true if Postgres wrote one */
 export function differentRecord(key: string, written: boolean): HeadgateError {
   return new HeadgateError(
     'HEADGATE_STORE_RECORD',
@@ -30,7 +30,7 @@ export function migrationError(table: string, cause: unknown): HeadgateError {
   )
 }
 
-/** The error of a connection that tried several addresses has no message, only a code. */
+/** The text of an error. A connection that tried several addresses fails with a code, but without a message. */
 function reasonOf(cause: unknown): string {
   return cause instanceof Error ? cause.message || String(codeOf(cause) ?? cause.name) : String(cause)
 }

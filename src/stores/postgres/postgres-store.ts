@@ -23,7 +23,7 @@ export interface PostgresStoreOptions extends SharedStoreOptions {
   pool: PostgresPool
   /** The table of the states, with its schema if you like: `'limits.headgate'`. Default `'headgate'`. */
   table?: string
-  /** The most connections of the pool in use at once. Default 4. Calls that wait meanwhile travel together. */
+  /** The most connections of the pool in use at once. Default 4. Calls that wait for a connection travel together. */
   transactions?: number
   /**
    * False if connections should prepare no statements: each decision is then a transaction of two round trips. For poolers
@@ -49,8 +49,8 @@ const readers = {
 const migrationTimeout = 60_000
 
 /**
- * A store in a table of Postgres: each decision is one transaction that locks the rows of all its keys. Most are a single
- * prepared statement. Create the table first: see `migrate` and `postgresSchema`.
+ * A store in a table of Postgres: each decision is one transaction that locks the rows of all its keys. Most decisions are
+ * a single prepared statement. Create the table first: see `migrate` and `postgresSchema`.
  *
  * A call rejects with HeadgateError `HEADGATE_STORE` if Postgres fails, and with `HEADGATE_STORE_TIMEOUT` after the
  * timeout.

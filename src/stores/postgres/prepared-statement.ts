@@ -7,7 +7,7 @@ import { codeOf } from './postgres-error.ts'
 const duplicate = '42P05'
 
 /**
- * `invalid_sql_statement_name`, and what servers answer that do not know a part of the statement: `syntax_error`,
+ * `invalid_sql_statement_name`, and the errors of servers that do not know a part of the statement: `syntax_error`,
  * `undefined_object`, `undefined_function`, `feature_not_supported`.
  */
 const unusable: readonly unknown[] = [duplicate, '26000', '42601', '42704', '42883', '0A000']
@@ -17,7 +17,7 @@ const preparedBy = new WeakMap<PostgresClient, Set<string>>()
 
 /**
  * A statement that each connection prepares at its first use. Its name is a digest of its text, so two statements never have
- * the same name, also if a pooler lends one connection of the server to several processes.
+ * the same name, even if a pooler lends one connection of the server to several processes.
  */
 export class PreparedStatement {
   readonly #name: string
@@ -31,7 +31,7 @@ export class PreparedStatement {
   }
 
   /**
-   * Executes it in a transaction, in one round trip.
+   * Executes the statement in a transaction, in one round trip.
    * @param begin the statements that begin the transaction
    * @param values SQL literals
    */
@@ -53,8 +53,8 @@ export class PreparedStatement {
 }
 
 /**
- * True if the connection does not know the statement, or knows it already, as with a pooler that lends it to others, or if
- * the server cannot execute it.
+ * True if the connection does not know the statement, or knows it already (a pooler lends connections to several processes),
+ * or if the server cannot execute the statement.
  */
 export function isUnusable(error: unknown): boolean {
   return unusable.includes(codeOf(error))

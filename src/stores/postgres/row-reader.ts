@@ -2,12 +2,12 @@ import type { ReadTexts, TextPage } from '../records/index.ts'
 import { type PostgresPool, type Rows, withClient } from './postgres-client.ts'
 import { pageSize, type Sql } from './sql.ts'
 
-/** Reads rows for those who only look: without locks, in read-only transactions. */
+/** Reads rows to inspect them: without locks, in read-only transactions. */
 export class RowReader {
   readonly #pool: PostgresPool
   readonly #sql: Sql
   readonly #timeout: number
-  /** The time of this process; undefined for that of Postgres. */
+  /** The clock of this process; undefined if Postgres gives the time. */
   readonly #clock: (() => number) | undefined
 
   /** @param timeout in milliseconds */
@@ -24,7 +24,7 @@ export class RowReader {
     return { texts: keys.map((key) => texts.get(key)), now }
   }
 
-  /** @param start what the keys begin with, which ends with a colon @param ending what they end with */
+  /** @param start the prefix of the keys, which ends with a colon @param ending the end of the keys */
   async page(start: string, after: string, ending = ''): Promise<TextPage> {
     const end = `${start.slice(0, -1)};` // the character after the colon
     const { rows, now } = await this.#query((quote) => this.#sql.page(after, end, ending, quote))

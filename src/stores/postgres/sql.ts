@@ -19,14 +19,14 @@ export const pageSize = 200
 export interface Saved {
   readonly key: string
   readonly text: string
-  /** In milliseconds. */
+  /** How long the row is kept, in milliseconds. */
   readonly ttl: number
 }
 
 type Quote = (text: string) => string
 
 /**
- * The statements on one table. They are sent by the simple protocol, several in one round trip. The client quotes
+ * The statements on one table. Statements are sent by the simple protocol, several in one round trip. The client quotes
  * every value in them.
  */
 export class Sql {
@@ -35,7 +35,7 @@ export class Sql {
   readonly #timeout: number
 
   /**
-   * @param table its name, or its schema, a dot and its name
+   * @param table the name of the table, or its schema, a dot and its name
    * @param timeout of each statement, in milliseconds
    * @throws HeadgateError `HEADGATE_OPTION` if the name is invalid
    */
@@ -51,7 +51,7 @@ export class Sql {
   }
 
   /**
-   * `expires` is in whole minutes, so a row that is written often rarely changes it. Then Postgres writes only the row
+   * `expires` is in whole minutes, so it rarely changes in a row that is written often. Then Postgres writes only the row
    * and not the index (a heap-only tuple). Each page is left half empty for that.
    */
   schema(): string {
@@ -80,8 +80,8 @@ export class Sql {
   }
 
   /**
-   * Reads the next records after a key that are still needed, of keys before `end`, which may have to end with a text. The
-   * last results are as of `read`.
+   * Reads the next records after a key that are still needed, of keys before `end`, and, with `ending`, of keys that end with it.
+   * The last results are as of `read`.
    */
   page(after: string, end: string, ending: string, quote: Quote): string {
     return (
@@ -94,7 +94,7 @@ export class Sql {
   /**
    * Begins a transaction that locks these rows. The last two results are the rows, and the time after they were locked.
    * The keys have to be in order, so that no two transactions wait for each other. Missing rows are created in a
-   * transaction before: other transactions cannot skip a row that is not committed yet, and would all wait for it.
+   * separate, earlier transaction: other transactions cannot skip a row that is not committed yet, and would all wait for it.
    * @param waits true to wait for rows that others have locked, false to skip them
    */
   lock(keys: readonly string[], waits: boolean, quote: Quote): string {
@@ -116,14 +116,14 @@ export class Sql {
   }
 
   /**
-   * Begins a transaction with a prepared statement. Postgres makes its plan once for all arguments, whatever the table has then:
-   * so the plan has to use the index of the keys.
+   * Begins a transaction with a prepared statement. Postgres plans the statement once for all arguments, whatever the table then
+   * contains, so the settings make the plan use the index of the keys.
    */
   beginPrepared(): string {
     return `${this.#begin()}; set local plan_cache_mode = force_generic_plan; set local enable_seqscan = off`
   }
 
-  /** The statement that decides calls under one policy of that kind: see plain/statement.ts. */
+  /** The statement that decides calls under one policy of that kind: see plain-statement.ts. */
   plain(kind: Kind, ttlMargin: number): PlainStatement {
     return plainStatement(kind, this.#table, microseconds, ttlMargin)
   }
@@ -149,8 +149,8 @@ export class Sql {
   }
 
   /**
-   * Deletes some of the keys after one key and before another, in order. The result has the last one; null if there was
-   * none. The rows are locked in their order, so that no two transactions wait for each other.
+   * Deletes some of the keys after one key and before another, in order. The result has the last deleted key; null if none was
+   * deleted. Rows are locked in order, so that no two transactions wait for each other.
    */
   clear(after: string, before: string, quote: Quote): string {
     const within = `key > ${quote(after)} and key < ${quote(before)}`
@@ -173,5 +173,5 @@ export class Sql {
 
 const microseconds = '(extract(epoch from clock_timestamp()) * 1000000)::bigint'
 
-/** In microseconds since the epoch. It is a statement of its own, so that it is read after the rows are locked. */
+/** Reads the time in microseconds since the epoch: a separate statement, so that it runs after the rows are locked. */
 const now = `select ${microseconds} as now`

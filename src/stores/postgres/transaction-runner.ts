@@ -1,5 +1,5 @@
 /*
- * Carries out jobs in transactions: two round trips for all jobs that come together. Calls that one statement can decide take
+ * Carries out jobs in transactions: two round trips for all jobs that arrive together. Calls that one statement can decide take
  * one round trip (plain-calls.ts).
  *
  *     create missing rows; commit
@@ -7,8 +7,8 @@
  *     save what changed; commit
  *
  * The locks make a call atomic over all its keys, so no call has to be tried again. A row that another process has locked
- * is skipped, and its job gets a transaction of its own that waits for the row: a hot key delays no other. The number of
- * transactions at once is bounded, and all but one of them may wait. Jobs that come meanwhile share the next transaction.
+ * is skipped, and its job gets a transaction of its own that waits for the row: a hot key delays no other key. The number of
+ * transactions at once is bounded, and all but one of them may wait. Jobs that arrive meanwhile share the next transaction.
  */
 import type { HeadgateError } from '../../common/index.ts'
 import { exchanged, exchangeStart } from '../contract/index.ts'
@@ -30,9 +30,9 @@ export interface TransactionRunnerOptions extends PlainCallsOptions {
 interface Task {
   readonly job: Job
   readonly done: () => void
-  /** True if it waits in a transaction of its own for rows that others have locked. */
+  /** True if the task waits, in a transaction of its own, for rows that others have locked. */
   waits: boolean
-  /** The tasks that one statement can decide with this one. */
+  /** The group of jobs that one statement can decide together with this one. */
   group: PlainGroup | undefined
 }
 
@@ -50,7 +50,7 @@ export class TransactionRunner {
   readonly #plainCalls: PlainCalls
   #tasks: Task[] = []
   #running = 0
-  /** How many of these wait for rows: all but one at most, so that other jobs are not delayed. */
+  /** How many running transactions wait for rows: at most all but one, so that other jobs are not delayed. */
   #waiting = 0
   #touched = 0
   #sweeping = false
@@ -70,7 +70,7 @@ export class TransactionRunner {
     return promises
   }
 
-  /** Deletes every key that begins so, some at a time, while transactions go on. `start` ends with a colon. */
+  /** Deletes every key that begins with `start`, some at a time, while transactions go on. `start` ends with a colon. */
   async clear(start: string): Promise<void> {
     const { pool, sql } = this.#options
     const end = `${start.slice(0, -1)};` // the character after the colon
@@ -93,7 +93,7 @@ export class TransactionRunner {
     }
   }
 
-  /** Removes the tasks of the next transaction from the queue. Jobs that only read are apart from those that write. */
+  /** Removes the tasks of the next transaction from the queue. Jobs that only read are kept apart from jobs that write. */
   #takeTasks(): readonly Task[] {
     const mayWait = this.#waiting < Math.max(1, this.#options.transactions - 1)
     const first = this.#tasks.find(({ waits }) => !waits || mayWait)
@@ -127,12 +127,12 @@ export class TransactionRunner {
     this.#startTransactions()
   }
 
-  /** Returns the tasks that need another transaction, because others have locked their rows, or because no statement decides them. */
+  /** Returns the tasks that need another transaction: their rows are locked by others, or not in plain form. */
   #transact(tasks: readonly Task[]): Promise<readonly Task[]> {
     const { pool, timeout } = this.#options
     const readOnly = tasks[0]?.job.readOnly === true
     const group = tasks[0]?.group
-    // Twice the timeout: the server's own statement timeout comes first and leaves the connection usable.
+    // Twice the timeout: the server's own statement timeout comes first, and the connection stays usable.
     return withClient(pool, 2 * timeout, (client) => {
       if (group !== undefined) return this.#decide(client, group, tasks)
       return readOnly ? this.#read(client, tasks) : this.#write(client, tasks)

@@ -1,5 +1,5 @@
 /*
- * A job is the calls on the same keys of one limiter that are carried out together. It reads the keys once, evaluates the
+ * A job is a group of calls on the same keys of one limiter. It reads the keys once, evaluates the
  * calls in their order, and saves once.
  */
 import { Evaluation, type Tickets, unitsBack } from '../../algorithms/evaluation/index.ts'
@@ -20,25 +20,25 @@ import { emptyRecord, KeyRecord, type SavedText } from './key-record.ts'
 /** The outcome of a command on states. */
 export type StateOutcome = Booking | Decision | undefined
 
-/** What a call took: one ticket for each policy, undefined if it took nothing. */
+/** The outcome of a call, and what it took: a ticket for each policy, undefined if it took nothing. */
 interface Result {
   readonly outcome: StateOutcome
   readonly tickets: Tickets | undefined
 }
 
-/** One command that waits for its outcome. Its own keys do not matter: those of the job do. */
+/** One command that waits for its outcome. The keys of the job are used, not the keys of the command. */
 export interface RecordCall {
   readonly command: Command<StateVerb>
   /** The time of the call by this process's clock, in microseconds: for stores that do not report their own time. */
   readonly now: number
   readonly pending: PendingCall<StateOutcome>
-  /** Gets the outcome if it comes after the call has timed out, with the tickets of what was taken. */
+  /** Called with an outcome that comes after the call has timed out, and with the tickets of what the call took. */
   readonly late: (outcome: StateOutcome, tickets: Tickets | undefined) => void
 }
 
 /** A record that has to be saved. */
 export interface Write extends SavedText {
-  /** Which of the job's keys. */
+  /** The index of its key among the job's keys. */
   readonly index: number
   /** The text that was read; undefined if there was none. */
   readonly before: string | undefined
@@ -48,7 +48,7 @@ export class Job {
   readonly scoped: ScopedEvaluation
   readonly keys: readonly string[]
   readonly #calls: RecordCall[] = []
-  /** The result of each call, for when everything is saved; undefined for a call that is settled. */
+  /** The result of each call, until everything is saved; undefined for a call that is settled. */
   #results: (Result | undefined)[] = []
 
   constructor(scoped: ScopedEvaluation, keys: readonly string[]) {
@@ -60,12 +60,12 @@ export class Job {
     this.#calls.push(call)
   }
 
-  /** How many calls it is. */
+  /** How many calls the job has. */
   get size(): number {
     return this.#calls.length
   }
 
-  /** The call if it is just one. */
+  /** The call of a job with a single call. */
   get only(): RecordCall | undefined {
     return this.#calls.length === 1 ? this.#calls[0] : undefined
   }
@@ -75,7 +75,7 @@ export class Job {
     return this.#calls.every(({ pending }) => pending.settled)
   }
 
-  /** From now on it is not known whether a call that gets no result has counted. @param may false if it is known again that none has */
+  /** Notes that calls without a result may have counted. @param may false once it is known that none has counted */
   writes(may = true): void {
     for (const { pending } of this.#calls) pending.sent = may
   }
@@ -86,10 +86,10 @@ export class Job {
   }
 
   /**
-   * Evaluates every call on what was read of the keys. Returns what has to be saved before `resolve` is called. If
+   * Evaluates every call on the texts of the keys. Returns what has to be saved before `resolve` is called. If
    * saving fails, the job may run again on newer texts.
-   * @param storeTime in microseconds; undefined for the time of each call
-   * @param counted true if the store has counted the calls, also those that have timed out since
+   * @param storeTime in microseconds; undefined to use the time of each call
+   * @param counted true if the store has counted all calls, even if some have timed out since
    */
   run(texts: readonly (string | undefined)[], storeTime: number | undefined, counted = false): Write[] {
     const records = texts.map((text) => new KeyRecord(text, this.#calls[0]?.command.verb === 'reset'))
@@ -105,7 +105,7 @@ export class Job {
   #evaluate({ command }: RecordCall, records: readonly KeyRecord[], now: number): Result {
     const outcome = runOn(records, this.scoped, command, now)
     if (outcome !== undefined && 'tickets' in outcome) return { outcome, tickets: outcome.tickets }
-    // A call on several keys may have to be withdrawn from one of them.
+    // If the call is on several keys, its units may have to be withdrawn from one of them.
     const { evaluation } = this.scoped
     const withdrawable = outcome !== undefined && evaluation.takes && this.keys.length > 1
     return { outcome, tickets: withdrawable ? evaluation.tickets() : undefined }
@@ -125,8 +125,8 @@ export class Job {
   }
 
   /**
-   * The text of a key without the units that this job took, for a key that others have written to since. Their calls
-   * stay, and so do refused calls that were counted.
+   * The text of a key without the units that this job took, if others have written to the key since. Calls of others
+   * are kept, and so are refused calls that were counted.
    */
   withdraw(index: number, text: string, now: number): SavedText {
     const { places, policies } = this.scoped.scopes[index] as Scope
@@ -135,7 +135,7 @@ export class Job {
     for (const [n, result] of this.#results.entries()) {
       const all = result?.tickets
       if (all === undefined) continue
-      const renewed = this.#calls[n]?.command.tickets // a renewal keeps the tickets of what it did not take
+      const renewed = this.#calls[n]?.command.tickets // a renewal keeps the tickets of policies under which it took nothing
       const tickets = places.map((place) => (all[place] === renewed?.[place] ? undefined : all[place]))
       record.load(evaluation.policies, now, this.scoped.onChange)
       evaluation.evaluate('settle', now, unitsBack(tickets), 0, tickets)
@@ -146,5 +146,5 @@ export class Job {
   }
 }
 
-/** The text that is saved to a key that had none before. */
+/** The text that is saved to a key that had no text before. */
 export const emptyText: SavedText = { text: emptyRecord, life: 0 }

@@ -1,8 +1,8 @@
 /*
- * Puts the calls of this process in an order for each key, so that they never compete with each other.
+ * Puts the calls of this process in an order for each key, so that these calls never compete with each other.
  *
  * Calls on the same keys that wait at the same time become one job. A job waits for the earlier jobs on any of its keys.
- * It enters the queues of all its keys at once, so no two jobs wait for each other. Calls are settled in the order in
+ * A job enters the queues of all its keys at once, so no two jobs wait for each other. Calls are settled in the order in
  * which they came.
  */
 
@@ -11,14 +11,14 @@ import { longestSleep } from '../../common/index.ts'
 import type { ScopedEvaluation } from '../contract/index.ts'
 import { Job, type RecordCall } from './job.ts'
 
-/** Carries out jobs that share no key. Each promise is fulfilled when its job is over, successful or not. */
+/** Carries out jobs that share no key. Each promise is fulfilled when its job is over, with or without success. */
 export type RunJobs = (jobs: readonly Job[]) => readonly Promise<void>[]
 
 interface QueuedJob {
   readonly job: Job
-  /** How many jobs it waits for. */
+  /** How many jobs this job waits for. */
   ahead: number
-  /** The jobs that wait for it. */
+  /** The jobs that wait for this job. */
   readonly behind: Set<QueuedJob>
   state: 'waiting' | 'started' | 'left'
 }
@@ -30,7 +30,7 @@ export class KeyQueue {
   readonly #last = new Map<string, QueuedJob>()
   #ready: QueuedJob[] = []
 
-  /** @param timeout in milliseconds: then the job's calls have timed out and the next job may start */
+  /** @param timeout in milliseconds; after it the job's calls have timed out, and the next job may start */
   constructor(run: RunJobs, timeout: number) {
     this.#run = run
     this.#timeout = timeout
@@ -57,7 +57,7 @@ export class KeyQueue {
     return queued
   }
 
-  /** Jobs start at the end of the turn, so that calls of one turn travel together. */
+  /** Jobs start at the end of the turn of the event loop, so that calls of one turn travel together. */
   #makeReady(queued: QueuedJob): void {
     if (this.#ready.push(queued) === 1) afterPendingEvents(() => this.#startReady())
   }
@@ -89,6 +89,6 @@ export class KeyQueue {
     queued.state = 'left'
     for (const key of queued.job.keys) if (this.#last.get(key) === queued) this.#last.delete(key)
     for (const next of queued.behind) if (--next.ahead === 0) this.#makeReady(next)
-    queued.behind.clear() // a job that is over must not keep all later ones in memory
+    queued.behind.clear() // so that a finished job does not keep later jobs in memory
   }
 }

@@ -7,8 +7,8 @@
  *
  * A block by hand is the state under the name '', which no policy can have: when it was made, when it ends, and the reason.
  *
- * A policy whose numbers have changed takes over the state that it left. The state of an unknown policy, of another
- * deploy that runs at the same time, is kept as it is until the key has its full quota again under that policy.
+ * A policy whose numbers have changed takes over its earlier state. The state of an unknown policy (of another deploy that runs
+ * at the same time) is kept unchanged until the key has its full quota again under that policy.
  */
 
 import { type Block, isPast } from '../../algorithms/bans/index.ts'
@@ -35,14 +35,14 @@ interface SavedState extends KeyState {
 /** A record as it is saved. */
 export interface SavedText {
   readonly text: string
-  /** How many microseconds from now on the text is needed. After that, no text means the same. */
+  /** For how many microseconds the text is needed. After that, a key without a text means the same. */
   readonly life: number
 }
 
 /** The text of a key that was reset: it has its full quota under every policy. */
 export const emptyRecord: string = JSON.stringify([version])
 
-/** How the text of a key begins that has only the state of this policy: what comes next is `fullAt,[state]]]`. */
+/** The start of a text that has only the state of this policy. What follows is `fullAt,[state]]]`. */
 export function recordHead({ name, algorithm: { kind, span, parameters } }: Policy): string {
   return `${JSON.stringify([version, [name, [kind, span, ...parameters]]]).slice(0, -2)},`
 }
@@ -56,7 +56,7 @@ export class KeyRecord extends KeyStates<SavedState> {
 
   /**
    * @param text the text of the key in the store; undefined if there is none
-   * @param replaced true if the key is reset before anything else: then its text does not matter
+   * @param replaced true if the key is reset first, so that its text does not matter
    * @throws HeadgateError `HEADGATE_STORE_RECORD` if the text is not a record of this version
    */
   constructor(text: string | undefined, replaced = false) {
@@ -77,7 +77,7 @@ export class KeyRecord extends KeyStates<SavedState> {
     return { ...super.stateOf(algorithm, s, now), fullAt: fullAt(algorithm, s, now) }
   }
 
-  /** A key without a text stays without one. */
+  /** Resets the states. A key without a text stays without one. */
   override reset(): void {
     super.reset()
     this.changed = this.#found
@@ -125,7 +125,7 @@ function parse(text: string): readonly PackedState[] {
 }
 
 /**
- * The states and the block of a record, for those who only look.
+ * The states and the block of a record, to inspect them.
  * @throws HeadgateError `HEADGATE_STORE_RECORD` if the text is not a record of this version
  */
 export function keptRecord(text: string | undefined): Pick<KeptKey, 'states' | 'block'> {

@@ -4,13 +4,13 @@ import type { BreakerTerms, Deadlines } from '../contract/index.ts'
 import type { KeyQueue } from './key-queue.ts'
 import type { SizeLimit } from './size-limit.ts'
 
-/** The texts of some keys, and the time of the store in microseconds. */
+/** The texts of some keys, and the store's time in microseconds. */
 export interface ReadTexts {
   readonly texts: readonly (string | undefined)[]
   readonly now: number
 }
 
-/** Texts of keys in their order, at most so many that one read is short. */
+/** Some texts in the order of their keys: so few that one read is short. */
 export interface TextPage {
   readonly keys: readonly string[]
   readonly texts: readonly string[]
@@ -23,19 +23,19 @@ export interface TextPage {
 export interface RecordContext {
   readonly kind: string
   readonly prefix: string
-  /** In milliseconds. */
+  /** The timeout of a call, in milliseconds. */
   readonly timeout: number
   readonly breaker: Partial<BreakerTerms>
-  /** The time of this process. */
+  /** The clock of this process. */
   readonly clock: Clock
   readonly deadlines: Deadlines
   readonly queue: KeyQueue
-  /** Reads texts without a decision. */
+  /** Reads texts to inspect them. */
   readonly read: (keys: readonly string[]) => Promise<ReadTexts>
-  /** Reads the next texts that are needed, of keys that begin with `start` and come after `after`. Absent if the store has no order. */
+  /** Reads the next needed texts of keys that begin with `start`, after the key `after`. Absent if the store cannot list. */
   readonly page?: ((start: string, after: string) => Promise<TextPage>) | undefined
   /** The most bytes that the store holds for a key, if it has a bound. */
   readonly size?: SizeLimit | undefined
-  /** Deletes every key that begins so, if the store can list its keys. */
+  /** Deletes every key that begins with `start`, if the store can list its keys. */
   readonly clear?: (start: string) => Promise<void>
 }

@@ -1,6 +1,6 @@
 import { digest, encodeId, encodeName, longestEncoding } from '../contract/index.ts'
 
-/** The longest key that every store takes: Memcached's limit is 250 bytes. */
+/** The longest key of a record. Every store takes it: Memcached's limit is 250 bytes. */
 const longestKey = 250
 
 /** The prefix of all record keys of a limiter. */
@@ -13,12 +13,12 @@ export function recordKeyStart(prefix: string, limiter: string, scope: string): 
   return `${limiterStart(prefix, limiter)}${encodeName(scope)}:`
 }
 
-/** True if no key of the scope is so long that its digest takes its place. */
+/** True if every key of the scope begins with `start`: none is so long that its digest replaces it. */
 export function keepsStart(start: string): boolean {
   return start.length + longestEncoding <= longestKey
 }
 
-/** The key of a record: prefix:limiter:scope:id, or prefix:#digest if that is too long. ASCII, without spaces. */
+/** The key of a record: prefix:limiter:scope:id, or prefix:#digest if the first form is too long. ASCII, without spaces. */
 export function recordKey(prefix: string, start: string, id: string): string {
   const key = start + encodeId(id)
   return key.length <= longestKey ? key : `${prefix}:${digest(new TextEncoder().encode(key))}`

@@ -28,7 +28,7 @@ export class RecordLedger implements Ledger {
   readonly #context: RecordContext
   readonly #policies: LedgerTerms['policies']
   readonly #whole: ScopedEvaluation
-  /** An evaluation of each scope alone. */
+  /** For each scope, an evaluation of its policies alone. */
   readonly #parts: readonly ScopedEvaluation[]
   /** The prefix of the keys of each scope. */
   readonly #keyStarts: readonly string[]
@@ -68,7 +68,7 @@ export class RecordLedger implements Ledger {
     return this.#call(this.#whole, recordKeys, command as Command<StateVerb>)
   }
 
-  /** Changes the record of each key by itself. */
+  /** Changes the record of one key after the other. */
   async #change(command: Command<'reset' | 'ban' | 'unban'>): Promise<undefined> {
     const { prefix } = this.#context
     const change = (key: string | undefined, n: number) => {
@@ -102,13 +102,13 @@ export class RecordLedger implements Ledger {
       try {
         return { ...decodeId(key.slice(start.length)), kept: { now, ...keptRecord(texts[n]) } }
       } catch {
-        return [] // another program's text: no decision reads it either
+        return [] // a text of another program, which no decision reads either
       }
     })
     return { keys: listed, next: more ? keys.at(-1) : undefined }
   }
 
-  /** Gives back to each key by itself: what one key gets back never depends on another. */
+  /** Gives back to one key after the other: what one key gets back never depends on another key. */
   async #giveBack(command: Command<'refund' | 'settle'>, keys: readonly string[]): Promise<Decision> {
     const { costs = 1, tickets } = command
     const decisions = await Promise.all(
@@ -124,7 +124,7 @@ export class RecordLedger implements Ledger {
     return { ...join(true, policies, 'store', at), ...(blocked && { blocked }) }
   }
 
-  /** Those of the policies of one scope. */
+  /** The items of `all` that belong to the policies of one scope. */
   #partOf<T>(scope: number, all: readonly T[]): readonly T[] {
     const places = this.#whole.scopes[scope]?.places ?? []
     return places.map((place) => all[place] as T)
@@ -146,8 +146,8 @@ export class RecordLedger implements Ledger {
   }
 
   /**
-   * Gives back what a call took that has timed out. No caller waits for that, so it has no deadline. A charge stays:
-   * reconciliation counts it as made. A renewed reservation goes on with the tickets that it has.
+   * Gives back what a call took after it timed out. It has no deadline, because no caller waits. A charge stays: reconciliation
+   * counts it as made. A renewed reservation keeps the tickets that it has.
    */
   #takeBack(
     keys: readonly string[],
@@ -166,7 +166,7 @@ export class RecordLedger implements Ledger {
     }
   }
 
-  /** A shadow that did not admit the call took nothing. */
+  /** The command that gives the units back. A shadow policy that did not admit the call took nothing. */
   #takingBack(n: number, costs: Costs, { policies }: Decision, taken: Tickets | undefined): Command<StateVerb> {
     if (taken === undefined) {
       const units = policies.map(({ allowed }, place) => {
@@ -179,7 +179,7 @@ export class RecordLedger implements Ledger {
   }
 }
 
-/** The error of a limiter some of whose keys do not begin with its name. */
+/** The error of a limiter with so long names that its keys are stored as digests, which `clear` and `list` cannot find. */
 function cannotFind(method: 'clear' | 'list'): HeadgateError {
   const alone = method === 'clear' ? 'Reset' : 'Inspect'
   return new HeadgateError(
@@ -189,7 +189,7 @@ function cannotFind(method: 'clear' | 'list'): HeadgateError {
   )
 }
 
-/** The decision that tells the longest block; the first one if none is blocked. */
+/** The decision with the longest block; the first decision if no key is blocked. */
 function longestBlocked(decisions: readonly Decision[]): Decision {
   const until = ({ blocked }: Decision) => blocked?.until ?? 0
   return decisions.reduce((longest, each) => (until(each) > until(longest) ? each : longest))

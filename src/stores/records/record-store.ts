@@ -16,7 +16,7 @@ export class RecordStore implements Store {
     this.#context = context
   }
 
-  /** @throws HeadgateError `HEADGATE_STATE_SIZE` for policies whose record may not fit */
+  /** @throws HeadgateError `HEADGATE_STATE_SIZE` if the record of the policies may be too large */
   open(terms: LedgerTerms, joins?: Ledger): Ledger {
     if (this.#context.size !== undefined) checkPolicySizes(this.#context.size, terms)
     return withFailover(this, terms, joins, (bare) => new RecordLedger(bare, this.#context))

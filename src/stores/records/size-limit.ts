@@ -1,7 +1,7 @@
 /*
- * For stores that hold only so many bytes under a key. Policies whose record may not fit are refused when the limiter is
- * made. A record that does not fit after all is refused when it is saved. Neither is a failure of the store: no breaker
- * counts it.
+ * Size limits, for stores with a largest value. Policies whose record may not fit are refused when the limiter is
+ * made. A record that still does not fit is refused when it is saved. No breaker counts these refusals, because the store did
+ * not fail.
  */
 import type { Policy } from '../../algorithms/index.ts'
 import { HeadgateError, shown } from '../../common/index.ts'
@@ -10,11 +10,11 @@ import type { LedgerTerms } from '../contract/index.ts'
 export interface SizeLimit {
   /** The name of the store in errors. */
   readonly store: string
-  /** The most bytes of a record, all of which is ASCII. */
+  /** The most bytes of a record. Records are ASCII. */
   readonly bytes: number
 }
 
-/** The bytes of a whole number below 2^53, or of a fraction (smoothBursty, smoothWarmingUp), each with a comma. */
+/** How many bytes a number takes with its comma: a whole number below 2^53, or a fraction (smoothBursty, smoothWarmingUp). */
 const wholeSize = 17
 const fractionSize = 25
 

@@ -2,12 +2,12 @@
  * Carries out jobs on a store that reads and swaps one key at a time.
  *
  * A swap fails if others have written since the read. Then the job reads and evaluates again. Several keys are swapped in
- * the order of their names. If one swap fails, the earlier keys get their old texts back. Where others have written
- * to them since, what the job took is given back by its tickets.
+ * the order of their names. If one swap fails, the keys swapped before get their old texts back. Where others have written
+ * to a key since, what the job took is given back by its tickets.
  *
  * So no more is admitted than any policy allows. Two guarantees are weaker than with one atomic step: between two swaps
  * the units are taken, so another call may be refused that would otherwise be admitted; and if this process dies in
- * between, they stay taken until time gives them back.
+ * between, the units stay taken until time gives them back.
  */
 import { type Clock, checkClock, HeadgateError, type MaybePromise, shown, storeError } from '../../common/index.ts'
 
@@ -19,7 +19,7 @@ import { checkRecordSize, type SizeLimit } from './size-limit.ts'
 
 /** The text that a store has under a key. */
 export interface VersionedText<Version> {
-  /** The text as `swap` got it. */
+  /** The text that `swap` saved. */
   readonly text: string
   /** A value that distinguishes this text from any later one: a revision, an ETag, or the text itself. */
   readonly version: Version
@@ -27,9 +27,9 @@ export interface VersionedText<Version> {
   readonly now?: number
 }
 
-/** The two functions that a store needs. A rejection is a failure of the store. */
+/** The two functions of a store. A rejection is a failure of the store. */
 export interface ReadAndSwap<Version> {
-  /** Returns what the store has under this key; undefined for nothing. */
+  /** Returns the text under this key, with its version; undefined if there is none. */
   read: (key: string) => MaybePromise<VersionedText<Version> | undefined>
   /**
    * Saves the text under the key, for at least `ttl` milliseconds, if the key still has that version; undefined means
@@ -40,23 +40,23 @@ export interface ReadAndSwap<Version> {
 
 export interface SwapRunnerOptions<Version> extends ReadAndSwap<Version> {
   readonly retries: number
-  /** In milliseconds. */
+  /** How much longer than its quota a record lives, in milliseconds. */
   readonly ttlMargin: number
-  /** The time of this process. */
+  /** The clock of this process. */
   readonly clock: Clock
-  /** True if a time that the store reports is used in place of the clock. */
+  /** True if the time that the store reports, if any, replaces the clock. */
   readonly usesStoreTime: boolean
   readonly size: SizeLimit
   /** The store's kind, for events. */
   readonly kind: string
 }
 
-/** The n-th retry comes after a random pause of up to 2^n ms, at most this many. */
+/** The longest pause in milliseconds. The n-th retry comes after a random pause of up to 2^n ms, limited to this. */
 const longestPause = 16
 
 /**
- * How often a write is tried to be undone. That is more often than a call is tried: a call that gives up costs its caller
- * a result, but units that nobody gives back are missing until the window ends.
+ * How often undoing a write is tried. That is more often than a call is tried: a call that gives up only loses a result, but
+ * units that nobody gives back are missing until the window ends.
  */
 const undoAttempts = 1000
 
@@ -67,7 +67,7 @@ export class SwapRunner<Version> {
     this.#options = options
   }
 
-  /** The texts of these keys, for those who only look. */
+  /** Reads the texts of these keys, to inspect them. */
   async read(keys: readonly string[]): Promise<ReadTexts> {
     try {
       const found = await Promise.all(keys.map((key) => this.#read(key)))
@@ -128,7 +128,7 @@ export class SwapRunner<Version> {
     return times.length === 0 ? undefined : Math.max(...times)
   }
 
-  /** Swaps all of them or none. */
+  /** Swaps all writes or none. */
   async #swapAll(
     job: Job,
     writes: readonly Write[],
@@ -154,7 +154,7 @@ export class SwapRunner<Version> {
     throw new TypeError(`swap must return true or false, got ${shown(done)}`)
   }
 
-  /** Undoes a write. It goes on even if the job's calls have timed out by now. */
+  /** Undoes a write. Goes on even if the job's calls have timed out by now. */
   async #putBack(job: Job, write: Write): Promise<void> {
     const key = job.keys[write.index] as string
     for (let retry = 0; retry < undoAttempts; retry++) {

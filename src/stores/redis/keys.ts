@@ -19,7 +19,7 @@ export function limiterStart(prefix: string, limiter: string): string {
   return `${prefix}:${encodeName(limiter)}:`
 }
 
-/** The key, in the slot of `stateKey`, that has the number of the last report of a sender. No limiter of a user is named so. */
+/** The key, in the slot of `stateKey`, of the number of a sender's last report. No user's limiter can have this name. */
 export function reportKey(prefix: string, stateKey: string, by: string): string {
   return `${limiterStart(prefix, '~reports')}${by}:${stateKey.slice(stateKey.indexOf('{'))}`
 }
@@ -33,7 +33,7 @@ const crcTable = Uint16Array.from({ length: 256 }, (_, byte) => {
   return crc
 })
 
-/** The slot of a state's key: that of its hash tag, which is ASCII. */
+/** The slot of a state's key: the slot of its hash tag, which is ASCII. */
 export function slotOf(key: string): number {
   let crc = 0
   for (let n = key.indexOf('{') + 1; n < key.length - 1; n++) {

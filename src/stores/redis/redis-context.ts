@@ -9,11 +9,11 @@ export interface RedisContext {
   readonly batcher: Batcher
   readonly connection: Connection
   readonly prefix: string
-  /** The time of decisions; undefined for the time of Redis. */
+  /** The clock of decisions; undefined if Redis gives the time. */
   readonly clock: Clock | undefined
   readonly plainScripts: PlainScripts
   readonly refusalCache: RefusalCache | undefined
   readonly leases: Leases | undefined
-  /** Present if other processes are told of resets. */
+  /** Present if this store tells other processes which keys were reset. */
   readonly resets: Resets | undefined
 }

@@ -89,7 +89,7 @@ export class RedisLedger implements Ledger {
     this.#context.resets?.publish(keys)
   }
 
-  /** Changes each key by itself. */
+  /** Bans or unbans one key after the other. */
   async #changeBan({ verb, keys, ban }: Command<'ban' | 'unban'>): Promise<undefined> {
     const stateKeys: string[] = []
     const sent = keys.map((key, n) => {
@@ -146,7 +146,7 @@ export class RedisLedger implements Ledger {
     })
   }
 
-  /** A cached refusal, or leased units. */
+  /** Decides by a cached refusal, or by leased units. */
   #decideLocally(keys: readonly string[], cost: number, details?: Details): Decision | undefined {
     const { policies } = this.#plan
     const { refusalCache, leases } = this.#context
@@ -155,11 +155,11 @@ export class RedisLedger implements Ledger {
     const spent = leases?.spend(this.#plan, keys, cost)
     if (spent === undefined) return undefined
     const units = leases?.unitsToPrefetch(this.#plan, keys) ?? 0
-    if (units > 0) this.#sendConsume(keys, 0, undefined, units).catch(() => undefined) // the next call finds out
+    if (units > 0) this.#sendConsume(keys, 0, undefined, units).catch(() => undefined) // if it fails, the next call shows why
     return decisionOf(policies, spent.response, details, spent.elapsed)
   }
 
-  /** @param prefetched units to take ahead; by default as many as the leases want */
+  /** @param prefetched how many units to take ahead; default: what `leases` wants */
   #sendConsume(keys: readonly string[], cost: number, details?: Details, prefetched?: number): Promise<Decision> {
     const { batcher, clock, refusalCache, leases } = this.#context
     const plan = this.#plan
@@ -173,7 +173,7 @@ export class RedisLedger implements Ledger {
     refusalCache?.forgetOtherPlans(plan, keys)
     const refusalCacheVersion = refusalCache?.version ?? 0
     const leasesVersion = leases?.version ?? 0
-    /** Caches what decides later calls here: a refusal, or leased units. */
+    /** Makes the decision, and keeps the refusal or the leased units for later calls. */
     const decide = (response: ScriptResponse): Decision => {
       refusalCache?.forgetOtherPlans(plan, keys)
       if (!response.allowed && this.#cacheable) {
@@ -189,12 +189,12 @@ export class RedisLedger implements Ledger {
   }
 
   #request(verb: ScriptRequest['verb'], keys: readonly string[], cost: Costs, extras?: RequestExtras): ScriptRequest {
-    // The script asks of a cost under each policy whether it is 0, and of one number it does not.
+    // The script checks the costs of a list for 0, but not a single cost.
     const costs = cost === 0 ? this.#plan.policies.map(() => 0) : cost
     return { plan: this.#plan, verb, keys, costs, now: this.#context.clock?.() ?? -1, ...extras }
   }
 
-  /** Sends a request other than a plain `consume`. It may raise what is left of a key, which outdates what is cached. */
+  /** Sends a request other than a plain `consume`. Such a request may raise the units left, so cached refusals are dropped. */
   async #sendOther(request: ScriptRequest): Promise<ScriptResponse> {
     const { verb, keys } = request
     if (verb === 'peek') return this.#send(request)
@@ -206,7 +206,7 @@ export class RedisLedger implements Ledger {
     }
   }
 
-  /** Leased units are lost only with the state that they were taken from, and when nobody may spend them. */
+  /** Drops cached refusals. Drops leased units only if their state is gone, or nobody may spend them. */
   #forget(verb: ScriptRequest['verb'], keys: readonly string[]): void {
     this.#context.refusalCache?.forget(keys)
     if (verb === 'reset' || verb === 'ban') this.#context.leases?.forget(keys)
@@ -221,7 +221,7 @@ export class RedisLedger implements Ledger {
     return groups === undefined ? send(request) : batcher.within(sendInTwoPhases(send, request, groups))
   }
 
-  /** The keys by slot, if they are in several and one script call can touch only one. */
+  /** The keys by slot, if they are in several slots of a Cluster: one script call can touch only one slot. */
   #groups(keys: readonly string[]): readonly SlotGroup[] | undefined {
     return this.#context.connection.cluster && keys.length > 1 ? this.#slotGroups.of(keys) : undefined
   }

@@ -38,33 +38,33 @@ export interface RedisStoreOptions extends SharedStoreOptions {
   client: RedisClient
   /** Which clock decides: that of Redis, read once for each batch, or that of this process. Default `'redis'`. */
   time?: 'redis' | 'client'
-  /** A clock of whole microseconds since the epoch. It implies `time: 'client'`, whose default is the wall clock. */
+  /** A clock of whole microseconds since the epoch. It implies `time: 'client'`. The default for `'client'` is the wall clock. */
   clock?: Clock
   /**
-   * True if calls of one turn of the event loop travel together, or the most calls that do, up to 1000. Default true: 32,
+   * Whether calls of one turn of the event loop travel together; `size` is how many at most, up to 1000. Default true: 32,
    * and up to 1000 while more wait. While Redis decides one batch, this process writes the next.
    */
   batch?: boolean | { size: number }
   /**
-   * Whether a refusal is repeated locally as long as only time can change it, and for how long at most: then Redis is asked
+   * Whether a refusal is repeated locally while only time can change it, and for how long at most. After that, Redis is asked
    * again, and a reset by another process shows. Default `{ longest: '1s' }`; `false` asks Redis each time.
    */
   refusalCache?: boolean | { longest: Duration }
   /**
-   * A second client, such as `client.duplicate()`, which only listens: resets by other processes that have one take effect
-   * here at once. Default: none; a reset takes effect after `refusalCache.longest`.
+   * A second client, such as `client.duplicate()`, which only listens. Then a reset by another process that also has a subscriber
+   * takes effect here at once. Default: none; a reset takes effect after `refusalCache.longest`.
    */
   subscriber?: RedisClient
   /**
-   * How many units of a key one call takes ahead, for this process to spend locally. That makes fewer calls, but some
+   * How many units of a key one call takes ahead, for this process to spend locally. Leases save requests, but some
    * units may be taken and never spent. `'auto'` takes as many as the process used in the last 100 ms or three round trips, at
    * most 1000 or `{ units: 'auto', most }`, and the next ones before these are used up. Default: no leases.
    */
   leases?: LeasesOption
   /**
-   * After how long without any answer to what was sent the client is told to connect anew: the other end of its connection may
-   * be gone without a word. It is also how often a client of one server leaves a replica at most, after a failover behind a
-   * balancer. Default `'5s'`; Infinity for never.
+   * If nothing that was sent is answered for this long, the client is told to reconnect: the other end of its connection may be
+   * gone without notice. Also how often, at most, a client of one server leaves a replica, after a failover behind a balancer.
+   * Default `'5s'`; Infinity for never.
    */
   reconnectAfter?: Duration
   /**
@@ -76,7 +76,7 @@ export interface RedisStoreOptions extends SharedStoreOptions {
   report?: Duration
 }
 
-/** The wire counts the keys and plans of a batch in 16 bits. And while Redis decides one batch, all others wait. */
+/** The largest size of a batch: keys and plans are counted in 16 bits, and Redis serves nobody else while it decides a batch. */
 const largestBatch = 1000
 
 const reportTime = duration('100ms', { most: 3_600_000 })
@@ -116,7 +116,7 @@ function reportPeriod({ mode, report, leases }: RedisStoreOptions): number | und
   throw invalidOption('redisStore: leases', 'left out', leases, fix)
 }
 
-/** The scripts of a store; the tests change them. */
+/** The scripts of a store. Tests change them. */
 export interface Scripts {
   readonly whole: Script
   readonly changePlain: (text: string) => string
@@ -134,7 +134,7 @@ export class RedisStore implements Store {
     const { client: connection, prefix, timeout, ttlMargin, breaker, subscriber } = read
     const clock = read.clock ?? (read.time === 'client' ? wallClock : undefined)
     const localClock = clock ?? monotonicClock
-    // The nodes of a cluster fail apart from each other.
+    // Each node of a cluster has its own circuit breaker.
     const shardOf = (keys: readonly string[]) => nodesOf(connection, keys)
     this.traits = { kind: 'redis', timeout, prefix, breaker, ...(connection.cluster && { shardOf }) }
     const refusalCache =
@@ -169,13 +169,13 @@ export class RedisStore implements Store {
   }
 }
 
-/** The nodes that decide on these keys. */
+/** The addresses of the nodes that decide on these keys. */
 function nodesOf(connection: Connection, keys: readonly string[]): string {
   const nodes = keys.map((key) => connection.nodeOf(slotOf(`{${encodeId(key)}}`)))
   return nodes.length === 1 ? (nodes[0] as string) : [...new Set(nodes)].sort().join('+')
 }
 
-/** How long a refusal is repeated at most, in microseconds. */
+/** The longest time that a refusal is repeated, in microseconds. */
 function longestRefusal(refusalCache: true | { longest: number }): number {
   return refusalCache === true ? 1_000_000 : refusalCache.longest * 1000
 }

@@ -1,5 +1,5 @@
 /*
- * What a client says about its connection. Its commands only wait while there is none, so the cause is known from its
+ * What a client says about its connection. Without a connection, commands only wait, so the cause shows in the client's
  * events alone: a wrong password, an unknown host, a refused connection.
  */
 import { errorMonitor } from 'node:events'
@@ -14,12 +14,12 @@ export class ClientErrors {
   /** The last error since the client was ready. */
   last: Error | undefined
   readonly #client: Emitter
-  /** The listeners for `'error'` that are ours. */
+  /** How many listeners for `'error'` on the client are ours. */
   readonly #own: number
   readonly #consequence: string
   #checked = false
 
-  /** ioredis emits no error that nobody listens to, so a listener is added. In node-redis that would hide the error. */
+  /** Adds a listener for ioredis, which emits errors only to listeners. In node-redis a listener would hide errors. */
   constructor(client: Emitter, listens: boolean, consequence: string) {
     this.#client = client
     this.#own = listens ? 1 : 0
@@ -35,7 +35,7 @@ export class ClientErrors {
     client.on('ready', forget)
   }
 
-  /** Warns once for each client that nobody listens to. Called at the first request, when the application is set up. */
+  /** Warns once for each client without a listener for errors. Called at the first request, when the application is set up. */
   checkListener(): void {
     if (this.#checked) return
     this.#checked = true
@@ -52,7 +52,7 @@ export class ClientErrors {
 
 const known = new WeakMap<object, ClientErrors>()
 
-/** One for each client, however many stores use it. */
+/** The errors of a client: one object for each client, however many stores use the client. */
 export function errorsOf(client: object, listens: boolean, consequence: string): ClientErrors | undefined {
   if (typeof (client as Partial<Emitter>).on !== 'function') return undefined
   const errors = known.get(client) ?? new ClientErrors(client as Emitter, listens, consequence)

@@ -1,5 +1,5 @@
 /*
- * The clients of Redis (ioredis, node-redis, iovalkey) behind one small interface, with their faults. It imports
+ * The clients of Redis (ioredis, node-redis, iovalkey) behind one small interface, which hides their faults. It imports
  * `common`.
  */
 

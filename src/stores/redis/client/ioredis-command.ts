@@ -1,6 +1,6 @@
 /*
- * A command of ioredis keeps its arguments and encodes them whenever it sends them. So a call whose arguments are short texts is
- * withdrawn by another text: bytes among the arguments of a command take the client some 10 us more.
+ * ioredis keeps the arguments of a command, and encodes them each time it sends the command. So a call with short texts is
+ * withdrawn by changing a text. Bytes as arguments would cost the client some 10 us more for each command.
  */
 import { type Args, type SendScript, withBytes } from './script-call.ts'
 
@@ -19,23 +19,23 @@ interface CommandSender {
   sendCommand?(command: Command, ...more: unknown[]): unknown
 }
 
-/** Where the arguments of the script begin among those of the command, after the script and the number of keys. */
+/** The index of the script's first key among the arguments of the command: the script and the number of keys come before. */
 const firstKey = 2
 
 /**
- * Sends script calls. The first one has bytes, and shows whether the client makes a command of each that keeps its arguments.
- * (One that gathers commands into pipelines does not.)
+ * Sends script calls. The first call has bytes as arguments. It shows whether the client makes a command for each call, and keeps
+ * its arguments. (A client that gathers commands into pipelines does not.)
  */
 export function sendByIoredis(client: CommandClient, name: 'evalsha' | 'eval'): SendScript {
   let command: Command | undefined
   // A method of a subclass, or a patched one, may need the client itself as `this`.
   let keepsArguments: boolean | undefined = isOverridden(client, name) ? false : undefined
-  /** The client, except that its commands are seen. */
+  /** The client, but with a `sendCommand` that notes the command. */
   const seen: CommandClient = Object.create(client, {
     sendCommand: {
       value: (sent: Command, ...more: unknown[]) => {
         const reply = (client as CommandSender).sendCommand?.(sent, ...more)
-        command = sent // at last, since that may have sent others
+        command = sent // the last command counts: it may have sent others before
         return reply
       },
     },
@@ -52,7 +52,7 @@ export function sendByIoredis(client: CommandClient, name: 'evalsha' | 'eval'): 
   return (script, keys, args) => {
     if (keepsArguments !== true) return sendBytes(script, keys, args)
     const reply = send(seen, script, keys, args)
-    keepsArguments = command !== undefined // false if it gathers commands since then
+    keepsArguments = command !== undefined // false if the client now gathers commands
     const { args: sent = [] } = command ?? {}
     return {
       reply,

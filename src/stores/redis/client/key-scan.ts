@@ -1,6 +1,6 @@
 import { HeadgateError } from '../../../common/index.ts'
 
-/** Looks at the next keys of a server. The cursor begins and ends with `'0'`. */
+/** Reads the next keys of a server. The cursor is `'0'` at the start and at the end. */
 type ScanKeys = (cursor: string, pattern: string, count: number) => Promise<KeyPage>
 
 /** The commands that find and delete keys. */
@@ -15,7 +15,7 @@ interface KeyPage {
   readonly keys: readonly string[]
 }
 
-/** Where a scan goes on: on the first of these servers. */
+/** Where the next page starts: at this cursor of the first server. */
 interface Position {
   readonly servers: readonly string[]
   readonly cursor: string
@@ -31,10 +31,10 @@ export function keyScanOf({ keyScan }: { readonly keyScan: KeyScan | undefined }
 }
 
 /**
- * Some keys of all servers.
+ * The next keys, server by server.
  * @param pattern of SCAN, without the client's own prefix
  * @param count how many keys the server looks at
- * @param from `next` of the page before
+ * @param from `next` of the last page
  */
 export async function nextKeys(
   keyScan: KeyScan,

@@ -1,8 +1,8 @@
 /*
- * A sentinel client of node-redis has clients of its own for the master, and `_execute` gives one to a function. If the
- * connection breaks meanwhile, or if the master has moved, it finds the master and runs the function again.
+ * A sentinel client of node-redis has its own clients of the master, and `_execute` passes one of them to a function. If the
+ * connection breaks meanwhile, or the master moves, the sentinel client finds the master and runs the function again.
  *
- * A script may have run before the connection broke, so it is sent only once here.
+ * A script may have run before the connection broke, so this file sends it only once.
  */
 import type { Args } from './script-call.ts'
 
@@ -18,7 +18,7 @@ export interface NodeRedisSentinel {
   readonly isReady: boolean
   /** Undefined if no client of the master is connected. */
   getMasterNode(): unknown
-  /** What the sentinel client puts before keys. The client of the master does not. */
+  /** The prefix that the sentinel client puts before keys. The client of the master puts none. */
   readonly _keyPrefix?: string | Uint8Array
   _execute<T>(isReadonly: boolean, run: (master: MasterClient) => Promise<T>): Promise<T>
 }
@@ -44,12 +44,12 @@ export class SentinelMaster {
     return ready
   }
 
-  /** Why it is not ready. To be asked only then. */
+  /** Why the client is not ready. Read it only if the client is not ready. */
   get problem(): unknown {
     return this.#failure ?? new Error('The sentinel client has no connection to the master.')
   }
 
-  /** Breaks the connection. A command that waits for its answer then fails, so the sentinel client makes another one. */
+  /** Breaks the connection. Commands that wait for answers then fail, so the sentinel client opens another connection. */
   readonly reconnect = (): void => {
     this.#client._execute(false, async (master) => master.destroy()).catch(() => undefined)
   }
@@ -65,7 +65,7 @@ export class SentinelMaster {
     return keys.map((key) => (typeof prefix === 'string' ? prefix + key : Buffer.concat([prefix, Buffer.from(key)])))
   }
 
-  /** The sentinel client looks for a master only if a command or a sentinel tells it to. */
+  /** The sentinel client looks for a master only after a failed command, or a message of a sentinel. */
   #search(): void {
     if (this.#searching) return
     this.#searching = true
@@ -76,7 +76,7 @@ export class SentinelMaster {
     this.#client._execute(false, async () => ended()).catch(ended)
   }
 
-  /** Runs a command, and again only if a replica has refused it. */
+  /** Runs a command once; a second time only if a replica refused it. */
   #runOnce(command: (master: MasterClient) => Promise<unknown>): Promise<unknown> {
     return new Promise((resolve, reject) => {
       let failed: { readonly error: unknown } | undefined
@@ -87,7 +87,7 @@ export class SentinelMaster {
         } catch (error) {
           if (error instanceof Error && error.message.startsWith('READONLY')) throw error
           failed = { error }
-          reject(error) // at once, since the client first finds the master
+          reject(error) // at once: the sentinel client first searches for the master
           throw error
         }
       }

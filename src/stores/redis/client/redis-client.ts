@@ -1,5 +1,5 @@
 /*
- * The clients that redisStore takes. They are recognised by their methods, never by their name, and none is imported.
+ * The clients that redisStore takes. Clients are recognised by their methods, never by their name. No client is imported.
  */
 import { invalidOption, monotonicClock, tooOld } from '../../../common/index.ts'
 
@@ -49,16 +49,16 @@ export interface Connection {
   readonly eval: SendScript
   /** Calls the listener when a connection is lost: the client may then send again what it has already sent. */
   onLost(listener: Listener): void
-  /** Why the client is not ready, or its last error since it was. */
+  /** Why the client is not ready, or the last error since it was ready. */
   problem(): unknown
-  /** Why the node of a slot in Redis Cluster is not connected; undefined if it is, and without Redis Cluster. */
+  /** Why the node of a slot in Redis Cluster is not connected; undefined if the node is connected, and without Redis Cluster. */
   nodeProblem(slot: number): unknown
   /** Makes the client give up its connection to the master of a slot and open another one, if it can. */
   reconnect(slot: number): void
   /**
-   * Makes a client of one server connect anew, if that is due, since its server has become a replica. Behind a balancer or a name,
-   * the new connection leads to the master. A Cluster and a Sentinel find the master by themselves.
-   * @param after at most once in so many milliseconds, for all stores of the client
+   * Makes a client of one server reconnect, if that is due, because its server has become a replica. Behind a balancer or a host
+   * name, the new connection leads to the master. A Cluster or a Sentinel client finds the master by itself.
+   * @param after reconnects at most once in so many milliseconds, for all stores of the client
    */
   leaveReplica(after: number): void
   /** Warns if nobody listens to the client's errors. */
@@ -70,8 +70,8 @@ export interface Connection {
 const ownFix = 'Write redisStore({ client: new Redis() }), or redisStore({ client: await createClient().connect() }).'
 
 /**
- * @param option where the client was given, and `fix` how to give it: for the error
- * @throws HeadgateError `HEADGATE_OPTION` if it is not a client of one of these libraries, `HEADGATE_VERSION` for an old one
+ * @param option the name of the client's option, and `fix` how to pass a client: for the error
+ * @throws HeadgateError `HEADGATE_OPTION` if it is no client of these libraries, `HEADGATE_VERSION` for an old one
  */
 export function connectionOf(client: unknown, option = 'redisStore: client', fix: string = ownFix): Connection {
   checkPromises(client, option)
@@ -106,13 +106,13 @@ interface NodeRedisClient {
   connect(): Promise<unknown>
 }
 
-/** Only a single client or that of a node: a pool goes on with its other clients. */
+/** Only for a single client, or a client of one node. A pool goes on with its other clients. */
 function reconnectNodeRedis(client: NodeRedisLike): void {
   const single = 'socketEpoch' in client && can(client, 'destroy') && can(client, 'connect')
   if (!single || client.isReady !== true) return
   const own = client as unknown as NodeRedisClient
   own.destroy()
-  own.connect().catch(() => undefined) // it says so by its event 'error'
+  own.connect().catch(() => undefined) // the client emits the failure as the event 'error'
 }
 
 /** When each client was last told to leave a replica, in microseconds. */
@@ -150,7 +150,7 @@ function nodeRedis(client: NodeRedisLike): Connection {
         : () => client.isReady ?? client.isOpen ?? true,
     evalSha: withBytes((sha, keys, args) => client.evalSha(sha, { keys, arguments: args })),
     eval: withBytes((script, keys, args) => client.eval(script, { keys, arguments: args })),
-    onLost: () => {}, // it never sends a command twice
+    onLost: () => {}, // node-redis never sends a command twice
     keyScan: can(client, 'scan') || can(client, 'nodeClient') ? nodeRedisScan(client) : undefined,
   }
 }
@@ -168,7 +168,7 @@ function nodeRedisSentinel(client: NodeRedisSentinel, connection: Connection): C
   }
 }
 
-/** The states in which ioredis queues commands. Not `wait`: in that state the first command opens the connection. */
+/** The states of ioredis in which it queues commands. Not `wait`: in that state the first command opens the connection. */
 const queueing = new Set(['connecting', 'connect', 'reconnecting', 'close'])
 
 interface IoredisNode extends IoredisLike {
@@ -181,7 +181,7 @@ interface IoredisCluster extends IoredisLike {
   nodes(): IoredisNode[]
 }
 
-/** The client of the node that has the slot, which a Cluster names by host and port. */
+/** The client of the node that has the slot. A Cluster names nodes by host and port. */
 function nodeClient(client: IoredisLike, slot: number): IoredisNode | undefined {
   if (client.isCluster !== true) return client
   const { slots, nodes } = client as IoredisCluster
@@ -198,7 +198,7 @@ function ioredis(client: IoredisLike): Connection {
       return connected ? undefined : (errors?.last ?? nodeGone)
     },
     checkListener: () => errors?.checkListener(),
-    // The socket is destroyed, since one whose other end is gone never ends by itself.
+    // Destroys the socket: a socket whose other end is gone never ends by itself.
     reconnect: (slot) => nodeClient(client, slot)?.stream?.destroy?.(),
     leaveReplica: (after) => {
       const single = client.isCluster !== true && !(client as IoredisNode).options?.sentinels

@@ -1,10 +1,10 @@
 import { HeadgateError, storeError } from '../../../common/index.ts'
 import type { Connection } from './redis-client.ts'
 
-/** Redis before 7 puts the place in the script before it. */
+/** Matches at the start, or after a `-`: Redis before 7 puts the place in the script before the code. */
 const readOnly = /(^|-)(READONLY|MASTERDOWN)/
 
-/** What the user can do about an error of the server, by the beginning or a part of its text. */
+/** Fixes for errors of the server, by the start or a part of the error's text. */
 const fixes: readonly (readonly [text: RegExp, fix: string])[] = [
   [
     /unknown (redis )?command|non deterministic|wrong number of args calling redis command/i,
@@ -19,12 +19,12 @@ const fixes: readonly (readonly [text: RegExp, fix: string])[] = [
   [readOnly, 'Connect to the master.'],
 ]
 
-/** True if a replica has refused the call: a connection has stayed on a server that is no longer the master. */
+/** True if a replica has refused the call: the connection is still to a server that is no longer the master. */
 export function isReadOnly(error: unknown): boolean {
   return error instanceof Error && readOnly.test(error.message)
 }
 
-/** Redis says at which line of the script it refused a command, and not which command it was. */
+/** The command that Redis refused. The error only says at which line of the script it was. */
 function refusedCommand(text: string, script: string): string {
   const line = /user_script:\s*(\d+)/.exec(text)?.[1]
   const command = /\bcall\('([A-Z]+)'/.exec(script.split('\n')[Number(line) - 1] ?? '')?.[1]
@@ -47,7 +47,7 @@ export function redisError(cause: unknown, script: string): HeadgateError {
       })
 }
 
-/** What a client rejected with. Where ioredis says no more than that its connection is closed: why. */
+/** The error of a client. If ioredis only says that its connection is closed, the cause of that. */
 export function causeOf(error: unknown, connection: Connection): unknown {
   if (!(error instanceof Error && error.message.startsWith('Connection is closed'))) return error
   return connection.problem() ?? error

@@ -2,8 +2,8 @@
 export interface ScriptCall {
   readonly reply: Promise<unknown>
   /**
-   * Makes the script do nothing, if the client sends the call only now, or again: its first argument becomes `'0'`, or begins
-   * with it. (ioredis sends commands again whose connection broke before the reply, although Redis may have run them.)
+   * Makes the script do nothing if the client has yet to send the call, or sends it again: the first argument becomes `'0'`, or
+   * begins with `'0'`. (After a broken connection ioredis sends commands again, although Redis may have run them.)
    */
   withdraw(): void
 }
@@ -14,7 +14,7 @@ export type SendScript = (script: string, keys: string[], args: Args) => ScriptC
 
 const withdrawn = 0x30 // '0'
 
-/** For clients that keep the very bytes that they were given until they send them. */
+/** For clients that, until they send, keep the very bytes that they got. */
 export function withBytes(send: (script: string, keys: string[], args: Args) => Promise<unknown>): SendScript {
   return (script, keys, [first, ...others]) => {
     if (first === undefined) return { reply: send(script, keys, []), withdraw: () => {} }

@@ -12,7 +12,7 @@ const scannedAtOnce = 1000
 const stepTimeout = 10_000
 
 /**
- * Deletes every key that begins so, on every master.
+ * Deletes every key that begins with `start`, on every master.
  * @throws HeadgateError `HEADGATE_UNSUPPORTED` if the client cannot list keys
  */
 export async function clearKeys(connection: Connection, start: string): Promise<void> {

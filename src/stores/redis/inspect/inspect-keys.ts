@@ -28,7 +28,7 @@ export class KeptKeys {
     return found.map(({ now, value }, n) => ({ ...this.#keptOf(keys[n] as string, value, now), notes }))
   }
 
-  /** @param start what the keys of the scope begin with */
+  /** @param start the prefix of the keys of the scope */
   async list(start: string, from: unknown): Promise<KeyPage> {
     const { batcher, connection } = this.#context
     const { values, next } = await batcher.reading(scanRecords(connection, `${start}*}`, from))
@@ -37,7 +37,7 @@ export class KeptKeys {
       try {
         return { ...decodeId(key.slice(start.length, -1)), kept: this.#keptOf(key, value, now) }
       } catch {
-        return [] // another program's value: no decision reads it either
+        return [] // a value of another program, which no decision reads either
       }
     })
     return { keys, next }
@@ -52,7 +52,7 @@ export class KeptKeys {
     }
   }
 
-  /** What this process answers by itself. */
+  /** Notes about what this process answers without Redis. */
   #notes(keys: readonly string[]): string[] {
     const { leases, refusalCache } = this.#context
     const lease = leases?.find(keys)

@@ -15,12 +15,12 @@ import { usualNames } from './usual-names.ts'
 export interface InspectRedisOptions {
   /** The prefix of the store. Default `'headgate'`. */
   prefix?: string
-  /** Names of policies. Redis keeps hashes of them, which are shown if no name is known. Usual names need not be given. */
+  /** Names of policies. Redis has only hashes of names; a hash is shown where no name is known. Usual names need not be given. */
   names?: readonly string[]
 }
 
 export interface RedisInspector extends StoreInspector {
-  /** The SHA-1 of the script that decides, by which Redis keeps it. */
+  /** The SHA-1 of the script that decides: its name in Redis. */
   readonly scriptSha: string
 }
 
@@ -38,12 +38,12 @@ export function inspectRedis(client: RedisClient, options: InspectRedisOptions =
   const connection = connectionOf(client, 'inspectRedis: client')
   const names = hashesOf([...usualNames, ...own])
   let batcher: Batcher | undefined
-  /** By the script that decides, as the limiter does. */
+  /** Changes a key by the script that decides, as the limiter does. */
   const change = async (verb: 'reset' | 'unban', storeKey: string) => {
     batcher ??= new Batcher({ connection, ...batching })
     const plan = packPlan('', [], [''], 'keep')
     await batcher.send({ plan, verb, keys: [storeKey], costs: 1, now: -1 }, () => undefined)
-    // Processes without a subscriber hear of it when their cache of refusals asks again.
+    // A process without a subscriber notices when its cache of refusals asks Redis again.
     await (client as unknown as Publisher).publish(`${prefix}:resets`, storeKey).catch(() => undefined)
   }
   const store = {
@@ -55,7 +55,7 @@ export function inspectRedis(client: RedisClient, options: InspectRedisOptions =
   return { ...inspectStore(store, prefix), scriptSha: batching.script.sha }
 }
 
-/** For single requests of an operator. Times are in milliseconds. */
+/** Settings for single requests of an operator. Times are in milliseconds. */
 const batching = {
   script: new Script(script),
   timeout: 10_000,
@@ -65,7 +65,7 @@ const batching = {
   reconnectAfter: Infinity,
 }
 
-/** SCAN may return a key twice. So many are remembered. */
+/** How many keys are remembered during a scan, because SCAN may return a key twice. */
 const mostSeen = 1_000_000
 
 async function* recordsOf(
@@ -80,7 +80,7 @@ async function* recordsOf(
     for (const { key: storeKey, now, value } of values) {
       if (seen.has(storeKey)) continue
       if (seen.size < mostSeen) seen.add(storeKey)
-      // A value of another type is undefined, and fails to be read.
+      // The value of a key of another type is undefined: `read` then throws.
       yield { storeKey, now, bytes: value?.length ?? 0, read: () => unpackRecords(value as Buffer, names) }
     }
     from = next

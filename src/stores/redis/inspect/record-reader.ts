@@ -2,11 +2,11 @@ import { HeadgateError, shown } from '../../../common/index.ts'
 import { type Connection, keyScanOf, nextKeys, redisError } from '../client/index.ts'
 
 /**
- * The values of keys. It needs no command that a decision does not need: MGET reads nothing from a value of another type, and
- * SETRANGE of an empty text tells its type and changes nothing.
+ * Reads the values of keys, with no command that a decision does not need. MGET reads nothing from a key of another type.
+ * SETRANGE with an empty text changes nothing, but fails for a key of another type.
  *
- * Values are binary, and clients decode replies as UTF-8. So each byte becomes the character of its number: one from 128 on
- * takes two bytes.
+ * Values are binary, and clients decode replies as UTF-8. So the script turns each byte into the character of that number; a
+ * byte from 128 on then takes two bytes.
  */
 const readScript = `
 local wide = {}
@@ -25,7 +25,7 @@ return reply
 /** How many keys one SCAN looks at. */
 const scanned = 500
 
-/** The value of a key; undefined if it is of another type. */
+/** The value of a key; undefined if the key is of another type. */
 interface StoredValue {
   readonly key: string
   /** The time of the server, in microseconds. */
@@ -43,7 +43,7 @@ export interface ScanPage {
 }
 
 /**
- * Reads a record without changing anything.
+ * Reads the record of a key, and changes nothing.
  * @param key without the client's own prefix
  * @throws HeadgateError of Redis, or for a value of another type
  */
@@ -53,7 +53,7 @@ export async function readRecord(connection: Connection, key: string): Promise<S
   return found as FoundValue
 }
 
-/** @param pattern of SCAN, without the client's own prefix @param from `next` of the page before */
+/** @param pattern of SCAN, without the client's own prefix @param from `next` of the last page */
 export async function scanRecords(connection: Connection, pattern: string, from: unknown): Promise<ScanPage> {
   const { keys, next } = await failingAs('', nextKeys(keyScanOf(connection), pattern, scanned, from))
   // In Redis Cluster, the keys of one command have to be in one slot.
@@ -82,7 +82,7 @@ async function failingAs<T>(script: string, answer: Promise<T>): Promise<T> {
   }
 }
 
-/** The error of a value that no decision reads either. */
+/** The error for a value that is no record. No decision reads it either. */
 export function brokenValue(key: string, cause: unknown): HeadgateError {
   return new HeadgateError(
     'HEADGATE_STORE_RECORD',

@@ -1,5 +1,5 @@
 /*
- * Reads the packed value of a key: the records of lua/records.ts, as the states that the algorithms in TypeScript have, and the block.
+ * Reads the packed value of a key (see script/records.ts): its block, and its states as the algorithms in TypeScript have them.
  */
 
 import type { Block } from '../../../algorithms/bans/index.ts'
@@ -7,13 +7,13 @@ import { type Definition, revive } from '../../../algorithms/index.ts'
 import type { KeptKey, KeptState } from '../../../inspection/index.ts'
 import { kindOf, kinds } from '../script/index.ts'
 
-/** As in lua/records.ts: from this size on the size has four bytes of its own; a log has one of two forms. */
+/** As in script/records.ts: from this number on, the size is in four bytes after the head, or a log has one of two forms. */
 const narrow = 254
-/** A kind from here on is of another layout. The last one is that of a block. */
+/** A kind from this number on is of another layout. The last kind below it is that of a block. */
 const layouts = 32
 const blockKind = 31
 
-/** Bytes of a time and a total in an entry of a log. */
+/** How many bytes the time and the total of an entry in a log take. */
 const narrowEntry = [6, 3] as const
 const wideEntry = [7, 7] as const
 
@@ -47,13 +47,13 @@ export function unpackRecords(value: Buffer, names: ReadonlyMap<string, string>)
   return { states, block }
 }
 
-/** Without a reason, no bytes follow the times. */
+/** Reads a block. A block without a reason ends after the two times. */
 function unpackBlock(bytes: Buffer): Block {
   const reason = bytes.toString('utf8', 14)
   return { from: seven(bytes, 0), until: seven(bytes, 7), reason: reason === '' ? undefined : reason }
 }
 
-/** A kind that this version does not know is kept by those who write, and shown by nobody. */
+/** Reads a definition. A kind that this version does not know is shown by nobody, and kept by all who write the value. */
 function unpackDefinition(kind: number, bytes: Buffer): Definition {
   const name = kindOf(kind)
   if (name === undefined) return { kind: `kind ${kind}`, span: 0, parameters: [] }
@@ -65,7 +65,7 @@ function unpackDefinition(kind: number, bytes: Buffer): Definition {
   return { kind: name, span, parameters: numbers }
 }
 
-/** Seven bits a byte, the lowest first; 128 and 0 stand before a double. */
+/** Numbers at seven bits a byte, the lowest first. The bytes 128 and 0 stand before a double. */
 function unpackNumbers(bytes: Buffer): number[] {
   const numbers: number[] = []
   for (let at = 1; at < bytes.length; ) {
@@ -82,7 +82,7 @@ function unpackNumbers(bytes: Buffer): number[] {
   return numbers
 }
 
-/** Zeros at the end are left out of a record. */
+/** The numbers of a state. A record leaves out zeros at the end. */
 function unpackState(bytes: Buffer, form: number, definition: Definition): number[] {
   const algorithm = revive(definition)
   if (algorithm === undefined) return []
@@ -94,7 +94,7 @@ function unpackState(bytes: Buffer, form: number, definition: Definition): numbe
   })
 }
 
-/** An entry has the lower bytes of its time and total. The rest follows from the first time, and the total before it. */
+/** The entries of a log. Each has the lower bytes of its time and total; the upper ones follow from the start of the log. */
 function unpackLog(bytes: Buffer, form: number): number[] {
   const [last, before, base] = [seven(bytes, 0), seven(bytes, 7), seven(bytes, 14)]
   const [time, total] = form === narrow ? narrowEntry : wideEntry
@@ -114,7 +114,7 @@ function low(bytes: Buffer, at: number, size: number): number {
   return size === 7 ? seven(bytes, at) : bytes.readUIntLE(at, size)
 }
 
-/** The smallest number from `least` on that ends with these bytes. */
+/** The smallest number, from `least` on, whose lower bytes are `lowest`. */
 function above(least: number, lowest: number, size: number): number {
   const range = size === 7 ? 2 ** 53 : 256 ** size
   const more = (lowest - least) % range

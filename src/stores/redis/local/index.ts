@@ -1,5 +1,5 @@
 /*
- * What a process remembers so that it has to ask less: refusals, leased units, resets. It imports `shares`, `wire`,
+ * What a process remembers so that it asks Redis less: refusals, leased units, resets. It imports `shares`, `wire`,
  * `script` and `client`.
  */
 

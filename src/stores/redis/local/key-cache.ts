@@ -1,10 +1,10 @@
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../../common/index.ts'
 
-/** The most entries of a cache. Beyond them, the least recently used one is evicted. */
+/** The most entries of a cache. Beyond this number, the least recently used entry is evicted. */
 const maxEntries = 10_000
 
-/** Something that is valid from one time of the local clock until another, in microseconds. */
+/** An entry is valid from one time of the local clock until another, in microseconds. */
 export interface CacheEntry {
   readonly from: number
   readonly until: number
@@ -12,11 +12,11 @@ export interface CacheEntry {
   readonly version: number
 }
 
-/** Results that a process can repeat locally, by the keys of a call, until a call of this process changes these keys. */
+/** Results that a process can repeat locally, by the keys of a call, until this process changes one of the keys. */
 export class KeyCache<Entry extends CacheEntry> {
   protected readonly clock: Clock
   readonly #entries = new LRUCache<string, Entry>({ max: maxEntries })
-  /** Counts the changes. A request keeps this number until its response is here: the response to a request that was sent before a change must not be added after it. */
+  /** Counts the changes. A request notes this number when it is sent. If it changed since, the response is not cached. */
   version = 0
   /** The local time of the last `find` that returned an entry. */
   foundAt = 0
@@ -32,7 +32,7 @@ export class KeyCache<Entry extends CacheEntry> {
     const entry = this.#entries.get(name)
     if (entry === undefined) return undefined
     const now = this.clock()
-    // A change of any key outdates all entries of several keys: it may be one of them.
+    // Any change outdates the entries of several keys: the changed key may be one of them.
     const outdated = keys.length > 1 && entry.version !== this.version
     if (now >= entry.from && now < entry.until && !outdated) {
       this.foundAt = now
@@ -52,7 +52,7 @@ export class KeyCache<Entry extends CacheEntry> {
     for (const key of keys) this.#entries.delete(key)
   }
 
-  /** Removes the entries of all keys that begin so. */
+  /** Removes the entries of all keys that begin with `start`. */
   forgetAll(start: string): void {
     this.version++
     for (const name of this.#entries.keys()) if (name.startsWith(start)) this.#entries.delete(name)

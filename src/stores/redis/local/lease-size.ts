@@ -1,5 +1,5 @@
 /*
- * How many units of a key a process holds ahead of its calls: a fixed number, or by demand, as many as it has used lately.
+ * How many units of a key a process holds ahead of its calls: a fixed number, or by demand (the units used lately).
  */
 import { LRUCache } from 'lru-cache'
 import { anything, type Reader, readOptions, whole } from '../../../common/index.ts'
@@ -7,16 +7,16 @@ import { anything, type Reader, readOptions, whole } from '../../../common/index
 import { Demand } from '../shares/index.ts'
 import { wordOr } from './word-or.ts'
 
-/** How many units of a key one call takes ahead: so many, or by demand. `most` is how many are held ahead then, at most: 1000. */
+/** How many units of a key one call takes ahead: a number, or by demand. `most`: the most held ahead by demand, default 1000. */
 export type LeasesOption = 'auto' | { units: number } | { units: 'auto'; most?: number }
 
-/** How far back demand counts, and the shortest time that a lease by demand is for, in microseconds. */
+/** How far back demand counts, and the shortest life of a lease by demand, in microseconds. */
 const demandWindow = 100_000
-/** A lease by demand lasts for so many round trips at least, so that the next one can be here before it is used up. */
+/** A lease by demand lasts for at least so many round trips, so that the next lease can arrive before this one is used up. */
 const roundTrips = 3
-/** A key with less demand takes nothing ahead: it would save few requests, and keep units from other processes. */
+/** A key with less demand takes nothing ahead: leases would save few requests, and withhold units from other processes. */
 const leastDemand = 10
-/** The most keys whose demand is known. Beyond them, the least recently used one is forgotten. */
+/** The most keys whose demand is known. Beyond this number, the least recently used key is forgotten. */
 const maxKeys = 10_000
 const mostByDefault = 1000
 
@@ -35,7 +35,7 @@ export const leaseSizeOf: Reader<LeaseSize> = (leases, name) => {
 /** The demand for a key that has leases by demand. */
 interface KeyDemand {
   readonly demand: Demand
-  /** The key gives no lease until then: its calls would only wait for one. */
+  /** The key gives no lease until this time. A call would only wait for one. */
   pausedUntil: number
 }
 
@@ -45,23 +45,23 @@ export class LeaseSize {
   readonly #most: number
   readonly #keys = new LRUCache<string, KeyDemand>({ max: maxKeys })
 
-  /** @param units of each request, or by demand @param most units of one key ahead */
+  /** @param units how many each request takes ahead @param most the most units of one key held ahead */
   constructor(units: number | 'auto', most: number) {
     this.#units = units
     this.#most = most
   }
 
-  /** True if the next lease is requested before this one is used up. */
+  /** True if the next lease is requested before the current one is used up. */
   get prefetches(): boolean {
     return this.#units === 'auto'
   }
 
-  /** How long a lease has to be valid: one that ends sooner is not taken. @param roundTrip to Redis and back */
+  /** The shortest useful life of a lease. @param roundTrip to Redis and back */
   shortestLife(roundTrip: number): number {
     return this.#units === 'auto' ? Math.max(demandWindow, roundTrips * roundTrip) : roundTrip
   }
 
-  /** The units to hold beyond those of a call of this cost that is about to be sent. */
+  /** How many units to hold ahead, beside those of a call of this cost that is about to be sent. */
   ahead(name: string, cost: number, now: number, roundTrip: number): number {
     if (this.#units !== 'auto') return this.#units - cost
     const { demand, pausedUntil } = this.#of(name)

@@ -1,18 +1,18 @@
 /*
- * Leases: units that one request takes ahead, and that are then spent here without another request.
+ * Leases: units that one request takes ahead, and that this process then spends without another request.
  *
- * A unit that was taken and not spent may be spent at a later time, as long as all of it is still taken then: to give
- * it back and take it again would leave the state as it is. Once time has given the unit back, another process may take
- * it, and it is lost here. So a lease is valid until the first of its units comes back: in a window, until the end of
- * the window or segment; in a bucket, while what was used before it drains. A log gives no leases, because each of its
+ * A unit that was taken and not spent may be spent later, as long as time has not given it back: the state would be the same
+ * if the unit were given back and taken again. Once time has given it back, another process may take it, and it is lost here.
+ * So a lease is valid until its first unit comes back: in a window, until the end of the window or segment; in a bucket, while
+ * the units used before the lease drain. A log gives no leases, because each of its
  * units comes back at a time of its own.
  *
- * A lease never admits more than the policies allow. It admits less if it expires with units in it: at most those that a
+ * A lease never admits more than the policies allow. It admits less if it expires with unspent units: at most the units that a
  * process holds ahead of each key.
  *
  *     units ahead   100 --.                .-- 100
  *                          `--.  half     /       `--.
- *                              `-- 50 ---'  the next lease is here      by demand: the next one is requested at the half
+ *                              `-- 50 ---'  the next lease is here      by demand: the next lease is requested at the half
  */
 import type { Clock } from '../../../common/index.ts'
 import type { PackedPlan } from '../script/index.ts'
@@ -23,13 +23,13 @@ import type { LeaseSize } from './lease-size.ts'
 export interface Lease extends CacheEntry {
   readonly plan: PackedPlan
   readonly response: ScriptResponse
-  /** Units that are not spent yet. */
+  /** Units of the lease that are not spent yet. */
   units: number
-  /** Units spent since the response, less those that were leased before it and not spent then. */
+  /** Units spent since the response, less the units of earlier leases that were unspent at the response. */
   spent: number
 }
 
-/** What decides a call by leased units. */
+/** The result of spending leased units, from which a decision is made. */
 interface SpentUnits {
   readonly response: ScriptResponse
   /** Microseconds since the response. */
@@ -39,9 +39,9 @@ interface SpentUnits {
 /** A request for a lease that is under way. */
 interface PendingLease {
   readonly plan: PackedPlan
-  /** The units that no caller waits for yet. */
+  /** The units of the lease that no caller waits for yet. */
   room: number
-  /** Settles as the request does. Those who wait for its units are served in their order. */
+  /** Settles as the request does. Callers that wait for its units are served in their order. */
   readonly arrival: Promise<unknown>
 }
 
@@ -50,9 +50,9 @@ const smoothing = 1 / 8
 
 export class Leases extends KeyCache<Lease> {
   readonly #size: LeaseSize
-  /** The last request for a lease that is under way, by keys. */
+  /** For each set of keys, the last request for a lease that is under way. */
   readonly #pending = new Map<string, PendingLease>()
-  /** The average, in microseconds. */
+  /** The average round trip, in microseconds. */
   #roundTrip = 0
 
   constructor(size: LeaseSize, clock: Clock) {
@@ -60,7 +60,7 @@ export class Leases extends KeyCache<Lease> {
     this.#size = size
   }
 
-  /** How long a lease has to be valid to be of any use, in microseconds. */
+  /** The shortest useful life of a lease, in microseconds. */
   get shortestLife(): number {
     return Math.ceil(this.#size.shortestLife(this.#roundTrip))
   }
@@ -85,8 +85,8 @@ export class Leases extends KeyCache<Lease> {
   }
 
   /**
-   * The units of a lease under way, if it will have some for a call of this cost: those that come then request another lease in
-   * the same round trip. Resolves with undefined if it brought too few, and rejects as its request does.
+   * Waits for the units of a lease under way; undefined if too few of them are free for this cost. The call then requests another
+   * lease in the same round trip. Resolves with undefined if the lease brought too few units, and rejects as its request does.
    */
   waitFor(plan: PackedPlan, keys: readonly string[], cost: number): Promise<SpentUnits | undefined> | undefined {
     if (this.#pending.size === 0) return undefined
@@ -96,7 +96,7 @@ export class Leases extends KeyCache<Lease> {
     return pending.arrival.then(() => this.spend(plan, keys, cost))
   }
 
-  /** How many units a request of this cost takes; undefined for no lease. */
+  /** How many units a request of this cost takes; undefined if it takes no lease. */
   unitsFor(plan: PackedPlan, keys: readonly string[], cost: number): number | undefined {
     const extra = this.#extraFor(plan, keys, cost)
     return extra >= 1 ? cost + extra : undefined
@@ -120,7 +120,7 @@ export class Leases extends KeyCache<Lease> {
 
   /**
    * Registers a request for a lease.
-   * @param units how many it takes beyond its own cost
+   * @param units how many units the request takes beyond its own cost
    * @param arrival settles as the request does, after the call of `add`
    */
   request(plan: PackedPlan, keys: readonly string[], units: number, arrival: Promise<unknown>): void {
@@ -137,7 +137,7 @@ export class Leases extends KeyCache<Lease> {
   /**
    * Adds the units that a response leased.
    * @param sent the local time when the request was sent
-   * @param version the version at that time
+   * @param version the version of this cache at that time
    */
   add(plan: PackedPlan, keys: readonly string[], response: ScriptResponse, sent: number, version: number): void {
     const now = this.clock()

@@ -1,17 +1,17 @@
 /*
  * A key that is refused until t can be refused locally until t.
  *
- * A policy with nothing left admits no call, so only the passing of time changes its numbers. The refusal can be
- * repeated here, with its times counted down, until a policy of the call gives a unit back.
+ * A policy with nothing left admits no call, so only time changes its numbers. This process can repeat the refusal, with its
+ * times counted down, until a policy of the call gives a unit back.
  *
- * An entry holds for one cost and the keys of one call, under one plan. Each of these keys must have nothing left:
- * calls on the other keys could take from one that has. Nothing is cached for policies that count refused calls, nor for a
- * penalty whose blocks they extend.
+ * An entry is for one cost and the keys of one call, under one plan. Each of these keys must have nothing left:
+ * a key with units left could change by other calls. Nothing is cached for policies that count refused calls, nor for
+ * penalties whose blocks are extended by refused calls.
  * Nothing is cached while units are left, because a smaller call elsewhere may take them. Refunds, charges and resets
- * made through the same store remove the entry. Those made elsewhere take effect when the entry expires, which is soon: an
+ * made through the same store remove the entry. Changes by other processes take effect when the entry expires, which is soon: an
  * entry lasts for a second by default, and then Redis is asked again.
  *
- * A call with a cost for each policy is neither cached nor decided here: another such call may leave alone what refused it.
+ * A call with a cost for each policy is neither cached nor decided here: another such call may cost nothing where this one is refused.
  */
 import type { Policy } from '../../../algorithms/index.ts'
 import type { Clock } from '../../../common/index.ts'
@@ -28,7 +28,7 @@ export interface CachedRefusal extends CacheEntry {
 export class RefusalCache extends KeyCache<CachedRefusal> {
   readonly #longest: number
 
-  /** @param longest how long a refusal is repeated at most, in microseconds */
+  /** @param longest the longest time that a refusal is repeated, in microseconds */
   constructor(clock: Clock, longest: number) {
     super(clock)
     this.#longest = longest
@@ -39,13 +39,13 @@ export class RefusalCache extends KeyCache<CachedRefusal> {
     return refusal !== undefined && refusal.plan === plan && refusal.cost === cost ? refusal : undefined
   }
 
-  /** Removes a refusal under another plan, because a request under this plan may change the numbers of that plan. */
+  /** Removes a refusal under another plan: a request under this plan may change the numbers of the other plan. */
   forgetOtherPlans(plan: PackedPlan, keys: readonly string[]): void {
     const refusal = this.find(keys)
     if (refusal !== undefined && refusal.plan !== plan) this.forget(keys)
   }
 
-  /** How long ago the refusal that was just found had been received, in microseconds. */
+  /** The time between the receipt of the refusal and the `find` that returned it, in microseconds. */
   age(refusal: CachedRefusal): number {
     return this.foundAt - refusal.from
   }
@@ -67,7 +67,7 @@ export class RefusalCache extends KeyCache<CachedRefusal> {
     let life = Math.min(this.#longest, response.block?.wait ?? Infinity)
     for (const { next } of response.reports) if (next !== undefined && next > 0) life = Math.min(life, next)
     const now = this.clock()
-    // The life counts from when the request was sent: no call is refused here that Redis would admit.
+    // Counts the life from when the request was sent, so that no call is refused here that Redis would admit.
     const until = sent + life
     if (now < until) this.set(keys, { plan, cost, response, from: now, until, version })
   }
@@ -80,7 +80,7 @@ function onlyTimeChanges(plan: PackedPlan, { reports, block }: ScriptResponse): 
 
 /** True if every scope has a policy that refuses and has nothing left. */
 function isExhausted({ policies, scopes }: PackedPlan, reports: readonly PolicyReport[]): boolean {
-  // Where refusals are punished, they change the penalty's state, except during a block.
+  // A refusal changes the state of a penalty, except during a block.
   const deciding = punishes(policies) ? policies.filter(({ algorithm }) => algorithm.punishes) : policies
   const exhausted = policies.filter((policy, n) => {
     const { wait, remaining } = reports[n] as PolicyReport

@@ -1,6 +1,6 @@
 /*
- * Tells the other processes which keys were reset, so that none repeats a refusal, or spends a lease, of before. A message
- * that is lost, because a connection broke, leaves a refusal for as long as the cache of refusals repeats it.
+ * Tells the other processes which keys were reset, so that no process repeats an older refusal or spends an older lease. If a
+ * message is lost with its connection, a refusal stays for as long as the cache of refusals repeats it.
  */
 import { invalidOption, reason, warnOnce } from '../../../common/index.ts'
 
@@ -25,7 +25,7 @@ interface NodeRedisSubscriber {
 /** No key of a state contains a line feed. */
 const separator = '\n'
 
-/** What stands for all keys that begin with the text before it. No key of a state ends with it. */
+/** At the end of a name: all keys that begin with the text before it. No key of a state ends with it. */
 const all = '*'
 
 export class Resets {
@@ -33,9 +33,9 @@ export class Resets {
   readonly #channel: string
 
   /**
-   * @param subscriber a connection of its own, since one that subscribes can do nothing else
-   * @param caches those that forget what was reset
-   * @throws HeadgateError `HEADGATE_OPTION` if it is no client
+   * @param subscriber a connection for nothing else, because a connection that subscribes cannot run other commands
+   * @param caches the caches that drop the keys that were reset
+   * @throws HeadgateError `HEADGATE_OPTION` if `subscriber` is no client
    */
   constructor(
     client: RedisClient,
@@ -60,12 +60,12 @@ export class Resets {
     })
   }
 
-  /** Nobody waits for it. */
+  /** Publishes a reset. Nobody waits for the result. */
   publish(keys: readonly string[]): void {
     this.#publisher.publish(this.#channel, keys.join(separator)).catch(() => undefined)
   }
 
-  /** Tells that all keys which begin so were reset. */
+  /** Publishes that all keys which begin with `start` were reset. */
   publishAll(start: string): void {
     this.publish([start + all])
   }

@@ -1,6 +1,6 @@
 /**
- * Restates algorithms/block.ts: the block of a key by hand. Its record has the id of no policy, a kind that no algorithm has, and
- * as its state the two times, in 7 bytes each, and the reason. Other builds keep it as the record of another deploy's policy.
+ * Restates algorithms/bans/ban.ts: the block of a key by hand. Its record has the id of no policy, a kind that no algorithm
+ * has, and as its state the two times, in 7 bytes each, and the reason. Other builds keep it like another deploy's record.
  */
 export const blocks = `
 function makers.blocks()

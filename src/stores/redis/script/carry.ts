@@ -1,4 +1,4 @@
-/** Restates algorithms/carry.ts and algorithms/kinds.ts, for a state whose definition differs from its policy's. */
+/** Restates algorithms/carry.ts and algorithms/kinds.ts, for states whose definition differs from that of their policy. */
 export const carry = `
 function makers.carry()
   make('ratioUp')
@@ -50,7 +50,7 @@ function makers.carry()
 
   local revivedBy = {}
 
-  -- A policy with that definition, for its states; false for an unknown kind.
+  -- A policy with that definition, to read states of that definition; false for an unknown kind.
   function revive(definition)
     local from = revivedBy[definition]
     if from == nil then

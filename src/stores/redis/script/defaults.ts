@@ -1,4 +1,4 @@
-/** Restates the defaults of algorithms/algorithm.ts, for algorithms that are seldom used: they need not have these functions. */
+/** Restates the defaults of algorithms/algorithm.ts, for algorithms that are seldom used and lack these functions. */
 export const defaults = `
 function makers.defaults()
   local defaults = {}

@@ -1,23 +1,23 @@
 /**
- * The largest number of a reply. Clients build a number digit by digit, and round one just below 2^53. They get what is larger
- * as text.
+ * The largest number that a reply has as an integer. Clients build integers digit by digit, and round numbers just below 2^53.
+ * Larger numbers are sent as text.
  */
 export const largest: number = 9007199254740000
 
 /**
- * Restates algorithms/evaluation.ts, one request after the other. The reply is one flat list of integers. verbs.ts has the
- * requests that are not plain.
+ * Restates algorithms/evaluation/evaluation.ts, one request after the other. The reply is one flat list of integers. Requests
+ * that are not plain (see the variable `plain`) are in verbs.ts.
  */
 export const evaluation: string = `
 local CONSUME, RESERVE, CHARGE, REFUND, PEEK, RESET, SETTLE, RENEW = 0, 1, 2, 3, 4, 5, 6, 7
--- A RESET with a flag: a block, and else what lifts it.
+-- A RESET with this flag sets a block; with another flag it lifts the block.
 local BLOCK = 13
 -- The first number of the reply is the time.
 local reply, size
--- The values of the current request. It is plain if it consumes, reserves or peeks at one cost for every policy. Else
--- \`costs\` may have one for each, and \`cost\` is that of the policy in hand.
+-- The values of the current request. It is plain if it consumes, reserves or peeks at one cost for every policy. Otherwise
+-- \`costs\` may have a cost for each policy, and \`cost\` is that of the policy in hand.
 local verb, now, plain, cost, costs, allowed, takes, delay, waits
--- True if penalties count a refusal by a settlement, when the waits in all slots are known.
+-- True if a settlement makes penalties count a refusal later, once the waits in all hash slots are known.
 local countsLater
 local verbs, canPromise, commitOne, change, respondVerdict, restart, commitRefused, refusalCode, nextAfter, respondTickets
 
@@ -66,7 +66,7 @@ local function evaluate(policies, maxWait)
 end
 
 function makers.reserve()
-  -- Only one enforced policy alone can promise a future time.
+  -- A future time can be promised only if one enforced policy alone has to wait.
   function canPromise(policies)
     local only
     for n, p in ipairs(policies) do
@@ -83,8 +83,8 @@ function makers.reserve()
     return p.algorithm.fits(p, p.s, p.at, cost, p.wait - (p.at - now))
   end
 
-  -- Responds for each policy with 0, or with 1 and the time and the id of its ticket.
-  -- @param id for states without open reservations
+  -- For each policy, responds with 0, or with 1 and its ticket (time and id).
+  -- @param id the new id of states without open reservations
   function respondTickets(policies, id)
     for n = 1, #policies do
       local p = policies[n]
@@ -111,7 +111,7 @@ function makers.reserve()
   end
 end
 
--- Responds with 2 if no policy waits, without the waits; else with 1 if the call is allowed, or a refusal code.
+-- Responds with 2, and no waits, if no policy waits; otherwise with 1 for an allowed call, or with a refusal code.
 local function commit(policies, withNext)
   size = size + 1
   if takes and not waits then
@@ -124,7 +124,7 @@ local function commit(policies, withNext)
   if verb == RESERVE then respond(delay) end
   if withNext then make('refused') end
   local last = policies[#policies]
-  -- A penalty is the last policy.
+  -- A penalty is always the last policy.
   if takes or not last.restarts or last.shadow then
     for n = 1, #policies do commitOne(policies[n], n, withNext) end
   else
@@ -158,7 +158,7 @@ function respondVerdict(p, withNext)
   local remaining, reset, used = algorithm.report(p, s, at)
   if p.first or at + reset > scope.fullAt then scope.fullAt = at + reset end
   if waits then respond(p.wait) end
-  -- The used units follow only if they are not what is missing.
+  -- The used units follow only if they differ from the units missing.
   if used and used ~= p.burst - remaining then
     respond(-remaining - 1)
     respond(used)
@@ -172,7 +172,7 @@ function respondVerdict(p, withNext)
 end
 
 function makers.refused()
-  -- Commits to a policy that does not take the call at once, or when another policy refuses it.
+  -- Commits to a policy that refuses or books the call, or whose call another policy refuses.
   function commitRefused(p)
     if verb ~= CONSUME and verb ~= RESERVE then return end
     local s, at, wait, algorithm = p.s, p.at, p.wait, p.algorithm
@@ -192,7 +192,7 @@ function makers.refused()
     markWritten(p)
   end
 
-  -- The other policies of the penalty's key count anew. Units in flight stay counted.
+  -- Lets the other policies of the penalty's key count anew. Units in flight stay counted.
   function restart(penalty, policies)
     for n, p in ipairs(policies) do
       if p.scope == penalty.scope and not p.punishes and not p.leases then
@@ -209,7 +209,7 @@ function makers.refused()
     return p.algorithm.wait(p, p.s, p.at, remaining + 1) + (p.at - now)
   end
 
-  -- 3 if a state was carried over for this request only, so that the next request may get another response; else 0.
+  -- 3 if a changed state was used for this request only: the next request may get another response. Otherwise 0.
   function refusalCode(policies)
     for n = 1, #policies do
       if policies[n].scope.provisional then return 3 end

@@ -1,6 +1,6 @@
 /*
  * The Lua that decides in Redis: `main.ts` is its frame, `steps` restates the algorithms, `plain` is the short script
- * of a usual plan. With it, the plans as the script reads them.
+ * of a usual plan. The plans, as the script reads them, are here too.
  */
 
 export { kindOf, kinds } from './kinds.ts'

@@ -13,15 +13,15 @@ import {
 } from './steps/index.ts'
 
 export interface RedisKind {
-  /** Its number in plans and records, from 1 to 30. A number is never used again: 9 was that of a kind that is gone. */
+  /** The kind's number in plans and records, from 1 to 30. No number is used again: 9 was a kind that no longer exists. */
   readonly number: number
   /** Restates the algorithm: the same functions in the same order. */
   readonly lua: string
-  /** True if the algorithm is one of those that most calls use. The others are made on first use. */
+  /** True if most calls use the algorithm. Other algorithms are made on first use. */
   readonly usual?: boolean
   /** True if the span does not follow from the parameters. */
   readonly spans?: boolean
-  /** True if the numbers of a state are no whole numbers. */
+  /** True if the numbers of a state are not all whole. */
   readonly fractions?: boolean
 }
 
@@ -44,7 +44,7 @@ export function kindOf(number: number): Kind | undefined {
   return names.find((name) => kinds[name].number === number)
 }
 
-/** The parts of the script for these kinds, by name. */
+/** The Lua of the usual kinds, or of the unusual ones, by the name of the kind. */
 export function luaOf(usual: boolean): Readonly<Record<Kind, string>> {
   const some = names.filter((name) => (kinds[name].usual ?? false) === usual)
   return Object.fromEntries(some.map((name) => [name, kinds[name].lua])) as Record<Kind, string>

@@ -1,7 +1,7 @@
 /**
- * Takes more units than the call costs, for the requesting process to spend by itself (see ../leases.ts), and no more than
- * are left. It responds with how many, and with how long all of them stay taken: the process must not spend a unit that
- * time has given back. If that is too short to be of use, nothing is taken.
+ * Takes more units than the call costs, which the process then spends by itself (see local/leases.ts), but no more than are left.
+ * Responds with how many, and with how long all of them stay taken: the process must not spend a unit that time has given
+ * back. If that time is too short to be of use, takes nothing.
  */
 export const leases = `
 local lease
@@ -11,7 +11,7 @@ function makers.lease()
     local extra, life = units - cost, never
     for _, p in ipairs(policies) do
       if not p.shadow then
-        -- How long all units stay taken. An algorithm that does not say it leases nothing.
+        -- How long all units stay taken. An algorithm without this function leases nothing.
         local staysTaken = p.algorithm.staysTaken
         local stays = staysTaken and staysTaken(p, p.s, p.at)
         extra = min(extra, stays and p.algorithm.report(p, p.s, p.at) or 0)

@@ -5,11 +5,11 @@ import { luaNames } from './kinds.ts'
  * requests, and the plans. It reads all keys with one MGET, serves the requests in order on the unpacked states, and
  * writes the keys that changed at the end.
  *
- * Plans, packed by ../packed-plan.ts: for each plan "<HH" number of policies, number of scopes. Then for each
+ * Plans, packed by packed-plan.ts: for each plan "<HH" number of policies, number of scopes. Then for each
  * policy "<HBBddB" scope, kind, flags, burst, tolerance, number of definition numbers; "Hc0" texts that records of the policy begin
  * with, and their formats; the definition numbers as doubles.
  *
- * Requests, packed by ../whole-message.ts: "<Bd" 48 (`0`) if the response is no longer wanted, TTL margin in ms. Then for
+ * Requests, packed by wire/whole-message.ts: "<Bd" 48 (`0`) if the response is no longer wanted, TTL margin in ms. Then for
  * each request "<HBddH" plan, verb and flags, time in microseconds (-1: Redis TIME), cost, key; "<H" a key for each further scope; "<d" a
  * cost for each policy, if they differ; the tickets of a settlement or a renewal; how long a refused call has to wait, if its
  * settlement counts the refusal; "<Hdd" the key, the number and the life in microseconds of a numbered report; the maxWait of a reservation or renewal and the id for its tickets; "<dHc0" the duration and the reason of a block; the units of a lease and how many microseconds it has to last.

@@ -5,27 +5,27 @@ import { HeadgateError, shown } from '../../../common/index.ts'
 import { kinds } from './kinds.ts'
 import type { Script } from './loaded-script.ts'
 
-/** Every key has the id once for each policy. The few names of one limiter do not collide in this many bytes. */
+/** The size of a policy's id. Every key has an id for each policy, and ids of so many bytes do not collide within a limiter. */
 const idBytes = 4
 
 /** The largest state whose size the script keeps in one byte. */
 const largestShortSize = 253
 
-/** How a log with narrow entries begins, and any state whose size takes four bytes. */
+/** The first byte of a log with narrow entries, and of any state whose size takes four bytes. */
 const narrowLog = 254
 
-/** The policies of a ledger as the script reads them (see lua/script.ts). A request has one key for each scope. */
+/** The policies of a ledger as the script reads them (see main.ts). A request has one key for each scope. */
 export interface PackedPlan {
-  /** What the keys of its limiter begin with. All plans of the limiter share its states. */
+  /** The prefix of the limiter's keys. All plans of the limiter share its states. */
   readonly limiter: string
   readonly policies: readonly Policy[]
   readonly scopes: readonly string[]
   readonly bytes: Buffer
-  /** The script of this plan alone, for the calls that are most. */
+  /** The short script of this plan alone, for the most frequent calls. */
   plain?: Script | undefined
 }
 
-/** The id of a policy's state in the value of a key. It depends on the name alone: other numbers find the state. */
+/** The id of a policy's state in the value of a key: it depends on the policy's name alone, not on its numbers. */
 export function policyId({ name }: { readonly name: string }): Buffer {
   return createHash('sha256').update(name).digest().subarray(0, idBytes)
 }
@@ -60,7 +60,7 @@ function packPolicy(policy: Policy, scope: number, onChange: StateRule): Buffer 
   return Buffer.concat([head, ...recordFormats(policy, numbers).map(withLength), ...numbers.map(double)])
 }
 
-/** How far back a clock stands still, in microseconds. Of those who judge their clock themselves, the window: the script derives it. */
+/** The clock tolerance, in microseconds. Algorithms without one get the window: the script derives their tolerance from it. */
 function toleranceOf({ algorithm, window }: Policy): number {
   return algorithm.tolerance || window * 1000
 }
@@ -70,7 +70,7 @@ function definitionOf({ kind, span, parameters }: Algorithm): readonly number[] 
   return kinds[kind].spans ? [span, ...parameters] : parameters
 }
 
-/** The head of a policy's records (see lua/records.ts): the length of the definition, the policy's id, and the definition. */
+/** The head of a policy's records (see records.ts): the length of the definition, the policy's id, and the definition. */
 function headOf(policy: Policy, numbers: readonly number[]): Buffer {
   const definition = Buffer.concat([Buffer.from([kinds[policy.algorithm.kind].number]), ...numbers.map(compact)])
   if (definition.length > 255) {
@@ -82,7 +82,7 @@ function headOf(policy: Policy, numbers: readonly number[]): Buffer {
   return Buffer.concat([Buffer.from([definition.length]), policyId(policy), definition])
 }
 
-/** How the records of a policy begin and how their numbers are packed (see lua/records.ts). */
+/** How the records of a policy begin and how their numbers are packed (see records.ts). */
 function recordFormats(policy: Policy, numbers: readonly number[]): Buffer[] {
   const { kind, slots, grows } = policy.algorithm
   const head = headOf(policy, numbers)
@@ -96,7 +96,7 @@ function recordFormats(policy: Policy, numbers: readonly number[]): Buffer[] {
   return [head, ...formats(slots), ...formats(slots - 1)]
 }
 
-/** How a policy's record begins, for a plain script: that of a log with narrow entries, or of a state whose last number is 0. */
+/** How a policy's record begins, for a plain script: as a log with narrow entries, or as a state whose last number is 0. */
 export function plainHead(policy: Policy): Buffer {
   const { algorithm } = policy
   const head = headOf(policy, definitionOf(algorithm))
@@ -123,7 +123,7 @@ function double(number: number): Buffer {
   return bytes
 }
 
-/** Seven bits a byte, the lowest first. A number that is not whole, or negative: 128, 0 and its double. */
+/** A number at seven bits a byte, the lowest first. A number that is not whole, or negative: 128, 0 and its double. */
 function compact(number: number): Buffer {
   if (!Number.isSafeInteger(number) || number < 0) return Buffer.concat([Buffer.from([128, 0]), double(number)])
   const bytes: number[] = []

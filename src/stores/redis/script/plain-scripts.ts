@@ -2,14 +2,14 @@ import { Script } from './loaded-script.ts'
 import { type PackedPlan, plainHead } from './packed-plan.ts'
 import { isPlain, plainScript } from './plain/index.ts'
 
-/** Each takes some 300 KB of the server's memory. Plans beyond that are decided by the whole script. */
+/** The most plain scripts of a store: each takes some 300 KB in the server. The whole script decides about other plans. */
 const most = 32
 
 /** Makes the plain scripts of a store. */
 export class PlainScripts {
   readonly #ttlMargin: number
   readonly #change: (text: string) => string
-  /** What tells the scripts apart that were made. Nodes of a Cluster have ledgers of their own, with the same plans. */
+  /** The scripts that were made, by their plans: each node of a Cluster has ledgers of its own, with the same plans. */
   readonly #made = new Set<string>()
 
   /** @param ttlMargin in milliseconds @param change for tests that change the scripts */

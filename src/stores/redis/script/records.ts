@@ -10,8 +10,8 @@
  * Any other value is broken: a foreign text, a record that was cut, or the layout of another build. It is an error of that
  * key alone and is never overwritten. Only a reset deletes it.
  *
- * A state is found by its policy's id, and understood by its definition. A state with another definition is carried over.
- * It is foreign: units are given back and charged under the numbers that it has, and only an admitted call moves it.
+ * A state is found by its policy's id, and understood by its definition. A state with another definition is rewritten.
+ * The stored state is foreign: units are given back and charged under its own numbers, and only an admitted call replaces it.
  * Records of policies that the request does not name belong to another deploy or plan. They are kept until they expire.
  *
  * The usual value, which has just the records of one scope's policies in their order, is recognised by its length and
@@ -32,7 +32,7 @@ local function newState(p)
   return s
 end
 
--- A state that is new or was carried over, but not written, keeps its old record.
+-- A state that is new or rewritten, but was not changed by a call, keeps its old record.
 local function packRecord(p, s)
   if s.oldRecord then
     local foreign = s.foreign
@@ -52,7 +52,7 @@ local function packRecord(p, s)
   return pack(p.shortFormat, p.shortHead, s[1], s[2], s[3], s[4])
 end
 
--- Reads a policy's state if its record is the next one. Returns where the record after it begins, or nil.
+-- Reads a policy's state if its record is the next one. Returns the position after the record, or nil.
 local function readRecord(p, value, position)
   local s, size, head = p.buffer, p.shortSize, nil
   if #value - position + 1 < size then return nil end
@@ -70,7 +70,7 @@ local function readRecord(p, value, position)
   return position + size
 end
 
--- Reads the states of a value that has just the records of these policies in their order. Returns false for any other.
+-- Reads the states of a value that has just the records of these policies in their order. Returns false for any other value.
 local function readRecords(scope, value)
   local position = 1
   for n = 1, #scope do
@@ -92,7 +92,7 @@ function makers.parseRecords()
     return s
   end
 
-  -- When the key has its full quota under these numbers, so that the record is no longer needed.
+  -- When the key has its full quota under the numbers of the record: the record is not needed after that.
   local function fullAtOf(from, s, now)
     local at = effectiveTime(from, s[1], now)
     local _, reset = from.algorithm.report(from, s, at)
@@ -106,8 +106,8 @@ function makers.parseRecords()
     return copy
   end
 
-  -- The state of a record with another definition. A store may forget a key that has its full quota at any time, so
-  -- nothing may depend on the record of such a key.
+  -- Rewrites the state of a record with another definition. A store may forget a key that has its full quota at any time, so
+  -- no decision may depend on the record of such a key.
   local function carryOver(p, from, old, record, expires, now)
     local s
     if not from then
@@ -126,7 +126,7 @@ function makers.parseRecords()
     return foreign.carried()
   end
 
-  -- The record of any state: of one with steps or bookings, and of a foreign one that has changed.
+  -- The record of a state that has steps or bookings, or of a foreign state that has changed.
   local function packAny(p, head, s)
     if p.grows then
       local payload = p.algorithm.save(s)
@@ -140,7 +140,7 @@ function makers.parseRecords()
     return char(narrow) .. head .. pack('<I4', #bytes) .. bytes
   end
 
-  -- Calls \`visit\` with each record of a value: its id and definition, where its state is, and the record.
+  -- Calls \`visit\` with each record of a value: its id, its definition, the position of its state, and the record.
   local function each(value, visit)
     local at, length = 1, #value
     while at <= length do

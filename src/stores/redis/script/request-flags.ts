@@ -1,4 +1,4 @@
-/** In the verb of a request: its response tells when `remaining` grows. */
+/** A flag in the verb of a request: its response has to say when remaining grows. */
 export const nextFlag = 8
-/** The same if the call is refused, so that the cache of refusals can repeat it until then. */
+/** A flag in the verb of a request: if it is refused, its response says when remaining grows, so the refusal can be repeated. */
 export const cacheableFlag = 16

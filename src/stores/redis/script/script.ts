@@ -32,7 +32,7 @@ export type Part =
   | 'endOfOthers'
   | 'main'
 
-/** The parts of the script by name, in the order of their use. */
+/** The parts of the script by name, in the order in which they need each other. */
 export const parts: Readonly<Record<Part, string>> = {
   exactMath,
   records,
@@ -44,7 +44,7 @@ export const parts: Readonly<Record<Part, string>> = {
   leases,
   bookings,
   ...luaOf(true),
-  // The makers of the other algorithms are functions too, and most calls need none of them.
+  // Wraps the makers of the unusual algorithms in one function, because most calls need none of them.
   others: 'function makers.others()\n',
   defaults,
   smooth,
@@ -55,7 +55,7 @@ export const parts: Readonly<Record<Part, string>> = {
 
 /**
  * Puts the parts together.
- * @param changed parts that replace those of the same name; the tests change some
+ * @param changed parts that replace those of the same name; tests change some parts
  */
 export function assemble(changed: Readonly<Partial<Record<Part, string>>>): string {
   return compact(Object.values({ ...parts, ...changed }).join(''))

@@ -1,23 +1,23 @@
 /**
- * The keys of a call: each is read once and written once. The policies of one scope have one key loaded at a time, whose
- * states they hold until they load another.
+ * The keys of a call. Each key is read once and written once. The policies of a scope hold the states of one key at a time:
+ * that key is loaded until they load another key.
  *
  * MGET reads nothing from a key of another type, such as a list. So a key without a value is created, never overwritten. If
  * that fails, nothing has been written, and the requests are served again: the key is now known to be broken.
  */
 export const states = `
 local margin
--- By the number of the key: the value that was read, or false; the value to write, or false to delete the key; the
--- expiry of the value that was read; and that of the value to write.
+-- By the number of the key: the value that was read, or false; the value to write, or false to delete the key; and the
+-- expiry of each of the two values.
 local read, written, readExpiry, writtenExpiry
 -- By the number of the key: true if its value is known to be of another type.
 local mistyped = {}
--- By the number of the key: the scope that has it loaded. Only with several plans.
+-- By the number of the key: the scope that has the key loaded. Only with several plans.
 local loadedBy
 
--- The value to write, and its expiry: when the key has its full quota, plus a margin for clocks that differ. With a single
--- record, it is rounded up to a whole grain of its policy. It then follows from the state alone, and most calls need not set it
--- again. Any plan that reads the value relies on that.
+-- The value to write, and its expiry: when the key has its full quota, plus a margin for clocks that differ. The expiry of a
+-- single record is rounded up to a whole grain of its policy. It then follows from the state alone, so most calls need not set
+-- it again. Any plan that reads the value relies on that.
 local function packValue(scope)
   local value, only, expiry = '', nil, scope.fullAt
   for n = 1, #scope do
@@ -50,15 +50,15 @@ local function unload(scope)
   if loadedBy then loadedBy[key] = nil end
 end
 
--- True if the value of the key is of another type. An empty text changes nothing.
+-- True if the value of the key is of another type. SETRANGE with an empty text changes nothing.
 local function hasOtherType(key)
   local reply = redis.pcall('SETRANGE', KEYS[key], '0', '')
   mistyped[key] = type(reply) == 'table' and sub(reply.err, 1, 9) == 'WRONGTYPE'
   return mistyped[key]
 end
 
--- Loads the states of a key into the policies of a scope. Returns true if its value is broken: then nothing is loaded.
--- @param looks true if nothing will be written, so that the type of the value has to be looked at
+-- Loads the states of a key into the policies of a scope. Returns true, and loads nothing, if the value is broken.
+-- @param looks true if nothing will be written, so that the type of the value has to be checked here
 local function load(scope, key, now, looks)
   if scope.key then unload(scope) end
   if loadedBy then
@@ -106,16 +106,16 @@ end
 
 local lastLife, lifeText
 
--- Nil if the key has its full quota: then it needs no value.
+-- The life of a key in milliseconds. Nil if the key has its full quota: then no value is needed.
 local function lifeOf(key, now)
   local life = ceil((writtenExpiry[key] - now) / 1000)
   if life <= 0 then return nil end
-  -- Consecutive keys often have the same life.
+  -- Keeps the text: consecutive keys often have the same life.
   if life ~= lastLife then lastLife, lifeText = life, format('%d', life) end
   return lifeText
 end
 
--- Creates the keys that had no value and need one. Returns false, and creates none, if one of them has a value of another type.
+-- Creates the keys that had no value and need one. Returns false, and creates none, if a key has a value of another type.
 local function create(now)
   local failed
   for key = 1, #KEYS do

@@ -1,22 +1,22 @@
 /**
- * Restates algorithms/policy-evaluation.ts: the requests that charge, renew or give back, and all that have
+ * Restates algorithms/evaluation/policy-evaluation.ts: the requests that charge, renew or give back, and all that have
  * a cost for each policy.
  */
 export const verbs = `
--- The requests that are not plain.
+-- Makes the functions for requests that are not plain: all but consume, reserve and peek at one cost for every policy.
 function makers.verbs()
   local own, changed, keepsNothing, knows, waitToRenew, refund, settle
   local verbs = {}
   make('refused')
 
-  -- The policy and the state that hold the units of earlier calls, with the effective time of that state.
+  -- The policy and the state that have the units of earlier calls, with the effective time of that state.
   function own(p)
     local foreign = p.s.foreign
     if not foreign then return p, p.s, p.at end
     return foreign.policy, foreign.s, effectiveTime(foreign.policy, foreign.s[1], now)
   end
 
-  -- Notes that \`own\` was changed. A foreign state is not moved to these numbers.
+  -- Notes that the state of own(p) was changed. A foreign state keeps its numbers.
   function changed(p)
     local foreign = p.s.foreign
     if not foreign then return markWritten(p) end
@@ -56,7 +56,7 @@ function makers.verbs()
     end
   end
 
-  -- How long a renewal waits for what is not held any more.
+  -- How long a renewal waits for the units that it no longer holds.
   function waitToRenew(p, ticket)
     local from, s, at = own(p)
     if cost == 0 or not ticket or not from.algorithm.held then return 0 end
@@ -104,7 +104,7 @@ function makers.verbs()
     return list, position
   end
 
-  -- A report that was counted before charges nothing. Else its number is noted.
+  -- A report that was counted before now costs nothing. The number of a new report is written.
   function verbs.readReport(count, position, broken)
     local key, number, life
     key, number, life, position = unpack('<Hdd', ARGV[1], position)
@@ -117,7 +117,7 @@ function makers.verbs()
     return position
   end
 
-  -- @param keepsCounted true if the call was taken as a refused one where refusals count
+  -- @param keepsCounted true if policies that count refused calls keep what the call took
   function verbs.giveBack(policies, keepsCounted)
     for n = 1, #policies do
       local p = policies[n]
@@ -150,9 +150,9 @@ function makers.verbs()
     changed(p)
   end
 
-  -- For a call that policies in another hash slot refused, or that any slot refused if penalties end with the window. Penalties
-  -- count it. Where refusals count, it was taken.
-  -- @param wait how long the call has to wait, by the policies in all slots
+  -- Counts a refusal in the second phase of a call over several hash slots (wire/two-phase.ts): penalties count it now. Policies
+  -- that count refused calls have taken its cost already.
+  -- @param wait how long the call has to wait under the policies of all slots
   function verbs.countRefusal(policies, wait)
     local last = policies[#policies]
     local free = last.restarts and not last.shadow and last.algorithm.wait(last, last.s, last.at) == 0

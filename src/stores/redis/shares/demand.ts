@@ -1,20 +1,20 @@
 /*
- * The units that were wanted in the last window, admitted or not: by this process here, and by all of them in a sliding
- * window of the store. Both are the same estimate, so their ratio is this process's part of the demand.
+ * The units wanted in the last window, admitted or not. This file estimates them for this process, as a sliding window of the
+ * store does for all processes. So the ratio of the two is this process's part of the demand.
  */
 
 import type { Policy } from '../../../algorithms/index.ts'
 import { slidingWindow } from '../../../algorithms/windows/index.ts'
 import type { KeptState } from '../../../inspection/index.ts'
 
-/** More units than anybody wants in one window. */
+/** A limit that no demand reaches in one window. */
 const unlimited = 1_000_000_000
 
-/** How the name begins. No policy of a user is named so. */
+/** The prefix of the policy's name. No policy of a user can have such a name. */
 const demandName = '~demand'
 
 /**
- * The policy that counts the demand of a key by all processes with this window. It refuses nothing.
+ * The policy that counts the demand of a key by all processes with this window. The policy refuses nothing.
  * @param window in milliseconds
  */
 export function demandPolicy(scope: string, window: number): Policy {
@@ -22,7 +22,7 @@ export function demandPolicy(scope: string, window: number): Policy {
   return slidingWindow({ name, scope, limit: unlimited, window: `${window}ms`, shadow: true })
 }
 
-/** True for the state of such a policy, also of processes with another window, whose name is not known here. */
+/** True for the state of a demand policy, also of another window, whose policy name is not known to this process. */
 export function isDemand({ name, definition }: KeptState): boolean {
   return name?.startsWith(demandName) ?? definition.parameters.includes(unlimited)
 }
@@ -43,7 +43,7 @@ export class Demand {
     this.#current += units
   }
 
-  /** The units of the last window, if those of the window before came evenly. */
+  /** The estimate of the units of the last window: those of the window before are taken as evenly spread. */
   at(now: number): number {
     this.#advance(now)
     return this.#current + this.#previous * (1 - (now - this.#start) / this.#window)

@@ -3,73 +3,73 @@ import type { Policy } from '../../../algorithms/index.ts'
 import type { Blocked, Decision, Verdict } from '../../../policy/index.ts'
 import { Demand } from './demand.ts'
 
-/** What a share needs to know of the others. */
+/** What the share of a key needs to know of its limiter. */
 export interface ShareTerms {
   readonly policies: readonly Policy[]
-  /** In microseconds: how far back demand counts. */
+  /** How far back demand counts, in microseconds. */
   readonly demandWindow: number
-  /** A number from 0 to 1, by which parts of a unit are rounded at random. */
+  /** Returns a number from 0 to 1, with which parts of a unit are rounded at random. */
   readonly random: () => number
 }
 
-/** What a report says. It stays the same when the report is sent again, since the store may have counted it. */
+/** What a report says. A report that is sent again stays the same, because the store may have counted it. */
 interface Report {
   readonly number: number
-  /** Units admitted since the report before, by policy. */
+  /** Units admitted since the last report, for each policy. */
   readonly admitted: readonly number[]
-  /** Units wanted since the report before. */
+  /** Units wanted since the last report. */
   readonly wanted: number
 }
 
 /** A report that is under way. */
 export interface Sent extends Report {
-  /** This process's demand when it was sent. */
+  /** This process's demand when the report was sent. */
   readonly own: number
-  /** How often this process had changed the block of the key. */
+  /** How often this process had changed the ban of the key when the report was sent. */
   readonly changes: number
 }
 
 /**
  * What one process may admit of one key until its next report.
  *
- * The last answer of the store said how many units remain. This process may admit its part of them: as large as its part
- * of the demand. While others report too, it takes a little less, because what they have admitted since their last report
- * does not show yet.
+ * The last answer of the store said how many units remain. This process may admit its part of these units: as large as its part
+ * of the demand. While other processes report too, it takes a little less, because the units that they admitted since their last
+ * reports do not show yet.
  */
 export class KeyShare {
   readonly #terms: ShareTerms
   readonly #demand: Demand
-  /** Units that may be admitted until the next report, by policy, without those that come back in the meantime. */
+  /** Units that may be admitted until the next report, for each policy, without units that come back in the meantime. */
   readonly #credit: number[]
-  /** Units admitted since the last report, by policy. */
+  /** Units admitted since the last report, for each policy. */
   readonly #admitted: number[]
   #wanted = 0
-  /** The most that a report says was wanted: more than the limit tells nothing more. */
+  /** The most units that a report says were wanted: a number above the limit adds nothing. */
   readonly #most: number
-  /** The last report, until it is answered. */
+  /** The last report, while it is not answered. */
   #unanswered: Report | undefined
-  /** The verdicts of the last answer; undefined before the first. */
+  /** The verdicts of the last answer; undefined before the first answer. */
   #verdicts: readonly Verdict[] | undefined
   #answeredAt = 0
   /**
-   * This process's part of what remains, from 0 to 1: that of the demand. Above an equal part, the answer before has to have
-   * said it too. Else whoever reports first would take itself for the only one, and so would the next with ten times its demand.
+   * This process's part of the remaining units, from 0 to 1: its part of the demand, above an equal part only after two answers
+   * that say so. Otherwise the first process to report would take itself for the only one, and so would the next one.
    */
   #part = 0
   /** This process's part of the demand by the last answer; 0 after an idle time. */
   #before = 0
-  /** When it was last asked. */
+  /** When a call last asked for the key. */
   usedAt = 0
   /** True while a report is under way. */
   reporting = false
-  /** True if the store has no record of this key that it can read. */
+  /** True if the store has no readable record of this key. */
   broken = false
   /** The block of the key, as far as this process knows. Its times are by the local clock. */
   #block: CallBlock | undefined
-  /** How often this process has changed the block: the answer to a report from before a change does not know of it. */
+  /** How often this process has changed the block. The answer to a report from before a change is older than the block here. */
   #blockChanges = 0
 
-  /** @param processes how many share the key, as far as this one knows */
+  /** @param processes how many processes share the key, as far as this process knows */
   constructor(terms: ShareTerms, processes: number) {
     this.#terms = terms
     this.#demand = new Demand(terms.demandWindow)
@@ -95,7 +95,7 @@ export class KeyShare {
     return cost === 0 || cost <= this.#available(n, now)
   }
 
-  /** A bucket gives units back all the time, and this process has its part of them too. */
+  /** Units that may be admitted now. A bucket gives units back all the time: this process has its part of these units too. */
   #available(n: number, now: number): number {
     const { algorithm, burst, limit, window } = this.#terms.policies[n] as Policy
     const credit = this.#credit[n] as number
@@ -107,8 +107,8 @@ export class KeyShare {
   }
 
   /**
-   * To be called before a call. What was known of the others is out of date after an idle time, so from then on each process has an
-   * equal part.
+   * Call it before each call. After an idle time, what this process knew of other processes is out of date: from then on
+   * each process has an equal part.
    */
   refresh(now: number, processes: number): void {
     if (this.#verdicts === undefined || !this.isIdle(now)) return
@@ -120,19 +120,19 @@ export class KeyShare {
     }
   }
 
-  /** True if nobody has asked for as long as demand counts. */
+  /** True if no call has come for as long as demand counts. */
   isIdle(now: number): boolean {
     return now - this.usedAt > this.#terms.demandWindow
   }
 
-  /** True if the store has its full quota back, as far as this process knows, and nobody asks. */
+  /** True if no call comes, and the key has its full quota in the store, as far as this process knows. */
   isForgettable(now: number): boolean {
     if (this.#unanswered !== undefined || this.broken || !this.isIdle(now)) return false
     const reset = Math.max(0, ...(this.#verdicts ?? []).map(({ resetAfter }) => resetAfter))
     return now - this.#answeredAt >= reset * 1000
   }
 
-  /** Notes a call. Only an admitted one takes units. */
+  /** Notes a call. Only an admitted call takes units. */
   count(costs: readonly number[], admitted: boolean, now: number): void {
     const wanted = Math.min(Math.max(...costs), this.#most - this.#wanted)
     this.#wanted += wanted
@@ -145,7 +145,7 @@ export class KeyShare {
     }
   }
 
-  /** @param untilReport microseconds until what may be admitted can change */
+  /** @param untilReport microseconds to this process's next report, which may admit more */
   verdict(n: number, allowed: boolean, cost: number, now: number, untilReport: number): Verdict {
     const { name, limit, burst, window, shadow } = this.#terms.policies[n] as Policy
     const last = this.#verdicts?.[n]
@@ -165,7 +165,7 @@ export class KeyShare {
     }
   }
 
-  /** Units admitted that the store has not answered for, by the policy that has most. */
+  /** Admitted units that the store has not counted yet, under the policy that has most. */
   get unreported(): number {
     return Math.max(0, ...this.#admitted.map((_, n) => this.#unreported(n)))
   }
@@ -180,8 +180,8 @@ export class KeyShare {
   }
 
   /**
-   * What has to be reported: once more the last report, if it was not answered. What came since then waits for the next one.
-   * @param number of the report, if it is a new one
+   * What has to be reported: the last report again if it was not answered. What came since then waits for the next report.
+   * @param number the number of a new report
    */
   send(now: number, number: number): Sent {
     if (this.#unanswered === undefined) {
@@ -194,9 +194,9 @@ export class KeyShare {
   }
 
   /**
-   * @param decision with the verdicts of the policies, the last of them that of the demand by all processes
+   * @param decision the answer; its last verdict is that of the demand policy, whose `used` is what all processes wanted
    * @param count how many processes there are
-   * @param peers how many of them report as often as this one, whose demand the last verdict tells
+   * @param peers how many processes report as often as this one: the demand policy counts only these
    */
   answered(
     { policies: verdicts, blocked, at }: Decision,
@@ -211,7 +211,7 @@ export class KeyShare {
     this.#answeredAt = now
     const all = (verdicts.at(-1) as Verdict).used
     const equal = 1 / count
-    // After an outage, nobody may have asked here for a while.
+    // After an outage, this process may have had no demand for a while.
     const wanted = own === 0 ? equal : ((all > 0 ? Math.min(1, own / all) : 1) * peers) / count
     this.#part = Math.min(wanted, Math.max(equal, this.#before))
     this.#before = wanted
@@ -222,13 +222,13 @@ export class KeyShare {
     }
   }
 
-  /** Nobody knows whether the report arrived, so it is due again. */
+  /** Makes the report due again, because nobody knows whether it arrived. */
   failed(): void {
     this.reporting = false
   }
 }
 
-/** @param at the time of the store in milliseconds, when the local clock showed `now` */
+/** @param at the store's time in milliseconds at the local time `now` */
 function localBlock({ until, scope, reason }: Blocked, at: number, now: number): CallBlock {
   const wait = 1000 * (until - at)
   return { scope, wait, until: now + wait, reason }

@@ -1,4 +1,4 @@
-/** Whether the reports of one ledger fail, and since when. Each shard of a store has ledgers of its own. */
+/** Notes since when the reports of one ledger fail. Each shard of a store has its own ledgers. */
 export class Outage {
   readonly #longest: number
   #since: number | undefined
@@ -23,7 +23,7 @@ export class Outage {
   }
 
   /**
-   * Throws the store's error once reports have failed for three periods, and for 300 ms at least: from then on nothing is
+   * Throws the store's error once reports have failed for three periods, at least 300 ms: from then on nothing is
    * known of the other processes.
    */
   check(now: number): void {

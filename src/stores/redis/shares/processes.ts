@@ -4,21 +4,21 @@ import { type Clock, isBrokenRecord, type Sleeper, warnOnce } from '../../../com
 
 import type { Ledger, Store } from '../../contract/index.ts'
 
-/** No limiter of a user is named so. */
+/** The name of the limiter that counts processes. No limiter of a user can have it. */
 const name = '~processes'
 const uncounted =
   `The store has a record under the limiter ${name}, which counts the processes, that is none of this version. As long as it is ` +
   "there, the store decides every call of the mode 'shares'. Delete it, or choose another prefix."
-/** How long a process counts that does not renew its unit, in milliseconds. */
+/** How long a process that does not renew its unit still counts, in milliseconds. */
 const lease = 60_000
-/** The longest time between two renewals, in milliseconds. */
+/** The longest time between two renewals of this process's unit, in milliseconds. */
 const slowest = 10_000
 
 /**
- * Counts the processes that use a store: each holds a unit in flight, and one that dies frees it by itself. At first it
- * renews its unit often, because a fleet starts together. It stops when nobody has asked for a minute.
+ * Counts the processes that use a store. Each process holds a unit in flight, which the store frees if the process dies. At
+ * first a process renews its unit often, because a fleet starts together. It stops when no call has come for a minute.
  *
- * It also counts those that report as often as this one: during a deploy, others may report at other intervals, and their
+ * Also counts the processes that report as often as this one. During a deploy, others may report at other intervals: their
  * demand cannot be compared.
  */
 export class Processes {
@@ -29,19 +29,19 @@ export class Processes {
   #tickets: Tickets | undefined
   #usedAt = 0
   #running = false
-  /** How many there are, as far as this one knows. */
+  /** How many processes use the store, as far as this process knows. */
   count = 1
-  /** How many of them report as often as this one. */
+  /** How many of the processes report as often as this one. */
   peers = 1
   #countedAt = 0
-  /** True once the store has counted them. */
+  /** True once the store has answered with a count. */
   counted = false
   /** True if the last count failed. */
   failed = false
-  /** True if the store has no record of them that it can read, such as one of another build. */
+  /** True if the store's record of the processes is not readable: another build may have written it. */
   unreadable = false
 
-  /** @param fastest the shortest time between two renewals, in milliseconds: that between two reports */
+  /** @param fastest the shortest time between two renewals of this process's unit, in milliseconds: that between two reports */
   constructor(store: Store, fastest: number, clock: Clock, sleeper: Sleeper) {
     const scopes = ['all', `every-${fastest}ms`]
     const policies = scopes.map((scope) => concurrency({ name: scope, scope, limit: 1_000_000, lease }))
@@ -51,7 +51,7 @@ export class Processes {
     this.#fastest = fastest
   }
 
-  /** How many there are. Until they are counted, `instances` at least. */
+  /** How many processes use the store. Before the first count, at least `instances`. */
   atLeast(instances: number): number {
     return this.counted ? this.count : Math.max(this.count, instances)
   }
@@ -69,7 +69,7 @@ export class Processes {
       () => this.#setUnreadable(false),
       (error) => {
         this.failed = true
-        this.#setUnreadable(isBrokenRecord(error)) // of a store that fails, the reports tell
+        this.#setUnreadable(isBrokenRecord(error)) // if the store fails, the reports show it
       },
     )
     this.#sleeper(interval, () => {
@@ -91,7 +91,7 @@ export class Processes {
     this.counted = true
     this.failed = false
     const [counted = 1, peers = 1] = decision.policies.map(({ used }) => Math.max(1, used))
-    // A store that came back empty counts few until all have renewed. They count for as long as they would in the store.
+    // A store that came back empty counts few processes until all have renewed. The old count stays for one lease.
     const now = this.#clock()
     if (counted < this.count && now - this.#countedAt < lease * 1000) return
     this.count = counted

@@ -4,28 +4,28 @@ import type { Store } from '../../contract/index.ts'
 import type { Outage } from './outage.ts'
 import { Processes } from './processes.ts'
 
-/** The store behind the shares, which all processes share. */
+/** The store that all processes share: the shares report to it. */
 export interface ExactStore extends Store {
-  /** False while no connection to it is open. */
+  /** False while no connection to the store is open. */
   readonly connected?: boolean
 }
 
-/** What has to be reported. */
+/** An object that has something to report. */
 export interface Reports {
-  /** How many keys there are. */
+  /** How many keys it has. */
   readonly size: number
-  /** Sends what is due. */
+  /** Sends the reports that are due. */
   report(now: number): void
 }
 
-/** Sends the reports of all limiters of a store, together, once in each period in which there is something to report. */
+/** Sends the reports of all limiters of a store together, once in each period with anything to report. */
 export class Reporter {
   readonly store: ExactStore
   /** True once the store has answered a report. */
   answered = false
   readonly clock: Clock
   readonly processes: Processes
-  /** In microseconds. */
+  /** The time between two reports, in microseconds. */
   readonly period: number
   readonly #sleeper: Sleeper
   readonly #scopes: Reports[] = []
@@ -49,7 +49,7 @@ export class Reporter {
     return Math.max(0, this.#nextAt - now)
   }
 
-  /** True as long as the store has never answered this process, and is known not to: by a failure, or since no connection is open. */
+  /** True if the store has never answered this process, and is known to fail: a report failed, or no connection is open. */
   isColdWithout(outage: Outage): boolean {
     if (this.answered || this.processes.counted) return false
     return outage.fails || this.processes.failed || this.store.connected === false

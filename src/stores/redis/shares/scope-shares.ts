@@ -7,11 +7,11 @@ import { KeyShare, type ShareTerms } from './key-share.ts'
 import type { Outage } from './outage.ts'
 import type { Reporter, Reports } from './reporter.ts'
 
-/** Demand counts for so many periods. */
+/** Demand is counted over so many periods. */
 const periods = 5
-/** The most keys of a scope that have a share here, at about 500 bytes each. */
+/** The most keys of a scope that have a share in this process, at about 500 bytes each. */
 const mostKeys = 100_000
-/** How long the store remembers the number of a report at least, in microseconds, so that it is not counted twice. */
+/** How long, at least, the store remembers the number of a report, in microseconds: a report sent twice counts once. */
 const shortestMemory = 120_000_000
 
 /** The shares of the keys of one scope of a limiter. */
@@ -22,13 +22,13 @@ export class ScopeShares implements Reports {
   readonly #ledger: Ledger
   readonly #terms: ShareTerms
   readonly #shares = new Map<string, KeyShare>()
-  /** Who sends these reports: no other process, and no other limiter or plan of this one, has the same. */
+  /** The sender of these reports: an id that no other process, and no other limiter or plan of this process, has. */
   readonly #by = newReservationId().toString(36)
-  /** The number of the last report of any key: a key that was forgotten goes on with a larger one. */
+  /** The number of the last report of any key. If a key is forgotten and comes back, its numbers still go up. */
   #number = 0
   readonly #instances: number
 
-  /** @param instances how many processes share the limits, as the user says */
+  /** @param instances how many processes share the limits, as configured */
   constructor(terms: LedgerTerms, scope: string, reporter: Reporter, outage: Outage, instances: number) {
     const policies = terms.policies.filter((policy) => policy.scope === scope)
     const window = Math.ceil((periods * reporter.period) / 1000)
@@ -49,7 +49,7 @@ export class ScopeShares implements Reports {
     return this.#shares.size
   }
 
-  /** The share of a key; undefined if there are too many keys, or if the store has to say what is wrong with this one. */
+  /** The share of a key; undefined if there are too many keys, or if the key's record is broken. */
   shareOf(key: string, now: number): KeyShare | undefined {
     const count = this.#reporter.processes.atLeast(this.#instances)
     const share = this.#shares.get(key)
@@ -63,12 +63,12 @@ export class ScopeShares implements Reports {
     return created
   }
 
-  /** To be called when the store has decided on a key. */
+  /** Call it when the store has decided on a key. */
   mended(key: string): void {
     if (this.#shares.get(key)?.broken) this.#shares.delete(key)
   }
 
-  /** Units that this process has admitted of a key since its last report, by the policy that has most. */
+  /** Units of a key that this process admitted since its last report, under the policy that has most. */
   unreported(key: string): number {
     return this.#shares.get(key)?.unreported ?? 0
   }
@@ -81,7 +81,7 @@ export class ScopeShares implements Reports {
     this.#shares.clear()
   }
 
-  /** Sends what is due, and forgets keys that are idle and full. */
+  /** Sends the reports that are due, and forgets idle keys with their full quota. */
   report(now: number): void {
     for (const [key, share] of this.#shares) {
       if (share.isDue) void this.#send(key, share, now)
@@ -104,7 +104,7 @@ export class ScopeShares implements Reports {
       this.#outage.reported()
     } catch (error) {
       share.failed()
-      // A broken record concerns its key alone.
+      // A broken record is an error of its key alone.
       share.broken = isBrokenRecord(error)
       if (!share.broken) this.#outage.failed(error, this.#reporter.clock())
     }

@@ -13,13 +13,13 @@ import { Outage } from './outage.ts'
 import type { Reporter } from './reporter.ts'
 import { ScopeShares } from './scope-shares.ts'
 
-/** Where a policy stands: the scope, and the place among the scope's policies. */
+/** The scope of a policy, and its index among the policies of the scope. */
 interface Place {
   readonly scope: number
   readonly n: number
 }
 
-/** Decides `consume` by this process's shares of the keys. Every other verb goes to the store. */
+/** Decides `consume` by this process's part of each key's quota. Every other verb goes to the store. */
 export class ShareLedger implements Ledger {
   readonly #exact: Ledger
   readonly #reporter: Reporter
@@ -74,7 +74,7 @@ export class ShareLedger implements Ledger {
     return this.#decideLocally(shares, costs, now, details)
   }
 
-  /** True for a cost that the part of one process may never hold, however long it waits. */
+  /** True for a cost that the part of one process may never reach, however long a call waits. */
   #isLarge(costs: Costs): boolean {
     const { count } = this.#reporter.processes
     if (count === 1 || costs === 1) return false
@@ -90,7 +90,7 @@ export class ShareLedger implements Ledger {
     return outcome
   }
 
-  /** This process refuses a banned key from now on, and the others after their next report. */
+  /** Bans or unbans in the store and in this process. Other processes follow after their next report. */
   async #changeBan(command: Command<'ban' | 'unban'>): Promise<undefined> {
     const { keys, ban } = command
     if (ban !== undefined) {
@@ -112,10 +112,10 @@ export class ShareLedger implements Ledger {
   async #clear(command: Command): Promise<undefined> {
     for (const scope of this.#scopes) scope.forgetAll()
     await this.#exact.run(command)
-    for (const scope of this.#scopes) scope.forgetAll() // what was admitted meanwhile was reported to keys that are gone
+    for (const scope of this.#scopes) scope.forgetAll() // units admitted meanwhile were reported to keys that are now cleared
   }
 
-  /** The store's states, and what this process has admitted since its last report. */
+  /** The store's states, with a note of what this process has admitted since its last report. */
   async #inspect(command: Command<'inspect'>): Promise<readonly KeptKey[]> {
     const { keys } = command
     const kept = await this.#exact.run(command)
@@ -170,7 +170,7 @@ export class ShareLedger implements Ledger {
   }
 }
 
-/** The demand is no policy of the limiter. */
+/** Removes the states of demand policies, which are not policies of the limiter. */
 function withoutDemand(kept: KeptKey): KeptKey {
   return { ...kept, states: kept.states.filter((state) => !isDemand(state)) }
 }

@@ -1,6 +1,6 @@
 /*
- * A store that decides without asking: each process admits by what it knows, and reports to the exact store behind it once
- * a period. The answer says what remains, and the process may admit its part of that until its next report.
+ * A store that decides without asking: each process admits by what it knows, and reports once a period to the exact store that
+ * all share. The answer says what remains. The process may admit its part of that until its next report.
  *
  *     process A   admit admit admit |report|      admit admit |report|
  *                                       \    ^                    \
@@ -11,9 +11,9 @@
  * The parts follow the demand, so a process with three quarters of the requests has three quarters of the units. That is how
  * Google's Doorman divides capacity, and Uber's limiter a quota.
  *
- * Bound: docs/scale.md. Processes that nobody asks keep an equal part, and together at most what remained. A part that is larger
- * follows the demand, and needs two answers that agree. What was admitted beyond the burst is debt, which comes off what a
- * bucket gives back, so in the long run a key gets its rate.
+ * Bound: docs/scale.md. Processes without calls keep an equal part, together at most what remained. A part that is larger
+ * follows the demand, and needs two answers that agree. Units admitted beyond the burst are debt, which reduces what a
+ * bucket gives back: in the long run a key gets its rate.
  *
  * A report has a number and is sent, unchanged, until it is answered. The store counts it once.
  */
@@ -30,7 +30,7 @@ export class ShareStore implements Store {
   readonly #reporter: Reporter
 
   /**
-   * @param exact the store behind it, which all processes share
+   * @param exact the store that all processes share
    * @param period how often a process reports, in milliseconds
    */
   constructor(exact: ExactStore, period: number, clock: Clock = monotonicClock, sleeper: Sleeper = timerSleeper(true)) {

@@ -15,29 +15,29 @@ interface Sender {
   settled(batch: Batch, size: number, error?: unknown): void
   /** Called when a batch that was sent got no answer in time. */
   unanswered(batch: Batch): void
-  /** True if a batch that was not sent in time waits on. */
+  /** True if a batch that was not sent in time may wait longer. */
   postpone(batch: Batch): boolean
 }
 
-/** The calls of one script call, with their deadline. */
+/** The requests that one script call serves, with their deadline. */
 export class Batch extends DeadlineItem {
   /** True once every call has its response or an error. */
   settled = false
   override sent = false
-  /** How many batches had been answered when this one began to wait, or was postponed. */
+  /** How many batches had been answered when this batch began to wait, or was postponed. */
   answersBefore = 0
-  /** When it was sent, in microseconds; 0 if nobody asks. */
+  /** When the batch was sent, in microseconds; 0 if nobody observes exchanges. */
   sentAt = 0
-  /** How often it was postponed. */
+  /** How often the batch was postponed. */
   turns = 0
-  /** That of its limiter and slot. */
+  /** The name of its limiter and slot: the batcher has one open batch for each. */
   readonly name: string
   /** The slot of its keys in Redis Cluster, else 0. */
   readonly slot: number
-  /** Empty once it is settled: the client may keep this batch for longer, and must not keep finished calls alive. */
+  /** Empty once the batch is settled: a client that keeps the batch must not keep finished calls alive. */
   calls: Call[]
   #script = ''
-  /** Undefined as long as it is not sent. */
+  /** The script call; undefined until it is sent. */
   #sent: ScriptCall | undefined
   #withdrawn = false
   readonly #sender: Sender
@@ -50,7 +50,7 @@ export class Batch extends DeadlineItem {
     this.calls = calls
   }
 
-  /** Runs the script. It is sent again only if the node does not have it, and then it certainly did not run. */
+  /** Runs the script. Sends it again only if the node does not have the script: then it certainly did not run. */
   async evaluate({ script, keys, args, calls }: Message, node: RedisNode): Promise<unknown> {
     const { connection } = this.#sender
     this.calls = calls
@@ -61,7 +61,7 @@ export class Batch extends DeadlineItem {
     } catch (error) {
       if (!isMissing(error)) throw error
       node.lostScripts()
-      // If the connection broke meanwhile, the call may have run before.
+      // If the connection broke meanwhile, the call may have run already.
       if (this.#withdrawn) throw error
       this.#sent = connection.eval(script.text, keys, args)
       return await this.#sent.reply

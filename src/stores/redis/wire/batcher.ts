@@ -8,13 +8,13 @@ import type { ScriptRequest } from './script-request.ts'
 import type { ScriptResponse } from './script-response.ts'
 import { type BatcherOptions, UnderWay } from './under-way.ts'
 
-/** How many timeouts a call waits for its turn at most, as long as Redis answers others in time. */
+/** For how many timeouts, at most, a call waits to be sent, while Redis answers other calls in time. */
 const mostTurns = 10
 
-/** A batch of fewer requests stays whole. */
+/** A batch of fewer requests is not divided. */
 const many = 8
 
-/** After a batch of at most this many requests, the next one does not wait for all calls of the turn. */
+/** If the last batch had at most this many requests, the next one does not wait for all calls of the turn. */
 const some = 16
 
 /** How often the batcher looks for a connection while it has none, in milliseconds. */
@@ -25,9 +25,9 @@ export class Batcher {
   readonly #options: BatcherOptions
   readonly connection: Connection
   readonly #deadlines: Deadlines
-  /** The batches that still grow, by limiter and slot: requests of one limiter keep their order. */
+  /** The batches that still grow, by limiter and slot, so that requests of one limiter keep their order. */
   #open = new Map<string, Batch>()
-  /** Batches that are ready to be sent, in their order. They wait if there is no connection. */
+  /** Batches that are ready to be sent, in their order. Without a connection they wait. */
   #ready: Batch[] = []
   readonly #underWay: UnderWay
   #flushing = false
@@ -40,7 +40,7 @@ export class Batcher {
     this.#underWay = new UnderWay(options)
   }
 
-  /** Requests of one limiter and one turn of the event loop travel together. Resolves to what `read` makes of the response. */
+  /** Requests of one limiter and one turn of the event loop travel together. Resolves with the result of `read`. */
   send<T>(request: ScriptRequest, read: (response: ScriptResponse) => T): Promise<T> {
     return new Promise((resolve, reject) => {
       const batch = this.#batchFor(request)
@@ -65,7 +65,7 @@ export class Batcher {
     return batch
   }
 
-  /** Lets a batch grow no more. */
+  /** Stops a batch from growing. */
   #shut(batch: Batch): void {
     if (this.#open.get(batch.name) === batch) this.#open.delete(batch.name)
   }
@@ -78,19 +78,19 @@ export class Batcher {
     this.#open = new Map()
   }
 
-  /** A burst must not wait for itself: the more batches wait for their turn, the larger is the next one. */
+  /** The size at which a batch is full. It grows with the batches that wait, so that a burst does not wait for itself. */
   get #fullSize(): number {
     const { size, most } = this.#options
     const waiting = this.#ready.length
     return waiting === 0 ? size : Math.min(most, size * 2 ** waiting)
   }
 
-  /** Keeps one deadline over several requests that follow each other. */
+  /** Applies one deadline to several requests that follow each other. */
   within<T>(answer: Promise<T>, late?: (answer: T) => void): Promise<T> {
     return this.#deadlines.bound(answer, late)
   }
 
-  /** The same for a question that is no request. */
+  /** Applies the deadline to a question that is no request, such as a scan. */
   reading<T>(answer: Promise<T>): Promise<T> {
     return this.#deadlines.reading(answer)
   }
@@ -107,7 +107,7 @@ export class Batcher {
     if (this.#flushing) return
     this.#flushing = true
     const { requests, lastSize, isNear } = this.#underWay
-    // With few calls at once, there is little to collect.
+    // With few calls at once, there are few to collect.
     if (lastSize <= some && (requests === 0 || isNear)) queueMicrotask(this.#flush)
     else setImmediate(this.#flush)
   }
@@ -116,7 +116,7 @@ export class Batcher {
     this.#underWay.unanswered(batch)
   }
 
-  /** True if a batch that was not sent may wait on: others were answered since it began to wait. */
+  /** True if a batch that was not sent may wait on: other batches were answered since it began to wait. */
   postpone(batch: Batch): boolean {
     const { connection, timeout } = this.#options
     if (!connection.ready() || this.#underWay.answers === batch.answersBefore || ++batch.turns > mostTurns) return false
@@ -130,15 +130,15 @@ export class Batcher {
     this.#flushing = false
     const { size, isNear, isBusy } = this.#underWay
     if (isBusy) return
-    // If Redis has one batch to decide while another one is on its way, a third would wait there for both, so it grows here
-    // instead. It costs a call at most the way to Redis, so that has to be short.
+    // If Redis decides one batch while another is on its way, a third would only wait there for both. So it grows here instead.
+    // That delays a call by the way to Redis at most, so the way has to be short.
     if (size < 2 || !isNear) this.#shutAll()
     this.#sendReady()
   }
 
   /**
-   * A single server gets one full batch a turn of the event loop. It decides one while the client writes the next, even if
-   * the client puts all commands of a turn into one write.
+   * Sends one full batch in each turn of the event loop to a single server. The server decides one batch while the client writes
+   * the next, even if the client puts all commands of a turn into one write.
    */
   #sendReady(): void {
     const { connection, size } = this.#options
@@ -153,7 +153,7 @@ export class Batcher {
       const batch = this.#ready.shift() as Batch
       if (batch.settled) continue
       const half = this.#halfOf(batch)
-      // If it had to wait for its turn behind others that were answered, its time begins now.
+      // The deadline of a batch that waited behind answered batches begins now.
       if (batch.turns > 0 || this.#underWay.answers !== batch.answersBefore) this.#deadlines.restart(batch)
       this.#underWay.send(batch)
       if (half !== undefined) this.#ready.push(half)
@@ -162,8 +162,8 @@ export class Batcher {
   }
 
   /**
-   * The later half of a batch that follows an answer at once, if nothing else is under way: Redis decides one half while this
-   * process handles the answers of the other, and the calls that follow them.
+   * The later half of a batch that is sent right after an answer, if nothing else is under way: Redis decides one half while
+   * this process handles the answers of the other half.
    */
   #halfOf({ name, slot, calls }: Batch): Batch | undefined {
     const { size, isNear, isContinuous } = this.#underWay

@@ -11,18 +11,18 @@ export interface Call {
   reject(error: unknown): void
 }
 
-/** The calls of one script call, as the script reads them. */
+/** The requests of one script call, as the script reads them. */
 export interface Message {
   readonly script: Script
   /** Each key once. */
   readonly keys: string[]
-  /** The arguments of the script. It does nothing if the first one begins with `0` (see script-call.ts). */
+  /** The arguments of the script. The script does nothing if the first argument begins with `0` (see script-call.ts). */
   readonly args: (string | Buffer)[]
   /** The calls in the order of the reply. */
   readonly calls: Call[]
 }
 
-/** @param whole the script that decides anything @param ttlMargin in milliseconds */
+/** @param whole the script that can decide every request @param ttlMargin in milliseconds */
 export function messageOf(calls: Call[], whole: Script, ttlMargin: number): Message {
   const { request: first } = calls[0] as Call
   const { plain } = first.plan
@@ -30,7 +30,7 @@ export function messageOf(calls: Call[], whole: Script, ttlMargin: number): Mess
   return { script: whole, calls, ...wholeArgs(calls, ttlMargin) }
 }
 
-/** True if the script of the plan decides a request, together with the first one: that has one plan, cost and time. */
+/** True if the plain script decides the request in one message with `first`: then both have one plan, cost and time. */
 function isPlain(request: ScriptRequest, first: ScriptRequest): boolean {
   const { plan, verb, costs, now, lease } = request
   return (
@@ -44,7 +44,7 @@ function isPlain(request: ScriptRequest, first: ScriptRequest): boolean {
   )
 }
 
-/** A message for the script of one plan (see lua/plain/script.ts), whose reply has the calls key by key. */
+/** A message for the script of one plan (see script/plain/script.ts), whose reply lists the calls of each key in turn. */
 function plainMessage(all: readonly Call[], script: Script): Message {
   const { request: first } = all[0] as Call
   const byKey = new Map<string, Call[]>()

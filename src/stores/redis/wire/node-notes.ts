@@ -1,17 +1,17 @@
 import { monotonicClock } from '../../../common/index.ts'
 import type { Script } from '../script/index.ts'
 
-/** What a batcher knows of a node of Redis. */
+/** What a batcher notes about a node of Redis: which scripts it has, and how long it has been silent. */
 export class RedisNode {
   #scripts = new WeakSet<Script>()
-  /** When the first of the batches was sent that the node has not answered, in microseconds; 0 for a node that answers. */
+  /** When the first batch was sent that the node has not answered, in microseconds; 0 if it has answered all. */
   #silentSince = 0
 
   has(script: Script): boolean {
     return this.#scripts.has(script)
   }
 
-  /** It restarted, or was told to flush its scripts. */
+  /** Notes that the node restarted, or was told to flush its scripts. */
   lostScripts(): void {
     this.#scripts = new WeakSet()
   }
@@ -20,15 +20,15 @@ export class RedisNode {
     if (this.#silentSince === 0) this.#silentSince = now
   }
 
-  /** @param script one that it has run */
+  /** @param script a script that the node has run */
   answered(script?: Script): void {
     this.#silentSince = 0
     if (script !== undefined) this.#scripts.add(script)
   }
 
   /**
-   * True, once, if the node has been silent for so many microseconds. A connection whose other end is gone, without a word, looks
-   * like a server that hangs, until the client opens another.
+   * True, once, if the node has been silent for `duration` microseconds. A connection whose other end is gone looks like
+   * a server that hangs, until the client opens another connection.
    */
   isSilentFor(duration: number): boolean {
     const since = this.#silentSince

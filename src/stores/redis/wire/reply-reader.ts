@@ -22,7 +22,7 @@ export class ReplyReader {
     return Number(this.#reply[this.#at++])
   }
 
-  /** Undefined if the value of one of the request's keys is broken. */
+  /** Reads the response to a request; undefined if the value of one of its keys is broken. */
   read(request: ScriptRequest): ScriptResponse | undefined {
     const { plan, verb, now: requestTime, details, cacheable, lease } = request
     const now = requestTime < 0 ? this.#now : requestTime
@@ -56,7 +56,7 @@ export class ReplyReader {
     }
   }
 
-  /** The block of one of the keys: its end (-1 for none), the number of its scope, and the reason, which may be empty. */
+  /** Reads the block of a key: its end (-1 for none), the number of its scope, and the reason, which may be empty. */
   #block({ plan, verb }: ScriptRequest, now: number): ResponseBlock {
     const end = this.#next()
     const until = end < 0 ? forever : end
@@ -65,7 +65,7 @@ export class ReplyReader {
     return { ...callBlock(scope, { from: now, until, reason }, now), refuses: isBlockable(verb as Verb) }
   }
 
-  /** A policy that takes nothing in a renewal keeps its ticket. */
+  /** Reads the tickets. A policy that takes nothing in a renewal keeps its old ticket. */
   #tickets({ plan, costs, tickets }: ScriptRequest): Tickets {
     return plan.policies.map((_, n) => {
       if (this.#next() === 0) return tickets?.[n]

@@ -9,7 +9,7 @@ export interface PolicyReport {
   readonly remaining: number
   readonly used: number
   readonly reset: number
-  /** The time until `remaining` grows; undefined if the request did not want it. */
+  /** The time until `remaining` grows; undefined if the request did not ask for it. */
   readonly next: number | undefined
 }
 
@@ -22,7 +22,7 @@ export interface ScriptResponse {
   readonly repeats: boolean
   /** How long a granted reservation has to wait, in microseconds. */
   readonly delay: number
-  /** One for each policy of the plan, in its order. */
+  /** The numbers of each policy of the plan, in its order. */
   readonly reports: readonly PolicyReport[]
   readonly tickets: Tickets | undefined
   /** Units that were taken in addition to the cost, and how many microseconds all of them stay taken. */
@@ -32,13 +32,13 @@ export interface ScriptResponse {
 }
 
 export interface ResponseBlock extends CallBlock {
-  /** True if the call is refused because of it. */
+  /** True if the block refuses the call. */
   readonly refuses: boolean
 }
 
 /**
  * Makes the caller's decision from a response.
- * @param elapsed microseconds since the response, if it is repeated: its times are shorter by that
+ * @param elapsed microseconds since the response, if the decision is repeated: its times are shorter by as much
  */
 export function decisionOf(
   policies: readonly Policy[],

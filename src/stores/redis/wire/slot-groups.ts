@@ -6,7 +6,7 @@ import { type PackedPlan, packPlan } from '../script/index.ts'
 export interface SlotGroup {
   readonly plan: PackedPlan
   readonly keys: readonly string[]
-  /** The index of each of its policies in the whole plan. */
+  /** The index of each policy of the group in the whole plan. */
   readonly places: readonly number[]
 }
 
@@ -14,7 +14,7 @@ export interface SlotGroup {
 export class SlotGroups {
   readonly #whole: PackedPlan
   readonly #onChange: StateRule
-  /** The plans of some of the scopes, by these scopes. */
+  /** The plans of some of the scopes, by the names of these scopes. */
   readonly #parts = new Map<string, PackedPlan>()
 
   constructor(whole: PackedPlan, onChange: StateRule) {
@@ -38,7 +38,7 @@ export class SlotGroups {
     })
   }
 
-  /** The plan of these scopes alone. */
+  /** The plan of only these scopes. */
   part(scopes: readonly string[]): PackedPlan {
     const name = JSON.stringify(scopes)
     let plan = this.#parts.get(name)

@@ -1,15 +1,15 @@
 /*
  * One decision over keys in several slots of Redis Cluster, which one script call cannot touch together.
  *
- * In the first phase every slot takes the cost, as a reservation. If all slots grant it, that is the decision. If one
- * refuses, the others give back exactly what they took, by their tickets, and the decision is the refusal. If one fails,
- * they do so too, and the call rejects. Policies of one key are always decided in one step.
+ * In the first phase every slot takes the cost, as a reservation. If all slots grant it, the call is admitted. If one slot
+ * refuses, the other slots give back exactly what they took, by their tickets, and the call is refused. If one slot fails, the
+ * others give back too, and the call rejects. Policies of one key are always decided in one step.
  *
  * A penalty that ends with the window counts a refusal in the second phase, because only then all waits are known.
  *
- * Across slots, no more is admitted than any policy allows, and a refused call keeps no units once its promise
- * resolves. Some things are weaker than in one step. Between the phases the units are taken, so another call may be
- * refused that would otherwise be admitted. If this process or the connection dies in between, they stay taken. And a
+ * Across slots, no policy admits more than it allows, and a refused call keeps no units once its promise resolves. Some
+ * guarantees are weaker than in one step. Between the phases the units are taken, so another call may be
+ * refused that would otherwise be admitted. If this process or the connection dies in between, the units stay taken. A
  * renewal that one slot refuses holds its units in the other slots until their leases end.
  */
 import { isBlockable } from '../../../algorithms/bans/index.ts'
@@ -36,7 +36,7 @@ export async function sendInTwoPhases(
     throw error
   })
   const allowed = responses.every((response) => response.allowed)
-  // A call on a blocked key counts nothing, in no slot.
+  // A call on a blocked key counts as a refusal in no slot.
   const punish = responses.some(({ block }) => block?.refuses) ? undefined : longestDelay(responses)
   if (!allowed && takes) {
     await allOf(
@@ -53,7 +53,7 @@ function firstPhase(whole: ScriptRequest, group: SlotGroup): ScriptRequest {
   const enforced = whole.plan.policies.filter(({ shadow, algorithm }, n) => {
     return !shadow && costOf(whole.costs, n) > 0 && algorithm.punishes !== true && algorithm.leases !== true
   })
-  // Only a single policy can promise a future time: see Evaluation.
+  // Only a single policy can promise a future time: see `canPromise` in the class Evaluation.
   const maxWait = enforced.length === 1 ? (whole.maxWait ?? 0) : 0
   return {
     ...whole,
@@ -72,7 +72,7 @@ function countsLater({ verb }: ScriptRequest, { plan }: SlotGroup): boolean {
   return (verb === 'consume' || verb === 'reserve') && plan.policies.some(({ algorithm }) => algorithm.endsWithWindow)
 }
 
-/** How long the call has to wait, in microseconds. */
+/** How long the call has to wait by all responses, in microseconds. */
 function longestDelay(responses: readonly ScriptResponse[]): number {
   return Math.max(...responses.map(({ delay }) => (delay < 0 ? Infinity : delay)))
 }
@@ -86,7 +86,7 @@ function costsIn({ costs }: ScriptRequest, { places }: SlotGroup): Costs {
   return typeof costs === 'number' ? costs : places.map((place) => costOf(costs, place))
 }
 
-/** Gives back what was taken, after a slot has failed. The caller does not wait for it, and it counts no refusal. */
+/** Gives back what was taken, after a slot has failed. The caller does not wait for that. No refusal is counted. */
 function withdraw(
   send: Send,
   whole: ScriptRequest,
@@ -102,7 +102,7 @@ function withdraw(
 }
 
 /**
- * A policy that counts refused calls keeps what it took, as its count. A penalty counts the refusal by the settlement.
+ * A policy that counts refused calls keeps the units that it took, as its count. A penalty counts the refusal by the settlement.
  * @param punish how long the call has to wait; undefined if nothing is counted
  */
 async function giveBack(
@@ -124,7 +124,7 @@ async function giveBack(
   return { ...after, allowed, repeats, reports, block }
 }
 
-/** The request that gives back what one slot took: exactly, by its tickets. A charge has none, and a refused one counts nothing. */
+/** The request that gives back what one slot took: by its tickets, or, for a charge, as a refund that counts no refusal. */
 function undo(
   whole: ScriptRequest,
   group: SlotGroup,
@@ -137,7 +137,7 @@ function undo(
     return { plan, verb: 'refund', keys, costs, now: whole.now, details: extras.details }
   }
   const back = unitsBack(tickets)
-  // Where refusals count, the cost of the refused call: the script then says when the next one is admitted.
+  // Where refusals count, the request has the cost of the refused call, so that the script says when the next call is admitted.
   const counted = (n: number) => extras.punish !== undefined && plan.policies[n]?.countRefused === true
   const settled = back.map((units, n) => (counted(n) ? costOf(costs, n) : units))
   return { plan, verb: 'settle', keys, costs: settled, now: whole.now, tickets, ...extras }

@@ -8,40 +8,40 @@ import { RedisNode } from './node-notes.ts'
 
 export interface BatcherOptions {
   readonly connection: Connection
-  /** The whole script, which decides anything. */
+  /** The whole script, which can decide every request. */
   readonly script: Script
   /** How long a request may take, in milliseconds. */
   readonly timeout: number
-  /** In milliseconds. */
+  /** How much longer than its quota a key lives, in milliseconds. */
   readonly ttlMargin: number
-  /** The most requests in a batch as long as no other batch waits; with 1, each is sent at once. */
+  /** The most requests in a batch as long as no other batch waits; with 1, each request is sent at once. */
   readonly size: number
   /** The most requests in a batch that waits behind others. */
   readonly most: number
-  /** After how many milliseconds without any answer the client is told to connect anew. */
+  /** After how many milliseconds without any answer the client is told to reconnect. */
   readonly reconnectAfter: number
 }
 
-/** How many calls Redis is trusted to decide in a millisecond, to find out how many may be under way at once. */
+/** How many calls Redis is assumed to decide in a millisecond: more are not sent at once than it decides within the timeout. */
 const trustedRate = 5
 
-/** A round trip for which a call may wait, in microseconds. */
+/** The longest round trip at which a call waits for other calls, in microseconds. */
 const shortRoundTrip = 1000
 
-/** The batches that were sent and have no answer yet, and what the last answers tell of the way to Redis. */
+/** The batches that were sent and have no answer yet, and what the last answers show about the connection. */
 export class UnderWay {
   readonly #options: BatcherOptions
   readonly #batches: Batch[] = []
   readonly #nodes = new Map<string, RedisNode>()
-  /** The batch that may have to bring its script: those behind it would overtake it. */
+  /** The batch that may have to send its script: batches behind it would overtake it. */
   #loading: Batch | undefined
-  /** How many requests the batches have. */
+  /** How many requests all these batches have. */
   requests = 0
-  /** How many requests the last batch had that was settled. */
+  /** How many requests the last settled batch had. */
   lastSize = 0
   /** How many batches were answered in time. */
   answers = 0
-  /** How long the last batch was under way, and when its answer was here, in microseconds. */
+  /** The round trip of the last answered batch, and when it was answered, in microseconds. */
   #roundTrip = Infinity
   #answeredAt = 0
 
@@ -52,7 +52,7 @@ export class UnderWay {
     })
   }
 
-  /** How many batches there are. */
+  /** How many batches are under way. */
   get size(): number {
     return this.#batches.length
   }
@@ -63,21 +63,21 @@ export class UnderWay {
   }
 
   /**
-   * True if so many calls are under way that more would time out behind them. They wait to be sent, where batches grow.
-   * Not in a Cluster, where each node has its own calls, and not for batches of a fixed size.
+   * True if so many calls are under way that more calls would time out behind them. More calls then wait here, where batches
+   * grow. Never in a Cluster, where each node has its own calls, and never for batches of a fixed size.
    */
   get isBusy(): boolean {
     const { connection, size, most, timeout } = this.#options
     return size < most && !connection.cluster && this.requests >= timeout * trustedRate
   }
 
-  /** True if the way to Redis is so short that a call may wait for others. */
+  /** True if the round trip is so short that a call may wait for other calls. */
   get isNear(): boolean {
     const { connection, size } = this.#options
     return this.#roundTrip < shortRoundTrip && size > 1 && !connection.cluster
   }
 
-  /** True if a batch that is sent now follows an answer at once. More calls will then follow the next answer. */
+  /** True if a batch that is sent now follows right after an answer. More calls will then follow the next answer. */
   get isContinuous(): boolean {
     return monotonicClock() - this.#answeredAt < this.#roundTrip
   }

@@ -10,17 +10,17 @@ const wanted = 0x31 // '1'
 /** The numbers that stand for the verbs in the script. */
 const verbs = {
   ...{ consume: 0, reserve: 1, charge: 2, refund: 3, peek: 4, reset: 5, settle: 6, renew: 7 },
-  // A reset with a flag, because three bits have no more verbs.
+  // A reset with a flag: the three bits of the verb are used up.
   ...{ ban: 5 + 8, unban: 5 + 16 },
 } as const
 const leaseFlag = 32
 const costsFlag = 64
-/** Of a settlement or a reservation. */
+/** A flag of a settlement or a reservation: `punish`, or `countsLater`. */
 const punishFlag = 128
-/** Of a charge. */
+/** A flag of a charge: `report`. */
 const reportFlag = 128
 
-/** A list that has each value once. Places count from 1. */
+/** A list that has each value once, and gives the place of a value in it. Places count from 1. */
 class Places<T> {
   readonly values: T[] = []
   readonly #places = new Map<T, number>()
@@ -36,7 +36,7 @@ class Places<T> {
 }
 
 /**
- * The keys and arguments of any requests for the whole script (see lua/main.ts), with each of their keys and plans once.
+ * The keys and arguments of any requests for the whole script (see script/main.ts), with each key and each plan once.
  * @param ttlMargin in milliseconds
  */
 export function wholeArgs(
@@ -59,7 +59,7 @@ function largestSizeOf({ plan, ban }: ScriptRequest): number {
   return 64 + 2 * plan.scopes.length + 33 * plan.policies.length + banBytes
 }
 
-/** The verb, and a flag for each extra. */
+/** The number of the verb, with a flag for each extra of the request. */
 function verbAndFlags(request: ScriptRequest): number {
   const { verb, costs, details, cacheable, lease, punish, countsLater, report } = request
   let number: number = verbs[verb]

@@ -3,8 +3,8 @@ import { freshState, type Part } from './records.ts'
 import { waitFor } from './step.ts'
 
 /**
- * Code that decides the calls of a key on its states, and responds to each as the whole script does. Then `written` is true
- * if the value has to be written, and `fullAt` is when the key has its full quota.
+ * Code that decides the calls of a key, and responds to each call as the whole script does. It sets `written` to true if the
+ * value has to be written, and `fullAt` to when the key has its full quota.
  */
 export function decideCalls(parts: readonly Part[], cacheable: boolean): string {
   const each = (write: (part: Part) => string): string => parts.map(write).join('\n')
@@ -42,8 +42,8 @@ function wait({ n, step }: Part): string {
 }
 
 /**
- * If a refusal changes some of the policies, the value is written. The others are then written as they were, unless a call of
- * the batch was taken.
+ * If a refusal changes some policies, the value is written. The other policies are then written as they were, unless a call
+ * of the batch was admitted.
  */
 function unchangedBy(parts: readonly Part[]): {
   readonly keep: string
@@ -68,7 +68,7 @@ function count(part: Part): string {
   return step.counts === undefined ? counted : `if ${step.counts} then\n${counted}end\n`
 }
 
-/** Restates `restart` of algorithms/policy-evaluation.ts. What is kept for a refusal is the new state as well. */
+/** Restates `restart` of algorithms/evaluation. @param keep code that keeps the state which a refusal restores: the new one */
 function restart(parts: readonly Part[], keep: string): string {
   const renewed = parts.map((part) => `at${part.n} = now\n${part.step.advance}\n${wait(part)}`)
   return [...parts.map(freshState), keep, ...renewed].join('\n')
@@ -100,7 +100,7 @@ end
 `
 }
 
-/** A large number goes as text, as in the whole script. */
+/** Makes a large number a text, as in the whole script. */
 function readable(number: string): string {
   return `${number} > ${largest} and string.format('%.0f', ${number}) or ${number}`
 }

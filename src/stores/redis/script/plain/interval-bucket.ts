@@ -4,7 +4,7 @@ import type { PlainSteps } from './step.ts'
 /** Opens an interval, if none is open. */
 const open = 'if spent == 0 then start = aligned and at - at % per or at end'
 
-/** Restates algorithms/interval-bucket.ts. */
+/** Restates algorithms/buckets/interval-bucket.ts. */
 export const intervalBucket: PlainSteps<IntervalBucket> = {
   numbers: ({ rate, per, capacity, aligned }) => ({ rate, per, capacity, aligned }),
   step: {

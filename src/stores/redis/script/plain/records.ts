@@ -3,17 +3,17 @@ import type { LogRecord, PlainStep } from './step.ts'
 
 /** One policy of a plain script. */
 export interface Part {
-  /** Its number, from 1 on. */
+  /** The number of the policy, from 1 on. */
   readonly n: number
   readonly policy: Policy
-  /** How its record begins. */
+  /** The first bytes of its record. */
   readonly head: Buffer
   readonly step: PlainStep
 }
 
 /** Code for the value of a key, which has a record for each policy (see ../records.ts). */
 export interface Records {
-  /** The names of all that is read. */
+  /** The names of all variables that the code reads. */
   readonly names: readonly string[]
   /** Reads a value, and sets `plain` to true if the script can decide its key. */
   readonly check: string
@@ -23,7 +23,7 @@ export interface Records {
   readonly pack: string
 }
 
-/** @param parts a log comes first */
+/** @param parts the policies; a log is the first one */
 export function recordsOf(parts: readonly Part[]): Records {
   const log = parts[0]?.step.log
   return log === undefined ? fixedRecords(parts) : withLog(parts[0] as Part, log, fixedRecords(parts.slice(1)))
@@ -36,7 +36,7 @@ export function freshState({ step: { log, state, lastNumber } }: Part): string {
   return `${names.join(', ')} = ${names.map(() => '0').join(', ')}`
 }
 
-/** How the records begin, by the names that the code has for that. */
+/** The heads of the records, with the names that the code has for them. */
 export function headsOf(parts: readonly Part[]): readonly (readonly [name: string, head: Buffer])[] {
   return parts.flatMap(({ n, head, step: { lastNumber } }) => {
     const usual = [`begin${n}`, head] as const
@@ -44,23 +44,23 @@ export function headsOf(parts: readonly Part[]): readonly (readonly [name: strin
   })
 }
 
-/** A head begins with the size of the state. */
+/** The head of a state with one number more. A head begins with the size of the state. */
 function longer(head: Buffer): Buffer {
   return Buffer.concat([Buffer.from([(head[0] as number) + 7]), head.subarray(1)])
 }
 
 interface FixedRecords extends Records {
-  /** An expression: true if the records have so many bytes. */
+  /** An expression: true if the records take `bytes` bytes. */
   hasLength(bytes: string): string
-  /** Reads what follows so many bytes. */
+  /** Reads the records after `bytes` bytes of the value. */
   readAfter(bytes: string): string
-  /** An expression: true if the script can decide what was read after so many bytes. */
+  /** An expression: true if the script can decide about the records that `readAfter` reads. */
   isPlain(bytes: string): string
-  /** An expression: the packed states, after these values. */
+  /** An expression: the packed states, behind other values in that format. */
   packAfter(format: string, values: readonly string[]): string
 }
 
-/** Records that are as long as the numbers of their states. The last number of the last one may be there or not. */
+/** Records of a fixed length, which is that of the numbers of their states. The last record may lack its last number. */
 function fixedRecords(parts: readonly Part[]): FixedRecords {
   const last = parts.at(-1)?.step.lastNumber
   const [short, long] = [formOf(parts, undefined), formOf(parts, last)]
@@ -94,7 +94,7 @@ end
   return { names: long.names, check, read, pack, hasLength, readAfter, isPlain, packAfter }
 }
 
-/** @param last the name of the last number of the last record, if it is there */
+/** @param last the name of the last number of the last record, if the form has that number */
 function formOf(parts: readonly Part[], last: string | undefined) {
   const records = parts.map(({ n, head, step: { state } }, index) => {
     const isLong = last !== undefined && index === parts.length - 1

@@ -1,9 +1,9 @@
 /*
- * The script of one plan, for the calls that are most: `consume` with one cost, on keys of one scope whose states have no
+ * The script of one plan, for the most frequent calls: `consume` with one cost, on keys of one scope whose states have no
  * reservations. It is straight-line code with the numbers of the policies in it, and it reads and writes the same values as
- * the whole script. If a key is in any other form, it goes on with the whole script, which is behind it.
+ * the whole script. For a key in any other form, it goes on to the whole script, which follows in the same text.
  *
- * Arguments: `0` if the response is no longer wanted, `1`, or `2` if the responses tell when `remaining` grows; the cost; the
+ * Arguments: `0` if the response is no longer wanted, `1`, or `2` if the responses say when `remaining` grows; the cost; the
  * time in microseconds, empty for Redis TIME; then pairs: the number of a key, and how many calls it has, if these are
  * several. The reply is that of the whole script, key by key: after the time, for each call 2, or 0 for a refusal, and
  * the numbers of each policy; or 5 if the value of the key is broken.
@@ -28,19 +28,19 @@ const steps: Readonly<Partial<Record<Kind, PlainSteps<never>>>> = {
   penalty,
 }
 
-/** Lua has places for some 200 names. */
+/** The most policies of a plain script: a Lua function has at most some 200 local names. */
 const mostPolicies = 4
 
-/** What the script of a plan is made of. */
+/** What the script of a plan is made from. */
 export interface PlainTerms {
   readonly policies: readonly Policy[]
-  /** How the record of each policy begins in its usual form (see ../records.ts). */
+  /** The first bytes of each policy's record in its usual form (see ../records.ts). */
   readonly heads: readonly Buffer[]
   /** The plan as the whole script reads it. */
   readonly bytes: Buffer
-  /** In milliseconds. */
+  /** How much longer than its quota a key lives, in milliseconds. */
   readonly ttlMargin: number
-  /** True if a refusal tells when `remaining` grows. */
+  /** True if a refusal says when `remaining` grows. */
   readonly cacheable: boolean
 }
 
@@ -145,7 +145,7 @@ if plain then
   do return reply end
 end
 
--- The same calls for the whole script.
+-- Packs the same calls as requests to the whole script.
 local requests = { pack('<Bd', 49, ${ttlMargin}) }
 for key = 1, #KEYS do
   local calls = repeats and repeats[key] or 1
@@ -157,19 +157,19 @@ end
 `
 }
 
-/** Places for the reply to one call: a table grows slowly. */
+/** A `nil` for each number of the reply to one call: the table gets its size at once, because it grows slowly. */
 function numbersOfReply(parts: readonly Part[]): string {
   return new Array(1 + 3 * parts.length).fill('nil').join(', ')
 }
 
-/** What the end of a value is rounded up to, so that most calls need not set it again: with one policy, as ../states.ts has it. */
+/** Expiry times are rounded up to this, so that most calls need not set them again: with one policy, as in ../states.ts. */
 function grainOf([first, ...more]: readonly Part[]): number | undefined {
   return first === undefined || more.length > 0
     ? undefined
     : Math.max(1_000_000, Math.floor(first.policy.algorithm.span / 16))
 }
 
-/** A text of Lua with these bytes. */
+/** A string literal of Lua with these bytes. */
 function quoted(bytes: Buffer): string {
   return `'${Array.from(bytes, (byte) => `\\${byte.toString().padStart(3, '0')}`).join('')}'`
 }

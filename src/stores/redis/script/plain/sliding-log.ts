@@ -1,14 +1,14 @@
 import type { SlidingLog } from '../../../../algorithms/logs/index.ts'
 import type { PlainSteps } from './step.ts'
 
-/** An entry holds the lower bytes of a time and of a total (see ../log-entries.ts), of which there are so many. */
+/** How many times and totals an entry can tell apart by its lower bytes (see ../steps/log-entries.ts). */
 const times = 2 ** 48
 const totals = 2 ** 24
 
-/** Totals start from 0 again before they pass 2^51 (see ../log-entries.ts). Only the whole script does that. */
+/** Totals start from 0 again before they pass 2^51 (see ../steps/log-entries.ts). Only the whole script does that. */
 const largestTotal = 2 ** 50
 
-/** Larger logs may need entries of the wide form. */
+/** The largest limit of a plain log. A larger log may need entries of the wide form. */
 export const largestLog: number = totals - 1
 
 const timeOf = (entry: string): string => `base + (unpack('<I6', log, entries + 9 * (${entry})) - base) % times`
@@ -28,14 +28,14 @@ end
 `
 
 /**
- * Restates algorithms/sliding-log.ts and log-entries.ts, for logs of narrow entries that all lie in the past. It has no functions,
- * which take more time to make than most calls take: those above are put in as text.
+ * Restates logs/sliding-log.ts and logs/log-entries.ts of the algorithms, for logs of narrow entries in the past. It has no Lua
+ * functions, because making one takes longer than most calls: the expressions above are put in as text.
  *
  * State: `last`; `first`, the index of the first entry in the window, and `stop`, one past the last; `before`, the total before the
  * first, and `base`, its time; `total`, that of the newest entry. The entries are bytes of `log`, the value.
  *
- * All calls of a batch come at one time, so what they take is one entry. It is packed at the end: until then, it is what
- * `total` is above `stored`, the total in the value.
+ * All calls of a batch come at the same time, so the units that they take are one entry, which is packed at the end. Until then,
+ * these units are `total` less `stored`, the total in the value.
  */
 export const slidingLog: PlainSteps<SlidingLog> = {
   // Before the entries, a value has the head, the size in 4 bytes, and the numbers in 21.

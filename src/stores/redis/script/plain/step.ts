@@ -1,18 +1,18 @@
 import type { Algorithm } from '../../../../algorithms/index.ts'
 
 /**
- * The step of an algorithm as straight-line code, for states without reservations: Lua with the names of the TypeScript, which
- * `stepOf` makes the code of one policy. `advance` brings the state to `at`, its effective time, which is not before `last`;
- * `take` takes `cost`. A refused call saves nothing.
+ * The step of an algorithm as straight-line Lua, for states without reservations, with the names of the TypeScript. `stepOf`
+ * makes the code for one policy from it. `advance` brings the state to `at`, its effective time, which is not before `last`;
+ * `take` takes `cost`. A refused call leaves the state unchanged.
  */
 export interface PlainStep {
   /** The names of the state's numbers without the last one. The first is the time. */
   readonly state: readonly string[]
   /** The name of the last number, which a record leaves out if it is 0. Absent if it is always 0. Only the last policy has one. */
   readonly lastNumber?: string
-  /** Absent if a record is its head and the state's numbers. */
+  /** How the record of a log is read and written. Absent if a record has only its head and the state's numbers. */
   readonly log?: LogRecord
-  /** Functions that no name or number of the policy is put into. Two policies may bring the same. */
+  /** Lua functions without any name or number of the policy. Several policies may have the same prelude. */
   readonly prelude: string
   /** Sets `reset`: how long after the time of the state the key has its full quota. */
   readonly reset: string
@@ -20,7 +20,7 @@ export interface PlainStep {
   /** An expression: how long a call of `cost` has to wait; 0 is now. */
   readonly wait: string
   readonly take: string
-  /** An expression: true if a refused call changes the state. Absent if each of them does. */
+  /** An expression: true if a refused call changes the state. Absent if every refused call changes it. */
   readonly counts?: string
   /** Counts a refused call of `cost`, which has to wait for `delay`. */
   readonly count: string
@@ -28,15 +28,15 @@ export interface PlainStep {
   readonly report: string
 }
 
-/** A record of a size, numbers, and as many entries as it has. It is the first one of a value. */
+/** The record of a log: size, numbers, and entries. It is the first record of a value. */
 export interface LogRecord {
-  /** The names of what is read, besides the state. `head` and `size` are read for it. */
+  /** The names of the variables besides the state. The code around sets `head` and `size`. */
   readonly names: readonly string[]
   /** The names of the numbers before the entries. */
   readonly numbers: readonly string[]
   /** An expression: true if a record of `size` bytes has its usual form. */
   readonly isUsual: string
-  /** Reads what else the state has from the entries. */
+  /** Reads the rest of the state from the entries. */
   readonly entries: string
   /** An expression: true if the step can go on from that state. */
   readonly isPlain: string
@@ -46,16 +46,16 @@ export interface LogRecord {
   readonly pack: string
 }
 
-/** A step, and how the numbers of an algorithm are put in. */
+/** A step, and the numbers that are put into its code. */
 export interface PlainSteps<T extends Algorithm> {
   readonly step: PlainStep
-  /** By the names that they have in the code. @param head how many bytes a record begins with */
+  /** The numbers, by their names in the code. @param head how many bytes stand before the state in a record */
   numbers(algorithm: T, head: number): Readonly<Record<string, number | boolean | string>>
 }
 
 /**
- * The step of policy `n`. The names of the state, and those of what is read, end with its number: `last1`, `at1`. The names of
- * the algorithm's numbers give way to the numbers.
+ * The step of policy `n`. The names of the state, and of other variables, end with the number of the policy: `last1`, `at1`. The
+ * names of the algorithm's numbers are replaced by the numbers.
  */
 export function stepOf<T extends Algorithm>(
   { step, numbers }: PlainSteps<T>,

@@ -1,12 +1,12 @@
 /**
- * Restates algorithms/bookings.ts. The numbers that follow a state there are in a list of their own here, `s.more`: how
- * many steps, the steps, the bookings. A state without any has none. `drained` is in exact-math.ts.
+ * Restates algorithms/buckets/bookings.ts. The numbers that follow the state there are in a separate list here, `s.more`: how
+ * many steps, the steps, the bookings. A state without such numbers has no list. `drained` is in exact-math.ts.
  */
 export const bookings = `
 function makers.bookings()
   local maxSteps, maxBookings = 32, 64
   local insert, remove = table.insert, table.remove
-  -- The path between two times, as the last call of pour left it.
+  -- Where the last call of pour stopped: the time, and the level at that time.
   local time, level = 0, 0
   local firstBooking, pour, enterRun, addStep, mergeSteps, mergeBookings, levelThrough, popRun
   local none = { 0 }
@@ -20,7 +20,7 @@ function makers.bookings()
     for _ = 1, 3 do remove(b, k) end
   end
 
-  -- When the last booking acts; 0 if none is ahead.
+  -- The time at which the last booking acts; 0 if none is ahead.
   function bookings.lastAfter(s, at)
     local b = s.more or none
     local size = #b

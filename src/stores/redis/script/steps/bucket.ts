@@ -1,4 +1,4 @@
-/** Restates algorithms/bucket.ts. State: last, level, id of the reservations. */
+/** Restates algorithms/buckets/bucket.ts. State: last, level, id of the reservations. */
 export const bucket = `
 function makers.bucket()
   local bucket = { numberFormat = false }
@@ -34,7 +34,7 @@ function makers.bucket()
     return floor(unused / p.weight), ceil(level / p.rate)
   end
 
-  -- Nothing while reservations are open: what was used before may be given back sooner than it drains.
+  -- Leases nothing while reservations are open: a settlement may give units back sooner than they drain.
   function bucket.staysTaken(p, s)
     if s[3] == 0 then return floor(s[2] / p.rate) end
   end

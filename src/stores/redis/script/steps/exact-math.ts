@@ -23,11 +23,11 @@ local sub, byte, char, rep, concat = string.sub, string.byte, string.char, strin
 local call, format = redis.call, string.format
 local pack, unpack, spread = struct.pack, struct.unpack, unpack
 local maxSafe, maxFactor = 9007199254740991, 35184372088832
--- How far the clocks of machines may differ: effective-time.ts.
+-- How far the clocks of machines may differ (effective-time.ts), in microseconds.
 local clockSkew = 60000000
 
 ${mulDiv}
--- Functions that most calls do not need are made on first use, because each function made costs time at every call.
+-- Functions that few calls need are made on first use, because making a function costs time at every call.
 local makers, made = {}, {}
 
 local function make(name)
@@ -38,7 +38,7 @@ local function make(name)
   return made[name]
 end
 
--- The other functions of an algorithm are made when the first of them is needed.
+-- The other functions of an algorithm are made when one of them is first needed.
 local function lazily(algorithm, makeRest)
   return setmetatable(algorithm, {
     __index = function(_, name)
@@ -51,7 +51,7 @@ end
 
 local ratioUp, ratioDown, bookings
 
--- Restates drained of algorithms/bookings.ts: the level falls by p.rate in each p.per microseconds.
+-- Restates drained of algorithms/buckets/steps.ts: the level falls by p.rate in each p.per microseconds.
 local function drained(p, level, elapsed)
   if elapsed <= 0 then return level end
   level = level - (elapsed / p.per) * p.rate
@@ -81,6 +81,6 @@ function makers.ratioUp()
   end
 end
 
--- The rest is one function: its own functions then find the names above faster.
+-- The rest of the script is one function, whose own functions find the names above faster.
 return (function()
 `

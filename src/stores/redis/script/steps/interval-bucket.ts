@@ -1,4 +1,4 @@
-/** Restates algorithms/interval-bucket.ts. State: last, spent, start, id of the reservations. */
+/** Restates algorithms/buckets/interval-bucket.ts. State: last, spent, start, id of the reservations. */
 export const intervalBucket = `
 function makers.intervalBucket()
   local startAt, spentAt, opensAt, reportSpent

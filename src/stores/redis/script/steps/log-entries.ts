@@ -1,9 +1,9 @@
 /**
- * Restates algorithms/log-entries.ts on a string of packed entries, of which a call unpacks only those that it looks at.
+ * Restates algorithms/logs/log-entries.ts on a string of packed entries. A call unpacks only entries that it reads.
  *
- * An entry holds the lower bytes of its time and of its total. The rest follows from the time of the first entry (`base`)
- * and the total before it, because no entry is smaller. That takes 9 bytes (narrow), or 14 if the entries lie too far
- * apart (wide). `firstAfter` and `firstReaching` search in the unpacked entries, as `firstAbove` does there.
+ * An entry holds the lower bytes of its time and of its total. The upper bytes follow from the time of the first entry (`base`)
+ * and the total before it, because no later entry is smaller. An entry takes 9 bytes (narrow), or 14 if the entries lie too far
+ * apart (wide). `firstAfter` and `firstReaching` search as `firstAbove` of the TypeScript does.
  */
 export const logEntries = `
   local sizes = { [narrow] = 9, [wide] = 14 }
@@ -77,7 +77,7 @@ export const logEntries = `
     s[3] = last + 1
   end
 
-  -- The bytes before \`first\` are cut off when the state is saved. The totals start from 0 again before they pass 2^53.
+  -- Bytes before \`first\` are cut off when the state is saved. The totals start from 0 again before they pass 2^53.
   local function dropBefore(s, first)
     s[4] = totalOf(s, first - 1)
     if first == s[3] then
@@ -93,7 +93,7 @@ export const logEntries = `
   end
 `
 
-/** The functions that most calls do not need. */
+/** The functions of log entries that few calls need. */
 export const otherLogEntries = `
     function log.insert(s, time, cost)
       local last = s[3]

@@ -1,4 +1,4 @@
-/** Restates algorithms/penalty.ts. State: last, start of the count, refusals, blocks, end of the block. */
+/** Restates algorithms/bans/penalty.ts. State: last, start of the count, refusals, blocks, end of the block. */
 export const penalty = `
 function makers.penalty()
   local unlimited = 4503599627370496
@@ -6,7 +6,7 @@ function makers.penalty()
   local restartRule, leastBlock = 2, 1000
   local penalty = {}
 
-  -- The last number may be the rules: they are less than any block.
+  -- The last number may be that of the rules, which is less than any block.
   function penalty.define(p, after, within, forget, ...)
     p.slots, p.after, p.within, p.forget, p.blocks, p.punishes = 5, after, within, forget, { ... }, true
     p.span = max(within, ...)

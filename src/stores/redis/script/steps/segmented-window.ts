@@ -1,6 +1,6 @@
 /**
- * Restates algorithms/segmented-window.ts. State: last, index of the newest segment, its counter, then the older ones, and
- * the id of the reservations.
+ * Restates algorithms/windows/segmented-window.ts. State: last, index of the newest segment, its counter, the older
+ * counters, and the id of the reservations.
  */
 export const segmentedWindow = `
 function makers.segmentedWindow()

@@ -1,7 +1,7 @@
 import { logEntries, otherLogEntries } from './log-entries.ts'
 
 /**
- * Restates algorithms/sliding-log.ts. State: last, index of the first entry, one past the last, total before the first, id
+ * Restates algorithms/logs/sliding-log.ts. State: last, index of the first entry, one past the last, total before the first, id
  * of the reservations.
  */
 export const slidingLog: string = `
@@ -20,8 +20,8 @@ ${logEntries}
     return s
   end
 
-  -- A record holds: last, total before the first entry, its time, the id unless it is 0, and the entries. The size tells
-  -- whether the id is there: 7 bytes are neither a narrow nor a wide entry.
+  -- A record holds: last, total before the first entry, time of the first entry, the id unless it is 0, and the entries. The
+  -- size shows whether the id is there: no entry has the 7 bytes of an id.
   function log.load(value, at, size, form)
     local last, before, base = unpack('<i7i7i7', value, at)
     local id, start = 0, at + 21

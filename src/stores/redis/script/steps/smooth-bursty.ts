@@ -1,4 +1,4 @@
-/** Restates algorithms/smooth-bursty.ts. */
+/** Restates algorithms/smooth/smooth-bursty.ts. */
 export const smoothBursty = `
 function makers.smoothBursty()
   local function price()

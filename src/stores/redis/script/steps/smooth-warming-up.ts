@@ -1,4 +1,4 @@
-/** Restates algorithms/smooth-warming-up.ts. */
+/** Restates algorithms/smooth/smooth-warming-up.ts. */
 export const smoothWarmingUp = `
 function makers.smoothWarmingUp()
   local warming, intervalAt

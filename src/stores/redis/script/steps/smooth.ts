@@ -1,6 +1,6 @@
 /**
- * Restates algorithms/smooth.ts. State: last, free, stored, commits, found free, found stored, taken, id of the
- * reservations. Stored permits are doubles on both sides, and are kept as doubles: the same bits.
+ * Restates algorithms/smooth/smooth.ts. State: last, free, stored, commits, found free, found stored, taken, id of the
+ * reservations. Stored permits are doubles in Lua, in TypeScript and in the record: the same bits.
  */
 export const smooth = `
 local function makeSmooth(price, rescaled)
@@ -17,7 +17,7 @@ local function makeSmooth(price, rescaled)
   function smooth.set(p, stable, most, coolDown, dearest, initial)
     p.slots, p.idSlot, p.span, p.stable, p.max, p.coolDown, p.initial = 8, 8, 0, stable, most, coolDown, initial
     p.most = min(mostPermits, floor(longest / max(stable, dearest)))
-    -- A plan gives the window here; without one, it is that of one permit.
+    -- A plan gives the window as the tolerance. Without a plan, the window is that of one permit.
     p.rollback = max(clockSkew, ceil(most * coolDown), p.tolerance or stable)
     p.tolerance = 0
   end
