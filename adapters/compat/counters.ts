@@ -55,7 +55,7 @@ export function countersOn(store: Store, id: string, window: number): RateLimite
   byStore.set(store, all)
   const known = all.get(name) ?? countersIn(window, store, name)
   all.set(name, known)
-  return known.policies[0]?.window === lengthOf(window) ? known : known.under(hitsIn(window))
+  return known.policies[0]?.window === lengthOf(window) ? known : known.withPlan(hitsIn(window))
 }
 
 export function hit(counters: RateLimiter, key: string): MaybePromise<Count> {

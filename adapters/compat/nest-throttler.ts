@@ -102,7 +102,7 @@ export class HeadgateThrottlerStorage {
     const policies = slidingLog({ name: hits, limit: most, window: `${window}ms` })
     const penalty = block > 0 && penaltyOf(window, block)
     const first = this.#limiters.get(throttlerName)
-    const plan = first?.under({ policies, penalty }) ?? this.#limiterOf(throttlerName, policies, penalty)
+    const plan = first?.withPlan({ policies, penalty }) ?? this.#limiterOf(throttlerName, policies, penalty)
     this.#plans.set(id, plan)
     return plan
   }

@@ -152,7 +152,7 @@ function without({ guard, argument, defaults }: Limit, names: readonly string[],
   }
   const left = policies.filter(({ name }) => !names.includes(name))
   if (left.length === 0) return undefined
-  return createGuard(nestFramework, limiter.under(left), guardOptionsOf(argument, defaults), 'inherited')
+  return createGuard(nestFramework, limiter.withPlan(left), guardOptionsOf(argument, defaults), 'inherited')
 }
 
 /** The error of a limit, with the place of its decorator. */

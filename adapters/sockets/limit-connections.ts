@@ -27,7 +27,7 @@ export interface ConnectionOptions {
 
 /**
  * Limits the connections that are upgraded, to WebSockets or another protocol, before any library sees them. A refused one
- * gets status 429 with `Retry-After`, and 503 if the store fails and `onStoreError` is `'deny'`. Call it once for a
+ * gets status 429 with `Retry-After`, and 503 if the store fails and `onStoreError` is `'closed'`. Call it once for a
  * server of `node:http` or `node:https`.
  *
  *     limitConnections(server, '10/1m')

@@ -20,7 +20,7 @@ import type { Decision } from '../../src/policy/index.ts'
 /** A message that was not delivered, and why. */
 export interface MessageRefusal<Message> {
   /**
-   * `'limit'`: the message is over the limit. `'store'`: the store failed, and `onStoreError` is `'deny'`. `'queue'`:
+   * `'limit'`: the message is over the limit. `'store'`: the store failed, and `onStoreError` is `'closed'`. `'queue'`:
    * `maxQueue` messages wait already.
    */
   readonly reason: 'limit' | 'store' | 'queue'

@@ -18,7 +18,7 @@ const policy = `${limit}/1s token-bucket`
 const modes = {
   strict: {},
   'leases of 100': { leases: { units: 100 } },
-  "optimistic, report: '100ms'": { mode: 'optimistic', report: '100ms' },
+  "shares, report: '100ms'": { mode: 'shares', report: '100ms' },
 }
 const equal = Array.from({ length: processes }, () => 1)
 const skewed = equal.map((_, process) => 2 ** -process)

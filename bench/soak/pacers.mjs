@@ -28,7 +28,7 @@ class Round {
       sleeper: this.clock.sleeper,
       store: this.store,
       storeTimeout: '2s',
-      onStoreError: 'deny',
+      onStoreError: 'closed',
       concurrency: 50,
       maxQueue: 200,
       order: random.pick(['oldest', 'newest']),

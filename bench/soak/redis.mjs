@@ -22,7 +22,7 @@ function member(port) {
   return {
     client,
     limiter: new RateLimiter({ name: 'soak', policies: policy(), store }),
-    pacer: new Pacer(policy(), { store, name: 'paced', storeTimeout: '500ms', onStoreError: 'deny' }),
+    pacer: new Pacer(policy(), { store, name: 'paced', storeTimeout: '500ms', onStoreError: 'closed' }),
   }
 }
 

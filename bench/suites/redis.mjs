@@ -220,7 +220,7 @@ export default defineSuite({
       refused,
       {
         floor: floors,
-        headgate: { ...pick(ours, one.headgate), ...pick(variants, ['headgate tokenBucket, denyCache: false']) },
+        headgate: { ...pick(ours, one.headgate), ...pick(variants, ['headgate tokenBucket, refusalCache: false']) },
         peer: { ...anyClient, ...blocking },
       },
       { flight: 64, calls: 100_000, keys: 1, limit: 5, admits: false },

@@ -38,7 +38,7 @@ export const ours = {
 
 export const variants = {
   'headgate tokenBucket, batch: false': headgate(bucket, { batch: false }),
-  'headgate tokenBucket, denyCache: false': headgate(bucket, { denyCache: false }),
+  'headgate tokenBucket, refusalCache: false': headgate(bucket, { refusalCache: false }),
   'headgate fixedWindow, leases of 100': headgate((limit) => fixedWindow({ limit, window }), {
     leases: { units: 100 },
   }),

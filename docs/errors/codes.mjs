@@ -123,7 +123,7 @@ new RateLimiter({ policies: ['10/1m', policy('5/1m burst 8', { name: 'burst' })]
   },
   HEADGATE_DUPLICATE_LIMITER: {
     cause: 'Two limiters with the same name use one store. They would share their states by accident.',
-    fix: 'Name them apart. For other limits on the same states use `limiter.under(policies)`.',
+    fix: 'Name them apart. For other limits on the same states use `limiter.withPlan(policies)`.',
     wrong: `import { memoryStore, RateLimiter } from 'headgate'
 
 const store = memoryStore()
@@ -140,10 +140,10 @@ const two = new RateLimiter({ name: 'login', policies: '5/1m', store })`,
     fix: 'The message lists what the option may be.',
     wrong: `import { RateLimiter } from 'headgate'
 
-new RateLimiter({ policies: '10/1m', onStoreErrors: 'deny' })`,
+new RateLimiter({ policies: '10/1m', onStoreErrors: 'closed' })`,
     right: `import { RateLimiter } from 'headgate'
 
-new RateLimiter({ policies: '10/1m', onStoreError: 'deny' })`,
+new RateLimiter({ policies: '10/1m', onStoreError: 'closed' })`,
   },
   HEADGATE_COST: {
     cause: 'A cost is negative, has a fraction, or names a policy that the limiter does not have.',
@@ -355,7 +355,7 @@ import { faultyStore } from 'headgate/testing'
 
 const store = faultyStore(memoryStore())
 store.fail('hang')
-const limiter = new RateLimiter({ policies: '10/1m', store, onStoreError: 'deny', storeTimeout: '20ms' })
+const limiter = new RateLimiter({ policies: '10/1m', store, onStoreError: 'closed', storeTimeout: '20ms' })
 await limiter.consume('ann').catch(({ cause }) => {
   throw cause
 })`,
@@ -376,7 +376,7 @@ import { faultyStore } from 'headgate/testing'
 
 const store = faultyStore(memoryStore())
 store.fail('error')
-const limiter = new RateLimiter({ policies: '10/1m', store, onStoreError: 'deny' })
+const limiter = new RateLimiter({ policies: '10/1m', store, onStoreError: 'closed' })
 await limiter.consume('ann').catch(({ cause }) => {
   throw cause
 })`,
@@ -385,7 +385,7 @@ import { faultyStore } from 'headgate/testing'
 
 const store = faultyStore(memoryStore())
 store.fail('error')
-const limiter = new RateLimiter({ policies: '10/1m', store, onStoreError: 'allow' })
+const limiter = new RateLimiter({ policies: '10/1m', store, onStoreError: 'open' })
 await limiter.consume('ann') // let through, not counted`,
   },
   HEADGATE_STORE_RECORD: {
@@ -420,14 +420,14 @@ await new RateLimiter({ name: 'api', policies: '10/1m', store }).reset('ann')`,
   },
   HEADGATE_STORE_UNAVAILABLE: {
     cause:
-      "The store failed, and `onStoreError` is `'deny'`. `cause` is the store's error, and `retryAfter` says when to try again.",
+      "The store failed, and `onStoreError` is `'closed'`. `cause` is the store's error, and `retryAfter` says when to try again.",
     fix: 'Answer with status 503, as the middleware does, or choose another `onStoreError`.',
     wrong: `import { memoryStore, RateLimiter } from 'headgate'
 import { faultyStore } from 'headgate/testing'
 
 const store = faultyStore(memoryStore())
 store.fail('error')
-const limiter = new RateLimiter({ policies: '10/1m', store, onStoreError: 'deny' })
+const limiter = new RateLimiter({ policies: '10/1m', store, onStoreError: 'closed' })
 await limiter.consume('ann')`,
     right: `import { memoryStore, RateLimiter } from 'headgate'
 import { faultyStore } from 'headgate/testing'

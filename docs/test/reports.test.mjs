@@ -31,10 +31,10 @@ afterAll(async () => {
   rmSync(home, { recursive: true })
 })
 
-test('the report of suggest draws the quantiles of each window, and marks the knees in the grid', async () => {
+test('the report of suggest draws the quantiles of each window, and marks the least limits in the grid', async () => {
   const { page } = await openPage(browser)
   await page.goto(pathToFileURL(join(home, 'suggest.html')).href)
-  const { grid, windows, touch } = JSON.parse(
+  const { grid, windows, affect } = JSON.parse(
     execFileSync(process.execPath, [join(lab, 'main.mjs'), ...commands.suggest, '--json']),
   )
   expect(await page.locator('.bars .bar:not(.axis) > span:first-child').allTextContents()).toEqual(
@@ -48,17 +48,17 @@ test('the report of suggest draws the quantiles of each window, and marks the kn
     )
   const logs = windows.map(({ quantiles }) => Math.log10(quantiles.max) + 0.2)
   for (const [n, width] of widths.entries()) expect(width / widths.at(-1)).toBeCloseTo(logs[n] / logs.at(-1), 1)
-  const knees = windows.map(
-    (_window, n) => grid.find(({ windows }) => windows[n].clientsTouchedShare <= touch)?.limit ?? Number.NaN,
+  const leastLimits = windows.map(
+    (_window, n) => grid.find(({ windows }) => windows[n].clientsAffectedShare <= affect)?.limit ?? Number.NaN,
   )
   const marked = await page
-    .locator('td.knee')
+    .locator('td.least')
     .evaluateAll((cells) =>
       cells
         .toSorted((a, b) => a.cellIndex - b.cellIndex)
         .map((cell) => Number(cell.parentElement.cells[0].textContent.replace(',', ''))),
     )
-  expect(marked).toEqual(knees)
+  expect(marked).toEqual(leastLimits)
   await page.close()
 })
 

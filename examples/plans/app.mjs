@@ -37,7 +37,7 @@ export function createApp() {
   app.get('/admin/left/:key', async (request, response) => {
     const { key } = request.params
     if (!planOf.has(key)) response.sendStatus(404)
-    else response.json(leftOf(await limit.limiter.under(plans[planOf.get(key)]).peek(key)))
+    else response.json(leftOf(await limit.limiter.withPlan(plans[planOf.get(key)]).peek(key)))
   })
 
   // Requests without a valid key are refused and limited by address: guessing keys is slow, and slower each time.

@@ -4,9 +4,9 @@ import { Suggestion } from '../engine/suggest.mjs'
 import { suggestReport } from '../report/suggest.mjs'
 import { readLog } from './read-log.mjs'
 
-const use = 'suggest access.log --touch 0.1%'
+const use = 'suggest access.log --affect 0.1%'
 const options = {
-  touch: { type: 'string', default: '1%', help: 'SHARE', about: 'the most clients that a limit may touch' },
+  affect: { type: 'string', default: '1%', help: 'SHARE', about: 'the most clients that a limit may affect' },
   ...logOptions,
 }
 
@@ -21,10 +21,10 @@ export const suggest = {
 
 async function run(options) {
   const settings = logSettings(options)
-  const touch = shareOf(options.touch, 'touch')
+  const affect = shareOf(options.affect, 'affect')
   const suggestion = new Suggestion()
   const log = await readLog(logFile(options, use), settings, (client, record) => suggestion.request(client, record))
-  const result = { command: 'suggest', key: settings.key, log, ...suggestion.result(touch) }
+  const result = { command: 'suggest', key: settings.key, log, ...suggestion.result(affect) }
   const worst = result.windows
     .map(({ suggested }) => suggested)
     .reduce((a, b) => (b.refusedShare > a.refusedShare ? b : a))

@@ -36,10 +36,10 @@ export class Breakdown {
   }
 
   /** How many values had at least one refused request. */
-  touched(policy) {
-    let touched = 0
-    for (let n = 0; n < this.size; n++) if (this.#refused[policy].of(n) > 0) touched++
-    return touched
+  affected(policy) {
+    let affected = 0
+    for (let n = 0; n < this.size; n++) if (this.#refused[policy].of(n) > 0) affected++
+    return affected
   }
 
   top(policy, count = 10) {

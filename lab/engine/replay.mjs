@@ -84,14 +84,14 @@ class PolicyReplay {
   }
 
   result(requests, clients, policy) {
-    const touched = clients.touched(policy)
+    const affected = clients.affected(policy)
     return {
       policy: this.#text,
       admitted: requests - this.#refused,
       refused: this.#refused,
       refusedShare: share(this.#refused, requests),
-      clientsTouched: touched,
-      clientsTouchedShare: share(touched, clients.size),
+      clientsAffected: affected,
+      clientsAffectedShare: share(affected, clients.size),
       longestWait: this.#longestWait,
       clients: clients.top(policy),
       algorithms: sameLimit(this.#policy).map(([name]) => this.#byAlgorithm(name, requests)),

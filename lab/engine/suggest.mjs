@@ -23,32 +23,32 @@ export class Suggestion {
     this.#cautions.request(number, record)
   }
 
-  /** @param touch the largest share of clients that a limit may refuse anything, from 0 to 1 */
-  result(touch) {
+  /** @param affect the largest share of clients that a limit may refuse anything, from 0 to 1 */
+  result(affect) {
     const requests = this.#requests
     const times = requests.byClient(this.#names.size)
     for (const [name, window] of Object.entries(windows))
       this.#peaks[name] = times.map((each) => mostInWindow(each, window))
     const from = requests.time(0)
     const to = requests.time(requests.length - 1)
-    const rows = Object.keys(windows).map((name) => this.#window(name, touch))
+    const rows = Object.keys(windows).map((name) => this.#window(name, affect))
     const cautions = this.#cautions.list(to - from, Object.values(windows))
     return {
       requests: requests.length,
       clients: this.#names.size,
       from,
       to,
-      touch,
+      affect,
       windows: rows,
       grid: this.#grid(),
       cautions,
     }
   }
 
-  #window(name, touch) {
+  #window(name, affect) {
     const peaks = this.#peaks[name]
     const most = largest(peaks)
-    const fits = (play) => play.clientsTouched <= touch * this.#names.size
+    const fits = (play) => play.clientsAffected <= affect * this.#names.size
     const limit = least(1, 2 * most, (limit) =>
       fits(this.#play(name, slidingWindow({ limit, window: windows[name] }), limit)),
     )
@@ -83,7 +83,7 @@ export class Suggestion {
     const requests = this.#requests
     const clock = new VirtualClock()
     const trial = trialOf(policy, clock)
-    const touched = new Set()
+    const affected = new Set()
     let refused = 0
     for (let n = 0; n < requests.length; n++) {
       const client = requests.client(n)
@@ -91,14 +91,14 @@ export class Suggestion {
       clock.set(requests.time(n))
       if (trial.consumeSync(String(client)).allowed) continue
       refused++
-      touched.add(client)
+      affected.add(client)
     }
     const clients = this.#names.size
     return {
       refused,
       refusedShare: share(refused, requests.length),
-      clientsTouched: touched.size,
-      clientsTouchedShare: share(touched.size, clients),
+      clientsAffected: affected.size,
+      clientsAffectedShare: share(affected.size, clients),
     }
   }
 }

@@ -49,8 +49,8 @@ function chartHtml({ title, series }, number, heading) {
 }
 
 function curvesHtml(curves, all, heading) {
-  return `<p>The share of the clients that each limit touches, and of the requests that it refuses. The dotted line is the share that you
-accept. The knee, the least limit below it, is marked.</p>
+  return `<p>The share of the clients that each limit affects, and of the requests that it refuses. The dotted line is the share that you
+accept. The least limit below it is marked.</p>
 <div class="curves">${curves.map((curve) => chartHtml(curve, all.indexOf(curve), heading)).join('\n')}</div>`
 }
 
@@ -65,7 +65,7 @@ function tableHtml({ columns, rows, shades, marked }, heading) {
 }
 
 const shadesNote =
-  '<p class="fact">The darker a cell, the more clients the limit touches. Outlined: the least limit of each window that touches few enough.</p>'
+  '<p class="fact">The darker a cell, the more clients the limit affects. Outlined: the least limit of each window that affects few enough.</p>'
 
 /** JSON for a script element, in which no text can end the element. */
 function inScript(value) {

@@ -5,7 +5,7 @@ import { count } from './format.mjs'
 export function cellHtml(text, side, shade, marked) {
   const style = shade === undefined ? '' : ` style="--shade:${Math.round(45 * Math.cbrt(shade))}%"`
   const shaded = shade === undefined ? side : ' class="number shaded"'
-  return `<td${marked ? ' class="number shaded knee"' : shaded}${style}>${escaped(text)}</td>`
+  return `<td${marked ? ' class="number shaded least"' : shaded}${style}>${escaped(text)}</td>`
 }
 
 /** A bar for each window, on one logarithmic axis. Each part of a bar goes from one quantile to the next. */

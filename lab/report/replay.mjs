@@ -30,14 +30,14 @@ export function span({ from, to }) {
 }
 
 function summary(policies) {
-  const columns = ['policy', '#admitted', '#refused', '#share', '#clients touched', '#share', '#longest wait']
+  const columns = ['policy', '#admitted', '#refused', '#share', '#clients affected', '#share', '#longest wait']
   const rows = policies.map((each) => [
     each.policy,
     count(each.admitted),
     count(each.refused),
     percent(each.refusedShare),
-    count(each.clientsTouched),
-    percent(each.clientsTouchedShare),
+    count(each.clientsAffected),
+    percent(each.clientsAffectedShare),
     duration(each.longestWait),
   ])
   return { heading: 'What each policy would have done', tables: [{ columns, rows }] }

@@ -20,7 +20,7 @@ export function simulateReport({
   const fleet = `${count(processes)} ${processes === 1 ? 'process' : 'processes'}, store ${store}${sharedKey ? ', one limit for all clients' : ''}`
   return {
     title: `Simulation of the workload ${workload}`,
-    facts: [...(log === undefined ? [`The terms: ${terms}`] : logFacts(log)), fleet],
+    facts: [...(log === undefined ? [`The workload: ${terms}`] : logFacts(log)), fleet],
     sections: [counts(policies), waits(policies), ...policies.map(overTime)],
   }
 }

@@ -3,44 +3,44 @@ import { count, percent } from './format.mjs'
 import { logFacts, logName, span } from './replay.mjs'
 
 export function suggestReport(result) {
-  const { requests, clients, log, windows, grid, touch, cautions } = result
+  const { requests, clients, log, windows, grid, affect, cautions } = result
   return {
     title: `Limits for ${logName(log)}`,
     facts: [...logFacts(log), `${count(requests)} requests of ${count(clients)} clients, ${span(result)}`],
     sections: [
-      suggested(windows, grid, touch, log.file),
+      suggested(windows, grid, affect, log.file),
       busiest(windows),
-      gridSection(grid, touch),
+      gridSection(grid, affect),
       ...(cautions.length > 0 ? [{ heading: 'Cautions', notes: cautions.map((text) => `- ${text}`) }] : []),
     ],
   }
 }
 
-function suggested(windows, grid, touch, file) {
-  const columns = ['limit', '#refused', '#share', '#clients touched', '#share', 'as a bucket']
+function suggested(windows, grid, affect, file) {
+  const columns = ['limit', '#refused', '#share', '#clients affected', '#share', 'as a bucket']
   const rows = windows.map(({ suggested }) => [
     suggested.policy,
     count(suggested.refused),
     percent(suggested.refusedShare),
-    count(suggested.clientsTouched),
-    percent(suggested.clientsTouchedShare),
+    count(suggested.clientsAffected),
+    percent(suggested.clientsAffectedShare),
     `${suggested.policy} burst ${suggested.burst}`,
   ])
   const some = windows.filter(({ window }) => window === '1m' || window === '1h')
   const policies = some.map(({ suggested }) => `--policy '${suggested.policy}'`).join(' ')
   return {
-    heading: `The least limits that touch at most ${percent(touch)} of the clients`,
+    heading: `The least limits that affect at most ${percent(affect)} of the clients`,
     notes: [
-      'As a bucket: the same rate, with the least burst that touches no more clients.',
+      'As a bucket: the same rate, with the least burst that affects no more clients.',
       `See what they do: headgate-lab replay ${file} ${policies}`,
     ],
     tables: [{ columns, rows }],
-    curves: windows.map((each, n) => curve(each, grid, n, touch)),
+    curves: windows.map((each, n) => curve(each, grid, n, affect)),
   }
 }
 
 /** The curve of one window: the share that each limit refuses, up to the first limit that refuses nothing. */
-function curve({ window, suggested }, grid, n, touch) {
+function curve({ window, suggested }, grid, n, affect) {
   const points = [suggested, ...grid.map(({ limit, windows }) => ({ limit, ...windows[n] }))]
   const inOrder = points.sort((a, b) => a.limit - b.limit)
   const end = inOrder.findIndex(({ refused }) => refused === 0)
@@ -49,10 +49,10 @@ function curve({ window, suggested }, grid, n, touch) {
     title: `Limits for a window of ${window}`,
     limits: shown.map(({ limit }) => limit),
     series: [
-      { name: 'clients touched', values: shown.map(({ clientsTouchedShare }) => clientsTouchedShare * 100) },
+      { name: 'clients affected', values: shown.map(({ clientsAffectedShare }) => clientsAffectedShare * 100) },
       { name: 'requests refused', values: shown.map(({ refusedShare }) => refusedShare * 100) },
     ],
-    level: touch * 100,
+    level: affect * 100,
     marked: suggested.limit,
   }
 }
@@ -68,19 +68,19 @@ function busiest(windows) {
   }
 }
 
-function gridSection(grid, touch) {
+function gridSection(grid, affect) {
   const columns = ['limit', ...grid[0].windows.map(({ window }) => `#${window}`)]
-  const cell = ({ refused, refusedShare, clientsTouched }) =>
-    refused === 0 ? '-' : `${percent(refusedShare)} / ${count(clientsTouched)}`
+  const cell = ({ refused, refusedShare, clientsAffected }) =>
+    refused === 0 ? '-' : `${percent(refusedShare)} / ${count(clientsAffected)}`
   const rows = grid.map(({ limit, windows }) => [count(limit), ...windows.map(cell)])
-  const fits = ({ clientsTouchedShare }) => clientsTouchedShare <= touch
-  const shades = grid.map(({ windows }) => [undefined, ...windows.map((each) => each.clientsTouchedShare)])
+  const fits = ({ clientsAffectedShare }) => clientsAffectedShare <= affect
+  const shades = grid.map(({ windows }) => [undefined, ...windows.map((each) => each.clientsAffectedShare)])
   const marked = grid.map(({ windows }, row) => [
     false,
     ...windows.map((each, n) => fits(each) && (row === 0 || !fits(grid[row - 1].windows[n]))),
   ])
   return {
-    heading: 'Requests refused / clients touched, by limit and window',
+    heading: 'Requests refused / clients affected, by limit and window',
     tables: [{ columns, rows, shades, marked }],
   }
 }

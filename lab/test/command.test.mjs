@@ -39,7 +39,7 @@ test('--fail-above fails if more is refused, and only then', async () => {
   const { stderr } = await runLab(['replay', madeLog, '--policy', '1000/1m', '--policy', '10/1m', '--fail-above', '1%'])
   expect(stderr).toBe('10/1m refuses: 6.73 % of the requests, and --fail-above is 1 %.\n')
   const simulated = await runLab(['simulate', '--workload', 'steady', '--policy', '10/1s', '--fail-above', '10%'])
-  const suggested = await runLab(['suggest', madeLog, '--touch', '10%', '--fail-above', '0.01%'])
+  const suggested = await runLab(['suggest', madeLog, '--affect', '10%', '--fail-above', '0.01%'])
   expect([simulated.code, suggested.code]).toEqual([1, 1])
 })
 
@@ -88,7 +88,7 @@ test.each([
     ['replay', madeLog, '--policy', '1/1m', '--ipv6-prefix', '129'],
     '--ipv6-prefix must be a whole number from 1 to 128, got "129".',
   ],
-  [['suggest', madeLog, '--touch', 'few'], '--touch must be a share, got "few". Write 1% or 0.01.'],
+  [['suggest', madeLog, '--affect', 'few'], '--affect must be a share, got "few". Write 1% or 0.01.'],
   [['suggest', madeLog, '--fail-above', '101%'], '--fail-above must be a share'],
   [['simulate', '--policy', '1/1s', '--workload', 'quiet'], '--workload must be one of steady, poisson,'],
   [['simulate', '--policy', '1/1s', '--store', 'redis'], '--store must be one of memory, lru, shared, got "redis".'],

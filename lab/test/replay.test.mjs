@@ -31,7 +31,7 @@ describe('replay of the made log', () => {
   test('refuses exactly what the definitions of the algorithms refuse', async () => {
     const { log, requests, clients, policies } = await replay(madeLog)
     expect([log.lines, log.bad, log.late, requests, clients]).toEqual([1500, 0, 0, 1500, 80])
-    expect(policies.map(({ refused, clientsTouched }) => ({ refused, touched: clientsTouched }))).toEqual(
+    expect(policies.map(({ refused, clientsAffected }) => ({ refused, affected: clientsAffected }))).toEqual(
       plainly(madeLog),
     )
     expect(policies.map(({ refused }) => refused)).toEqual([101, 10, 19, 7, 71])
@@ -74,8 +74,8 @@ test('a log of four days, longer than every window, is counted as the definition
   const names = new Set(plain.requestsOf(file).map(({ client }) => client))
   rmSync(home, { recursive: true })
   expect([requests, clients, Math.round((to - from) / 86_400_000)]).toEqual([10_000, names.size, 4])
-  expect(policies.map(({ refused, clientsTouched }) => ({ refused, touched: clientsTouched }))).toEqual(expected)
+  expect(policies.map(({ refused, clientsAffected }) => ({ refused, affected: clientsAffected }))).toEqual(expected)
   // Every policy refuses something, and not to everybody.
-  for (const { refused, touched } of expected)
-    expect(touched > 0 && refused > 20 && touched < names.size / 2).toBe(true)
+  for (const { refused, affected } of expected)
+    expect(affected > 0 && refused > 20 && affected < names.size / 2).toBe(true)
 })

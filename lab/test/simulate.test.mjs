@@ -62,10 +62,10 @@ test('driver: the command plays all of its phases, unless told how long', async 
   expect((await resultOf([...args, '--seconds', '20'])).policies[0].admitted).toBeLessThan(50)
 })
 
-test('the terms name a rate only if the workload has it', async () => {
+test('the report names a rate only if the workload has it', async () => {
   const terms = async (name) => {
     const { stdout } = await runLab(['simulate', '--workload', name, '--policy', '10/1s', '--clients', '3'])
-    return /^The terms: (.*)$/m.exec(stdout)?.[1]
+    return /^The workload: (.*)$/m.exec(stdout)?.[1]
   }
   expect(await terms('steady')).toBe('20 requests a second of 3 clients for 1 m')
   expect(await terms('retry')).toBe('3 clients, at most 1 m')

@@ -5,22 +5,22 @@ import { madeLog, resultOf, runLab } from './support/run-lab.mjs'
 const seconds = { '1s': 1, '10s': 10, '1m': 60, '15m': 900, '1h': 3600, '1d': 86_400 }
 const requests = plain.requestsOf(madeLog)
 
-test('a suggested limit is the least one that touches few enough clients', async () => {
-  const { windows } = await resultOf(['suggest', madeLog, '--touch', '5%'])
+test('a suggested limit is the least one that affects few enough clients', async () => {
+  const { windows } = await resultOf(['suggest', madeLog, '--affect', '5%'])
   for (const { window, suggested } of windows) {
-    const { limit, refused, clientsTouched } = suggested
-    expect(plain.slidingWindow(requests, limit, seconds[window])).toEqual({ refused, touched: clientsTouched })
-    expect(clientsTouched).toBeLessThanOrEqual(4)
-    if (limit > 1) expect(plain.slidingWindow(requests, limit - 1, seconds[window]).touched).toBeGreaterThan(4)
+    const { limit, refused, clientsAffected } = suggested
+    expect(plain.slidingWindow(requests, limit, seconds[window])).toEqual({ refused, affected: clientsAffected })
+    expect(clientsAffected).toBeLessThanOrEqual(4)
+    if (limit > 1) expect(plain.slidingWindow(requests, limit - 1, seconds[window]).affected).toBeGreaterThan(4)
   }
 })
 
-test('a suggested burst is the least one that touches few enough clients', async () => {
-  const { windows } = await resultOf(['suggest', madeLog, '--touch', '5%'])
+test('a suggested burst is the least one that affects few enough clients', async () => {
+  const { windows } = await resultOf(['suggest', madeLog, '--affect', '5%'])
   for (const { window, suggested } of windows) {
     const { limit, burst } = suggested
-    expect(plain.tokenBucket(requests, limit, seconds[window], burst).touched).toBeLessThanOrEqual(4)
-    if (burst > 1) expect(plain.tokenBucket(requests, limit, seconds[window], burst - 1).touched).toBeGreaterThan(4)
+    expect(plain.tokenBucket(requests, limit, seconds[window], burst).affected).toBeLessThanOrEqual(4)
+    if (burst > 1) expect(plain.tokenBucket(requests, limit, seconds[window], burst - 1).affected).toBeGreaterThan(4)
   }
 })
 
@@ -28,7 +28,7 @@ test('every cell of the grid is what that limit refuses', async () => {
   const { grid } = await resultOf(['suggest', madeLog])
   const cells = grid.flatMap(({ limit, windows }) => windows.map((cell) => ({ limit, ...cell })))
   const expected = cells.map(({ limit, window }) => plain.slidingWindow(requests, limit, seconds[window]))
-  expect(cells.map(({ refused, clientsTouched }) => ({ refused, touched: clientsTouched }))).toEqual(expected)
+  expect(cells.map(({ refused, clientsAffected }) => ({ refused, affected: clientsAffected }))).toEqual(expected)
 })
 
 test('the busiest windows of clients, by quantiles', async () => {

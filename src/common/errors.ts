@@ -24,7 +24,7 @@
  *
  * - `HEADGATE_COST`: `cost`, or the actual cost given to `settle`, is not a whole number in range.
  * - `HEADGATE_KEY`: the key is not a string, or lacks the string of a scope.
- * - `HEADGATE_STORE_UNAVAILABLE`: the store failed, and `onStoreError` is `'deny'`. `cause` is the store's error, and
+ * - `HEADGATE_STORE_UNAVAILABLE`: the store failed, and `onStoreError` is `'closed'`. `cause` is the store's error, and
  *   `retryAfter` the milliseconds until a new attempt makes sense. The call may or may not have counted.
  *
  * Some verbs also reject with:
@@ -51,7 +51,7 @@
  *
  * - `HEADGATE_QUEUE_FULL`: as many calls wait already as the pacer allows.
  * - `HEADGATE_TIMEOUT`: the call cannot go, or did not go, within its `timeout`.
- * - `HEADGATE_RUN_TIMEOUT`: the function ran for longer than its `runTimeout`. Its permits are spent.
+ * - `HEADGATE_RUN_TIMEOUT`: the function ran for longer than its `runTimeout`. Its units are spent.
  * - `HEADGATE_CLOSED`: the pacer was closed.
  */
 export type ErrorCode =

@@ -15,8 +15,8 @@ const seen = new WeakMap<Breaker, number>()
 
 const actions: Readonly<Record<StoreErrorAction, string>> = {
   local: 'decided in this process',
-  allow: 'let through uncounted',
-  deny: 'refused',
+  open: 'let through uncounted',
+  closed: 'refused',
   throw: "rejected with the store's error",
 }
 

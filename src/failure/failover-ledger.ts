@@ -4,8 +4,8 @@
  *     call -> breaker closed? -> settle what the key owes -> store, within the deadline -> decision
  *                  |                        |                        |
  *                  no                     fails                    fails
- *                  +------------------------+------------------------+--> the choice -> deny: an error
- *                                                                                       allow: let through, uncounted
+ *                  +------------------------+------------------------+--> the choice -> closed: an error
+ *                                                                                       open: let through, uncounted
  *                                                                                       local: decided in this process
  */
 import { type MaybePromise, monotonicClock, realSleeper } from '../common/index.ts'
@@ -122,7 +122,7 @@ class FailoverLedger implements ShardLedger {
       state,
       since: Math.floor(since / 1000),
       sources: { ...counters.sources },
-      denied: counters.denied,
+      failedClosed: counters.failedClosed,
       errors: link.errors,
       lastError,
       owing: reconciler.size,

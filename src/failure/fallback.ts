@@ -21,7 +21,7 @@ import type { StoreLink } from './store-link.ts'
 /** How calls were decided. */
 export class Counters {
   readonly sources: Record<Source, number> = { store: 0, fallback: 0, open: 0 }
-  denied = 0
+  failedClosed = 0
 }
 
 /** The verbs that this process can decide itself if the store fails. */

@@ -34,7 +34,7 @@ function owedBy({ terms, shared, quota }: Fallback, n: number, keys: readonly st
 
 function failed({ terms, shared, quota }: Fallback, keys: readonly string[], error: unknown): readonly KeptKey[] {
   const choice = choiceFor(shared.onStoreError, error, keys, terms, true)
-  if (choice === 'deny') throw unavailable(error, shared.link.breaker.retryAfter)
+  if (choice === 'closed') throw unavailable(error, shared.link.breaker.retryAfter)
   if (choice === 'throw') throw error
   const reason = `The store failed: ${error instanceof Error ? error.message : String(error)}`
   if (choice === 'local') {

@@ -9,7 +9,7 @@
  *
  * Spent and charged units are states under the same policies in a memory store, so time removes both by the same arithmetic.
  * Units stay spent when the store has been charged: a store that fails again and again grants no new quota each time. Limiters
- * of one name (`under`) share these states, as in the store. The memory is released once all keys have their full quota.
+ * of one name (`withPlan`) share these states, as in the store. The memory is released once all keys have their full quota.
  */
 
 import type { Verb as DecidingVerb } from '../algorithms/evaluation/index.ts'

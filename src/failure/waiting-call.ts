@@ -53,25 +53,25 @@ export class Call<V extends CallVerb> extends StoreRequest<V> {
     const option = this.#onFailure?.(error)
     const choice = option ?? choiceFor(onStoreError, error, command.keys, terms, this.#onFailure !== undefined)
     warnIfOpened(link.breaker, terms.name, option ?? onStoreError, choice)
-    if (choice === 'deny') {
-      counters.denied++
+    if (choice === 'closed') {
+      counters.failedClosed++
       throw unavailable(error, link.breaker.retryAfter)
     }
     if (choice === 'throw') {
-      counters.denied++
+      counters.failedClosed++
       throw error
     }
-    counters.sources[choice === 'allow' ? 'open' : 'fallback']++
+    counters.sources[choice === 'open' ? 'open' : 'fallback']++
     if (this.#unsent) this.#fallback.giveBackLater(command)
-    return (choice === 'allow' ? this.#fallback.letThrough(command) : this.#fallback.run(command)) as OutcomeOf<V>
+    return (choice === 'open' ? this.#fallback.letThrough(command) : this.#fallback.run(command)) as OutcomeOf<V>
   }
 }
 
-/** The error of a call with `onStoreError: 'deny'`. */
+/** The error of a call with `onStoreError: 'closed'`. */
 export function unavailable(cause: unknown, retryAfter: number): HeadgateError {
   return new HeadgateError(
     'HEADGATE_STORE_UNAVAILABLE',
-    `The store cannot decide, and onStoreError is 'deny'. Try again in ${retryAfter} ms; the cause is the store's error.`,
+    `The store cannot decide, and onStoreError is 'closed'. Try again in ${retryAfter} ms; the cause is the store's error.`,
     { cause, retryAfter },
   )
 }

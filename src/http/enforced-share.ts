@@ -1,17 +1,16 @@
-import { check, flag } from '../common/index.ts'
+import { check } from '../common/index.ts'
 import type { Key } from '../limiter/index.ts'
 
 const isShare = (given: unknown) => typeof given === 'number' && given >= 0 && given <= 1
 const shareOf = check(isShare, 'a share of the keys from 0 to 1', '0.1', 1)
 
-/** Which keys refusals are enforced for: all, none (`shadow`), or a share that always has the same keys (`enforce`). */
+/** Which keys refusals are enforced for: all, none, or a share that always has the same keys. */
 export class Enforcement {
   readonly #share: number
 
   /** @throws HeadgateError `HEADGATE_OPTION` for a share outside 0 to 1 */
-  constructor(shadow: boolean | undefined, enforce: number | undefined) {
-    const share = shareOf(enforce, 'enforce')
-    this.#share = flag()(shadow, 'shadow') ? 0 : share
+  constructor(enforce: number | undefined) {
+    this.#share = shareOf(enforce, 'enforce')
   }
 
   /** True if a refusal of this key is enforced. */

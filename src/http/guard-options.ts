@@ -34,13 +34,14 @@ export interface GuardOptions<Request, Response> extends Hooks<Request, Response
    * banned.has(request.get('x-api-key'))`.
    */
   deny?: readonly string[] | ((request: Request, response: Response, key: FindKey) => MaybePromise<boolean>) | undefined
-  /** True to decide and report, and to refuse no request. Default false. */
-  shadow?: boolean | undefined
-  /** The share of keys that refusals are enforced for, always the same keys. Default 1. Example: `0.1` for a tenth. */
+  /**
+   * The share of keys that refusals are enforced for, always the same keys. Default 1. Example: `0.1` for a tenth; `0` to
+   * decide and report, and to refuse no request.
+   */
   enforce?: number | undefined
   /**
    * The fields of a response: dialects, `'near'`, `{ dialects, near, legacy, pk }`, a function that sets your own, or false for
-   * none. Default `'legacy'`; with `shadow`, none. Example: `['legacy', 'draft-11']`, or
+   * none. Default `'legacy'`; with `enforce: 0`, none. Example: `['legacy', 'draft-11']`, or
    * `(decision, set) => set('X-Quota-Left', String(decision.remaining))`.
    */
   headers?: HeadersOption | undefined

@@ -91,7 +91,7 @@ export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
       framework: onPlatform(framework, options.keys),
       options,
       deadline: new FunctionDeadline(options.functionTimeout),
-      enforcement: new Enforcement(options.shadow, options.enforce),
+      enforcement: new Enforcement(options.enforce),
       events: new Events(limiter.name, options),
       refusal: new Refusal(framework, options),
     }
@@ -165,7 +165,7 @@ export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
   }
 
   #checkUnder(plan: PlanLike): PlanCheck<Request, Response> {
-    const limiter = (this.limiter as PlanLimiter).under(plan)
+    const limiter = (this.limiter as PlanLimiter).withPlan(plan)
     let check = this.#checks.get(limiter)
     if (check === undefined) {
       const extractors = scopeExtractors(this.#parts.options.keys, limiter.scopes, false)

@@ -67,7 +67,7 @@ export class PlanCheck<Request, Response> {
     this.#attach = hook('(decision, request) => ...')(options.attach, 'attach')
     const heldUnits = new HeldUnits(limiter, parts.framework, options, events)
     this.#heldUnits = heldUnits.needed ? heldUnits : undefined
-    const { headers = options.shadow ? false : 'legacy' } = options
+    const { headers = options.enforce === 0 ? false : 'legacy' } = options
     this.#headers = new Headers(headers, limiter.policies)
     const { details } = this.#headers
     this.#extras = limiter.store.synchronous ? { details } : { details, ...events.choice }
@@ -181,7 +181,7 @@ export class PlanCheck<Request, Response> {
   }
 
   /**
-   * Responds with 503 if the action on a store error is `'deny'`. Any other error is thrown again: with `'throw'`, this
+   * Responds with 503 if the action on a store error is `'closed'`. Any other error is thrown again: with `'throw'`, this
    * is the store's error, unless refusals of this key are not enforced.
    */
   #failed(error: unknown, key: Key, request: Request, response: Response): boolean {

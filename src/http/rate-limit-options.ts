@@ -37,7 +37,7 @@ export type PoliciesOptions<Request, Response, Given = Policies<Request, Respons
 /** All options in one object, with the limit and window of a sliding window. */
 export type WindowOptions<Request, Response> = GuardOptions<Request, Response> &
   LimiterParts &
-  PolicyOptions & { policies?: undefined; limiter?: undefined }
+  Omit<PolicyOptions, 'shadow'> & { policies?: undefined; limiter?: undefined }
 
 /** All options in one object, with a limiter. */
 export type LimiterOptions<Request, Response> = GuardOptions<Request, Response> & {

@@ -11,7 +11,7 @@ const exemptions = ['skip', 'allow', 'deny'] as const
 const hooks = ['onDecision', 'onRefused', 'onDenied', 'onStoreError'] as const
 /** The options that a nested limit inherits: the keys, and the form of responses. */
 const inherited = [
-  ...['keys', 'functionTimeout', 'headers', 'attach', 'problem', 'refuse', 'shadow', 'enforce'],
+  ...['keys', 'functionTimeout', 'headers', 'attach', 'problem', 'refuse', 'enforce'],
   ...exemptions,
   ...hooks,
 ] as const
@@ -19,7 +19,7 @@ const guardOptions: readonly string[] = [...inherited, 'cost', 'settle', 'count'
 
 const limiterParts = ['store', 'penalty', 'onChange', 'instances', 'storeTimeout', 'top']
 const policiesOptions = ['policies', 'name', ...limiterParts, ...guardOptions]
-/** The options of a single policy. `shadow` is left out: in an argument of `rateLimit` it belongs to the middleware. */
+/** The options of a single policy. `shadow` is left out: beside the options of the middleware it could be read as one of them. */
 const policyOptions = ['limit', 'window', 'name', 'scope', 'countRefused', 'label']
 
 export function inheritedOf<Request, Response>(
@@ -43,7 +43,7 @@ export function readOptions<Request, Response>(
   argument: RateLimitArgument<Request, Response>,
   defaults: GuardOptions<Request, Response>,
 ): Read<Request, Response> {
-  knownOptions('rateLimit', defaults, guardOptions)
+  knownToGuard(defaults, guardOptions)
   if (argument instanceof RateLimiter) return { limiter: argument, options: defaults }
   if (typeof argument === 'string') return { limiter: new RateLimiter({ policies: argument }), options: defaults }
   if (typeof argument !== 'object' || argument === null) {
@@ -54,16 +54,16 @@ export function readOptions<Request, Response>(
   }
   const options = guardOptionsOf(argument, defaults)
   if ('limiter' in argument) {
-    knownOptions('rateLimit', argument, ['limiter', ...guardOptions])
+    knownToGuard(argument, ['limiter', ...guardOptions])
     if (argument.limiter instanceof RateLimiter) return { limiter: argument.limiter, options }
     throw new HeadgateError('HEADGATE_OPTION', 'limiter must be a RateLimiter. Write new RateLimiter({ policies }).')
   }
   if (!('policies' in argument)) {
-    knownOptions('rateLimit', argument, [...policyOptions, 'policies', 'limiter', ...limiterParts, ...guardOptions])
+    knownToGuard(argument, [...policyOptions, 'policies', 'limiter', ...limiterParts, ...guardOptions])
     const policies = pick(argument, policyOptions) as PolicyOptions
     return { limiter: new RateLimiter({ policies, ...pick(argument, limiterParts) }), options }
   }
-  knownOptions('rateLimit', argument, policiesOptions)
+  knownToGuard(argument, policiesOptions)
   const { policies } = argument
   const parts = pick(argument, ['name', ...limiterParts])
   // A policy's constructor, which the user forgot to call, is no function of the request.
@@ -71,6 +71,18 @@ export function readOptions<Request, Response>(
     return { limiter: new PlanLimiter(parts, scopesOf(options.keys)), policies, options }
   }
   return { limiter: new RateLimiter({ policies: policies as PolicyLikes, ...parts }), options }
+}
+
+/** As `knownOptions`, and for `shadow`, which only a policy has, the message says what to write. */
+function knownToGuard(options: object, known: readonly string[]): void {
+  if (typeof options === 'object' && options !== null && Object.hasOwn(options, 'shadow')) {
+    throw new HeadgateError(
+      'HEADGATE_OPTION',
+      'rateLimit has no option "shadow". To decide and refuse no request, write enforce: 0. To leave one policy of several ' +
+        "unenforced, give that policy its shadow: policies: ['10/1s', fixedWindow({ limit: 100, window: '1h', shadow: true })].",
+    )
+  }
+  knownOptions('rateLimit', options, known)
 }
 
 /** The scopes that the plans of a function may have, as far as `keys` names them. */

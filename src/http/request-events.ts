@@ -22,7 +22,7 @@ export interface DecisionEvent<Request = unknown, Response = unknown> {
   readonly key: Key
   /** The limiter's name. */
   readonly limiter: string
-  /** True if a refusal of this key is enforced. False under `shadow`, and outside the share of `enforce`. */
+  /** True if a refusal of this key is enforced. False outside the share of `enforce`. */
   readonly enforced: boolean
   readonly request: Request
   readonly response: Response
@@ -46,7 +46,7 @@ export interface DenialEvent<Request = unknown, Response = unknown> {
 export interface NoAddressEvent<Request = unknown, Response = unknown> {
   /** The limiter's name. */
   readonly limiter: string
-  /** True if the refusal is enforced. False under `shadow`, outside the share of `enforce`, and if `shared` is true. */
+  /** True if the refusal is enforced. False outside the share of `enforce`, and if `shared` is true. */
   readonly enforced: boolean
   /** True if the request goes on and shares one limit with all such requests, as over a unix socket. */
   readonly shared: boolean
@@ -71,8 +71,8 @@ export interface Hooks<Request, Response> {
   /** Called for every request that `deny` refuses. Example: `({ address }) => log.info({ denied: address })`. */
   onDenied?: ((event: DenialEvent<Request, Response>) => MaybePromise<unknown>) | undefined
   /**
-   * What happens to requests that the store cannot decide: `'deny'` responds with 503, `'throw'` gives the store's error
-   * to the framework, `'allow'` admits them, `'local'`
+   * What happens to requests that the store cannot decide: `'closed'` responds with 503, `'throw'` gives the store's error
+   * to the framework, `'open'` admits them, `'local'`
    * decides them in this process. Or a function that gets each event and may return one of these. Default: the
    * limiter's `onStoreError`, which is `'local'` by default. Example: `({ error }) => { log.error(error) }`.
    */

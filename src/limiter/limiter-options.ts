@@ -44,9 +44,10 @@ export interface RateLimiterOptions {
    */
   onChange?: CarryRule
   /**
-   * What happens to calls that the store cannot decide. `'deny'` rejects them with `HEADGATE_STORE_UNAVAILABLE`,
-   * `'throw'` with the store's own error, `'allow'` lets them through, `'local'` (default) decides them in this process. A function gets each failure and may
-   * return one of these: `({ error, key }) => 'deny'`.
+   * What happens to calls that the store cannot decide. `'closed'` (fail closed) rejects them with
+   * `HEADGATE_STORE_UNAVAILABLE`, `'throw'` with the store's own error, `'open'` (fail open) lets them through, `'local'`
+   * (default) decides them in this process. A function gets each failure and may return one of these:
+   * `({ error, key }) => 'closed'`.
    */
   onStoreError?: OnStoreError | undefined
   /** How many processes share the limits. While the store fails, a process divides the limits by this. Default 1. */

@@ -50,7 +50,7 @@ export let book: (
  * Decides about calls by its policies and the states in its store.
  *
  * Every call rejects with a HeadgateError `HEADGATE_KEY`, `HEADGATE_COST` or `HEADGATE_OPTION` for an invalid argument;
- * then nothing is changed. If the store fails, `onStoreError` decides what happens. With `'deny'` the call rejects with
+ * then nothing is changed. If the store fails, `onStoreError` decides what happens. With `'closed'` the call rejects with
  * `HEADGATE_STORE_UNAVAILABLE`; its `cause` is the store's error, such as `HEADGATE_STORE_TIMEOUT` or `HEADGATE_STORE`.
  */
 export class RateLimiter extends Operations<RateLimiter> {
@@ -93,7 +93,7 @@ export class RateLimiter extends Operations<RateLimiter> {
    * or one array of these policies.
    * @throws HeadgateError for an invalid policy, or two policies of one name
    */
-  under(plan: PlanLike): RateLimiter {
+  withPlan(plan: PlanLike): RateLimiter {
     return limiterUnder(this.plans, plan)
   }
 
@@ -101,7 +101,7 @@ export class RateLimiter extends Operations<RateLimiter> {
    * Takes `cost` units from every policy if all of them admit it, else from none.
    *
    * Rejects with HeadgateError `HEADGATE_KEY`, `HEADGATE_COST` or `HEADGATE_OPTION` for an invalid argument, and with
-   * `HEADGATE_STORE_UNAVAILABLE` if the store fails and `onStoreError` is `'deny'`.
+   * `HEADGATE_STORE_UNAVAILABLE` if the store fails and `onStoreError` is `'closed'`.
    */
   consume(key: Key, options?: CostOptions): Promise<Decision> {
     // Not async: that would wrap the promise of the store in another one.

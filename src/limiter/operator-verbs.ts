@@ -39,7 +39,7 @@ export abstract class Operations<Limiter extends object> {
    * nothing. A key that the store does not know has its full quota.
    *
    * Rejects with HeadgateError `HEADGATE_KEY` for an invalid key, `HEADGATE_UNSUPPORTED` on a store that cannot show its
-   * keys, and with `HEADGATE_STORE_UNAVAILABLE` if the store fails and `onStoreError` is `'deny'`.
+   * keys, and with `HEADGATE_STORE_UNAVAILABLE` if the store fails and `onStoreError` is `'closed'`.
    */
   async inspect(key: Key): Promise<Inspection> {
     const { ledger, scopes } = this.opened
@@ -61,7 +61,7 @@ export abstract class Operations<Limiter extends object> {
    * Forgets the key: it has its full quota again under every policy.
    *
    * Rejects with HeadgateError `HEADGATE_KEY` for an invalid key, and with `HEADGATE_STORE_UNAVAILABLE` if the store fails
-   * and `onStoreError` is `'deny'`.
+   * and `onStoreError` is `'closed'`.
    */
   async reset(key: Key): Promise<void> {
     return this.opened.ledger.run({ verb: 'reset', keys: keysOf(key, this.opened.scopes) })
@@ -111,7 +111,7 @@ export abstract class Operations<Limiter extends object> {
 
   /**
    * The health of the store, and how the calls so far were decided: the calls of this limiter, and of all limiters that
-   * `under` made from it.
+   * `withPlan` made from it.
    */
   health(): Health {
     return this.plans.health()

@@ -9,11 +9,11 @@ import { Operations } from './operator-verbs.ts'
 const mostNames = 100
 
 /**
- * The limiter of a middleware whose policies are a function of the request. It has no policies of its own: `under`
+ * The limiter of a middleware whose policies are a function of the request. It has no policies of its own: `withPlan`
  * gives the limiter of one plan. The verbs of an operator work under every plan at once.
  *
  *     const limit = rateLimit({ policies: (request) => plans[request.tenant.plan], keys: byHeader('x-tenant') })
- *     await limit.limiter.under(plans.pro).peek('ann') // what ann has left under this plan
+ *     await limit.limiter.withPlan(plans.pro).peek('ann') // what ann has left under this plan
  *     await limit.limiter.inspect('ann') // what the store has of ann, under whichever plans she called
  *     await limit.limiter.block('ann', '1h') // under every plan
  */
@@ -37,7 +37,7 @@ export class PlanLimiter extends Operations<RateLimiter> {
    * states, so `reset` under one plan resets the key under every plan.
    * @throws HeadgateError if a policy is invalid, or if two policies have the same name
    */
-  under(plan: PlanLike): RateLimiter {
+  withPlan(plan: PlanLike): RateLimiter {
     return this.plans.find(plan) ?? this.#made(plan)
   }
 

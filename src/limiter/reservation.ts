@@ -62,7 +62,7 @@ export class Reservation {
    *
    * Rejects with HeadgateError `HEADGATE_COST` unless `actual` is a whole number from 0, or a record with such numbers
    * by the names of policies; then `settle` can be called again. Rejects with `HEADGATE_STORE_UNAVAILABLE` if the store
-   * fails and `onStoreError` is `'deny'`.
+   * fails and `onStoreError` is `'closed'`.
    */
   async settle(actual: Units): Promise<void> {
     await this.#settle(actual)

@@ -11,7 +11,7 @@ import { withRunTimeout } from './runs/index.ts'
 
 export interface AcquireOptions {
   /**
-   * An aborted signal ends the wait: the promise rejects with the signal's reason, and no permits are taken. Example:
+   * An aborted signal ends the wait: the promise rejects with the signal's reason, and no units are taken. Example:
    * `AbortSignal.timeout(5000)`.
    */
   signal?: AbortSignal | undefined
@@ -28,10 +28,10 @@ export interface AcquireOptions {
 
 export interface ThrottleOptions extends AcquireOptions {
   /**
-   * How many permits a run takes: a whole number from 1, or a record by the names of the policies. Default 1.
+   * How many units a run takes: a whole number from 1, or a record by the names of the policies. Default 1.
    * Example: `{ requests: 1, tokens: 2000 }`.
    */
-  permits?: Units
+  cost?: Units
   /**
    * The longest run, in milliseconds or as text, from the moment at which the function starts. After that, the promise
    * rejects with `HEADGATE_RUN_TIMEOUT`, the function's signal is aborted, and the next function may run. Default: no
@@ -48,7 +48,7 @@ export interface LimitedRun extends ThrottleOptions {
 const onDelayOf = hook('() => ...')
 const none: ThrottleOptions = {}
 const acquireNames = ['signal', 'timeout', 'priority', 'onDelay']
-const throttleNames = [...acquireNames, 'permits', 'runTimeout']
+const throttleNames = [...acquireNames, 'cost', 'runTimeout']
 
 /** One queue with one pace: a pacer, or one key of a pacer. */
 export abstract class Pace {
@@ -58,36 +58,36 @@ export abstract class Pace {
   abstract get policies(): readonly Policy[]
 
   /**
-   * Waits for a slot and takes permits: the same number from every policy, or a number for each policy by its name.
+   * Waits for a slot and takes units: the same number from every policy, or a number for each policy by its name.
    * Resolves with the whole milliseconds waited.
    *
    * Rejects with the signal's reason if the signal is aborted, or with a HeadgateError:
    * - `HEADGATE_TIMEOUT`: there is no slot within `timeout`. Where future times can be promised, it rejects at once.
    * - `HEADGATE_QUEUE_FULL`: `maxQueue` calls wait already, or with `order: 'oldest'` newer calls took its place.
    * - `HEADGATE_CLOSED`: the pacer is closed.
-   * - `HEADGATE_COST`: `permits` is no whole number from 1 and no record of all policies, or more than the policy can ever
+   * - `HEADGATE_COST`: `cost` is no whole number from 1 and no record of all policies, or more than the policy can ever
    *   give at once.
    * - `HEADGATE_POLICY`: a policy counts units in flight (`concurrency`). Use `throttle`.
    * - `HEADGATE_MAX_WAIT`: `timeout` is invalid, or the slot would come in more than 366 days.
    * - `HEADGATE_OPTION`: `priority` is no number, or an option is unknown.
-   * - `HEADGATE_STORE_UNAVAILABLE`: the store failed, and `onStoreError` says `'deny'`.
+   * - `HEADGATE_STORE_UNAVAILABLE`: the store failed, and `onStoreError` says `'closed'`.
    *
    * Example: `const waited = await pacer.acquire(3, { timeout: '2s' })`.
    */
-  acquire(permits: Units = 1, options: AcquireOptions = none): Promise<number> {
-    return this.#enter(permits, options, undefined) as Promise<number>
+  acquire(cost: Units = 1, options: AcquireOptions = none): Promise<number> {
+    return this.#enter(cost, options, undefined) as Promise<number>
   }
 
   /**
-   * `acquire` with a boolean result. Resolves to true when the permits are taken. Resolves to false if the queue is
+   * `acquire` with a boolean result. Resolves to true when the units are taken. Resolves to false if the queue is
    * full, or as soon as it is known, mostly at once, that no slot comes within `timeout` (default 0). Rejects with all
    * other errors of `acquire`.
    *
    * Example: `if (await pacer.tryAcquire(1, { timeout: 500 })) await send()`.
    */
-  async tryAcquire(permits: Units = 1, options: AcquireOptions = {}): Promise<boolean> {
+  async tryAcquire(cost: Units = 1, options: AcquireOptions = {}): Promise<boolean> {
     try {
-      await this.acquire(permits, { ...options, timeout: options.timeout ?? 0 })
+      await this.acquire(cost, { ...options, timeout: options.timeout ?? 0 })
       return true
     } catch (error) {
       const code = error instanceof HeadgateError ? error.code : undefined
@@ -121,7 +121,7 @@ export abstract class Pace {
    * rejects with its error.
    *
    * Examples: `const get = pacer.wrap((url) => fetch(url))`,
-   * `const send = pacer.wrap(post, (messages) => ({ permits: messages.length }))`.
+   * `const send = pacer.wrap(post, (messages) => ({ cost: messages.length }))`.
    * @throws HeadgateError `HEADGATE_OPTION` for an unknown option
    */
   wrap<This, Arguments extends unknown[], Result>(
@@ -141,22 +141,22 @@ export abstract class Pace {
   }
 
   /**
-   * Books permits for a later time. You wait by yourself: the result says how long (`wait`) or until when (`at`).
+   * Books units for a later time. You wait by yourself: the result says how long (`wait`) or until when (`at`).
    * Settle the result later with `settle(actual)` or `cancel()`.
    *
    * It is refused (`allowed` is false) if the wait would be longer than `maxWait` (a duration, default: no limit), and
    * while the pacer is paused or held. A policy that cannot promise a future time grants a slot now or refuses.
    *
-   * Rejects with a HeadgateError: `HEADGATE_COST` for wrong `permits`, `HEADGATE_MAX_WAIT` for an invalid `maxWait`,
-   * `HEADGATE_CLOSED`, or `HEADGATE_STORE_UNAVAILABLE` if the store failed and `onStoreError` says `'deny'`.
+   * Rejects with a HeadgateError: `HEADGATE_COST` for a wrong `cost`, `HEADGATE_MAX_WAIT` for an invalid `maxWait`,
+   * `HEADGATE_CLOSED`, or `HEADGATE_STORE_UNAVAILABLE` if the store failed and `onStoreError` says `'closed'`.
    *
    * Example: `const { wait, allowed } = await pacer.reserve(5, { maxWait: '1m' })`.
    */
-  async reserve(permits: Units = 1, options: { maxWait?: Duration } = {}): Promise<PacerReservation> {
+  async reserve(cost: Units = 1, options: { maxWait?: Duration } = {}): Promise<PacerReservation> {
     callOptions('reserve', options, ['maxWait'])
     const maxWait = timeoutOf(options.maxWait, 'reserve: maxWait') * 1000
     const queue = this.queue()
-    return reserve(queue, costOf(permits, queue.context.permits.policies), maxWait)
+    return reserve(queue, costOf(cost, queue.context.units.policies), maxWait)
   }
 
   /**
@@ -176,30 +176,30 @@ export abstract class Pace {
    * Forgets the permits that all processes took and booked under this key, so the pace begins anew. The waiting calls
    * of this process are booked again. Use it when a process that was killed has left many slots, or after a test.
    *
-   * Rejects with HeadgateError `HEADGATE_STORE_UNAVAILABLE` if the store fails and `onStoreError` is `'deny'`.
+   * Rejects with HeadgateError `HEADGATE_STORE_UNAVAILABLE` if the store fails and `onStoreError` is `'closed'`.
    */
   async reset(): Promise<void> {
     const queue = this.queue()
     const { context, keys } = queue
     if (!queue.stopped) queue.stop()
     try {
-      await context.permits.reset(keys)
+      await context.units.reset(keys)
     } finally {
       if (!queue.stopped) queue.restart()
     }
   }
 
-  #enter(permits: Units | undefined, options: ThrottleOptions, given: (() => unknown) | undefined): Promise<unknown> {
+  #enter(asked: Units | undefined, options: ThrottleOptions, given: (() => unknown) | undefined): Promise<unknown> {
     try {
-      if (options !== none) checkCall(options, permits)
+      if (options !== none) checkCall(options, asked)
       const queue = this.queue()
       const { signal, priority = 0 } = options
       signal?.throwIfAborted()
       if (typeof priority !== 'number' || Number.isNaN(priority)) throw wrongPriority(priority)
       const { context } = queue
       if (given === undefined && context.renewals !== undefined) throw needsFunction()
-      const { permits: units = 1 } = options
-      const cost = costOf(permits === undefined ? units : permits, context.permits.policies)
+      const { cost: ofOptions = 1 } = options
+      const cost = costOf(asked === undefined ? ofOptions : asked, context.units.policies)
       const timeout = timeoutOf(options.timeout, 'timeout')
       const onDelay = onDelayOf(options.onDelay, 'onDelay')
       const run = options.runTimeout === undefined ? given : limitedRun(given, options, context)
@@ -212,9 +212,9 @@ export abstract class Pace {
   }
 }
 
-/** @param permits undefined for a call that runs a function: its options have the permits */
-function checkCall(options: ThrottleOptions, permits: Units | undefined): void {
-  if (permits === undefined) callOptions('throttle', options, throttleNames)
+/** @param asked undefined for a call that runs a function: its options have the cost */
+function checkCall(options: ThrottleOptions, asked: Units | undefined): void {
+  if (asked === undefined) callOptions('throttle', options, throttleNames)
   else callOptions('acquire', options, acquireNames)
 }
 

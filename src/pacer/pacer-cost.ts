@@ -3,10 +3,10 @@ import type { Policy } from '../algorithms/index.ts'
 import { invalidOption, type Size } from '../common/index.ts'
 import { costsOf, type Units } from '../limiter/index.ts'
 
-/** The permits that a call takes: one number for every policy, or a number for each. */
+/** The units that a call takes: one number for every policy, or a number for each. */
 export type Cost = number | CostByPolicy
 
-/** A number of permits for each policy. */
+/** A number of units for each policy. */
 interface CostByPolicy {
   /** The record as the caller wrote it. */
   readonly units: Readonly<Record<string, number>>
@@ -17,21 +17,21 @@ interface CostByPolicy {
 }
 
 /** @throws HeadgateError `HEADGATE_COST` */
-export function costOf(permits: Units, policies: readonly Policy[]): Cost {
-  if (Number.isSafeInteger(permits) && (permits as number) >= 1) return permits as number
-  if (typeof permits === 'object' && permits !== null) {
-    const costs = costsOf(permits, policies) as readonly number[]
-    return { units: permits, costs, text: costs.join(' ') }
+export function costOf(given: Units, policies: readonly Policy[]): Cost {
+  if (Number.isSafeInteger(given) && (given as number) >= 1) return given as number
+  if (typeof given === 'object' && given !== null) {
+    const costs = costsOf(given, policies) as readonly number[]
+    return { units: given, costs, text: costs.join(' ') }
   }
   const expected = 'a whole number from 1 to 2^53 - 1, or a record of numbers by the names of the policies'
-  throw invalidOption('Permits', expected, permits, 'Leave it out for 1.', 'HEADGATE_COST')
+  throw invalidOption('cost', expected, given, 'Leave it out for 1.', 'HEADGATE_COST')
 }
 
 export function costsIn(cost: Cost): Costs {
   return typeof cost === 'number' ? cost : cost.costs
 }
 
-/** The permits as the caller gave them. */
+/** The units as the caller gave them. */
 export function unitsIn(cost: Cost): Units {
   return typeof cost === 'number' ? cost : cost.units
 }

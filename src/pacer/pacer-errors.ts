@@ -11,7 +11,7 @@ export function queueFull(maxQueue: number): HeadgateError {
 export function timedOut(timeout: number): HeadgateError {
   return new HeadgateError(
     'HEADGATE_TIMEOUT',
-    `No slot within ${Math.round(timeout)} ms, and no permits were taken. Give a longer timeout, or use tryAcquire, which resolves with false.`,
+    `No slot within ${Math.round(timeout)} ms, and no units were taken. Give a longer timeout, or use tryAcquire, which resolves with false.`,
   )
 }
 
@@ -25,12 +25,12 @@ export function ranTooLong(runTimeout: number): HeadgateError {
 export function tooLarge(cost: Cost): HeadgateError {
   return new HeadgateError(
     'HEADGATE_COST',
-    `This policy can never give ${JSON.stringify(unitsIn(cost))} permits at once. Ask for fewer, or give it a larger limit or burst.`,
+    `This policy can never give ${JSON.stringify(unitsIn(cost))} units at once. Ask for fewer, or give it a larger limit or burst.`,
   )
 }
 
 export function tooLate(): HeadgateError {
-  return new HeadgateError('HEADGATE_MAX_WAIT', 'The slot would come in more than 366 days. Ask for fewer permits.')
+  return new HeadgateError('HEADGATE_MAX_WAIT', 'The slot would come in more than 366 days. Ask for fewer units.')
 }
 
 export function closed(): HeadgateError {

@@ -15,9 +15,9 @@ export interface Progress {
   readonly running: number
   /** Calls that were admitted. */
   readonly admitted: number
-  /** The permits that these calls took. A call with a number for each policy adds its largest number. */
-  readonly permits: number
-  /** Calls that ended without permits: the queue was full, they timed out, they were aborted, the pacer was closed. */
+  /** The units that these calls took. A call with a number for each policy adds its largest number. */
+  readonly cost: number
+  /** Calls that ended without units: the queue was full, they timed out, they were aborted, the pacer was closed. */
   readonly refused: number
   /** How long the admitted calls waited in total, in milliseconds. After waits of 100 and 200 ms it is 300. */
   readonly waited: number
@@ -48,7 +48,7 @@ export class Events {
   readonly #name: string
   readonly #onChange: (() => void) | undefined
   admittedCalls = 0
-  permits = 0
+  cost = 0
   refusedCalls = 0
   waited = 0
   longestWait = 0
@@ -61,29 +61,29 @@ export class Events {
 
   queued({ key, waiting }: EventKey, { cost, priority }: { cost: Cost; priority: number }): void {
     if (queued.hasSubscribers)
-      queued.publish({ pacer: this.#name, instance: this.#instance, key, permits: unitsIn(cost), priority, waiting })
+      queued.publish({ pacer: this.#name, instance: this.#instance, key, cost: unitsIn(cost), priority, waiting })
     this.#onChange?.()
   }
 
   admitted({ key, waiting }: EventKey, cost: Cost, waited: number): void {
     this.admittedCalls++
-    this.permits += mostOf(cost)
+    this.cost += mostOf(cost)
     this.waited += waited
     if (waited > this.longestWait) this.longestWait = waited
     if (admitted.hasSubscribers)
-      admitted.publish({ pacer: this.#name, instance: this.#instance, key, permits: unitsIn(cost), waited, waiting })
+      admitted.publish({ pacer: this.#name, instance: this.#instance, key, cost: unitsIn(cost), waited, waiting })
     this.#onChange?.()
   }
 
   refused({ key, waiting }: EventKey, cost: Cost, error: unknown): void {
     this.refusedCalls++
     if (refused.hasSubscribers)
-      refused.publish({ pacer: this.#name, instance: this.#instance, key, permits: unitsIn(cost), error, waiting })
+      refused.publish({ pacer: this.#name, instance: this.#instance, key, cost: unitsIn(cost), error, waiting })
     this.#onChange?.()
   }
 
-  rate(permits: number): void {
-    if (rate.hasSubscribers) rate.publish({ pacer: this.#name, instance: this.#instance, rate: permits })
+  rate(perWindow: number): void {
+    if (rate.hasSubscribers) rate.publish({ pacer: this.#name, instance: this.#instance, rate: perWindow })
     this.#onChange?.()
   }
 }

@@ -75,8 +75,8 @@ export interface PacerOptions {
    */
   storeTimeout?: Duration
   /**
-   * What happens to a call that the store cannot decide. `'deny'` rejects it with `HEADGATE_STORE_UNAVAILABLE`, `'throw'`
-   * with the store's own error, `'allow'` admits it at once, `'local'` paces it in this process. A function gets
+   * What happens to a call that the store cannot decide. `'closed'` rejects it with `HEADGATE_STORE_UNAVAILABLE`, `'throw'`
+   * with the store's own error, `'open'` admits it at once, `'local'` paces it in this process. A function gets
    * the failure and may return one of these. Default `'local'`. Example: `({ error }) => log(error)`.
    */
   onStoreError?: OnStoreError

@@ -5,16 +5,16 @@ import type { Decision } from '../policy/index.ts'
 import type { Booking } from '../stores/contract/index.ts'
 import type { Cost } from './pacer-cost.ts'
 import { closed } from './pacer-errors.ts'
-import { delayOf } from './permits.ts'
+import { delayOf } from './pacer-units.ts'
 import type { Queue, ReservedSlot } from './queue/index.ts'
 
 /**
- * Permits booked for a time that you wait for by yourself. A reservation is settled once: the first `settle` or
- * `cancel` counts, and later calls do nothing. On a refused reservation, `settle` and `cancel` do nothing. The permits
+ * Units booked for a time that you wait for by yourself. A reservation is settled once: the first `settle` or
+ * `cancel` counts, and later calls do nothing. On a refused reservation, `settle` and `cancel` do nothing. The units
  * of a reservation that is never settled stay spent; only its units in flight are freed when their lease ends.
  */
 export class PacerReservation {
-  /** True if the permits were taken. */
+  /** True if the units were taken. */
   readonly allowed: boolean
   /** How long to wait before you act, in whole milliseconds, such as 400. Infinity if refused. */
   readonly wait: number
@@ -48,7 +48,7 @@ export class PacerReservation {
    *
    * Rejects with HeadgateError `HEADGATE_COST` unless `actual` is a whole number from 0, or a record with such numbers
    * by the names of policies; then `settle` can be called again. Rejects with `HEADGATE_STORE_UNAVAILABLE` if units
-   * have to be charged, the store fails and `onStoreError` is `'deny'`. Example: `await reservation.settle({ tokens:
+   * have to be charged, the store fails and `onStoreError` is `'closed'`. Example: `await reservation.settle({ tokens:
    * 742 })`.
    */
   async settle(actual: Units): Promise<void> {
@@ -71,7 +71,7 @@ export class PacerReservation {
   /**
    * Starts the leases of the units in flight anew, for work that takes longer than a lease. Resolves to false if a
    * lease had ended and other calls have taken its units, and once the reservation is settled. Rejects if the store
-   * fails and `onStoreError` is `'deny'`.
+   * fails and `onStoreError` is `'closed'`.
    */
   renew(): Promise<boolean> {
     return this.#units.renew()
@@ -85,11 +85,11 @@ export class PacerReservation {
  */
 export function reserve(queue: Queue, cost: Cost, maxWait: number): MaybePromise<PacerReservation> {
   const { context, keys } = queue
-  const { permits, reservable } = context
+  const { units, reservable } = context
   if (context.closed) throw closed()
   if (queue.stopped) return decided(queue, cost, refusal(queue.stoppedFor))
   if (!reservable && queue.waiting > 0) return decided(queue, cost, refusal(Infinity))
-  const booking = permits.reserve(keys, cost, reservable ? maxWait : 0)
+  const booking = units.reserve(keys, cost, reservable ? maxWait : 0)
   if (!isPromise(booking)) return decided(queue, cost, booking)
   return new Promise((resolve, reject) => {
     queue.request(booking, (booked) => resolve(decided(queue, cost, booked)), reject)
@@ -102,7 +102,7 @@ function decided(queue: Queue, cost: Cost, booking: Booking): PacerReservation {
   const delay = allowed ? delayOf(booking) : Infinity
   const slot: ReservedSlot = { at: now + delay, before: undefined, after: undefined }
   if (allowed) reserved.prune(now).add(slot)
-  return new PacerReservation(now, delay, context.permits.reservation(keys, cost, booking), (cancelled) => {
+  return new PacerReservation(now, delay, context.units.reservation(keys, cost, booking), (cancelled) => {
     if (cancelled) reserved.remove(slot)
     if (allowed) queue.freed()
   })

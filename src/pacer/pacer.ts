@@ -8,7 +8,7 @@ import { KeyMap } from './key-map.ts'
 import { Pace } from './pace.ts'
 import { Events, oncePerTick, type Progress } from './pacer-events.ts'
 import { type PacerConfig, type PacerOptions, readOptions } from './pacer-options.ts'
-import { Permits } from './permits.ts'
+import { PacerUnits } from './pacer-units.ts'
 import { PollingQueue, type Queue, ReservingQueue } from './queue/index.ts'
 
 import { runsOf } from './run-spacing.ts'
@@ -49,7 +49,7 @@ export class Pacer extends Pace {
     const settings = readOptions(policy, options)
     const { limiter, clock, sleeper, quietSleeper, failure, spacing, onProgress } = settings
     const { polling, maxQueue, horizon, order, concurrency } = settings
-    const permits = new Permits(limiter, failure)
+    const units = new PacerUnits(limiter, failure)
     this.name = limiter.name
     this.store = limiter.store
     // Copy each field: an object made by spreading the settings is slow to read, and doubled the time of a call.
@@ -61,18 +61,18 @@ export class Pacer extends Pace {
       order,
       concurrency,
       scheduler: new Scheduler(clock, sleeper),
-      permits,
-      renewals: permits.lease === Infinity ? undefined : new Scheduler(clock, quietSleeper),
+      units,
+      renewals: units.lease === Infinity ? undefined : new Scheduler(clock, quietSleeper),
       runs: spacing === 'actual' ? runsOf(limiter, clock) : undefined,
       events: new Events(this, onProgress && oncePerTick(() => onProgress(this.progress))),
-      reservable: permits.reservable,
+      reservable: units.reservable,
       paused: false,
       closed: false,
       calls: 0,
       settled: (queue) => this.#settled(queue),
     }
     this.#root = this.#create(rootKey)
-    permits.begin(this.#root.keys)
+    units.begin(this.#root.keys)
     if (this.#context.runs?.single) this.#context.runs.count(this.#root.keys, 0)
   }
 
@@ -124,19 +124,19 @@ export class Pacer extends Pace {
   }
 
   get policies(): readonly Policy[] {
-    return this.#context.permits.policies
+    return this.#context.units.policies
   }
 
   /**
-   * The rate: permits in the policy's window (`per`). With `'10/1s'` it is 10.
+   * The rate: units in the policy's window (`per`). With `'10/1s'` it is 10.
    * @throws HeadgateError `HEADGATE_RATE` for a pacer with several policies
    */
   getRate(): number {
-    return this.#context.permits.rate
+    return this.#context.units.rate
   }
 
   /**
-   * Sets the rate, in permits in the policy's window (`per`). Slots that are booked keep their time. If several
+   * Sets the rate, in units in the policy's window (`per`). Slots that are booked keep their time. If several
    * processes share a store, set the rate in each process.
    *
    * Example: `pacer.setRate(20)`.
@@ -144,8 +144,8 @@ export class Pacer extends Pace {
    *   for such a limit or rate
    */
   setRate(rate: number): void {
-    this.#context.permits.setRate(rate)
-    this.#context.runs?.setPolicies(this.#context.permits.policies)
+    this.#context.units.setRate(rate)
+    this.#context.runs?.setPolicies(this.#context.units.policies)
     this.#context.events.rate(rate)
     for (const queue of this.#queues) queue.rateChanged()
   }
@@ -207,9 +207,9 @@ export class Pacer extends Pace {
 
   /** The counts of the pacer: since it was made, and now. */
   get progress(): Progress {
-    const { admittedCalls, permits, refusedCalls, waited, longestWait } = this.#context.events
+    const { admittedCalls, cost, refusedCalls, waited, longestWait } = this.#context.events
     const { waiting, running } = this
-    return { waiting, running, admitted: admittedCalls, permits, refused: refusedCalls, waited, longestWait }
+    return { waiting, running, admitted: admittedCalls, cost, refused: refusedCalls, waited, longestWait }
   }
 }
 

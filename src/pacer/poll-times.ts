@@ -13,7 +13,7 @@
  * of its time.
  */
 import type { Decision, Verdict } from '../policy/index.ts'
-import type { Permits } from './permits.ts'
+import type { PacerUnits } from './pacer-units.ts'
 
 /** The longest time between two polls, as a multiple of the shortest. */
 const slowest = 4
@@ -30,7 +30,7 @@ export interface Polling {
 
 /** All times are microseconds. */
 export class PollTimes {
-  readonly #permits: Permits
+  readonly #units: PacerUnits
   readonly #polling: Polling
   /** How many requests were refused since the last one that was granted. */
   #refusals = 0
@@ -40,8 +40,8 @@ export class PollTimes {
   #othersUntil = 0
   #othersFrom = 0
 
-  constructor(permits: Permits, polling: Polling) {
-    this.#permits = permits
+  constructor(units: PacerUnits, polling: Polling) {
+    this.#units = units
     this.#polling = polling
   }
 
@@ -52,7 +52,7 @@ export class PollTimes {
   /** The shortest wait after a refusal: the wait if all units in flight were released now. */
   shortest({ policies, retryAfter }: Decision): number {
     const counted = ({ name }: Verdict) =>
-      this.#permits.policies.some((policy) => policy.name === name && policy.algorithm.leases)
+      this.#units.policies.some((policy) => policy.name === name && policy.algorithm.leases)
     const inFlight = longest(policies.filter(counted))
     return 1000 * (inFlight === 0 ? retryAfter : longest(policies.filter((verdict) => !counted(verdict))))
   }
@@ -63,14 +63,14 @@ export class PollTimes {
     const most = decision.retryAfter * 1000
     this.#readyAt = now + least
     if (least === most) return least
-    if (this.#permits.exclusive) return most
+    if (this.#units.exclusive) return most
     const interval = this.#polling.poll * Math.min(slowest, 2 ** this.#refusals++)
     return Math.min(most, Math.max(least, Math.ceil(interval * (1 - this.#polling.random() / 2))))
   }
 
   /** When to ask after a release in this process. */
   afterRelease(now: number): number {
-    if (this.#permits.exclusive) return this.#readyAt
+    if (this.#units.exclusive) return this.#readyAt
     const turn = slowest * this.#polling.poll
     if (now >= this.#othersFrom) {
       if (this.#othersFrom > 0) this.#othersUntil = now + turnsOfOthers * turn

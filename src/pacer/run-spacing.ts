@@ -74,7 +74,7 @@ export function runsOf(limiter: RateLimiter, clock: Clock): Runs | undefined {
 export class RunSpacing {
   readonly #runs: Runs
   readonly #keys: readonly string[]
-  /** How many calls are admitted but not counted yet, and the permits of these calls. */
+  /** How many calls are admitted but not counted yet, and the units of these calls. */
   #calls = 0
   #starting: Costs = 0
 

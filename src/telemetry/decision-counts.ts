@@ -58,10 +58,10 @@ export class DecisionCounts {
   }
 
   /** Counts a call of a pacer, which names no policy. */
-  countPaced(pacer: string, permits: number, result: Result): void {
+  countPaced(pacer: string, cost: number, result: Result): void {
     const counts = this.#of(pacer, '')
     counts.decisions[result]++
-    counts.units[result] += permits
+    counts.units[result] += cost
   }
 
   /** Units that differ between policies count under each of them. */

@@ -40,7 +40,7 @@ const otherLimiter: Attributes = { limiter: 'other' }
 export interface PacerEvent {
   readonly pacer: string
   readonly instance: LivePacer
-  readonly permits: number | Readonly<Record<string, number>>
+  readonly cost: number | Readonly<Record<string, number>>
 }
 
 /** The metrics of limiters, pacers and stores. docs/observability.md lists them. */
@@ -107,15 +107,15 @@ export class Metrics {
     this.#live.pacerCalled(instance)
   }
 
-  pacerAdmitted({ pacer, instance, permits, waited }: PacerEvent & { readonly waited: number }): void {
+  pacerAdmitted({ pacer, instance, cost, waited }: PacerEvent & { readonly waited: number }): void {
     this.#live.pacerCalled(instance)
     this.#waited(pacer, waited)
-    this.#counts.countPaced(pacer, most(permits), 'admitted')
+    this.#counts.countPaced(pacer, most(cost), 'admitted')
   }
 
-  pacerRefused({ pacer, instance, permits, error }: PacerEvent & { readonly error: unknown }): void {
+  pacerRefused({ pacer, instance, cost, error }: PacerEvent & { readonly error: unknown }): void {
     this.#live.pacerCalled(instance)
-    this.#counts.countPaced(pacer, most(permits), isStoreError(error) ? 'error' : 'refused')
+    this.#counts.countPaced(pacer, most(cost), isStoreError(error) ? 'error' : 'refused')
   }
 
   exchanged({ kind: store, calls, duration, error }: ExchangeEvent): void {
@@ -129,9 +129,9 @@ function entries<Table extends object>(table: Table): [keyof Table, Table[keyof 
   return Object.entries(table) as [keyof Table, Table[keyof Table]][]
 }
 
-/** The number of permits. Of a record with a number for each policy, the largest. */
-function most(permits: PacerEvent['permits']): number {
-  return typeof permits === 'number' ? permits : Math.max(...Object.values(permits))
+/** The cost of a call. Of a record with a number for each policy, the largest number. */
+function most(cost: PacerEvent['cost']): number {
+  return typeof cost === 'number' ? cost : Math.max(...Object.values(cost))
 }
 
 /** The code of an error. There are few codes, so a code is safe as an attribute; the message of an error is not. */

@@ -13,7 +13,7 @@ import type { Decision } from '../policy/index.ts'
  * The call was refused:
  * - `'refused'`: by a policy, whether the store or this process decided
  * - `'blocked'`: by a block by hand, or by a penalty
- * - `'error'`: the store failed, and `onStoreError` is `'deny'` or `'throw'`
+ * - `'error'`: the store failed, and `onStoreError` is `'closed'` or `'throw'`
  */
 export type Result = 'admitted' | 'shadow' | 'fallback' | 'open' | 'refused' | 'blocked' | 'error'
 

@@ -124,7 +124,7 @@ export const blockCases: StoreCases = {
     const policies = fixedWindow({ limit: 9, window: '1h' })
     const untilWindow = { after: 1, within: '1h', until: 'window' } as const
     const limiter = limiterOn(fixture.store, policies, { penalty: untilWindow })
-    const timed = limiter.under({ policies, penalty: { after: 1, within: '1h', block: ['1s', '10s'] } })
+    const timed = limiter.withPlan({ policies, penalty: { after: 1, within: '1h', block: ['1s', '10s'] } })
     await play(fixture, limiter)`
        consume k 8 -> ok 1
        consume k 2 -> no 0 by 1h for 3600000
@@ -138,7 +138,7 @@ export const blockCases: StoreCases = {
 
   'a block holds under every plan, on every key, and never for another': blocking(async ({ store }) => {
     const limiter = limiterOn(store, five)
-    const plan = limiter.under(fixedWindow({ limit: 100, window: '1h', name: 'pro' }))
+    const plan = limiter.withPlan(fixedWindow({ limit: 100, window: '1h', name: 'pro' }))
     const both = async () => [(await limiter.consume('k')).allowed, (await plan.consume('k')).allowed]
     await limiter.consume('k')
     await plan.block('k', '1h')

@@ -71,7 +71,7 @@ export const reservationCases: StoreCases = {
 
   'what is given back under one plan leaves the units that other plans have used': async ({ store }) => {
     const small = limiterOn(store, '10/1h fixed-window')
-    const large = small.under('100/1h fixed-window')
+    const large = small.withPlan('100/1h fixed-window')
     const reservation = await small.reserve('k')
     assertEqual((await large.consume('k', { cost: 99 })).remaining, 0)
     await reservation.cancel()
@@ -122,7 +122,7 @@ export const reservationCases: StoreCases = {
     at,
   }) => {
     const limiter = limiterOn(store, concurrency({ limit: 4, lease: '10s' }), { onChange: 'scale' })
-    const long = limiter.under(concurrency({ limit: 40, lease: '1h' }))
+    const long = limiter.withPlan(concurrency({ limit: 40, lease: '1h' }))
     at(0)
     await limiter.reserve('k')
     at(1000)

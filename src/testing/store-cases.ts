@@ -92,7 +92,7 @@ export const storeCases: StoreCases = {
     const window = '1h'
     const policies = ['s', 's:t'].map((scope) => fixedWindow({ name: scope, scope, limit: 1, window }))
     const [limiter, other] = ['a', 'a:s'].map((name) => limiterOn(store, policies, { name }))
-    const plan = limiter?.under(fixedWindow({ name: 'plan', scope: 'plan', limit: 1, window }))
+    const plan = limiter?.withPlan(fixedWindow({ name: 'plan', scope: 'plan', limit: 1, window }))
     const keys = hostileKeys.map((key) => ({ s: key, 's:t': `${key}:x` }))
     for (const each of [limiter, other]) await Promise.all(keys.map((key) => each?.consume(key)))
     await plan?.consume('k')
@@ -158,7 +158,7 @@ export const storeCases: StoreCases = {
   'a refusal that one plan counts leaves the units that other plans have used': async (fixture) => {
     const penalty = { after: 50, within: '1h', block: '1h' }
     const large = limiterOn(fixture.store, '5/1h fixed-window', { penalty })
-    const small = large.under('3/1h fixed-window')
+    const small = large.withPlan('3/1h fixed-window')
     await play(fixture, large)`consume k 5 -> ok 0`
     for (let n = 0; n < 5; n++) {
       for (const plan of [small, large]) await play(fixture, plan)`consume k -> no 0 by 1h for 3600000`

@@ -67,7 +67,7 @@ describe('a counter', () => {
   test('goes on under a plan with another window, and beside a limit of another plan', async () => {
     const { limiter } = create([fixedWindow({ limit: 1, window: '1m' }), counter({ window: '1m' })])
     limiter.consumeSync('ann')
-    const other = limiter.under([fixedWindow({ limit: 5, window: '1m' }), counter({ window: '1m' })])
+    const other = limiter.withPlan([fixedWindow({ limit: 5, window: '1m' }), counter({ window: '1m' })])
     expect(other.consumeSync('ann').policies.map(({ used }) => used)).toEqual([2, 2])
   })
 
@@ -89,7 +89,7 @@ describe('clear', () => {
     const store = make()
     const limiter = new RateLimiter({ name: 'a', policies: '1/1m', store })
     const other = new RateLimiter({ name: 'b', policies: '1/1m', store })
-    const under = limiter.under('2/1m')
+    const under = limiter.withPlan('2/1m')
     for (const key of ['ann', 'bob', 'cid']) limiter.consumeSync(key)
     under.consumeSync('dan', { cost: 2 })
     other.consumeSync('ann')

@@ -117,7 +117,7 @@ describe('Guava, bit for bit', () => {
   test.each(rejectedConfigs)('%s is rejected when it is created', (id) => {
     const config = scripts.find((script) => script.config.id === id)?.config as Recorded
     if (id === 'gb-0126') return expect(() => new Replay(config).setRate(1e-300)).toThrow(/rate/)
-    expect(() => policyOf(config)).toThrow(/must be|at most 1,000,000 permits/)
+    expect(() => policyOf(config)).toThrow(/must be|at most 1,000,000 units/)
   })
 })
 

@@ -10,7 +10,7 @@ test('a unit is free when it is released, also after a plan with another lease w
     policies: concurrency({ limit: 4, lease: '10s' }),
     store: memoryStore({ clock: clock.now }),
   })
-  const long = short.under(concurrency({ limit: 4, lease: '1h' }))
+  const long = short.withPlan(concurrency({ limit: 4, lease: '1h' }))
   const first = await short.reserve('k')
   const second = await long.reserve('k')
   await first.release()
@@ -25,7 +25,7 @@ test('a unit leaves when its own lease ends, also after a plan with another leas
     policies: concurrency({ limit: 4, lease: '10s' }),
     store: memoryStore({ clock: clock.now }),
   })
-  const long = short.under(concurrency({ limit: 4, lease: '1h' }))
+  const long = short.withPlan(concurrency({ limit: 4, lease: '1h' }))
   await short.reserve('k') // its process crashes
   await (await long.reserve('k')).release()
   clock.advance('10s')
@@ -34,7 +34,7 @@ test('a unit leaves when its own lease ends, also after a plan with another leas
 
 test('units in flight are what is in flight, also by the rule scale', async () => {
   const small = new RateLimiter({ policies: concurrency({ limit: 10, lease: '1h' }), onChange: 'scale' })
-  const large = small.under(concurrency({ limit: 100, lease: '1h' }))
+  const large = small.withPlan(concurrency({ limit: 100, lease: '1h' }))
   const first = await small.reserve('k', { cost: 4 })
   const second = await large.reserve('k', { cost: 7 })
   expect(await used(large)).toBe(11) // and not 47

@@ -241,7 +241,7 @@ describe('a key that is refused again and again is blocked, each time for longer
       for (let n = 0; n < 3; n++) await call()
       const { words } = await limiter.inspect('k')
       expect(words).toContain('Refused for 1 h more')
-      const timed = limiter.under({
+      const timed = limiter.withPlan({
         policies: '9/1h fixed-window',
         penalty: { after: 1, within: '30s', block: ['5s', '10s'] },
       })
@@ -258,7 +258,7 @@ describe('a key that is refused again and again is blocked, each time for longer
       })
       for (let n = 0; n < 2; n++) await call()
       const plan = { policies: '9/1s fixed-window', penalty: { after: 1, within: '1s', until: 'window' } } as const
-      const blocked = await limiter.under(plan).consume('k')
+      const blocked = await limiter.withPlan(plan).consume('k')
       expect([told(blocked), blocked.resetAfter]).toEqual(['blocked 60', 60_000])
     })
   })
@@ -415,10 +415,10 @@ describe('a plan with a penalty of its own', () => {
     async (_, storeOf) => {
       const clock = new ManualClock(start)
       const { limiter } = rig({ name: 'plans', store: storeOf(clock) })
-      expect(await times(limiter.under(strict), 2, 's')).toEqual(['ok', 'penalty 3600'])
-      expect((await times(limiter.under(lenient), 5, 'l')).slice(-2)).toEqual(['10s 10', '10s 10'])
-      expect(new Set(await times(limiter.under(free), 20, 'f'))).toEqual(new Set(['ok', '10s 10']))
-      expect((await times(limiter.under({ policies: '1/10s fixed-window' }), 4, 'd')).slice(-2)).toEqual([
+      expect(await times(limiter.withPlan(strict), 2, 's')).toEqual(['ok', 'penalty 3600'])
+      expect((await times(limiter.withPlan(lenient), 5, 'l')).slice(-2)).toEqual(['10s 10', '10s 10'])
+      expect(new Set(await times(limiter.withPlan(free), 20, 'f'))).toEqual(new Set(['ok', '10s 10']))
+      expect((await times(limiter.withPlan({ policies: '1/10s fixed-window' }), 4, 'd')).slice(-2)).toEqual([
         '10s 10',
         'penalty 60',
       ])
@@ -430,36 +430,36 @@ describe('a plan with a penalty of its own', () => {
     async (_, storeOf) => {
       const clock = new ManualClock(start)
       const { limiter } = rig({ name: 'plans', store: storeOf(clock) })
-      await times(limiter.under(lenient), 3)
-      await times(limiter.under(free), 9)
+      await times(limiter.withPlan(lenient), 3)
+      await times(limiter.withPlan(free), 9)
       expect(await times(limiter, 2)).toEqual(['ok', 'penalty 60'])
-      expect(await times(limiter.under(free), 1)).toEqual(['10s 10'])
-      expect(await times(limiter.under(lenient), 1)).toEqual(['10s 10'])
+      expect(await times(limiter.withPlan(free), 1)).toEqual(['10s 10'])
+      expect(await times(limiter.withPlan(lenient), 1)).toEqual(['10s 10'])
       clock.advance('10s')
-      expect(await times(limiter.under(lenient), 1)).toEqual(['ok'])
+      expect(await times(limiter.withPlan(lenient), 1)).toEqual(['ok'])
       await limiter.reset('k')
-      await times(limiter.under(strict), 2)
-      await limiter.under(free).unblock('k')
+      await times(limiter.withPlan(strict), 2)
+      await limiter.withPlan(free).unblock('k')
       clock.advance('10s')
-      expect(await times(limiter.under(strict), 1)).toEqual(['ok'])
+      expect(await times(limiter.withPlan(strict), 1)).toEqual(['ok'])
     },
   )
 
   test('is the same plan as long as its members are the same', () => {
     const { limiter } = rig()
     const plan = { policies: ['1/10s'], penalty: { after: 1, within: '30s', block: ['1h', '2h'] } }
-    const first = limiter.under(plan)
-    expect(limiter.under(plan)).toBe(first)
-    expect(limiter.under(structuredClone(plan))).toBe(first)
-    expect(limiter.under({ policies: '1/10s', penalty: false })).not.toBe(limiter.under({ policies: '1/10s' }))
+    const first = limiter.withPlan(plan)
+    expect(limiter.withPlan(plan)).toBe(first)
+    expect(limiter.withPlan(structuredClone(plan))).toBe(first)
+    expect(limiter.withPlan({ policies: '1/10s', penalty: false })).not.toBe(limiter.withPlan({ policies: '1/10s' }))
     plan.penalty.block[1] = '3h'
-    expect(limiter.under(plan)).not.toBe(first)
-    const second = limiter.under(plan)
+    expect(limiter.withPlan(plan)).not.toBe(first)
+    const second = limiter.withPlan(plan)
     plan.policies.push('5/1h')
-    expect(limiter.under(plan).policies.map(({ name }) => name)).toEqual(['10s', '1h', 'penalty'])
-    expect(limiter.under(plan)).not.toBe(second)
+    expect(limiter.withPlan(plan).policies.map(({ name }) => name)).toEqual(['10s', '1h', 'penalty'])
+    expect(limiter.withPlan(plan)).not.toBe(second)
     expect(limiter.penalty).toMatchObject({ after: 3 })
-    expect(limiter.under(free).penalty).toBeUndefined()
+    expect(limiter.withPlan(free).penalty).toBeUndefined()
   })
 
   test.each<[plan: object, code: string]>([
@@ -473,8 +473,8 @@ describe('a plan with a penalty of its own', () => {
     [{ policies: [] }, 'HEADGATE_POLICY'],
     [{ policies: '1/10s', name: 'x' }, 'HEADGATE_OPTION'],
     [{ penalty: false }, 'HEADGATE_OPTION'],
-  ])('under(%j) throws %s', (plan, code) => {
-    expect(() => rig().limiter.under(plan as never)).toThrow(expect.objectContaining({ code }))
+  ])('withPlan(%j) throws %s', (plan, code) => {
+    expect(() => rig().limiter.withPlan(plan as never)).toThrow(expect.objectContaining({ code }))
   })
 })
 

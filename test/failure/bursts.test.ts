@@ -33,7 +33,7 @@ async function connect(name: string, port: number): Promise<RedisClient> {
 
 async function limiterOn(client: RedisClient, options: Partial<RedisStoreOptions> = {}): Promise<RateLimiter> {
   const store = redisStore({ client, ...options })
-  const limiter = new RateLimiter({ name: `burst-${names++}`, policies: '1000000/1h', store, onStoreError: 'deny' })
+  const limiter = new RateLimiter({ name: `burst-${names++}`, policies: '1000000/1h', store, onStoreError: 'closed' })
   await limiter.consume('warm')
   return limiter
 }
@@ -121,7 +121,7 @@ describe.each(['ioredis', 'node-redis'])('%s: a Cluster', (name) => {
     const { port } = cluster.nodes[0] as RedisServer
     const client = await connectCluster(name, port)
     const store = redisStore({ client, timeout: 250 })
-    const limiter = new RateLimiter({ name: 'shards', policies: '1000000/1h', store, onStoreError: 'deny' })
+    const limiter = new RateLimiter({ name: 'shards', policies: '1000000/1h', store, onStoreError: 'closed' })
     const ids = Array.from({ length: 60 }, (_, n) => `user-${n}`)
     for (let n = 0; n < 5; n++) await Promise.all(ids.map((id) => limiter.consume(id).catch(() => undefined)))
     await expect.poll(() => limiter.consume('warm').catch(() => undefined)).toMatchObject({ source: 'store' })

@@ -187,7 +187,7 @@ test.each([
 
 test('a limiter that refuses or lets through says so', async () => {
   for (const [onStoreError, text] of [
-    ['allow', 'let through uncounted'],
+    ['open', 'let through uncounted'],
     ['throw', "rejected with the store's error"],
   ] as const) {
     const store = redisStore({ client: ioredis(1), timeout: 30 })

@@ -7,7 +7,7 @@ import type { Ledger } from '../../src/store.ts'
 import { brokenStore, remoteStore } from '../support/async-store.ts'
 import { FailoverFixture, outcome, settle } from '../support/failing-store.ts'
 
-const choices = ['deny', 'allow', 'local'] as const
+const choices = ['closed', 'open', 'local'] as const
 
 describe('a store that does not respond', () => {
   test('a call is decided at its deadline, and at once after five deadlines have passed', async () => {
@@ -113,7 +113,7 @@ describe('the deadline of a call', () => {
 
 describe('a promise of another library', () => {
   const answers = (then: (resolve: (answer: unknown) => void, reject: (error: Error) => void) => void) => ({ then })
-  const limiterOn = (run: unknown, onStoreError: 'deny' | 'local') => {
+  const limiterOn = (run: unknown, onStoreError: 'closed' | 'local') => {
     return new RateLimiter({ policies: '10/1h', store: remoteStore(() => ({ run }) as Ledger), onStoreError })
   }
 
@@ -133,13 +133,13 @@ describe('a promise of another library', () => {
       }),
     ],
   ])('that %s is a failure of the store, counted once', async (_how, answer) => {
-    const limiter = limiterOn(() => answer, 'deny')
+    const limiter = limiterOn(() => answer, 'closed')
     await expect(limiter.consume('ann')).rejects.toMatchObject({
       code: 'HEADGATE_STORE_UNAVAILABLE',
       cause: { message: 'broken' },
     })
     await settle()
-    expect(limiter.health()).toMatchObject({ errors: 1, denied: 1 })
+    expect(limiter.health()).toMatchObject({ errors: 1, failedClosed: 1 })
   })
 
   test('that answers twice gives nothing back', async () => {
@@ -176,8 +176,8 @@ describe.each(['fails', 'throws', 'hangs'] as const)('a store that %s', (mode) =
       await fixture.at(fixture.clock.milliseconds - fixture.start + 100)
       expect(await Promise.all(answers)).toEqual(
         {
-          deny: Array(5).fill('HEADGATE_STORE_UNAVAILABLE'),
-          allow: Array(5).fill('open 10'),
+          closed: Array(5).fill('HEADGATE_STORE_UNAVAILABLE'),
+          open: Array(5).fill('open 10'),
           local: open
             ? [
                 'fallback 1',
@@ -191,14 +191,14 @@ describe.each(['fails', 'throws', 'hangs'] as const)('a store that %s', (mode) =
       )
       expect(fixture.health.state).toBe(open ? 'open' : 'closed')
     }
-    const { sources, denied, errors } = fixture.health
-    const by = { deny: [0, 0, 15], allow: [0, 15, 0], local: [15, 0, 0] }[onStoreError]
-    expect([sources.fallback, sources.open, denied, errors, sources.store]).toEqual([...by, 9, 1])
+    const { sources, failedClosed, errors } = fixture.health
+    const by = { closed: [0, 0, 15], open: [0, 15, 0], local: [15, 0, 0] }[onStoreError]
+    expect([sources.fallback, sources.open, failedClosed, errors, sources.store]).toEqual([...by, 9, 1])
   })
 })
 
-test('deny rejects with the cause and the time to try again', async () => {
-  const fixture = new FailoverFixture('10/1h', { onStoreError: 'deny' })
+test('closed rejects with the cause and the time to try again', async () => {
+  const fixture = new FailoverFixture('10/1h', { onStoreError: 'closed' })
   await fixture.down()
   const error = await (fixture.ledger.run({ verb: 'consume', keys: ['k'] }) as Promise<unknown>).catch(
     (reason) => reason,
@@ -211,9 +211,9 @@ test('deny rejects with the cause and the time to try again', async () => {
   })
 })
 
-test('allow decides with the numbers of a key that has its full quota', async () => {
+test('open decides with the numbers of a key that has its full quota', async () => {
   const policies = ['10/1h fixed-window', '5/1m burst 8']
-  const fixture = new FailoverFixture(policies, { onStoreError: 'allow' })
+  const fixture = new FailoverFixture(policies, { onStoreError: 'open' })
   await fixture.down()
   const decision = await fixture.ledger.run({ verb: 'consume', keys: ['k'], details: { at: true, nextAfter: true } })
   expect(decision).toMatchObject({
@@ -237,7 +237,7 @@ describe('a function as onStoreError', () => {
     const fixture = new FailoverFixture('10/1h', {
       onStoreError: (event) => {
         failures.push(event)
-        return event.key === 'login' ? 'deny' : event.key === 'health' ? 'allow' : undefined
+        return event.key === 'login' ? 'closed' : event.key === 'health' ? 'open' : undefined
       },
     })
     await fixture.down()
@@ -303,7 +303,7 @@ test('health shows the state, the sources, the errors and the debts', async () =
     state: 'closed',
     since: fixture.start,
     sources: { store: 1, fallback: 0, open: 0 },
-    denied: 0,
+    failedClosed: 0,
     errors: 0,
     lastError: undefined,
     owing: 0,

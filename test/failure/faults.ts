@@ -164,7 +164,7 @@ async function survives({ begin, end, unknown = 0, forgets, client }: Fault): Pr
   await begin(scene)
   const { errors, statusCodeStats } = await app.load(requests)
   const seen = app.seen()
-  const refusal = await app.get('deny')
+  const refusal = await app.get('closed')
   await end(scene)
   await recovered()
 
@@ -172,8 +172,8 @@ async function survives({ begin, end, unknown = 0, forgets, client }: Fault): Pr
   expect(errors).toBe(0)
   const byStatus = Object.entries(statusCodeStats).map(([status, { count }]) => [status, count])
   expect(Object.fromEntries(byStatus)).toEqual({ 200: requests + limit, 429: requests - limit, 503: requests })
-  expect(seen.deny.answers).toEqual({ '503 none': requests })
-  expect(seen.allow.answers).toEqual({ '200 open': requests })
+  expect(seen.closed.answers).toEqual({ '503 none': requests })
+  expect(seen.open.answers).toEqual({ '200 open': requests })
   expect(seen.local.answers).toEqual({ '200 fallback': limit, '429 fallback': requests - limit })
   expect([refusal.status, refusal.headers.get('cache-control'), refusal.headers.get('retry-after')]).toEqual([
     503,
@@ -186,7 +186,7 @@ async function survives({ begin, end, unknown = 0, forgets, client }: Fault): Pr
   // The limit holds again. Local decisions were charged: with the ten before, 60 of 50 units are used.
   expect(await statusesOf('local', 100)).toEqual({ 429: 100 })
   const left = forgets ? limit : limit - before
-  for (const choice of ['deny', 'allow'] as const) {
+  for (const choice of ['closed', 'open'] as const) {
     const { 200: admitted = 0, 429: refused, ...others } = await statusesOf(choice, 100)
     expect([admitted + (refused as number), others]).toEqual([100, {}])
     expect(admitted).toBeLessThanOrEqual(left)

@@ -298,7 +298,7 @@ describe('reservations', () => {
   })
 
   test('given back once the store responds, for every choice, but not if that may have happened already', async () => {
-    const fixture = new FailoverFixture('10/1h fixed-window', { onStoreError: 'allow' })
+    const fixture = new FailoverFixture('10/1h fixed-window', { onStoreError: 'open' })
     const [first, second] = [await reserve(fixture, 2), await reserve(fixture, 4)]
     fixture.store.mode = 'lost'
     for (let n = 1; n <= 4; n++) {
@@ -314,7 +314,7 @@ describe('reservations', () => {
   })
 
   test('let through: settling it changes nothing', async () => {
-    const fixture = new FailoverFixture('10/1h fixed-window', { onStoreError: 'allow' })
+    const fixture = new FailoverFixture('10/1h fixed-window', { onStoreError: 'open' })
     await fixture.down()
     const reservation = await reserve(fixture, 8)
     await fixture.up()
@@ -337,7 +337,7 @@ describe('a reset while the store fails', () => {
     expect(fixture.health.owing).toBe(0)
   })
 
-  test.each(['local', 'allow'] as const)('%s: is not lost if it is the first call that fails', async (onStoreError) => {
+  test.each(['local', 'open'] as const)('%s: is not lost if it is the first call that fails', async (onStoreError) => {
     const fixture = new FailoverFixture('10/1h fixed-window', { onStoreError })
     expect(await spend(fixture, 10)).toBe('store 0')
     fixture.store.mode = 'fails'
@@ -484,7 +484,7 @@ describe('the health of limiters of one name', () => {
     const { store } = new FailoverFixture('10/1h')
     store.mode = 'fails'
     const limiter = new RateLimiter({ policies: '10/1h', store })
-    await limiter.under('20/1h').consume('k')
+    await limiter.withPlan('20/1h').consume('k')
     expect(limiter.health()).toMatchObject({ sources: { fallback: 1 }, errors: 1, owing: 1 })
   })
 })

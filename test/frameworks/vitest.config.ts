@@ -14,7 +14,7 @@ const contractTests = readdirSync(path('../http'), { recursive: true, encoding: 
 const exceptions = [
   'a refusal is plain text or JSON, as the client accepts, and is not cached',
   'a limit of 0 refuses everybody, without Retry-After',
-  'deny responds with 503 with Retry-After, in the form that the client accepts, and admits no request',
+  'closed responds with 503 with Retry-After, in the form that the client accepts, and admits no request',
 ]
 
 /** Starts applications of Nest there instead, on the sources of the package. */

@@ -417,7 +417,7 @@ describe('a response that only passes the request on', () => {
     ['count: all', { policies: '5/1h', count: 'all' }],
     ['settle', { policies: '5/1h', settle: true }],
     ['a request that is not limited', { policies: '4 at once', skip: () => true }],
-    ['shadow', { policies: '5/1h', shadow: true }],
+    ['enforce: 0', { policies: '5/1h', enforce: 0 }],
   ]
 
   test.each(right)('gets the fields with %s', async (_what, options) => {

@@ -151,7 +151,7 @@ contract((app) => {
     }
     expect(failures).toBeGreaterThan(17)
     expect(failures).toBeLessThanOrEqual(20)
-    expect((await (limiter as RateLimiter).under(plans.big as string).peek('k')).remaining).toBe(20 - failures)
+    expect((await (limiter as RateLimiter).withPlan(plans.big as string).peek('k')).remaining).toBe(20 - failures)
   })
 
   test('an aborted request counts, once', async () => {

@@ -64,14 +64,14 @@ test('an argument gets parts for its limiter, unless it has its own, and its gua
     limit: 5,
     window: '1m',
     name: 'quick',
-    shadow: true,
+    enforce: 0,
     keys: () => 'k',
     store: stillStore().store,
   } as const
   expect(named(own)).toEqual(['place', ['quick']])
   expect(guardOptionsOf(withLimiterParts(own, parts), { headers: false })).toEqual({
     headers: false,
-    shadow: true,
+    enforce: 0,
     keys: own.keys,
   })
   expect(named({ policies: ['5/1m', '9/1h'], name: 'mine' })).toEqual(['mine', ['1m', '1h']])

@@ -38,14 +38,14 @@ const short = ({ decision, key, limiter, enforced }: DecisionEvent) =>
 
 contract((app) => {
   test('hooks get decisions and refusals, enforced or not', async () => {
-    for (const [shadow, suffix] of [
-      [false, ''],
-      [true, ', not enforced'],
+    for (const [enforce, suffix] of [
+      [1, ''],
+      [0, ', not enforced'],
     ] as const) {
       const seen: string[] = []
       const onDecision = (event: DecisionEvent) => seen.push(short(event))
       const onRefused = (event: DecisionEvent) => seen.push(`refused: ${short(event)}`)
-      const { url } = await app({ policies: '1/1h', name: 'api', keys: () => 'k', shadow, onDecision, onRefused })
+      const { url } = await app({ policies: '1/1h', name: 'api', keys: () => 'k', enforce, onDecision, onRefused })
       await statuses(url, [{}, {}])
       expect(seen).toEqual([`api k in${suffix}`, `api k out${suffix}`, `refused: api k out${suffix}`])
     }
@@ -120,7 +120,7 @@ contract((app) => {
     expect(await statuses(url, [{}, {}])).toEqual([200, 200])
     expect(seen).toHaveLength(2)
     expect(warned).not.toHaveBeenCalled()
-    const denied = { policies: '9/1h', store: forgetful(), count: 'failures', onStoreError: 'deny' }
+    const denied = { policies: '9/1h', store: forgetful(), count: 'failures', onStoreError: 'closed' }
     expect(await statuses((await app(denied)).url, [{}, {}])).toEqual([200, 200])
     expect(warned.mock.calls.map(([, options]) => options)).toMatchObject([{ code: 'HEADGATE_SETTLE' }])
   })
@@ -135,7 +135,7 @@ contract((app) => {
     for (const [name, listener] of Object.entries(listeners)) channel(name).subscribe(listener)
     try {
       await statuses((await app({ policies: '1/1h', keys: () => 'k' })).url, [{}, {}])
-      await get((await app({ policies: '1/1h', store: broken(later), onStoreError: 'deny' })).url)
+      await get((await app({ policies: '1/1h', store: broken(later), onStoreError: 'closed' })).url)
     } finally {
       for (const [name, listener] of Object.entries(listeners)) channel(name).unsubscribe(listener)
     }

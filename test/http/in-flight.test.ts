@@ -74,7 +74,7 @@ contract((app) => {
     ['count: failures', { count: 'failures' }, 100],
     ['count: successes', { count: 'successes' }, 99],
     ['count by a function that waits', { count: async () => never() }, 100],
-    ['shadow', { shadow: true }, 99],
+    ['enforce: 0', { enforce: 0 }, 99],
   ]
 
   test.each(options)(
@@ -136,7 +136,7 @@ contract((app) => {
     await begun.promise
     expect((await get(url)).status).toBe(429)
     const big = get(`${url}/?big`)
-    const peek = async () => (await (limiter as never as RateLimiter).under('4 at once').peek('k')).remaining
+    const peek = async () => (await (limiter as never as RateLimiter).withPlan('4 at once').peek('k')).remaining
     while ((await peek()) !== 2) await new Promise((resolve) => setImmediate(resolve))
     release.give()
     expect([(await held).status, (await big).status]).toEqual([200, 200])

@@ -49,14 +49,18 @@ contract((app) => {
         keys: () => 'ann',
         store: later ? asyncStore(store) : store,
       })
-      const under = (plan: keyof typeof plans) => (limiter as PlanLimiter).under(plans[plan])
+      const withPlan = (plan: keyof typeof plans) => (limiter as PlanLimiter).withPlan(plans[plan])
       expect(await statuses(url, [free, pro, free])).toEqual([200, 200, 429])
-      expect([(await under('free').peek('ann')).remaining, (await under('pro').peek('ann')).remaining]).toEqual([0, 3])
-      await under('pro').reset('ann')
-      expect([(await under('free').peek('ann')).remaining, (await under('pro').peek('ann')).remaining]).toEqual([2, 5])
+      expect([(await withPlan('free').peek('ann')).remaining, (await withPlan('pro').peek('ann')).remaining]).toEqual([
+        0, 3,
+      ])
+      await withPlan('pro').reset('ann')
+      expect([(await withPlan('free').peek('ann')).remaining, (await withPlan('pro').peek('ann')).remaining]).toEqual([
+        2, 5,
+      ])
       await statuses(url, [pro])
-      await under('free').reset('ann')
-      expect((await under('pro').peek('ann')).policies.map(({ remaining }) => remaining)).toEqual([5, 50])
+      await withPlan('free').reset('ann')
+      expect((await withPlan('pro').peek('ann')).policies.map(({ remaining }) => remaining)).toEqual([5, 50])
     },
   )
 
@@ -113,9 +117,9 @@ test('the verbs of an operator reach every scope of the keys, also those that no
   })
   await expect(limiter.reset('ann')).rejects.toMatchObject({ code: 'HEADGATE_KEY' })
   await limiter.block({ user: 'ann' }, '1h')
-  const perUser = limiter.under(fixedWindow({ name: 'quota', limit: 2, window: '1h', scope: 'user' }))
+  const perUser = limiter.withPlan(fixedWindow({ name: 'quota', limit: 2, window: '1h', scope: 'user' }))
   expect(await perUser.consume({ user: 'ann' })).toMatchObject({ allowed: false, policy: 'block' })
-  await limiter.under(plans.free).consume('192.0.2.1', { cost: 2 })
+  await limiter.withPlan(plans.free).consume('192.0.2.1', { cost: 2 })
   const seen = await limiter.inspect({ default: '192.0.2.1', user: 'ann' })
   expect(seen).toMatchObject({ refused: true, retryAfter: 3_600_000, block: { scope: 'user' } })
   expect(seen.policies).toMatchObject([{ name: 'quota', used: 2 }])
@@ -132,7 +136,7 @@ test('the verbs of an operator reach every scope of the keys, also those that no
 test('a limiter with plans that counts no keys says so, and its health is known before the first plan', () => {
   const { limiter } = forExpress({ policies: () => '1/1h' })
   expect(() => limiter.top()).toThrow('does not count')
-  expect(limiter.health()).toMatchObject({ state: 'closed', denied: 0 })
+  expect(limiter.health()).toMatchObject({ state: 'closed', failedClosed: 0 })
 })
 
 test('the types know which limiter a middleware has', () => {

@@ -53,7 +53,7 @@ const right: Record<string, readonly unknown[]> = {
   settle: [true, false],
   problem: [true, false],
   unref: [true, false],
-  denyCache: [true, false],
+  refusalCache: [true, false],
   breaker: [{}],
   batch: [true, false],
   warn: [true, false],
@@ -129,7 +129,7 @@ function silentOf(make: (option: string, value: unknown) => unknown, options: re
 
 const guardOptions = [
   'attach',
-  ...['keys', 'headers', 'problem', 'refuse', 'skip', 'allow', 'deny', 'shadow', 'enforce', 'onDecision', 'onRefused'],
+  ...['keys', 'headers', 'problem', 'refuse', 'skip', 'allow', 'deny', 'enforce', 'onDecision', 'onRefused'],
   ...['onStoreError', 'cost', 'settle', 'count', 'delay'],
 ]
 const limiterParts = ['store', 'penalty', 'onChange', 'instances', 'storeTimeout', 'name']
@@ -330,7 +330,7 @@ test('the stores complain about every wrong option', () => {
     'time',
     'clock',
     'batch',
-    'denyCache',
+    'refusalCache',
     'subscriber',
     'leases',
     'breaker',
@@ -424,7 +424,7 @@ const readers: Record<string, [valid: object, make: (options: Unchecked) => unkn
   clusterStore: [{}, clusterStore],
   redisStore: [{ client: redis }, redisStore],
   'a breaker': [{}, (breaker) => redisStore({ client: redis, breaker })],
-  'a deny cache': [{ longest: '1s' }, (denyCache) => redisStore({ client: redis, denyCache })],
+  'a cache of refusals': [{ longest: '1s' }, (refusalCache) => redisStore({ client: redis, refusalCache })],
   batches: [{ size: 5 }, (batch) => redisStore({ client: redis, batch })],
   leases: [{ units: 5 }, (leases) => redisStore({ client: redis, leases })],
   'leases by demand': [{ units: 'auto' }, (leases) => redisStore({ client: redis, leases })],

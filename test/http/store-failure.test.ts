@@ -15,8 +15,8 @@ const down = (): Store => brokenStore(() => Promise.reject(new Error('store is d
 const fields = (headers: Record<string, unknown>) => Object.keys(headers).filter((name) => name.includes('ratelimit'))
 
 contract((app) => {
-  test('deny responds with 503 with Retry-After, in the form that the client accepts, and admits no request', async () => {
-    const { url, handled } = await app({ policies: '9/1h', store: down(), onStoreError: 'deny' })
+  test('closed responds with 503 with Retry-After, in the form that the client accepts, and admits no request', async () => {
+    const { url, handled } = await app({ policies: '9/1h', store: down(), onStoreError: 'closed' })
     const plain = await get(url)
     expect(plain).toMatchObject({ status: 503, body: 'Service unavailable. Try again in 1 second.\n' })
     expect(plain.headers).toMatchObject({
@@ -33,8 +33,8 @@ contract((app) => {
     expect(handled()).toBe(0)
   })
 
-  test('deny responds with problem details if they are asked for', async () => {
-    const { url } = await app({ policies: '9/1h', store: down(), onStoreError: 'deny', problem: true })
+  test('closed responds with problem details if they are asked for', async () => {
+    const { url } = await app({ policies: '9/1h', store: down(), onStoreError: 'closed', problem: true })
     const { status, headers, body } = await get(url)
     expect([status, headers['content-type']]).toEqual([503, expect.stringMatching(/^application\/problem\+json/)])
     expect(JSON.parse(body)).toEqual({
@@ -45,22 +45,22 @@ contract((app) => {
     })
   })
 
-  test('deny works with settle, count and delay; under shadow and enforce no request is refused', async () => {
+  test('closed works with settle, count and delay; with enforce: 0 no request is refused', async () => {
     for (const more of [{ settle: true }, { count: 'failures' }, { delay: { max: '1s' } }]) {
-      const limit = { policies: '9/1h token-bucket', store: down(), onStoreError: 'deny', ...more }
+      const limit = { policies: '9/1h token-bucket', store: down(), onStoreError: 'closed', ...more }
       expect(await statuses((await app(limit)).url, Array(7).fill({}))).toEqual(Array(7).fill(503))
     }
-    for (const more of [{ shadow: true }, { enforce: 0 }]) {
-      const limit = { policies: '9/1h', store: down(), onStoreError: 'deny', ...more }
+    for (const more of [{ enforce: 0 }, { enforce: 0, headers: 'legacy' }] as const) {
+      const limit = { policies: '9/1h', store: down(), onStoreError: 'closed', ...more }
       expect(await statuses((await app(limit)).url, Array(7).fill({}))).toEqual(Array(7).fill(200))
     }
   })
 
-  test('allow admits requests without fields, because no number is known', async () => {
+  test('open admits requests without fields, because no number is known', async () => {
     const { url, decision } = await app({
       policies: '1/1h',
       store: down(),
-      onStoreError: 'allow',
+      onStoreError: 'open',
       headers: ['legacy', 'draft-11'],
     })
     expect(await statuses(url, Array(7).fill({}))).toEqual(Array(7).fill(200))
@@ -80,7 +80,7 @@ contract((app) => {
     const seen: StoreErrorEvent[] = []
     const onStoreError = (event: StoreErrorEvent) => {
       seen.push(event)
-      return event.key === 'vip' ? 'allow' : event.key === 'login' ? 'deny' : undefined
+      return event.key === 'vip' ? 'open' : event.key === 'login' ? 'closed' : undefined
     }
     const keys = (request: unknown) => headerOf(request, 'x-key')
     const { url } = await app({ policies: '1/1h', store: down(), keys, onStoreError })
@@ -108,8 +108,8 @@ contract((app) => {
     }
     const chosen = await app({ policies: '9/1h', store: down(), onStoreError: () => 'throw' })
     expect((await get(chosen.url)).status).toBe(500)
-    const shadow = await app({ policies: '9/1h', store: down(), onStoreError: 'throw', shadow: true })
-    expect(await statuses(shadow.url, [{}, {}])).toEqual([200, 200])
+    const watched = await app({ policies: '9/1h', store: down(), onStoreError: 'throw', enforce: 0 })
+    expect(await statuses(watched.url, [{}, {}])).toEqual([200, 200])
   })
 
   test('storeTimeout: Infinity waits for as long as the store does', async () => {
@@ -123,7 +123,7 @@ contract((app) => {
           }),
       }
     })
-    const { url } = await app({ policies: '9/1h', store: slow, storeTimeout: Infinity, onStoreError: 'deny' })
+    const { url } = await app({ policies: '9/1h', store: slow, storeTimeout: Infinity, onStoreError: 'closed' })
     const response = get(url)
     expect(await Promise.race([response, sleep(250, 'waits')])).toBe('waits')
     answer(undefined)
@@ -132,13 +132,13 @@ contract((app) => {
 
   test('a store that never responds delays no request for longer than its timeout', async () => {
     const store = brokenStore(() => new Promise<never>(() => undefined))
-    const { url } = await app({ policies: '9/1h', store, storeTimeout: 20, onStoreError: 'deny' })
+    const { url } = await app({ policies: '9/1h', store, storeTimeout: 20, onStoreError: 'closed' })
     expect(await statuses(url, [{}, {}])).toEqual([503, 503])
   })
 })
 
 test("a middleware's choice overrides that of the limiter it was given", async () => {
-  const limiter = new RateLimiter({ policies: '1/1h', store: down(), onStoreError: 'deny' })
+  const limiter = new RateLimiter({ policies: '1/1h', store: down(), onStoreError: 'closed' })
   await expect(limiter.consume('k')).rejects.toMatchObject({ code: 'HEADGATE_STORE_UNAVAILABLE' })
   const status = async (options: object) => {
     const next = vi.fn()
@@ -155,7 +155,7 @@ test("a middleware's choice overrides that of the limiter it was given", async (
     })
     return (await ended) === 'next' ? 'in' : 'out'
   }
-  expect([await status({}), await status({ onStoreError: 'allow' })]).toEqual(['out', 'in'])
+  expect([await status({}), await status({ onStoreError: 'open' })]).toEqual(['out', 'in'])
 })
 
 test("a limiter with throw rejects with the store's own error, by every verb", async () => {
@@ -170,16 +170,16 @@ test("a limiter with throw rejects with the store's own error, by every verb", a
   ]) {
     await expect(call()).rejects.toThrow(/^store is down$/)
   }
-  expect(limiter.health()).toMatchObject({ state: 'open', denied: 6 })
+  expect(limiter.health()).toMatchObject({ state: 'open', failedClosed: 6 })
 })
 
 test("Fastify: a route's own limit inherits the choice", async () => {
   const app = fastify()
-  await app.register(forFastify({ policies: '9/1h', store: down(), onStoreError: 'deny' }))
+  await app.register(forFastify({ policies: '9/1h', store: down(), onStoreError: 'closed' }))
   app.get('/own', { config: { rateLimit: { policies: '5/1h', store: down() } } }, async () => 'own')
   app.get(
     '/other',
-    { config: { rateLimit: { policies: '5/1h', store: down(), onStoreError: 'allow' } } },
+    { config: { rateLimit: { policies: '5/1h', store: down(), onStoreError: 'open' } } },
     async () => '',
   )
   expect([(await app.inject('/own')).statusCode, (await app.inject('/other')).statusCode]).toEqual([503, 200])

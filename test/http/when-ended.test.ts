@@ -102,7 +102,7 @@ describe.each(Object.entries(logins))('%s over HTTP/2', (_name, start) => {
     release.give()
   })
 
-  test.each([{}, { settle: true }, { count: 'failures' }, { shadow: true }])(
+  test.each([{}, { settle: true }, { count: 'failures' }, { enforce: 0 }])(
     'units in flight are free after a reset, a response and a lost session: %j',
     async (options) => {
       const limiter = new RateLimiter({ policies: '3 at once' })

@@ -6,7 +6,7 @@ import type { Tickets } from '../../src/algorithms/evaluation/evaluation.ts'
 import { unsupported } from '../../src/common/errors.ts'
 import { concurrency, fixedWindow, type HeadgateError, memoryStore, RateLimiter } from '../../src/index.ts'
 import type { Booking } from '../../src/store.ts'
-import { OptimisticStore } from '../../src/stores/redis/shares/share-store.ts'
+import { ShareStore } from '../../src/stores/redis/shares/share-store.ts'
 import { ManualClock } from '../../src/testing/index.ts'
 import { asyncStore, remoteStore } from '../support/async-store.ts'
 
@@ -79,14 +79,14 @@ describe('a store in memory', () => {
   test('keeps blocks over plans, new limits and a clear', async () => {
     const limiter = new RateLimiter({ policies: '1/1h' })
     await limiter.block('k', '1h')
-    expect((await limiter.under('7/1m').consume('k')).allowed).toBe(false)
+    expect((await limiter.withPlan('7/1m').consume('k')).allowed).toBe(false)
     await limiter.clear()
-    expect((await limiter.under('7/1m').consume('k')).allowed).toBe(true)
+    expect((await limiter.withPlan('7/1m').consume('k')).allowed).toBe(true)
   })
 })
 
 describe('while the store fails', () => {
-  function rig(onStoreError: 'local' | 'deny' | 'allow') {
+  function rig(onStoreError: 'local' | 'closed' | 'open') {
     const inner = asyncStore(memoryStore())
     const state = { down: false }
     const store = remoteStore((terms) => {
@@ -118,10 +118,10 @@ describe('while the store fails', () => {
     expect((await limiter.consume('meanwhile')).allowed).toBe(true)
   })
 
-  test("'allow' lets a blocked key through, and 'deny' rejects", async () => {
+  test("'open' lets a blocked key through, and 'closed' rejects", async () => {
     for (const [choice, outcome] of [
-      ['allow', { allowed: true, source: 'open' }],
-      ['deny', { code: 'HEADGATE_STORE_UNAVAILABLE' }],
+      ['open', { allowed: true, source: 'open' }],
+      ['closed', { code: 'HEADGATE_STORE_UNAVAILABLE' }],
     ] as const) {
       const { state, limiter } = rig(choice)
       await limiter.block('k', '1h')
@@ -147,11 +147,11 @@ describe('while the store fails', () => {
   })
 })
 
-test('in the optimistic mode a block holds here at once, and in another process after its next report', async () => {
+test('in the mode shares a block holds here at once, and in another process after its next report', async () => {
   const clock = new ManualClock()
   const exact = asyncStore(memoryStore({ clock: clock.now }))
   const [a, b] = [1, 2].map(() => {
-    const store = new OptimisticStore(exact, 100, clock.now, clock.sleeper)
+    const store = new ShareStore(exact, 100, clock.now, clock.sleeper)
     return new RateLimiter({ name: 'api', policies: '100/1h', store, storeTimeout: Infinity })
   }) as [RateLimiter, RateLimiter]
   const settle = async () => {

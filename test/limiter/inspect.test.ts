@@ -193,7 +193,7 @@ test.each([memoryStore, lruStore])(
       store: store({ clock: clock.now }),
     })
     await limiter.consume('ann', { cost: 30 })
-    const small = limiter.under([
+    const small = limiter.withPlan([
       { name: 'calls', limit: 20, window: '1m' },
       { name: 'more', limit: 5, window: '1m' },
     ])
@@ -331,7 +331,7 @@ test('the order of an LRU store stays when it is looked at', async () => {
 })
 
 describe('while the store fails', () => {
-  const failing = (onStoreError: 'local' | 'deny' | 'allow' | 'throw') => {
+  const failing = (onStoreError: 'local' | 'closed' | 'open' | 'throw') => {
     const clock = new ManualClock(start)
     const store = faultyStore(memoryStore({ clock: clock.now }))
     const limiter = new RateLimiter({ policies: '10/1m', store, onStoreError, instances: 2 })
@@ -360,12 +360,12 @@ describe('while the store fails', () => {
     expect(note ?? 'charged already').toMatch(/admitted 2 units while the store failed|charged already/)
   })
 
-  test("nothing is counted with 'allow', and the store's error is thrown with 'deny' and 'throw'", async () => {
-    const allow = failing('allow')
-    allow.store.fail('error')
-    expect(await allow.limiter.inspect('ann')).toMatchObject({ source: 'open', refused: false })
+  test("nothing is counted with 'open', and the store's error is thrown with 'closed' and 'throw'", async () => {
+    const open = failing('open')
+    open.store.fail('error')
+    expect(await open.limiter.inspect('ann')).toMatchObject({ source: 'open', refused: false })
     for (const [choice, code] of [
-      ['deny', 'HEADGATE_STORE_UNAVAILABLE'],
+      ['closed', 'HEADGATE_STORE_UNAVAILABLE'],
       ['throw', 'HEADGATE_STORE'],
     ] as const) {
       const { store, limiter } = failing(choice)

@@ -320,22 +320,22 @@ describe('plans', () => {
   test('the same plan has the same limiter, and so has an equal one', () => {
     const { limiter } = setUp('5/1s')
     const plan = [burst, daily]
-    const first = limiter.under(plan)
-    expect(limiter.under(plan)).toBe(first)
-    expect(limiter.under([burst, daily])).toBe(first)
-    expect(limiter.under(burst)).toBe(limiter.under(fixedWindow({ name: 'burst', limit: 3, window: '1s' })))
-    expect(limiter.under(burst)).not.toBe(first)
-    expect(limiter.under('9/1s')).toBe(limiter.under('9/1s'))
+    const first = limiter.withPlan(plan)
+    expect(limiter.withPlan(plan)).toBe(first)
+    expect(limiter.withPlan([burst, daily])).toBe(first)
+    expect(limiter.withPlan(burst)).toBe(limiter.withPlan(fixedWindow({ name: 'burst', limit: 3, window: '1s' })))
+    expect(limiter.withPlan(burst)).not.toBe(first)
+    expect(limiter.withPlan('9/1s')).toBe(limiter.withPlan('9/1s'))
   })
 
   test('an array that changes is another plan', () => {
     const { limiter } = setUp('5/1s')
     const plan = [burst]
-    expect(limiter.under(plan).policies.map(({ name }) => name)).toEqual(['burst'])
+    expect(limiter.withPlan(plan).policies.map(({ name }) => name)).toEqual(['burst'])
     plan.push(daily)
-    expect(limiter.under(plan).policies.map(({ name }) => name)).toEqual(['burst', 'daily'])
+    expect(limiter.withPlan(plan).policies.map(({ name }) => name)).toEqual(['burst', 'daily'])
     plan.shift()
-    expect(limiter.under(plan).policies.map(({ name }) => name)).toEqual(['daily'])
+    expect(limiter.withPlan(plan).policies.map(({ name }) => name)).toEqual(['daily'])
   })
 
   test('options that change are another plan, alone and in an array', () => {
@@ -344,7 +344,7 @@ describe('plans', () => {
     const plan = [options]
     for (const limit of [2, 7, 2]) {
       options.limit = limit
-      expect([limiter.under(options).policies[0]?.limit, limiter.under(plan).policies[0]?.limit]).toEqual([
+      expect([limiter.withPlan(options).policies[0]?.limit, limiter.withPlan(plan).policies[0]?.limit]).toEqual([
         limit,
         limit,
       ])
@@ -353,10 +353,10 @@ describe('plans', () => {
 
   test('a limiter that was forgotten is made again, and knows what its keys have used', async () => {
     const { limiter } = setUp('5/1h fixed-window')
-    const first = limiter.under('9/1h fixed-window')
+    const first = limiter.withPlan('9/1h fixed-window')
     await first.consume('a', { cost: 4 })
-    for (let n = 1; n <= 1000; n++) limiter.under(`${n}/1d`)
-    const again = limiter.under('9/1h fixed-window')
+    for (let n = 1; n <= 1000; n++) limiter.withPlan(`${n}/1d`)
+    const again = limiter.withPlan('9/1h fixed-window')
     expect(again).not.toBe(first)
     expect((await again.peek('a')).remaining).toBe(5)
   })

@@ -93,7 +93,7 @@ test.each(stores)('%s: two clocks that take turns mint nothing', async (_, creat
 
 test.each(stores)('%s: a refund moves no key to a smaller plan', async (_, create) => {
   const { limiter } = setup(create, '10/1h fixed-window')
-  const big = limiter.under('100/1h fixed-window')
+  const big = limiter.withPlan('100/1h fixed-window')
   const reservation = await limiter.reserve('k')
   await big.consume('k', { cost: 99 })
   await reservation.settle(0)

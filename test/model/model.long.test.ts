@@ -21,6 +21,6 @@ test.each(each)(`%s in memory, from seed ${seed}`, { timeout }, async (_, kind) 
 
 test.each(each)(`%s on Redis, from seed ${seed}`, { timeout }, async (_, kind) => {
   let time = 1_767_225_600_000_000
-  const store = () => redisStore({ client, time: 'client', clock: () => time, denyCache: false, timeout: '10s' })
+  const store = () => redisStore({ client, time: 'client', clock: () => time, refusalCache: false, timeout: '10s' })
   await playMany(store, (micros) => (time = micros), kind, timelines(Number(HEADGATE_REDIS_STEPS)), seed)
 })

@@ -175,7 +175,7 @@ class Player {
     this.#kind = kind
     this.#random = random
     this.#key = key
-    this.#limiters = plans.map(({ policy }) => limiter.under([policy]))
+    this.#limiters = plans.map(({ policy }) => limiter.withPlan([policy]))
     this.#micros = window * 1000
     this.#tolerance = Math.max(60_000_000, this.#micros)
     this.#clock = start + random(this.#micros)

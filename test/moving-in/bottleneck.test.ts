@@ -165,7 +165,7 @@ describe('options of a job', () => {
       },
       (log) => {
         const pacer = new Pacer(fixedWindow({ limit: 5, window: '1s', align: 'first-request' }), { clock })
-        for (const name of 'ABC') void pacer.throttle(() => log(name), { permits: 3 })
+        for (const name of 'ABC') void pacer.throttle(() => log(name), { cost: 3 })
       },
     ))
 

@@ -134,7 +134,7 @@ const rows: Record<string, [there: Partial<Options>, here: () => unknown, steps:
       logger: { error() {}, warn() {} },
       store: { increment: () => Promise.reject(new Error('down')), decrement() {}, resetKey() {} },
     },
-    () => rateLimit({ policies: windows(5), onStoreError: 'allow', headers: false, name: 'x', store: failing() }),
+    () => rateLimit({ policies: windows(5), onStoreError: 'open', headers: false, name: 'x', store: failing() }),
     times(2),
   ],
 }

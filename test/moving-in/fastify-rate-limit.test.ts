@@ -143,7 +143,7 @@ const rows: Record<string, Row> = {
     there: { skipOnError: true, store: Failing as never, addHeadersOnExceeding: { 'x-ratelimit-remaining': false } },
     here: () => {
       const store = faultyStore(memoryStore(), { clock: new ManualClock(), faults: [{ kind: 'error' }] })
-      return rateLimit({ policies: windows(5), onStoreError: 'allow', headers: false, name: 'x', store })
+      return rateLimit({ policies: windows(5), onStoreError: 'open', headers: false, name: 'x', store })
     },
     steps: times(2),
   },

@@ -95,7 +95,7 @@ test('a call costs as much as its arguments say', async () => {
     },
     (log) => {
       const pacer = new Pacer(slidingLog({ limit: 100, window: '1s' }), { clock })
-      const cost = (count: number) => ({ permits: 1 + count })
+      const cost = (count: number) => ({ cost: 1 + count })
       return callAll(pacer.wrap(async (count: number) => count, cost))(log)
     },
   )

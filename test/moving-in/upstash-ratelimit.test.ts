@@ -58,7 +58,7 @@ test.each<[string, Limiter, Policy]>([
   expect(await own.consume('another')).toMatchObject({ allowed: true })
 })
 
-test.each([{ leases: 'auto' as const }, { mode: 'optimistic' as const }])(
+test.each([{ leases: 'auto' as const }, { mode: 'shares' as const }])(
   'a cached fixed window, by a store with %j',
   async (options) => {
     const limiter = Ratelimit.cachedFixedWindow(10, '1 d')

@@ -147,8 +147,8 @@ describe('acquire', () => {
     expect(await timeline.read(0)).toBe('A!HEADGATE_COST+0 B!HEADGATE_COST+0 C+0')
   })
 
-  test.each([0, -1, 1.5, Number.NaN, '2' as never])('%s permits are refused', async (permits) => {
-    await expect(new Pacer('5/1s').acquire(permits)).rejects.toMatchObject({ code: 'HEADGATE_COST' })
+  test.each([0, -1, 1.5, Number.NaN, '2' as never])('a cost of %s is refused', async (cost) => {
+    await expect(new Pacer('5/1s').acquire(cost)).rejects.toMatchObject({ code: 'HEADGATE_COST' })
   })
 
   test('an aborted call leaves its slot to the waiters behind it, and no timer is left', async () => {
@@ -165,7 +165,7 @@ describe('acquire', () => {
     expect(timeline.sleeps.size).toBe(0)
   })
 
-  test('an aborted call that waited alone leaves no timer and takes no permits', async () => {
+  test('an aborted call that waited alone leaves no timer and takes no units', async () => {
     const timeline = new Timeline()
     const pacer = timeline.pacer(smoothBursty({ rate: 1 }))
     await pacer.acquire()

@@ -107,13 +107,13 @@ describe('in one process', () => {
     expect(await timeline.read(1000)).toBe('D!HEADGATE_TIMEOUT+0 B!gone+10 C!HEADGATE_TIMEOUT+50 A+100 E+100')
   })
 
-  test('a permit count is a number of units, and keys are apart', async () => {
+  test('a cost is a number of units, and keys are apart', async () => {
     const timeline = new Timeline()
     const pacer = timeline.pacer('3 at once')
-    const run = (name: string, key: string, permits: number) =>
+    const run = (name: string, key: string, cost: number) =>
       timeline.write(
         name,
-        pacer.key(key).throttle(() => work(timeline, 100), { permits }),
+        pacer.key(key).throttle(() => work(timeline, 100), { cost }),
       )
     run('A', 'x', 2)
     run('B', 'x', 2)

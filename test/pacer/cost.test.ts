@@ -29,7 +29,7 @@ test('0 leaves a policy alone, and a number counts for all', async () => {
   timeline.write('C', pacer.tryAcquire({ requests: 0, tokens: 1 }))
   timeline.write(
     'D',
-    pacer.throttle(() => 1, { permits: { requests: 0, tokens: 1 } }),
+    pacer.throttle(() => 1, { cost: { requests: 0, tokens: 1 } }),
   )
   expect(await timeline.read()).toBe('A+0 B+0 C+0=false D+1')
 })
@@ -54,15 +54,15 @@ test.each<[unknown]>([
   [null],
   ['1'],
   [[1, 2]],
-])('%j is refused by every method', async (permits) => {
+])('%j is refused by every method', async (given) => {
   const { pacer } = budget()
-  const wrong = permits as number
+  const wrong = given as number
   const run = () => 1
   const calls = [
     pacer.acquire(wrong),
     pacer.tryAcquire(wrong),
     pacer.reserve(wrong),
-    pacer.throttle(run, { permits: wrong }),
+    pacer.throttle(run, { cost: wrong }),
   ]
   for (const result of await Promise.allSettled(calls)) {
     expect(result).toMatchObject({ status: 'rejected', reason: { code: 'HEADGATE_COST' } })
@@ -100,12 +100,12 @@ describe("with spacing: 'actual'", () => {
 test('events tell the cost as it was given, and the progress counts the largest number', async () => {
   const timeline = new Timeline()
   const seen: unknown[] = []
-  const note = (message: unknown) => void seen.push((message as { permits: unknown }).permits)
+  const note = (message: unknown) => void seen.push((message as { cost: unknown }).cost)
   channel('headgate:pacer:admitted').subscribe(note)
   const pacer = timeline.pacer({ policies: [fixedWindow({ name: 'a', limit: 5, window: '1s' }), tokens] } as never)
   await pacer.acquire({ a: 1, tokens: 20 })
   await pacer.acquire(3)
   channel('headgate:pacer:admitted').unsubscribe(note)
   expect(seen).toEqual([{ a: 1, tokens: 20 }, 3])
-  expect(pacer.progress.permits).toBe(23)
+  expect(pacer.progress.cost).toBe(23)
 })

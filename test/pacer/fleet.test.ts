@@ -34,7 +34,7 @@ function pacerOn(port: number, policy = gcra({ limit: 10, window: '1s', burst: 1
   client.on('error', () => {})
   clients.push(client)
   const store = redisStore({ client, timeout: 300 })
-  return new Pacer(policy, { name: 'pacer', store, storeTimeout: 600, onStoreError: 'deny' })
+  return new Pacer(policy, { name: 'pacer', store, storeTimeout: 600, onStoreError: 'closed' })
 }
 
 describe.each(['stopped', 'frozen'])('when Redis is %s', (how) => {

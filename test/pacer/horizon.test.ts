@@ -72,7 +72,7 @@ const everyPolicy: readonly (readonly [name: string, policy: Policy, longest: nu
   ['slidingLog', slidingLog(pace), 3000],
   ['smoothBursty', smoothBursty({ rate: 100 }), 2000],
   ['smoothBursty, slow', smoothBursty({ rate: 2 }), 2000],
-  // A cold limiter gives permits at a third of the rate.
+  // A cold limiter gives units at a third of the rate.
   ['smoothWarmingUp', smoothWarmingUp({ rate: 100, warmup: '1s' }), 3000],
 ]
 

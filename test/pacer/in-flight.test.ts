@@ -20,7 +20,7 @@ function late(policy: Policy, options = {}) {
 }
 
 describe.each(both)('%s', (_, policy) => {
-  test('a timeout ends the wait for the store, and permits that come later are given back', async () => {
+  test('a timeout ends the wait for the store, and units that come later are given back', async () => {
     const { timeline, store, pacer } = late(policy)
     store.latency = 400
     timeline.write('A', pacer.acquire(1, { timeout: 100 }))
@@ -64,7 +64,7 @@ describe.each(both)('%s', (_, policy) => {
   })
 })
 
-test('after a new rate, permits taken at the old rate are not given back', async () => {
+test('after a new rate, units taken at the old rate are not given back', async () => {
   for (const leaves of [true, false]) {
     const { timeline, store, pacer } = late(slidingLog({ limit: 2, window: '60s' }), {
       storeTimeout: leaves ? 5000 : 100,
@@ -93,7 +93,7 @@ test('a late response gives back what it took, not what later calls took', async
     slidingLog({ name: 'long', limit: 99, window: '1h' }),
   ]
   const store = new LateStore(timeline, 20)
-  const pacer = timeline.pacer({ policies } as never, { store, storeTimeout: 100, onStoreError: 'deny' })
+  const pacer = timeline.pacer({ policies } as never, { store, storeTimeout: 100, onStoreError: 'closed' })
   store.latency = 0
   const other = (name: string) => timeline.write(name, pacer.acquire())
   store.delay = 930
@@ -128,7 +128,7 @@ test('a store that throws counts as one that fails', async () => {
   }
   for (const [, policy] of both) {
     const store = brokenStore(broken)
-    const pacer = timeline.pacer(policy, { store, concurrency: 1, onStoreError: 'deny' })
+    const pacer = timeline.pacer(policy, { store, concurrency: 1, onStoreError: 'closed' })
     for (const name of 'AB')
       timeline.write(
         name,

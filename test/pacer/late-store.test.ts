@@ -38,7 +38,7 @@ describe('a store that returns promises', () => {
     expect(await timeline.read()).toBe('A+20 B+20 C+20 E!HEADGATE_QUEUE_FULL+20 D+1020')
   })
 
-  test('a call that is aborted during its request gives its permits back', async () => {
+  test('a call that is aborted during its request gives its units back', async () => {
     for (const policy of [slidingLog({ limit: 1, window: '10s' }), slidingWindow({ limit: 1, window: '10s' })]) {
       const timeline = new Timeline()
       const pacer = timeline.pacer(policy, { store: new LateStore(timeline, 20) })
@@ -69,7 +69,7 @@ describe('a store that returns promises', () => {
     for (const policy of [even, slidingWindow({ limit: 10, window: '1s' })]) {
       const timeline = new Timeline()
       const store = new LateStore(timeline, 20)
-      const pacer = timeline.pacer(policy, { store, concurrency: 1, onStoreError: 'deny' })
+      const pacer = timeline.pacer(policy, { store, concurrency: 1, onStoreError: 'closed' })
       store.failing = true
       timeline.write(
         'A',
@@ -90,7 +90,7 @@ describe('a store that returns promises', () => {
     for (const policy of [even, slidingWindow({ limit: 10, window: '1s' })]) {
       const timeline = new Timeline()
       const store = new LateStore(timeline, 20)
-      const pacer = timeline.pacer(policy, { store, storeTimeout: '2s', onStoreError: 'deny' })
+      const pacer = timeline.pacer(policy, { store, storeTimeout: '2s', onStoreError: 'closed' })
       store.silent = true
       timeline.write('A', pacer.acquire())
       expect(await timeline.read()).toBe('A!HEADGATE_STORE_UNAVAILABLE+2000')
@@ -99,9 +99,9 @@ describe('a store that returns promises', () => {
 
   test.each([
     ['fails', 'local', 'A+10 B+110 C+210'],
-    ['fails', 'allow', 'A+10 B+10 C+10'],
+    ['fails', 'open', 'A+10 B+10 C+10'],
     ['is silent', 'local', 'A+2000 B+2100 C+2200'],
-    ['is silent', 'allow', 'A+2000 B+2000 C+2000'],
+    ['is silent', 'open', 'A+2000 B+2000 C+2000'],
   ] as const)('a store that %s, with onStoreError: %s', async (how, onStoreError, expected) => {
     const pacer = timeline.pacer(even, { store, storeTimeout: '2s', onStoreError })
     store.failing = how === 'fails'
@@ -128,7 +128,7 @@ describe('a store that returns promises', () => {
   })
 
   test('settle and cancel end after storeTimeout if the store never responds', async () => {
-    const pacer = timeline.pacer(even, { store, storeTimeout: '2s', onStoreError: 'deny' })
+    const pacer = timeline.pacer(even, { store, storeTimeout: '2s', onStoreError: 'closed' })
     const reservations = Promise.all([pacer.reserve(), pacer.reserve(), pacer.reserve()])
     await timeline.pass(20)
     const [more, less, none] = await reservations
@@ -141,11 +141,11 @@ describe('a store that returns promises', () => {
     expect(timeline.now).toBeGreaterThan(2020)
   })
 
-  test('permits of a response after storeTimeout are given back', async () => {
+  test('units of a response after storeTimeout are given back', async () => {
     const pacer = timeline.pacer(slidingLog({ limit: 1, window: '60s' }), {
       store,
       storeTimeout: 1000,
-      onStoreError: 'deny',
+      onStoreError: 'closed',
     })
     store.latency = 5000
     timeline.write('A', pacer.acquire())

@@ -163,7 +163,7 @@ describe('throttle and wrap', () => {
     const pacer = timeline.pacer(even, { concurrency: 1 })
     let refused = 0
     const run = pacer.throttle(() => new Promise<void>((resolve) => timeline.sleeper(10, resolve)))
-    for (let n = 0; n < 20_000; n++) pacer.throttle(() => 1, { permits: 2 }).catch(() => refused++)
+    for (let n = 0; n < 20_000; n++) pacer.throttle(() => 1, { cost: 2 }).catch(() => refused++)
     await timeline.pass(10)
     await run
     expect(refused).toBe(20_000)

@@ -97,7 +97,7 @@ describe('setRate', () => {
     expect(await timeline.read()).toBe(expected)
   })
 
-  test('a rate is in permits a window, and an invalid one is refused', async () => {
+  test('a rate is in units a window, and an invalid one is refused', async () => {
     const timeline = new Timeline()
     const pacer = timeline.pacer(even)
     expect(pacer.getRate()).toBe(10)
@@ -143,14 +143,14 @@ describe('observability', () => {
     for (const name of names) channel(name).unsubscribe(note)
     const [key, own] = ['key:k', { pacer: 'api', instance: pacer }]
     expect(seen).toEqual([
-      ['admitted', { ...own, key, permits: 1, waited: 0, waiting: 0 }],
-      ['queued', { ...own, key, permits: 1, priority: 0, waiting: 1 }],
-      ['refused', expect.objectContaining({ key: 'all', permits: 2 })],
-      ['admitted', { ...own, key, permits: 1, waited: 100, waiting: 0 }],
+      ['admitted', { ...own, key, cost: 1, waited: 0, waiting: 0 }],
+      ['queued', { ...own, key, cost: 1, priority: 0, waiting: 1 }],
+      ['refused', expect.objectContaining({ key: 'all', cost: 2 })],
+      ['admitted', { ...own, key, cost: 1, waited: 100, waiting: 0 }],
       ['rate', { ...own, rate: 20 }],
     ])
     await settle()
-    const end = { waiting: 0, running: 0, admitted: 2, permits: 2, refused: 1, waited: 100, longestWait: 100 }
+    const end = { waiting: 0, running: 0, admitted: 2, cost: 2, refused: 1, waited: 100, longestWait: 100 }
     expect(pacer.progress).toEqual(end)
     expect(steps.map(({ admitted }) => admitted)).toEqual([1, 2, 2])
   })

@@ -95,7 +95,7 @@ describe('runTimeout', () => {
     expect(await timeline.read()).toBe('')
   })
 
-  test.each([0, -1, 1.5, Number.NaN, 'soon', null, {}])('refuses %s, and takes no permits', async (runTimeout) => {
+  test.each([0, -1, 1.5, Number.NaN, 'soon', null, {}])('refuses %s, and takes no units', async (runTimeout) => {
     const pacer = new Timeline().pacer(even)
     await expect(pacer.throttle(never, { runTimeout: runTimeout as never })).rejects.toMatchObject({
       code: 'HEADGATE_OPTION',
@@ -111,13 +111,13 @@ describe('an unknown option', () => {
   })
   const foo = { foo: 1 } as object
 
-  test('of each call is an error, and takes no permits', async () => {
+  test('of each call is an error, and takes no units', async () => {
     const pacer = new Timeline().pacer(even)
     const key = pacer.key('a')
     for (const pace of [pacer, key]) {
       await expect(pace.acquire(1, foo)).rejects.toThrow(unknown)
       await expect(pace.tryAcquire(1, { timeout: 5, ...foo })).rejects.toThrow(unknown)
-      await expect(pace.throttle(() => 'ran', { permits: 1, ...foo })).rejects.toThrow(unknown)
+      await expect(pace.throttle(() => 'ran', { cost: 1, ...foo })).rejects.toThrow(unknown)
       await expect(pace.reserve(1, foo)).rejects.toThrow(unknown)
       await expect(
         pace.wrap(
@@ -130,7 +130,7 @@ describe('an unknown option', () => {
     }
   })
 
-  test.each([{ permits: 2 }, { runTimeout: '1s' }])('%j is one of functions only', async (options) => {
+  test.each([{ cost: 2 }, { runTimeout: '1s' }])('%j is one of functions only', async (options) => {
     const pacer = new Timeline().pacer(even)
     await expect(pacer.acquire(1, options as object)).rejects.toMatchObject({ code: 'HEADGATE_OPTION' })
   })
@@ -164,7 +164,7 @@ describe('onDelay', () => {
     expect(delayed, what).toHaveLength(paused ? 3 : 2)
   })
 
-  test('a function that throws ends the call, which takes no permits', async () => {
+  test('a function that throws ends the call, which takes no units', async () => {
     const timeline = new Timeline()
     const pacer = timeline.pacer(even)
     const onDelay = () => {
@@ -201,7 +201,7 @@ describe('options of wrap as a function', () => {
           return `${this.name} ${to}`
         },
         function (to) {
-          return { permits: to.length, onDelay: () => timeline.events.push(`${this.name} delays ${to}`) }
+          return { cost: to.length, onDelay: () => timeline.events.push(`${this.name} delays ${to}`) }
         },
       ),
     }

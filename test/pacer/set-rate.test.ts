@@ -17,7 +17,7 @@ import { ManualClock } from '../../src/testing/index.ts'
 import { rounds } from '../support/depth.ts'
 import { seededRandom } from '../support/seeded-random.ts'
 
-/* A law of setRate, at any microsecond: it takes no permit, and later calls come no sooner than the booked slots. */
+/* A law of setRate, at any microsecond: it takes no unit, and later calls come no sooner than the booked slots. */
 
 const policies: [string, (limit: number) => Policy][] = [
   ['gcra', (limit) => gcra({ limit, window: '1s', burst: 1 })],

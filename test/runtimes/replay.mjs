@@ -115,7 +115,7 @@ async function tryRuntime(check) {
 
   const failing = faultyStore(memoryStore())
   failing.fail('hang')
-  const open = new RateLimiter({ policies: '2/1h', store: failing, storeTimeout: 20, onStoreError: 'allow' })
+  const open = new RateLimiter({ policies: '2/1h', store: failing, storeTimeout: 20, onStoreError: 'open' })
   check('a store that hangs is given up', (await open.consume('a')).source, 'open')
 
   const pacer = new Pacer(gcra({ limit: 100, window: '1s', burst: 1 }))

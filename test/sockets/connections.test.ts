@@ -48,7 +48,7 @@ const outcome = async (opening: Promise<WebSocket | IncomingMessage>) => {
   return opened instanceof WebSocket ? 'open' : `${opened.statusCode} ${opened.headers['retry-after'] ?? '-'}`
 }
 
-const limiterOn = (store: Store, onStoreError: 'local' | 'deny' | 'throw' | 'allow' = 'local') =>
+const limiterOn = (store: Store, onStoreError: 'local' | 'closed' | 'throw' | 'open' = 'local') =>
   new RateLimiter({ policies: slidingLog({ limit: 2, window: '1h' }), store, onStoreError })
 
 describe.each([
@@ -102,8 +102,8 @@ test('keys: behind a proxy, and by a header for a scope of its own', async () =>
 
 test.each([
   ['local', 'open'],
-  ['allow', 'open'],
-  ['deny', '503 1'],
+  ['open', 'open'],
+  ['closed', '503 1'],
   ['throw', '500 -'],
 ] as const)('a store that fails, with onStoreError %s: %s', async (onStoreError, result) => {
   const warnings = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})

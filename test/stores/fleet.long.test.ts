@@ -19,12 +19,12 @@ await pool.end()
 const timeout = 120_000
 const settlingTimeout = 600_000
 
-const plain = { batch: false, denyCache: false }
+const plain = { batch: false, refusalCache: false }
 const masters = redisCluster.nodes.map(({ port }) => port)
 const servers = [
   ['Redis', { kind: 'redis', ports: [redis.port], store: { prefix: 'one' } }],
   [
-    'Redis without batches and deny cache',
+    'Redis without batches and cache of refusals',
     { kind: 'redis', ports: [redis.port], store: { prefix: 'plain', ...plain } },
   ],
   ['Redis Cluster with 3 masters', { kind: 'redis', ports: masters, store: { prefix: 'three' } }],

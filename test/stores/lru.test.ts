@@ -139,7 +139,7 @@ describe('a full LRU store', () => {
 
   test('keeps maxKeys keys for all plans together', () => {
     const { limiter, allowed } = setUp(2)
-    const large = limiter.under('5/1h')
+    const large = limiter.withPlan('5/1h')
     allowed('a')
     large.consumeSync('b', { cost: 5 })
     expect(large.consumeSync('a').remaining).toBe(3)

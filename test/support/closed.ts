@@ -50,8 +50,8 @@ export function describeClosed(store: string, create: (clock: Clock) => Store): 
       for (const open of limits) {
         const limiter = new RateLimiter({ name: 'default', policies: open, store: create(clock.now) })
         const held = await limiter.reserve('k')
-        const none = limiter.under({ name: 'p', limit: 0, window: '1h' })
-        const inFlight = limiter.under(concurrency({ name: 'p', limit: 0 }))
+        const none = limiter.withPlan({ name: 'p', limit: 0, window: '1h' })
+        const inFlight = limiter.withPlan(concurrency({ name: 'p', limit: 0 }))
         for (const closed of [none, inFlight]) {
           expect(await closed.consume('k')).toMatchObject({ remaining: 0, retryAfter: Infinity, resetAfter: 0 })
           expect((await closed.peek('k')).policies[0]).toMatchObject({ used: 0 })
@@ -83,9 +83,9 @@ export function describeClosed(store: string, create: (clock: Clock) => Store): 
           onChange,
         })
         await limiter.consume('k', { cost: 3 })
-        expect((await limiter.under('0/1h').consume('k')).allowed).toBe(false)
+        expect((await limiter.withPlan('0/1h').consume('k')).allowed).toBe(false)
         // Nothing was written under the limit of 0, so what was used is still used.
-        expect((await limiter.under(`4/1h ${name}`).peek('k')).remaining).toBe(1)
+        expect((await limiter.withPlan(`4/1h ${name}`).peek('k')).remaining).toBe(1)
       }
     })
 
@@ -94,7 +94,7 @@ export function describeClosed(store: string, create: (clock: Clock) => Store): 
       const limiter = new RateLimiter({ name: 'default', policies: '0/1h', store: create(clock.now), penalty })
       await limiter.consume('k')
       await limiter.consume('k')
-      expect((await limiter.under('5/1h').consume('k')).policy).toBe('penalty')
+      expect((await limiter.withPlan('5/1h').consume('k')).policy).toBe('penalty')
     })
   })
 }

@@ -13,7 +13,7 @@ import { fixedWindow, RateLimiter, type StoreErrorAction } from '../../src/index
 import { redisStore } from '../../src/stores/redis/index.ts'
 import { watchLag } from './lag.ts'
 
-export const choices: readonly StoreErrorAction[] = ['deny', 'allow', 'local']
+export const choices: readonly StoreErrorAction[] = ['closed', 'open', 'local']
 export const limit = 50
 /** More than the default: on a busy machine, a healthy Redis may take longer than 100 ms. */
 export const timeout = 300

@@ -147,7 +147,7 @@ const turn = fc.record({
 export const plainScripts = fc.record({
   turns: fc.array(turn, { minLength: 1, maxLength: 40, size: 'max' }),
   start: fc.constantFrom<number[]>(0, 5_000_000, 1_767_225_600_000_000, 1_767_225_600_123_457),
-  denyCache: fc.nat(3).map((n) => n === 0),
+  refusalCache: fc.nat(3).map((n) => n === 0),
 })
 
 export type PlainScript = typeof plainScripts extends fc.Arbitrary<infer T> ? T : never
@@ -165,7 +165,7 @@ export const logTimelines: readonly [PlainPlans, PlainScript][] = [5, 6].map((en
     ...Array.from({ length: entries }, () => turn({ to: 'now', by: 100_000 })),
     turn({ to: 'part', by: 0 }),
   ]
-  return [[plan, plan], { turns, start: 5_000_000, denyCache: false }]
+  return [[plan, plan], { turns, start: 5_000_000, refusalCache: false }]
 })
 
 /** @param numRuns random scripts for each kind of policies @param other a second client, for some of the scripts */
@@ -203,7 +203,7 @@ let runs = 0
 export async function comparePlain(
   client: Redis,
   [policies, otherPolicies]: PlainPlans,
-  { turns, start, denyCache }: PlainScript,
+  { turns, start, refusalCache }: PlainScript,
   scripts?: Scripts,
   of: RedisClient = client,
 ): Promise<void> {
@@ -213,7 +213,7 @@ export async function comparePlain(
   const clock = () => now
   const terms = { name, policies, scopes: [scope] }
   const reference = new ReferenceStore(clock).open(terms)
-  const options = { client: of, clock, denyCache, ttlMargin: '1d', timeout: '20s', prefix }
+  const options = { client: of, clock, refusalCache, ttlMargin: '1d', timeout: '20s', prefix }
   const store = new RedisStore(options, scripts)
   const ledger = store.open(terms)
   // The same calls, decided by the whole script.
@@ -304,7 +304,7 @@ export async function comparePlain(
       return
     }
     // A refusal that is repeated locally tells the units of a debt as they were.
-    if (verb === 'charge' && denyCache) return
+    if (verb === 'charge' && refusalCache) return
     const old = verb === 'settle' ? reserved.pop() : undefined
     if (verb === 'settle' && old === undefined) return
     const results = (verb === 'other plan' ? others : ledgers).map((each, n): unknown => {

@@ -127,7 +127,7 @@ export function describeSettlementLaws(name: string, create: CreateStore, { numR
           plans[0] as Policy,
           create(() => time),
         )
-        const limiters = plans.map((plan) => first.under([plan]))
+        const limiters = plans.map((plan) => first.withPlan([plan]))
         const alone = limiterOf(
           plans[2] as Policy,
           create(() => time),

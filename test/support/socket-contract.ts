@@ -270,8 +270,8 @@ export function describeMessages(name: string, library: SocketLibrary): void {
 
     test.each([
       ['local', ['m1', 'm2', 'm3'], 0, 0],
-      ['allow', ['m1', 'm2', 'm3', 'm4'], 0, 0],
-      ['deny', [], 4, 0],
+      ['open', ['m1', 'm2', 'm3', 'm4'], 0, 0],
+      ['closed', [], 4, 0],
       ['throw', [], 0, 4],
     ] as const)('a store that fails, with onStoreError %s', async (onStoreError, admitted, told, failed) => {
       const store = faultyStore(memoryStore({ clock: clock.now }))

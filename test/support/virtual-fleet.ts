@@ -6,7 +6,7 @@ import TinyQueue from 'tinyqueue'
 import type { Sleeper } from '../../src/common/sleeper.ts'
 import { HeadgateError, memoryStore, RateLimiter, type RateLimiterOptions, type Store } from '../../src/index.ts'
 import { withFailover } from '../../src/store.ts'
-import { OptimisticStore } from '../../src/stores/redis/shares/share-store.ts'
+import { ShareStore } from '../../src/stores/redis/shares/share-store.ts'
 import { seededRandom } from './seeded-random.ts'
 
 interface Event {
@@ -69,7 +69,7 @@ export class VirtualFleet {
     const process: Process = { wakes: 0, ended: false, limiter: undefined }
     const remote = this.#behind(this.#exact, roundTrip(place), process)
     const own = typeof period === 'object' ? period[place] : period
-    const store = own === undefined ? remote : new OptimisticStore(remote, own, () => this.now, this.#sleeper(process))
+    const store = own === undefined ? remote : new ShareStore(remote, own, () => this.now, this.#sleeper(process))
     process.limiter = new RateLimiter({
       name: 'fleet',
       policies,

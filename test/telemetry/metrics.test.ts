@@ -40,7 +40,7 @@ describe('headgate.decisions', () => {
     const read = observe()
     const app = express()
     const store = memoryStore(clock())
-    app.get('/shadow', rateLimit({ name: 'trial', policies: '1/1h', shadow: true, store }))
+    app.get('/shadow', rateLimit({ name: 'trial', policies: '1/1h', enforce: 0, store }))
     app.get('/enforced', rateLimit({ name: 'real', policies: '1/1h', store }))
     app.use((_, response) => void response.send('ok'))
     for (const path of ['/shadow', '/shadow', '/enforced', '/enforced']) await request(app).get(path)
@@ -86,8 +86,8 @@ describe('headgate.decisions', () => {
 
   test.each([
     ['local', { 'api 1h fallback': 1, 'api 1h refused': 1 }],
-    ['allow', { 'api 1h open': 2 }],
-    ['deny', { 'api error': 2 }],
+    ['open', { 'api 1h open': 2 }],
+    ['closed', { 'api error': 2 }],
     ['throw', { 'api error': 2 }],
   ] as const)('tells what happens to calls while the store fails: %s', async (onStoreError, expected) => {
     const read = observe()

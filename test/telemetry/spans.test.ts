@@ -55,7 +55,13 @@ test('a decision is an event of the active span, without the key', async () => {
 
 test('a call to a store is a span in the span of its caller', async () => {
   const store = new FailingStore(new ManualClock())
-  const limiter = new RateLimiter({ name: 'api', policies: '9/1s', store, storeTimeout: '20ms', onStoreError: 'deny' })
+  const limiter = new RateLimiter({
+    name: 'api',
+    policies: '9/1s',
+    store,
+    storeTimeout: '20ms',
+    onStoreError: 'closed',
+  })
   const [first, second] = await Promise.all([
     inSpan('first', () => limiter.consume('ann')),
     inSpan('second', () => limiter.consume('bob')),
@@ -76,7 +82,13 @@ test.each([
 ] as const)('a store that %s is an error of its span', async (mode, type, atLeast) => {
   const store = new FailingStore(new ManualClock())
   store.mode = mode
-  const limiter = new RateLimiter({ name: 'api', policies: '9/1s', store, storeTimeout: '20ms', onStoreError: 'deny' })
+  const limiter = new RateLimiter({
+    name: 'api',
+    policies: '9/1s',
+    store,
+    storeTimeout: '20ms',
+    onStoreError: 'closed',
+  })
   const parent = await inSpan('request', () => limiter.consume('ann').catch(() => undefined))
   const [span] = exporter.getFinishedSpans().filter(({ name }) => name === 'headgate.store')
   expect(span?.parentSpanContext?.spanId).toBe(parent.spanContext().spanId)
@@ -101,7 +113,7 @@ test('the text of an error that has the key is left out', async () => {
         name: `api ${n}`,
         policies: '9/1s',
         store: failing(error),
-        onStoreError: 'deny',
+        onStoreError: 'closed',
       })
       await limiter.consume(key).catch(() => undefined)
     }

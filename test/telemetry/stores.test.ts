@@ -76,6 +76,6 @@ test('a store that hangs is timed until its deadline', async () => {
 })
 
 test('every store says what it is', () => {
-  const made: Store[] = [memoryStore(), lruStore(), redisStore({ client }), redisStore({ client, mode: 'optimistic' })]
+  const made: Store[] = [memoryStore(), lruStore(), redisStore({ client }), redisStore({ client, mode: 'shares' })]
   expect(made.map(({ traits }) => traits?.kind)).toEqual(['memory', 'lru', 'redis', 'redis'])
 })

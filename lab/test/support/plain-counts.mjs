@@ -30,15 +30,15 @@ function prefix(address) {
 /** Counts the refused requests and the clients that they belong to. */
 function count(requests, admits) {
   const states = new Map()
-  const touched = new Set()
+  const affected = new Set()
   let refused = 0
   for (const { client, second } of requests) {
     if (!states.has(client)) states.set(client, {})
     if (admits(states.get(client), second)) continue
     refused++
-    touched.add(client)
+    affected.add(client)
   }
-  return { refused, touched: touched.size }
+  return { refused, affected: affected.size }
 }
 
 export function fixedWindow(requests, limit, window) {

@@ -6,9 +6,9 @@ import { makePolicy } from '../define-policy.ts'
 import type { Smooth } from './smooth.ts'
 
 export interface SmoothOptions extends Pick<PolicyOptions, 'name' | 'label' | 'scope' | 'countRefused' | 'shadow'> {
-  /** Permits in `per`: any positive number, such as 5 or 0.5. */
+  /** Units in `per`: any positive number, such as 5 or 0.5. */
   rate: number
-  /** The time in which `rate` permits come. Default `'1s'`. */
+  /** The time in which `rate` units come. Default `'1s'`. */
   per?: PolicyOptions['window']
 }
 
@@ -29,7 +29,7 @@ export function defineSmoothPolicy<Options extends SmoothOptions>(
   const { rate, per = '1s', ...rest } = options
   if (typeof rate !== 'number' || !(rate > 0) || rate === Infinity) {
     const fix = 'Give one such as 5 or 0.5.'
-    throw invalidOption(`${name}: rate`, 'a positive, finite number of permits', rate, fix, 'HEADGATE_RATE')
+    throw invalidOption(`${name}: rate`, 'a positive, finite number of units', rate, fix, 'HEADGATE_RATE')
   }
   const window = milliseconds(per, `${name}: per`, 'HEADGATE_WINDOW')
   warnOfSeconds(per, `${name}: per`)

@@ -9,7 +9,7 @@
  *
  * A limiter starts empty. With a `max` of 0, calls are evenly spaced, whatever the idle time between them.
  *
- * Bound: in any span t, max + rate * t permits, plus the cost of the last call, which the next call pays for.
+ * Bound: in any span t, max + rate * t units, plus the cost of the last call, which the next call pays for.
  */
 import { type Duration, duration, invalidOption } from '../../common/index.ts'
 
@@ -45,7 +45,7 @@ export interface SmoothBurstyOptions extends SmoothOptions {
 }
 
 /**
- * `rate` permits in `per`, plus those that were stored while idle: Guava's `RateLimiter.create(rate)`.
+ * `rate` units in `per`, plus those that were stored while idle: Guava's `RateLimiter.create(rate)`.
  * @throws HeadgateError if an option is unknown or out of range
  */
 export function smoothBursty(options: SmoothBurstyOptions): Policy {
@@ -58,7 +58,7 @@ export function smoothBursty(options: SmoothBurstyOptions): Policy {
     if (maxBurst === undefined && typeof maxStored === 'number' && maxStored >= 0 && maxStored < Infinity) {
       return new SmoothBursty((per * 1000) / rate, maxStored, per * 1000)
     }
-    const expected = 'a number of permits from 0, without maxBurst'
+    const expected = 'a number of units from 0, without maxBurst'
     const fix = 'Give one of the two: maxStored: 0 spaces calls evenly.'
     throw invalidOption('smoothBursty: maxStored', expected, maxStored, fix, 'HEADGATE_BURST')
   })

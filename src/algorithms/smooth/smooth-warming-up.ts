@@ -20,7 +20,7 @@
  * The area of the trapezoid is the warm-up time. threshold = warmup / 2 / stable, so the rectangle takes half of `warmup`, and
  * max = threshold + 2 * warmup / (stable + cold). While idle, the limiter cools down from 0 to max in `warmup`.
  *
- * A limiter starts cold. Bound: in any span t, rate * t permits, plus the cost of the last call.
+ * A limiter starts cold. Bound: in any span t, rate * t units, plus the cost of the last call.
  */
 import { type Duration, invalidOption, milliseconds } from '../../common/index.ts'
 
@@ -76,7 +76,7 @@ export interface SmoothWarmingUpOptions extends SmoothOptions {
 }
 
 /**
- * `rate` permits in `per` once it is warm, fewer after an idle time: Guava's `RateLimiter.create(rate, warmup)`.
+ * `rate` units in `per` once it is warm, fewer after an idle time: Guava's `RateLimiter.create(rate, warmup)`.
  * @throws HeadgateError if an option is unknown or out of range
  */
 export function smoothWarmingUp(options: SmoothWarmingUpOptions): Policy {

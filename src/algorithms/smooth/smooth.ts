@@ -10,8 +10,9 @@
  * One number says when the next call may go: `free`. A call waits until then, and pushes `free` on by its own price. So an
  * idle limiter admits any cost at once, and no call is too large.
  *
- * While no call comes, permits are stored, up to `max`. Stored permits are spent before fresh ones. The two limiters differ
- * in the price of a stored permit: it is free (smooth-bursty.ts), or dearer than a fresh one (smooth-warming-up.ts).
+ * A permit is Guava's word for a unit. While no call comes, permits are stored, up to `max`. Stored permits are spent
+ * before fresh ones. The two limiters differ in the price of a stored permit: it is free (smooth-bursty.ts), or dearer
+ * than a fresh one (smooth-warming-up.ts).
  *
  * The arithmetic is that of Guava 31.1, bit for bit: permits are doubles, times are whole microseconds, and each part of a
  * price is cut to whole microseconds by itself. Values outside of Guava's documented range are rejected instead: an
@@ -62,7 +63,7 @@ export abstract class Smooth extends Algorithm {
     if (stable < 1) {
       throw new HeadgateError(
         'HEADGATE_RATE',
-        'A smooth limiter counts whole microseconds, so it gives at most 1,000,000 permits a second. Choose a tokenBucket.',
+        'A smooth limiter counts whole microseconds, so it gives at most 1,000,000 units a second. Choose a tokenBucket.',
       )
     }
     if (!(this.most >= 1 && max <= maxSafe && refill <= longest)) {

@@ -24,7 +24,7 @@ export interface PacedFetchOptions {
   /** Returns the pacer's key for a request. Default: all requests share one queue. Example: `({ host }) => host`. */
   key?: (url: URL) => string
   /**
-   * How many permits a request takes: a whole number from 1, a record by the names of the policies, or a function of
+   * How many units a request takes: a whole number from 1, a record by the names of the policies, or a function of
    * the arguments of `fetch` that returns such a cost. Default 1. Example: `(url, init) => ({ requests: 1, tokens:
    * estimate(init.body) })`.
    */

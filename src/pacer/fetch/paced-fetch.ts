@@ -22,7 +22,7 @@ const jitterPart = 0.1
 const maxJitter = 5000
 
 /**
- * Returns a `fetch` that takes permits for every request. It obeys `Retry-After` and the rate limit fields of any dialect:
+ * Returns a `fetch` that takes units for every request. It obeys `Retry-After` and the rate limit fields of any dialect:
  * when the server has less left than a request takes, the pace is held until the server gives units back.
  * The request's signal ends its wait.
  *
@@ -60,7 +60,7 @@ async function exchange(fetch: Fetch, request: Sent, settings: Settings): Promis
     const send = () => fetch(again && input instanceof Request ? input.clone() : input, init)
     // Read the response inside `throttle`, so that the pace is held before the next request gets its slot.
     const run = () => sendIfLeft(send, request, attempt, settings)
-    const outcome = await pace.throttle(run, { permits: cost, signal: signalOf(request), priority })
+    const outcome = await pace.throttle(run, { cost, signal: signalOf(request), priority })
     if (outcome === undefined) {
       priority = 1 // it was the first, and smaller ones must not use up what it waits for
       continue

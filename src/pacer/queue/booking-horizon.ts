@@ -25,11 +25,11 @@ export class BookingHorizon {
   readonly #slots: LinkedList<Slot>
   readonly #refill: () => void
   #next: Task | undefined
-  /** Permits whose booking is under way. */
+  /** Units whose booking is under way. */
   #pending = 0
   /** The priority of the waiter that was booked last. */
   #priority = 0
-  /** The permits that were still available at once after the last answered booking. */
+  /** The units that were still available at once after the last answered booking. */
   #free = 0
 
   constructor(queue: Queue, slots: LinkedList<Slot>, refill: () => void) {
@@ -60,9 +60,9 @@ export class BookingHorizon {
     return this.#room >= 1
   }
 
-  /** How many more permits fit before the horizon, if no other process books. */
+  /** How many more units fit before the horizon, if no other process books. */
   get #room(): number {
-    const [policy] = this.#queue.context.permits.policies.filter(({ shadow }) => !shadow)
+    const [policy] = this.#queue.context.units.policies.filter(({ shadow }) => !shadow)
     if (policy === undefined) return Infinity
     const { limit, window } = policy
     const ahead = this.#queue.now + this.#horizon - this.#lastAt
@@ -81,7 +81,7 @@ export class BookingHorizon {
 
   answered({ decision, wait }: Booking): void {
     // Guava's limiters let any cost go at once, and the next call pays for it.
-    const paysLater = this.#queue.context.permits.policies.some(({ algorithm }) => algorithm.kind.startsWith('smooth'))
+    const paysLater = this.#queue.context.units.policies.some(({ algorithm }) => algorithm.kind.startsWith('smooth'))
     this.#free = wait > 0 || paysLater ? 0 : decision.remaining
   }
 

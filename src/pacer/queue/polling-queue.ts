@@ -1,5 +1,5 @@
 /*
- * The queue for policies that cannot promise a future time. It requests permits for the first waiter. After a refusal,
+ * The queue for policies that cannot promise a future time. It requests units for the first waiter. After a refusal,
  * it requests them again at the time that the refusal names. It asks sooner if units in flight may be released before
  * (poll-times.ts).
  *
@@ -29,7 +29,7 @@ export class PollingQueue extends Queue {
 
   constructor(context: PacerContext, key: string) {
     super(context, key)
-    this.#times = new PollTimes(context.permits, context.polling)
+    this.#times = new PollTimes(context.units, context.polling)
   }
 
   protected get empty(): boolean {
@@ -44,9 +44,9 @@ export class PollingQueue extends Queue {
     else this.#stay(waiter)
   }
 
-  /** Requests permits for one first waiter after the other, until a waiter is refused or a response takes time. */
+  /** Requests units for one first waiter after the other, until a waiter is refused or a response takes time. */
   #request(): void {
-    const { permits } = this.context
+    const { units } = this.context
     this.stop()
     while (!this.#requesting && !this.stopped) {
       const waiter = this.#waiters.first
@@ -58,7 +58,7 @@ export class PollingQueue extends Queue {
       }
       this.#requesting = true
       this.#freed = false
-      const booking = refusal === undefined ? permits.reserve(this.keys, waiter.cost, 0) : refusedBy(refusal)
+      const booking = refusal === undefined ? units.reserve(this.keys, waiter.cost, 0) : refusedBy(refusal)
       if (isPromise(booking)) {
         this.#await(waiter, booking)
         return
@@ -87,7 +87,7 @@ export class PollingQueue extends Queue {
     if (decision.allowed) this.#times.granted()
     const here = waiter.stage === 'queued' && !this.stopped
     if (decision.allowed && here) return this.#end(waiter, () => this.admit(waiter, booking))
-    if (decision.allowed) void this.context.permits.giveBack(this.keys, tickets)
+    if (decision.allowed) void this.context.units.giveBack(this.keys, tickets)
     if (!here) {
       this.#stay(waiter)
       return true

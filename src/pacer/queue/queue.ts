@@ -11,7 +11,7 @@ import type { Booking } from '../../stores/contract/index.ts'
 import type { PacerContext } from '../context.ts'
 import { closed, queueFull, timedOut, tooLarge, tooLate } from '../pacer-errors.ts'
 import { afterCaller, RunSpacing } from '../run-spacing.ts'
-import { HeldUnits, Hold } from '../runs/index.ts'
+import { Hold, RenewedUnits } from '../runs/index.ts'
 import { PriorityQueue } from './priority-queue.ts'
 import { ReservedSlots } from './slot.ts'
 import { type Call, Waiter } from './waiter.ts'
@@ -38,7 +38,7 @@ export abstract class Queue {
   constructor(context: PacerContext, key: string) {
     this.context = context
     this.key = key
-    this.keys = context.permits.keys(key)
+    this.keys = context.units.keys(key)
     this.#hold = new Hold(context, () => {
       if (!this.stopped) this.restart()
       this.settled()
@@ -158,11 +158,11 @@ export abstract class Queue {
   /** @param booking the units that the waiter took, if units in flight are counted */
   protected admit(waiter: Waiter, booking?: Booking): void {
     this.#done(waiter)
-    const { events, permits, renewals } = this.context
+    const { events, units, renewals } = this.context
     if (renewals !== undefined && booking !== undefined) {
-      waiter.held = new HeldUnits(permits.reservation(this.keys, waiter.cost, booking), this.context)
+      waiter.held = new RenewedUnits(units.reservation(this.keys, waiter.cost, booking), this.context)
     }
-    const waited = waiter.waits || !permits.synchronous ? waiter.waited(this.now) : 0
+    const waited = waiter.waits || !units.synchronous ? waiter.waited(this.now) : 0
     events.admitted(this, waiter.cost, waited)
     this.spacing?.begin(waiter.cost)
     waiter.admit(waited)

@@ -14,7 +14,7 @@ import type { Tickets } from '../../algorithms/evaluation/index.ts'
 import { isPromise } from '../../common/index.ts'
 import type { Booking } from '../../stores/contract/index.ts'
 import type { PacerContext } from '../context.ts'
-import { delayOf } from '../permits.ts'
+import { delayOf } from '../pacer-units.ts'
 import { BookingHorizon } from './booking-horizon.ts'
 import { LateSlots } from './late-slots.ts'
 import { PriorityQueue } from './priority-queue.ts'
@@ -62,7 +62,7 @@ export class ReservingQueue extends Queue {
 
   #book(waiter: Waiter): void {
     waiter.stage = 'requesting'
-    const booking = this.context.permits.reserve(this.keys, waiter.cost, this.maxWaitOf(waiter))
+    const booking = this.context.units.reserve(this.keys, waiter.cost, this.maxWaitOf(waiter))
     if (!isPromise(booking)) {
       this.#decided(waiter, booking)
       return
@@ -143,7 +143,7 @@ export class ReservingQueue extends Queue {
 
   /** True if all slots can be given back and booked again, and no waiter loses by it. */
   get #movable(): boolean {
-    if (!this.context.permits.exclusive || this.reserved.prune(this.now).first !== undefined) return false
+    if (!this.context.units.exclusive || this.reserved.prune(this.now).first !== undefined) return false
     return (this.#booked.list.first?.at ?? 0) > this.#keptUntil
   }
 
@@ -165,7 +165,7 @@ export class ReservingQueue extends Queue {
 
   /** Books a slot again, never later than before. */
   #rebook(slot: Slot): void {
-    const booking = this.context.permits.reserve(this.keys, slot.cost, Infinity) as Booking
+    const booking = this.context.units.reserve(this.keys, slot.cost, Infinity) as Booking
     const at = booking.decision.allowed ? Math.min(slot.at, this.now + delayOf(booking)) : slot.at
     const next = new Slot(slot.cost, booking.tickets, this.#late?.add ?? this.#go)
     this.#booked.list.add(next)
@@ -180,7 +180,7 @@ export class ReservingQueue extends Queue {
   }
 
   #giveBack(tickets: Tickets | undefined): void {
-    void this.context.permits.giveBack(this.keys, tickets)
+    void this.context.units.giveBack(this.keys, tickets)
   }
 
   /** Gives the last slot back first, because Guava's limiters take only the last booking back in full. */

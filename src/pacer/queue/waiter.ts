@@ -3,7 +3,7 @@ import type { ListNode, Size } from '../../common/index.ts'
 import type { PacerContext } from '../context.ts'
 import { type Cost, sizeOf } from '../pacer-cost.ts'
 import { timedOut } from '../pacer-errors.ts'
-import type { HeldUnits } from '../runs/index.ts'
+import type { RenewedUnits } from '../runs/index.ts'
 import { Task } from '../timers/index.ts'
 
 /** One call of a user on a pacer. */
@@ -66,7 +66,7 @@ export class Waiter implements ListNode<Waiter> {
   /** Present if a timeout or a signal may end the wait. */
   readonly deadline: WaitDeadline | undefined
   /** Present while its function runs, if units in flight are counted. */
-  held: HeldUnits | undefined
+  held: RenewedUnits | undefined
 
   constructor(owner: Owner, call: Call, number: number, now: number) {
     const { cost, priority, run, onDelay, resolve, reject, timeout, signal } = call

@@ -9,7 +9,7 @@ import { isFallible, type Ledger, type LedgerTerms, type Store } from './store.t
 export type BreakerState = 'closed' | 'open' | 'half-open'
 
 /**
- * The health of a limiter's store, as this process knows it. Limiters of one name (`under`) share it.
+ * The health of a limiter's store, as this process knows it. Limiters of one name (`withPlan`) share it.
  *
  * The examples: a store decided 900 calls, then it began to hang. Five calls timed out, the breaker opened, and 100 calls
  * in all were decided in this process.
@@ -27,8 +27,8 @@ export interface Health {
    * because its failures reach the caller directly.
    */
   readonly sources: Readonly<Record<Source, number>>
-  /** Calls rejected because of the store, by the action `'deny'` or `'throw'`: 0. With `onStoreError: 'deny'` it would be 100. */
-  readonly denied: number
+  /** Calls rejected because of the store, by the action `'closed'` or `'throw'`: 0. With `onStoreError: 'closed'` it would be 100. */
+  readonly failedClosed: number
   /** Requests to the store that failed or timed out: 5. Each probe that fails adds one. */
   readonly errors: number
   /** The last error of the store; undefined if it never failed. */
@@ -42,7 +42,7 @@ const startedAt = Math.floor(monotonicClock() / 1000)
 /** The health of a store that has had no calls. */
 export function noCalls(): Health {
   const sources = { store: 0, fallback: 0, open: 0 }
-  return { state: 'closed', since: startedAt, sources, denied: 0, errors: 0, lastError: undefined, owing: 0 }
+  return { state: 'closed', since: startedAt, sources, failedClosed: 0, errors: 0, lastError: undefined, owing: 0 }
 }
 
 /** What a limiter opens: a ledger that cannot fail, or a ledger of `withFailover`, which decides even if the store fails. */

@@ -15,10 +15,10 @@ import {
 import type { Channel } from '../../platform/platform.ts'
 
 /**
- * What happens to a call that the store cannot decide: it is refused, let through, decided in this process, or rejected
- * with the store's error.
+ * What happens to a call that the store cannot decide. `'closed'` (fail closed) rejects it, `'open'` (fail open) lets it
+ * through, `'local'` decides it in this process, and `'throw'` rejects it with the store's error.
  */
-export type StoreErrorAction = 'deny' | 'allow' | 'local' | 'throw'
+export type StoreErrorAction = 'closed' | 'open' | 'local' | 'throw'
 
 /** Gets the error of a call that the store could not decide, and returns the action; undefined for the limiter's own action. */
 export type OnFailure = (error: unknown) => StoreErrorAction | undefined
@@ -48,14 +48,14 @@ export interface FailureTerms {
   readonly sleeper?: Sleeper
 }
 
-const choices: readonly unknown[] = ['deny', 'allow', 'local', 'throw']
+const choices: readonly unknown[] = ['closed', 'open', 'local', 'throw']
 
 /** The options of a limiter, or of a pacer, for a store that fails. */
 export const failureOptions: Readers<Pick<FailureTerms, 'onStoreError' | 'instances' | 'storeTimeout'>> = {
   onStoreError: optional(
     check(
       (given) => typeof given === 'function' || choices.includes(given),
-      "'deny', 'allow', 'local', 'throw' or a function",
+      "'closed', 'open', 'local', 'throw' or a function",
       "'local'",
     ),
   ),

@@ -1,6 +1,6 @@
 import type { Clock } from '../../common/index.ts'
 import type { Connection } from './client/index.ts'
-import type { DenyCache, Leases, Resets } from './local/index.ts'
+import type { Leases, RefusalCache, Resets } from './local/index.ts'
 import type { PlainScripts } from './script/index.ts'
 import type { Batcher } from './wire/index.ts'
 
@@ -12,7 +12,7 @@ export interface RedisContext {
   /** The clock of decisions; undefined if Redis gives the time. */
   readonly clock: Clock | undefined
   readonly plainScripts: PlainScripts
-  readonly denyCache: DenyCache | undefined
+  readonly refusalCache: RefusalCache | undefined
   readonly leases: Leases | undefined
   /** Present if this store tells other processes which keys were reset. */
   readonly resets: Resets | undefined

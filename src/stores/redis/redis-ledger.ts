@@ -40,7 +40,7 @@ export class RedisLedger implements Ledger {
   readonly #slotGroups: SlotGroups
   readonly #kept: KeptKeys
   readonly #scopes: readonly string[]
-  /** True if a refusal changes no state, so that the deny cache can repeat it. */
+  /** True if a refusal changes no state, so that the cache of refusals can repeat it. */
   readonly #cacheable: boolean
 
   constructor(terms: LedgerTerms, context: RedisContext) {
@@ -53,7 +53,7 @@ export class RedisLedger implements Ledger {
     this.#kept = new KeptKeys(terms, this.#plan, context)
     this.#slotGroups = new SlotGroups(this.#plan, onChange)
     this.#cacheable =
-      context.denyCache !== undefined &&
+      context.refusalCache !== undefined &&
       !policies.some(({ countRefused, algorithm }) => countRefused && (!algorithm.punishes || algorithm.countsAlways))
     this.#plan.plain = context.plainScripts.of(this.#plan, this.#cacheable)
   }
@@ -117,7 +117,7 @@ export class RedisLedger implements Ledger {
   }
 
   #forgetAll(): void {
-    this.#context.denyCache?.forgetAll(this.#start)
+    this.#context.refusalCache?.forgetAll(this.#start)
     this.#context.leases?.forgetAll(this.#start)
   }
 
@@ -149,9 +149,9 @@ export class RedisLedger implements Ledger {
   /** Decides by a cached refusal, or by leased units. */
   #decideLocally(keys: readonly string[], cost: number, details?: Details): Decision | undefined {
     const { policies } = this.#plan
-    const { denyCache, leases } = this.#context
-    const refusal = this.#cacheable ? denyCache?.refusal(this.#plan, keys, cost) : undefined
-    if (refusal) return decisionOf(policies, refusal.response, details, denyCache?.age(refusal))
+    const { refusalCache, leases } = this.#context
+    const refusal = this.#cacheable ? refusalCache?.refusal(this.#plan, keys, cost) : undefined
+    if (refusal) return decisionOf(policies, refusal.response, details, refusalCache?.age(refusal))
     const spent = leases?.spend(this.#plan, keys, cost)
     if (spent === undefined) return undefined
     const units = leases?.unitsToPrefetch(this.#plan, keys) ?? 0
@@ -161,7 +161,7 @@ export class RedisLedger implements Ledger {
 
   /** @param prefetched how many units to take ahead; default: what `leases` wants */
   #sendConsume(keys: readonly string[], cost: number, details?: Details, prefetched?: number): Promise<Decision> {
-    const { batcher, clock, denyCache, leases } = this.#context
+    const { batcher, clock, refusalCache, leases } = this.#context
     const plan = this.#plan
     const groups = this.#groups(keys)
     const units = groups === undefined ? (prefetched ?? leases?.unitsFor(plan, keys, cost)) : undefined
@@ -170,14 +170,14 @@ export class RedisLedger implements Ledger {
       lease: units === undefined ? undefined : { units, shortestLife: leases?.shortestLife ?? 0 },
     }
     const sentAt = (clock ?? monotonicClock)()
-    denyCache?.forgetOtherPlans(plan, keys)
-    const denyCacheVersion = denyCache?.version ?? 0
+    refusalCache?.forgetOtherPlans(plan, keys)
+    const refusalCacheVersion = refusalCache?.version ?? 0
     const leasesVersion = leases?.version ?? 0
     /** Makes the decision, and keeps the refusal or the leased units for later calls. */
     const decide = (response: ScriptResponse): Decision => {
-      denyCache?.forgetOtherPlans(plan, keys)
+      refusalCache?.forgetOtherPlans(plan, keys)
       if (!response.allowed && this.#cacheable) {
-        denyCache?.add(plan, keys, cost, response, sentAt, denyCacheVersion)
+        refusalCache?.add(plan, keys, cost, response, sentAt, refusalCacheVersion)
       }
       if (units !== undefined) leases?.add(plan, keys, response, sentAt, leasesVersion)
       return decisionOf(plan.policies, response, details)
@@ -208,7 +208,7 @@ export class RedisLedger implements Ledger {
 
   /** Drops cached refusals. Drops leased units only if their state is gone, or nobody may spend them. */
   #forget(verb: ScriptRequest['verb'], keys: readonly string[]): void {
-    this.#context.denyCache?.forget(keys)
+    this.#context.refusalCache?.forget(keys)
     if (verb === 'reset' || verb === 'ban') this.#context.leases?.forget(keys)
   }
 

@@ -25,12 +25,12 @@ import {
 } from '../contract/index.ts'
 import { type Connection, connectionOf, type RedisClient } from './client/index.ts'
 import { encodeId, slotOf } from './keys.ts'
-import { DenyCache, Leases, type LeasesOption, leaseSizeOf, Resets, wordOr } from './local/index.ts'
+import { Leases, type LeasesOption, leaseSizeOf, RefusalCache, Resets, wordOr } from './local/index.ts'
 import type { RedisContext } from './redis-context.ts'
 import { RedisLedger } from './redis-ledger.ts'
 
 import { PlainScripts, Script, script } from './script/index.ts'
-import { OptimisticStore } from './shares/index.ts'
+import { ShareStore } from './shares/index.ts'
 import { Batcher } from './wire/index.ts'
 
 export interface RedisStoreOptions extends SharedStoreOptions {
@@ -49,10 +49,10 @@ export interface RedisStoreOptions extends SharedStoreOptions {
    * Whether a refusal is repeated locally while only time can change it, and for how long at most. After that, Redis is asked
    * again, and a reset by another process shows. Default `{ longest: '1s' }`; `false` asks Redis each time.
    */
-  denyCache?: boolean | { longest: Duration }
+  refusalCache?: boolean | { longest: Duration }
   /**
    * A second client, such as `client.duplicate()`, which only listens. Then a reset by another process that also has a subscriber
-   * takes effect here at once. Default: none; a reset takes effect after `denyCache.longest`.
+   * takes effect here at once. Default: none; a reset takes effect after `refusalCache.longest`.
    */
   subscriber?: RedisClient
   /**
@@ -68,11 +68,11 @@ export interface RedisStoreOptions extends SharedStoreOptions {
    */
   reconnectAfter?: Duration
   /**
-   * `'strict'` asks Redis for every decision. `'optimistic'` asks for none: each process admits its part of what remains, and
-   * reports every `report` (see docs/scale.md). Default `'strict'`.
+   * `'strict'` asks Redis for every decision. `'shares'` asks for none: each process decides by itself, by its part
+   * of the limit, and reports every `report` (see docs/scale.md). Default `'strict'`.
    */
-  mode?: 'strict' | 'optimistic'
-  /** How often a process reports in the mode `'optimistic'`, from 1 ms to 1 h. Default `'100ms'`. */
+  mode?: 'strict' | 'shares'
+  /** How often a process reports in the mode `'shares'`, from 1 ms to 1 h. Default `'100ms'`. */
   report?: Duration
 }
 
@@ -86,11 +86,11 @@ const readers = {
   time: oneOf('redis', 'client'),
   clock: clockOr(undefined),
   batch: wordOr([true, false], { size: whole(undefined, { most: largestBatch }) }, '{ size: 32 }'),
-  denyCache: wordOr([true, false], { longest: duration() }, "{ longest: '1s' }"),
+  refusalCache: wordOr([true, false], { longest: duration() }, "{ longest: '1s' }"),
   subscriber: anything,
   leases: optional(leaseSizeOf),
   reconnectAfter: unbounded(duration('5s')),
-  mode: oneOf('strict', 'optimistic'),
+  mode: oneOf('strict', 'shares'),
   report: optional(reportTime),
   ...sharedOptions,
 }
@@ -102,17 +102,17 @@ const readers = {
 export function redisStore(options: RedisStoreOptions): Store {
   const store = new RedisStore(options)
   const period = reportPeriod(options)
-  return period === undefined ? store : new OptimisticStore(store, period)
+  return period === undefined ? store : new ShareStore(store, period)
 }
 
 /** How often a process reports, in milliseconds; undefined for the mode `'strict'`. */
 function reportPeriod({ mode, report, leases }: RedisStoreOptions): number | undefined {
-  if (mode !== 'optimistic') {
+  if (mode !== 'shares') {
     if (report === undefined) return undefined
-    throw invalidOption('redisStore: report', 'left out', report, "Give mode: 'optimistic' too, or leave report out.")
+    throw invalidOption('redisStore: report', 'left out', report, "Give mode: 'shares' too, or leave report out.")
   }
   if (leases === undefined) return reportTime(report, 'redisStore: report')
-  const fix = "Leave leases out in the mode 'optimistic', which asks for no units ahead."
+  const fix = "Leave leases out in the mode 'shares', which asks for no units ahead."
   throw invalidOption('redisStore: leases', 'left out', leases, fix)
 }
 
@@ -137,9 +137,10 @@ export class RedisStore implements Store {
     // Each node of a cluster has its own circuit breaker.
     const shardOf = (keys: readonly string[]) => nodesOf(connection, keys)
     this.traits = { kind: 'redis', timeout, prefix, breaker, ...(connection.cluster && { shardOf }) }
-    const denyCache = read.denyCache === false ? undefined : new DenyCache(localClock, longestDenial(read.denyCache))
+    const refusalCache =
+      read.refusalCache === false ? undefined : new RefusalCache(localClock, longestRefusal(read.refusalCache))
     const leased = read.leases === undefined ? undefined : new Leases(read.leases, localClock)
-    const caches = [denyCache, leased].filter((cache) => cache !== undefined)
+    const caches = [refusalCache, leased].filter((cache) => cache !== undefined)
     this.#context = {
       connection,
       batcher: new Batcher({
@@ -153,7 +154,7 @@ export class RedisStore implements Store {
       prefix,
       clock,
       plainScripts: new PlainScripts(ttlMargin, changePlain),
-      denyCache,
+      refusalCache,
       leases: leased,
       resets: subscriber === undefined ? undefined : new Resets(options.client, subscriber, `${prefix}:resets`, caches),
     }
@@ -175,8 +176,8 @@ function nodesOf(connection: Connection, keys: readonly string[]): string {
 }
 
 /** The longest time that a refusal is repeated, in microseconds. */
-function longestDenial(denyCache: true | { longest: number }): number {
-  return denyCache === true ? 1_000_000 : denyCache.longest * 1000
+function longestRefusal(refusalCache: true | { longest: number }): number {
+  return refusalCache === true ? 1_000_000 : refusalCache.longest * 1000
 }
 
 function batchSizeOf(batch: boolean | { size: number }): { size: number; most: number } {

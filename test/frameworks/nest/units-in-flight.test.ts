@@ -207,7 +207,7 @@ test('plans by the call show it at the first call, which is an error and takes n
     expect(JSON.parse(message)).toMatchObject({ event: 'exception', data: { message: 'Internal server error' } })
   }
   const { limiter } = app.get(RateLimitGuard)
-  expect((await (limiter as never as RateLimiter).under('2 at once').peek('k')).remaining).toBe(2)
+  expect((await (limiter as never as RateLimiter).withPlan('2 at once').peek('k')).remaining).toBe(2)
 })
 
 class Refuses {

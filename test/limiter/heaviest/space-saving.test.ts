@@ -94,7 +94,7 @@ describe('limiter.top', () => {
   test('names the heaviest keys of a limiter, under all plans', async () => {
     const limiter = new RateLimiter({ policies: '2/1h', top: 10 })
     for (let n = 0; n < 6; n++) await limiter.consume('ann')
-    for (let n = 0; n < 3; n++) limiter.under('9/1h').consumeSync('bob')
+    for (let n = 0; n < 3; n++) limiter.withPlan('9/1h').consumeSync('bob')
     await limiter.reserve('eve')
     await limiter.peek('eve')
     expect(limiter.top(2)).toEqual([
@@ -147,7 +147,7 @@ describe('limiter.top', () => {
   test('counts calls that the store could not decide', async () => {
     const store = new FailingStore(new ManualClock())
     store.mode = 'fails'
-    const limiter = new RateLimiter({ name: 'api', policies: '2/1h', store, onStoreError: 'deny', top: 5 })
+    const limiter = new RateLimiter({ name: 'api', policies: '2/1h', store, onStoreError: 'closed', top: 5 })
     await expect(limiter.consume('ann')).rejects.toThrow()
     expect(limiter.top()).toEqual([
       { key: 'ann', hashed: false, calls: 1, error: 0, standardError: 0, refused: 1, share: 1 },

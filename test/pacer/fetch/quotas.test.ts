@@ -105,13 +105,13 @@ describe('a policy follows the quota of its name', () => {
     expect(await timeline.read()).toBe('A+0 B+1000 C+1100 D+1100')
   })
 
-  test('nothing left holds all calls of the pacer, and takes no permits', async () => {
+  test('nothing left holds all calls of the pacer, and takes no units', async () => {
     const { timeline, pacer, send } = site([{ 'x-ratelimit-remaining-tokens': '0' }])
     send('A')
     await timeline.pass(0)
     timeline.write('B', pacer.acquire())
     expect(await timeline.read()).toBe('A+0 B+1000')
-    expect(pacer.progress.permits).toBe(2)
+    expect(pacer.progress.cost).toBe(2)
   })
 
   test('a request that takes no more than is left is sent', async () => {

@@ -33,7 +33,7 @@ function setUp(policies: Policy, plans: 'one plan' | 'plans') {
   const clock = new ManualClock(1_767_225_600_000)
   const store = new MemoryStore({ clock: clock.now, maxKeys: 1 }, [7, 9])
   const limiter = new RateLimiter({ policies, store })
-  if (plans === 'plans') limiter.under(policy('9/10m'))
+  if (plans === 'plans') limiter.withPlan(policy('9/10m'))
   return { clock, limiter, evict: () => limiter.consumeSync('other', { cost: 5 }) }
 }
 

@@ -15,5 +15,5 @@ testStore({
 })
 
 describeTwoClocks('Redis with the time of the client', (clock, prefix) =>
-  redisStore({ client, clock, time: 'client', denyCache: false, prefix, ttlMargin: '1d', timeout: '10s' }),
+  redisStore({ client, clock, time: 'client', refusalCache: false, prefix, ttlMargin: '1d', timeout: '10s' }),
 )

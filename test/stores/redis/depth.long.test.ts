@@ -1,4 +1,4 @@
-/* Batches at full depth, and the whole contract, also without batches and deny cache. */
+/* Batches at full depth, and the whole contract, also without batches and cache of refusals. */
 import { test } from 'vitest'
 import { redisStore } from '../../../src/stores/redis/index.ts'
 import { testStore } from '../../../src/testing/index.ts'
@@ -17,7 +17,7 @@ let stores = 0
 
 for (const [name, options] of Object.entries({
   Redis: {},
-  'Redis without batches and deny cache': { batch: false, denyCache: false },
+  'Redis without batches and cache of refusals': { batch: false, refusalCache: false },
 })) {
   testStore({
     name,

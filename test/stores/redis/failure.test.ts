@@ -22,7 +22,7 @@ let names = 0
 
 function limiterOf(client: RedisClient, options: object = {}): RateLimiter {
   const store = redisStore({ client, ...options })
-  return new RateLimiter({ name: `failure-${names++}`, policies, store, onStoreError: 'deny' })
+  return new RateLimiter({ name: `failure-${names++}`, policies, store, onStoreError: 'closed' })
 }
 
 function ioredis(port: number, options: object = {}): Redis {

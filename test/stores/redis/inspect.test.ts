@@ -46,26 +46,26 @@ test('the limiter of a middleware with plans names the policies of every plan th
   const store = redisStore({ client, prefix: 'plans:' })
   const { limiter } = rateLimit({ policies: () => plans.free, name: 'plans', store })
   await limiter.block('ann', '1h') // before any plan is known
-  expect((await limiter.under(plans.free).consume('ann')).policy).toBe('block')
+  expect((await limiter.withPlan(plans.free).consume('ann')).policy).toBe('block')
   expect(await limiter.inspect('ann')).toMatchObject({ refused: true, policies: [] })
   await limiter.unblock('ann')
-  await limiter.under(plans.free).consume('ann')
-  await limiter.under(plans.pro).consume('ann', { cost: 2 })
+  await limiter.withPlan(plans.free).consume('ann')
+  await limiter.withPlan(plans.pro).consume('ann', { cost: 2 })
   const { policies } = await limiter.inspect('ann')
   expect(policies.map(({ name, used, limit }) => `${name}: ${used} of ${limit}`).sort()).toEqual([
     'an unusual name: 1 of 2',
     'another one: 2 of 5',
   ])
   await limiter.reset('ann')
-  expect((await limiter.under(plans.pro).peek('ann')).remaining).toBe(5)
-  await limiter.under(plans.pro).consume('ann')
+  expect((await limiter.withPlan(plans.pro).peek('ann')).remaining).toBe(5)
+  await limiter.withPlan(plans.pro).consume('ann')
   await limiter.clear()
   expect((await limiter.inspect('ann')).policies).toEqual([])
 })
 
 describe.each(clients)('%s', (_, each) => {
   const limiterOf = (name = 'api') => {
-    const store = redisStore({ client: each, timeout: '10s', prefix: `inspect-${prefixes++}`, denyCache: false })
+    const store = redisStore({ client: each, timeout: '10s', prefix: `inspect-${prefixes++}`, refusalCache: false })
     const policies = [
       policy('3/1h', { name: 'calls', scope: 'user' }),
       tokenBucket({ name: 'all', limit: 1000, window: '1s' }),
@@ -85,7 +85,7 @@ describe.each(clients)('%s', (_, each) => {
       clock: clock.now,
       timeout: '10s',
       prefix: `inspect-${prefixes++}`,
-      denyCache: false,
+      refusalCache: false,
     })
     const limiters = [store, memoryStore({ clock: clock.now })].map(
       (own) => new RateLimiter({ name: 'x', policies, store: own }),
@@ -225,7 +225,7 @@ test('a record of a kind that this version does not know is left alone', async (
 
 test('inspectRedis lifts a block, also one by a penalty, and leaves what is used', async () => {
   const prefix = `inspect-${prefixes++}`
-  const store = redisStore({ client, prefix, timeout: '5s', denyCache: false })
+  const store = redisStore({ client, prefix, timeout: '5s', refusalCache: false })
   const penalty = { after: 1, within: '1h', block: '1h' }
   const limiter = new RateLimiter({ name: 'u', policies: '3/1m', penalty, store })
   await limiter.consume('ann', { cost: 2 })
@@ -251,7 +251,7 @@ test('inspectRedis lifts a block, also one by a penalty, and leaves what is used
 
 test('inspectRedis deletes keys, also those that are no record', async () => {
   const prefix = `inspect-${prefixes++}`
-  const store = redisStore({ client, prefix, timeout: '5s', denyCache: false })
+  const store = redisStore({ client, prefix, timeout: '5s', refusalCache: false })
   const limiter = new RateLimiter({ name: 'd', policies: '3/1m', store })
   await limiter.consume('ann', { cost: 3 })
   await limiter.block('ann', '1h')
@@ -274,8 +274,8 @@ test('inspectRedis deletes keys, also those that are no record', async () => {
   await expect(inspector.reset('other:d:{ann}')).rejects.toMatchObject({ code: 'HEADGATE_KEY' })
 })
 
-test('the optimistic mode says what this process has not reported', async () => {
-  const store = redisStore({ client, prefix: `inspect-${prefixes++}`, timeout: '5s', mode: 'optimistic', report: '1h' })
+test('the mode shares says what this process has not reported', async () => {
+  const store = redisStore({ client, prefix: `inspect-${prefixes++}`, timeout: '5s', mode: 'shares', report: '1h' })
   const limiter = new RateLimiter({ name: 'o', policies: '6/1h', store })
   await limiter.consume('ann')
   const { notes, policies, others } = await limiter.inspect('ann')

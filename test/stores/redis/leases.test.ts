@@ -128,7 +128,7 @@ describe('whatever comes in whatever order', () => {
     await fc.assert(
       fc.asyncProperty(steps, most, async (steps, most) => {
         const clock = new ManualClock(1_000_000)
-        const fleet = fleetOf(3, policy, { clock: clock.now, leases: { units: 'auto', most }, denyCache: false })
+        const fleet = fleetOf(3, policy, { clock: clock.now, leases: { units: 'auto', most }, refusalCache: false })
         const admitted: { at: number; units: number }[] = []
         let local = 0
         for (const [n, { calls, later }] of steps.entries()) {
@@ -161,7 +161,7 @@ describe('whatever comes in whatever order', () => {
     await fc.assert(
       fc.asyncProperty(steps, most, fc.constantFrom(1, 3), async (steps, most, size) => {
         const clock = new ManualClock(0)
-        const options = { clock: clock.now, denyCache: false }
+        const options = { clock: clock.now, refusalCache: false }
         const policy = fixedWindow({ limit: 300, window: '1d' })
         const totals = []
         for (const leases of [undefined, { units: 'auto', most } as const]) {

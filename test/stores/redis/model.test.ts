@@ -8,6 +8,6 @@ const { client } = await useRedis()
 /** model.long.test.ts plays many more. */
 test.each(kinds.map((kind) => [kind.name, kind] as const))('%s: every answer is that of the model', async (_, kind) => {
   let time = 1_767_225_600_000_000
-  const store = () => redisStore({ client, time: 'client', clock: () => time, denyCache: false, timeout: '10s' })
+  const store = () => redisStore({ client, time: 'client', clock: () => time, refusalCache: false, timeout: '10s' })
   await playMany(store, (micros) => (time = micros), kind, 8, 3)
 })

@@ -34,7 +34,7 @@ const withPenalty: Terms = { policies, penalty }
 const keyOf = (name: string, id: string) => `headgate:${name}:{${id}}`
 
 function limiterOf(terms: Terms, clock: ManualClock): RateLimiter {
-  const store = redisStore({ client, timeout: '30s', clock: clock.now, denyCache: false })
+  const store = redisStore({ client, timeout: '30s', clock: clock.now, refusalCache: false })
   return new RateLimiter({ name: `forms-${names++}`, ...terms, store, onStoreError: 'throw' })
 }
 
@@ -170,7 +170,7 @@ describe('a value is decided as by the whole script, and written likewise', () =
 function storeWithoutWhole(clock: Clock): RedisStore {
   const fail = "return redis.error_reply('ERR this needs the whole script')"
   const scripts = { whole: new Script(fail), changePlain: (text: string) => text.replace(script, fail) }
-  return new RedisStore({ client, timeout: '30s', clock, denyCache: false, prefix: 'alone' }, scripts)
+  return new RedisStore({ client, timeout: '30s', clock, refusalCache: false, prefix: 'alone' }, scripts)
 }
 
 const plans: Readonly<Record<string, Policy>> = {

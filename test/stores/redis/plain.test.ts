@@ -158,7 +158,7 @@ test('a key of another plan is carried over', async () => {
   const clock = new ManualClock()
   const store = redisStore({ client, timeout: '30s', clock: clock.now })
   const small = new RateLimiter({ name: 'plans', policies: fixedWindow({ name: 'w', limit: 2, window: '1h' }), store })
-  const large = small.under(fixedWindow({ name: 'w', limit: 5, window: '1h' }))
+  const large = small.withPlan(fixedWindow({ name: 'w', limit: 5, window: '1h' }))
   const left = async (limiter: RateLimiter) => (await limiter.consume('ann')).remaining
   expect([await left(small), await left(large), await left(small), await left(large)]).toEqual([1, 3, 0, 2])
 })
@@ -173,7 +173,7 @@ describe('a key lives until it has its full quota under the plan that used it la
     const clock = new ManualClock(Date.UTC(2026, 0, 1))
     const store = redisStore({ client, timeout: '30s', clock: clock.now })
     const limiter = new RateLimiter({ name: `plain-${names++}`, policies: bucket(1), store })
-    const plans = [before, after].map((plan) => limiter.under(plan)) as [RateLimiter, RateLimiter]
+    const plans = [before, after].map((plan) => limiter.withPlan(plan)) as [RateLimiter, RateLimiter]
     const last = verb === 'refund' ? plans[0] : plans[1]
     await plans[0].consume('ann', { cost: 3 })
     await plans[1][verb]('ann')

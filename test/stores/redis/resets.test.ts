@@ -27,7 +27,7 @@ async function connect(name: string): Promise<RedisClient> {
 async function limiterOf(name: string, options: object = {}): Promise<RateLimiter> {
   const own = await connect(name)
   const subscriber = await connect(name)
-  const store = redisStore({ client: own, subscriber, timeout: '5s', denyCache: { longest: '1h' }, ...options })
+  const store = redisStore({ client: own, subscriber, timeout: '5s', refusalCache: { longest: '1h' }, ...options })
   return new RateLimiter({ name, policies: fixedWindow({ limit: 20, window: '1h' }), store })
 }
 

@@ -50,7 +50,7 @@ test.each(Object.keys(clients))(
     await until(async () => (await sentinelCommand(sentinel.port, 'ping')) === 'PONG')
     const { client, close } = await (clients[library] as (typeof clients)[string])(sentinel.port)
     try {
-      const store = redisStore({ client, timeout: '1s', denyCache: false })
+      const store = redisStore({ client, timeout: '1s', refusalCache: false })
       const limiter = new RateLimiter({ name: 'default', policies: '3/1h sliding-log', store })
       await until(async () => (await limiter.peek('k')).remaining === 3)
       expect([(await limiter.consume('k')).remaining, (await limiter.consume('k')).remaining]).toEqual([2, 1])

@@ -81,7 +81,7 @@ class CountingRedis extends Redis {
 test('the method of a subclass of ioredis is called on the client itself', async () => {
   const own = new CountingRedis(server.port)
   closes.push(() => own.disconnect())
-  const store = redisStore({ client: own, timeout: '5s', denyCache: false })
+  const store = redisStore({ client: own, timeout: '5s', refusalCache: false })
   const limiter = new RateLimiter({ name: 'test', policies: '5/1m', store, onStoreError: 'throw' })
   expect((await limiter.consume('ann')).remaining).toBe(4)
   expect((await limiter.consume('ann')).remaining).toBe(3)
@@ -167,7 +167,7 @@ describe('state', () => {
   })
 
   test('peeks and refusals write nothing', async () => {
-    const limiter = limiterOf(fixedWindow({ limit: 1, window: '1h' }), { denyCache: false })
+    const limiter = limiterOf(fixedWindow({ limit: 1, window: '1h' }), { refusalCache: false })
     await limiter.peek('new')
     await limiter.consume('new', { cost: 2 })
     expect(await client.keys('*')).toEqual([])
@@ -210,7 +210,7 @@ describe('state', () => {
     const day = fixedWindow({ name: 'day', limit: 10, window: '1d' })
     const other = fixedWindow({ name: 'other', limit: 10, window: '1d' })
     const limiter = new RateLimiter({ name: 'default', policies: day, store })
-    const limiters = [limiter, limiter.under([day, other]), limiter.under(other)]
+    const limiters = [limiter, limiter.withPlan([day, other]), limiter.withPlan(other)]
     const [a, b, c, d] = await Promise.all([0, 1, 2, 0].map((n) => (limiters[n] as RateLimiter).consume('id')))
     expect([a, b, c, d].map((decision) => decision?.policies.map(({ remaining }) => remaining))).toEqual([
       [9],
@@ -410,7 +410,7 @@ describe('ids', () => {
   })
 })
 
-describe('the deny cache', () => {
+describe('the cache of refusals', () => {
   const window = { limit: 2, window: '1h' } as const
 
   async function calls(): Promise<number> {
@@ -426,7 +426,7 @@ describe('the deny cache', () => {
       policies: fixedWindow({ name: 'n', limit: 6, window: '90s' }),
       store,
     })
-    const smaller = limiter.under(slidingLog({ name: 'n', limit: 1, window: '2s' }))
+    const smaller = limiter.withPlan(slidingLog({ name: 'n', limit: 1, window: '2s' }))
     await limiter.consume('id')
     for (let n = 0; n < 3; n++) {
       expect((await smaller.consume('id')).resetAfter).toBe(2000) // used as of now, each time
@@ -442,7 +442,7 @@ describe('the deny cache', () => {
       policies: tokenBucket({ name: 'n', limit: 60, window: '60s', burst: 1 }),
       store,
     })
-    const larger = limiter.under(tokenBucket({ name: 'n', limit: 60, window: '60s', burst: 3 }))
+    const larger = limiter.withPlan(tokenBucket({ name: 'n', limit: 60, window: '60s', burst: 3 }))
     await limiter.consume('id')
     expect((await limiter.consume('id')).retryAfter).toBe(1000)
     await larger.consume('id', { cost: 2 })
@@ -453,9 +453,9 @@ describe('the deny cache', () => {
 
   test('a refusal is repeated without a call to Redis, and its times count down', async () => {
     const clock = new ManualClock(0)
-    const denyCache = { longest: '1h' }
-    const limiter = limiterOf(slidingWindow(window), { clock: clock.now, ttlMargin: '1d', denyCache })
-    const uncached = limiterOf(slidingWindow(window), { clock: clock.now, ttlMargin: '1d', denyCache: false })
+    const refusalCache = { longest: '1h' }
+    const limiter = limiterOf(slidingWindow(window), { clock: clock.now, ttlMargin: '1d', refusalCache })
+    const uncached = limiterOf(slidingWindow(window), { clock: clock.now, ttlMargin: '1d', refusalCache: false })
     for (let n = 0; n < 3; n++) await limiter.consume('id')
     const before = await calls()
     for (let n = 0; n < 5; n++) {
@@ -473,8 +473,8 @@ describe('the deny cache', () => {
     'a refusal is repeated for at most the time of the option %j: then Redis is asked again',
     async (option, longest) => {
       const clock = new ManualClock()
-      const denyCache = option === undefined ? {} : { denyCache: option }
-      const limiter = limiterOf(fixedWindow(window), { clock: clock.now, ttlMargin: '1d', ...denyCache })
+      const refusalCache = option === undefined ? {} : { refusalCache: option }
+      const limiter = limiterOf(fixedWindow(window), { clock: clock.now, ttlMargin: '1d', ...refusalCache })
       for (let n = 0; n < 3; n++) await limiter.consume('id')
       const elsewhere = limiterOf(fixedWindow(window), { clock: clock.now, ttlMargin: '1d' })
       await elsewhere.reset('id')
@@ -506,7 +506,7 @@ describe('the deny cache', () => {
     const ip = fixedWindow({ name: 'ip', scope: 'ip', limit: 100, window: '1h' })
     const user = fixedWindow({ name: 'user', scope: 'user', limit: 1, window: '1h' })
     const both = new RateLimiter({ name: 'default', policies: [ip, user], store })
-    const users = both.under([user])
+    const users = both.withPlan([user])
     const key = { ip: '::1', user: 'me' }
     await both.consume(key)
     expect((await both.consume(key)).allowed).toBe(false)
@@ -588,7 +588,7 @@ describe('leases', () => {
     async (name) => {
       const { policy, most } = bounded[name] as (typeof bounded)[string]
       const clock = new ManualClock(0)
-      const options = { clock: clock.now, ttlMargin: '1d', leases: { units: 7 }, denyCache: false }
+      const options = { clock: clock.now, ttlMargin: '1d', leases: { units: 7 }, refusalCache: false }
       const fleet = [1, 2, 3].map(() => limiterOf(policy, options, name))
       const spent: { at: number; cost: number }[] = []
       let random = 1
@@ -694,7 +694,7 @@ describe('options', () => {
     [{ leases: { units: 'auto', most: 0 } }, /leases.most/],
     [{ leases: true }, /leases must be "auto" or { units: 100 }, got true/],
     [{ leases: null }, /leases must be .*, got null/],
-    [{ denyCache: 1 }, /denyCache/],
+    [{ refusalCache: 1 }, /refusalCache/],
     [{ unknown: 1 }, /no option/],
   ])('%j throws with the fix', (options, message) => {
     expect(() => redisStore({ client, ...options } as RedisStoreOptions)).toThrow(message)

@@ -54,9 +54,9 @@ export class KeptKeys {
 
   /** Notes about what this process answers without Redis. */
   #notes(keys: readonly string[]): string[] {
-    const { leases, denyCache } = this.#context
+    const { leases, refusalCache } = this.#context
     const lease = leases?.find(keys)
-    const refusal = denyCache?.find(keys)
+    const refusal = refusalCache?.find(keys)
     const notes: string[] = []
     if (lease !== undefined && lease.plan === this.#plan && lease.units > 0) {
       notes.push(
@@ -64,8 +64,8 @@ export class KeptKeys {
       )
     }
     if (refusal !== undefined) {
-      const left = Math.ceil((refusal.until - (denyCache?.foundAt ?? 0)) / 1000)
-      notes.push(`This process repeats a refusal of the key for up to ${left} ms without asking Redis (denyCache).`)
+      const left = Math.ceil((refusal.until - (refusalCache?.foundAt ?? 0)) / 1000)
+      notes.push(`This process repeats a refusal of the key for up to ${left} ms without asking Redis (refusalCache).`)
     }
     return notes
   }

@@ -43,7 +43,7 @@ export function inspectRedis(client: RedisClient, options: InspectRedisOptions =
     batcher ??= new Batcher({ connection, ...batching })
     const plan = packPlan('', [], [''], 'keep')
     await batcher.send({ plan, verb, keys: [storeKey], costs: 1, now: -1 }, () => undefined)
-    // A process without a subscriber notices when its deny cache asks Redis again.
+    // A process without a subscriber notices when its cache of refusals asks Redis again.
     await (client as unknown as Publisher).publish(`${prefix}:resets`, storeKey).catch(() => undefined)
   }
   const store = {

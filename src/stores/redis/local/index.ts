@@ -5,6 +5,6 @@
 
 export { type LeasesOption, leaseSizeOf } from './lease-size.ts'
 export { Leases } from './leases.ts'
-export { DenyCache } from './refusal-cache.ts'
+export { RefusalCache } from './refusal-cache.ts'
 export { type Publisher, Resets } from './resets.ts'
 export { wordOr } from './word-or.ts'

@@ -25,7 +25,7 @@ export interface CachedRefusal extends CacheEntry {
   readonly response: ScriptResponse
 }
 
-export class DenyCache extends KeyCache<CachedRefusal> {
+export class RefusalCache extends KeyCache<CachedRefusal> {
   readonly #longest: number
 
   /** @param longest the longest time that a refusal is repeated, in microseconds */

@@ -1,6 +1,6 @@
 /*
  * Tells the other processes which keys were reset, so that no process repeats an older refusal or spends an older lease. If a
- * message is lost with its connection, a refusal stays for as long as the deny cache repeats it.
+ * message is lost with its connection, a refusal stays for as long as the cache of refusals repeats it.
  */
 import { invalidOption, reason, warnOnce } from '../../../common/index.ts'
 

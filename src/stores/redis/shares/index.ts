@@ -4,4 +4,4 @@
  */
 
 export { Demand } from './demand.ts'
-export { OptimisticStore } from './share-store.ts'
+export { ShareStore } from './share-store.ts'

@@ -8,7 +8,7 @@ import type { Ledger, Store } from '../../contract/index.ts'
 const name = '~processes'
 const uncounted =
   `The store has a record under the limiter ${name}, which counts the processes, that is none of this version. As long as it is ` +
-  "there, the store decides every call of the mode 'optimistic'. Delete it, or choose another prefix."
+  "there, the store decides every call of the mode 'shares'. Delete it, or choose another prefix."
 /** How long a process that does not renew its unit still counts, in milliseconds. */
 const lease = 60_000
 /** The longest time between two renewals of this process's unit, in milliseconds. */

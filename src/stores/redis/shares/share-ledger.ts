@@ -20,7 +20,7 @@ interface Place {
 }
 
 /** Decides `consume` by this process's part of each key's quota. Every other verb goes to the store. */
-export class OptimisticLedger implements Ledger {
+export class ShareLedger implements Ledger {
   readonly #exact: Ledger
   readonly #reporter: Reporter
   readonly #outage: Outage
@@ -180,7 +180,7 @@ function checkPolicy({ name, countRefused, algorithm }: Policy): void {
   if (!countRefused && !punishes && !leases && !paysLater) return
   throw new HeadgateError(
     'HEADGATE_POLICY',
-    `The mode 'optimistic' cannot decide the policy ${shown(name)} without asking the store: it has buckets, windows and logs, without ` +
+    `The mode 'shares' cannot decide the policy ${shown(name)} without asking the store: it has buckets, windows and logs, without ` +
       'countRefused. Give that policy to a limiter on another redisStore.',
   )
 }

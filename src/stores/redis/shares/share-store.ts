@@ -22,9 +22,9 @@ import { withFailover } from '../../../failure/index.ts'
 
 import type { Ledger, LedgerTerms, Store, StoreTraits } from '../../contract/index.ts'
 import { type ExactStore, Reporter } from './reporter.ts'
-import { OptimisticLedger } from './share-ledger.ts'
+import { ShareLedger } from './share-ledger.ts'
 
-export class OptimisticStore implements Store {
+export class ShareStore implements Store {
   readonly synchronous = false
   readonly traits: StoreTraits
   readonly #reporter: Reporter
@@ -40,6 +40,6 @@ export class OptimisticStore implements Store {
 
   open(terms: LedgerTerms, joins?: Ledger): Ledger {
     const instances = terms.failure?.instances ?? 1
-    return withFailover(this, terms, joins, (bare) => new OptimisticLedger(bare, this.#reporter, instances))
+    return withFailover(this, terms, joins, (bare) => new ShareLedger(bare, this.#reporter, instances))
   }
 }

@@ -9,7 +9,7 @@ export interface RequestExtras {
   /** For a settlement or a renewal: the tickets of the reservation. */
   readonly tickets?: Tickets | undefined
   readonly details?: Details | undefined
-  /** True if a refusal has to report when `remaining` grows, so that the deny cache can repeat it until then. */
+  /** True if a refusal has to report when `remaining` grows, so that the cache of refusals can repeat it until then. */
   readonly cacheable?: boolean | undefined
   /** How many units to take, including the cost of this request, if all of them stay taken for `shortestLife` microseconds. */
   readonly lease?: { readonly units: number; readonly shortestLife: number } | undefined

@@ -9,7 +9,7 @@ import {
   tokenBucket,
 } from '../../../../src/index.ts'
 import type { Ledger } from '../../../../src/store.ts'
-import { OptimisticStore } from '../../../../src/stores/redis/shares/share-store.ts'
+import { ShareStore } from '../../../../src/stores/redis/shares/share-store.ts'
 import { ManualClock } from '../../../../src/testing/index.ts'
 import { asyncStore, remoteStore } from '../../../support/async-store.ts'
 
@@ -36,7 +36,7 @@ function fleet(period = 100) {
     policies: ConstructorParameters<typeof RateLimiter>[0]['policies'],
     options: Partial<ConstructorParameters<typeof RateLimiter>[0]> = {},
   ) => {
-    const store = new OptimisticStore(behind, period, clock.now, clock.sleeper)
+    const store = new ShareStore(behind, period, clock.now, clock.sleeper)
     return new RateLimiter({ name: 'api', policies, store, storeTimeout: Infinity, onStoreError: 'throw', ...options })
   }
   const exactly = (policies: ConstructorParameters<typeof RateLimiter>[0]['policies']) =>
@@ -231,13 +231,13 @@ test.each([
   const { process } = fleet()
   const code = 'HEADGATE_POLICY'
   expect(() => process(policies)).toThrow(
-    expect.objectContaining({ code, message: expect.stringContaining("'optimistic'") }),
+    expect.objectContaining({ code, message: expect.stringContaining("'shares'") }),
   )
 })
 
 test('a penalty: a clear error', () => {
   const { state } = fleet()
-  const store = new OptimisticStore(memoryStore(), 100)
+  const store = new ShareStore(memoryStore(), 100)
   const penalty = { after: 3, within: '1m', block: '1h' }
   expect(() => new RateLimiter({ name: 'p', policies: '5/1m', penalty, store })).toThrow(
     expect.objectContaining({ code: 'HEADGATE_POLICY' }),
@@ -266,7 +266,7 @@ describe('a store that fails in part', () => {
       },
       { ...(shardOf && { shardOf }) },
     )
-    const store = new OptimisticStore(behind, 100, clock.now, clock.sleeper)
+    const store = new ShareStore(behind, 100, clock.now, clock.sleeper)
     const options = { name: 'api', policies: '100/1h fixed-window', store, storeTimeout: Infinity } as const
     return { clock, failing, limiter: new RateLimiter({ ...options, onStoreError: 'throw' }) }
   }
@@ -322,7 +322,7 @@ test('a store that came back empty does not hide the other processes', async () 
     return { run: async (command) => await (ledger() as Ledger).run(command) }
   })
   const fleet = Array.from({ length: 8 }, () => {
-    const store = new OptimisticStore(behind, 100, clock.now, clock.sleeper)
+    const store = new ShareStore(behind, 100, clock.now, clock.sleeper)
     return new RateLimiter({ name: 'api', policies: '80/1h fixed-window', store, storeTimeout: Infinity })
   })
   for (let n = 0; n < 40; n++) {

@@ -18,10 +18,10 @@ import { type Cost, costsIn } from './pacer-cost.ts'
 const longestWait = longestWindow * 1000
 
 /**
- * Takes permits from the store and gives them back, at a rate that can be set. The ledger handles timeouts and a store
+ * Takes units from the store and gives them back, at a rate that can be set. The ledger handles timeouts and a store
  * that fails: see src/failure.
  */
-export class Permits {
+export class PacerUnits {
   readonly #limiter: RateLimiter
   readonly #failure: FailureTerms
   policies: readonly Policy[]
@@ -64,7 +64,7 @@ export class Permits {
     return this.#limiter.store.synchronous
   }
 
-  /** True if no other process can take permits. */
+  /** True if no other process can take units. */
   get exclusive(): boolean {
     return this.#limiter.store.traits?.exclusive === true
   }
@@ -108,14 +108,14 @@ export class Permits {
     return quiet ? (quietly(outcome) as typeof outcome) : outcome
   }
 
-  /** Permits in the policy's window. */
+  /** Units in the policy's window. */
   get rate(): number {
     return this.#tunable().limit
   }
 
   /**
    * Changes the rate. States keep the times that were promised. In a store that processes share, a state changes to the
-   * new rate with the next call that takes permits.
+   * new rate with the next call that takes units.
    * @throws HeadgateError `HEADGATE_RATE`, or what the policy's constructor throws
    */
   setRate(rate: number): void {

@@ -13,16 +13,16 @@ const { client, server } = await useRedis()
 
 /** A process with the store of its own. */
 function process(prefix: string): RateLimiter {
-  const store = redisStore({ client, prefix, mode: 'optimistic', report: '20ms', timeout: '5s' })
+  const store = redisStore({ client, prefix, mode: 'shares', report: '20ms', timeout: '5s' })
   return new RateLimiter({ name: 'api', policies: '100/1h fixed-window', store })
 }
 
 test('two processes decide at once and agree with Redis after their reports', async () => {
-  const processes = [process('optimistic-a'), process('optimistic-a')]
+  const processes = [process('shares-a'), process('shares-a')]
   const exact = new RateLimiter({
     name: 'api',
     policies: '100/1h fixed-window',
-    store: redisStore({ client, prefix: 'optimistic-a', timeout: '5s' }),
+    store: redisStore({ client, prefix: 'shares-a', timeout: '5s' }),
   })
   const decisions = await Promise.all(processes.flatMap((each) => Array.from({ length: 20 }, () => each.consume('k'))))
   expect(decisions.every(({ allowed }) => allowed)).toBe(true)
@@ -63,14 +63,14 @@ function cut(every: number): Fault['begin'] {
 
 test.each(Object.entries(faults))('%s: every admitted unit is counted, and once', async (name, { begin, end }) => {
   const proxy = await startProxy(server.port)
-  const prefix = `optimistic-${name.replaceAll(' ', '-')}`
+  const prefix = `shares-${name.replaceAll(' ', '-')}`
   const policies = '100000/1d fixed-window'
   const connected = await Promise.all(
     ['ioredis', 'ioredis', 'node-redis'].map((each) => connectRedis(each, proxy.port)),
   )
   const processes = connected.map((each) => {
-    const store = redisStore({ client: each.client, prefix, mode: 'optimistic', report: '20ms', timeout: '100ms' })
-    return new RateLimiter({ name: 'api', policies, store, onStoreError: 'deny' })
+    const store = redisStore({ client: each.client, prefix, mode: 'shares', report: '20ms', timeout: '100ms' })
+    return new RateLimiter({ name: 'api', policies, store, onStoreError: 'closed' })
   })
   let refused = 0
   let admitted = 0
@@ -112,7 +112,7 @@ test.each(Object.entries(faults))('%s: every admitted unit is counted, and once'
 test('a client that turns through six processes gets the rate, and not one for each of them', async () => {
   const policies = tokenBucket({ limit: 200, window: '1s' })
   const processes = Array.from({ length: 6 }, () => {
-    const store = redisStore({ client, prefix: 'optimistic-c', mode: 'optimistic', report: '20ms', timeout: '5s' })
+    const store = redisStore({ client, prefix: 'shares-c', mode: 'shares', report: '20ms', timeout: '5s' })
     return new RateLimiter({ name: 'api', policies, store })
   })
   for (const each of processes) await each.consume('other')
@@ -132,7 +132,7 @@ test('a client that turns through six processes gets the rate, and not one for e
 test('a start without Redis says so, and takes the part of instances', async () => {
   const own = new Redis(1, { retryStrategy: () => 50 })
   own.on('error', () => undefined)
-  const store = redisStore({ client: own, mode: 'optimistic' })
+  const store = redisStore({ client: own, mode: 'shares' })
   const limiter = new RateLimiter({ name: 'api', policies: '1000/1h', store, instances: 8 })
   const decisions = await Promise.all(Array.from({ length: 200 }, () => limiter.consume('k')))
   expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(125)
@@ -142,9 +142,9 @@ test('a start without Redis says so, and takes the part of instances', async () 
 
 test('if the record of the processes is none, Redis decides every call, and a warning says so', async () => {
   const warned = vi.spyOn(globalThis.process, 'emitWarning').mockImplementation(() => undefined)
-  const record = 'optimistic-b:%007eprocesses:all:{processes}'
+  const record = 'shares-b:%007eprocesses:all:{processes}'
   await client.set(record, 'hello')
-  const processes = Array.from({ length: 5 }, () => process('optimistic-b'))
+  const processes = Array.from({ length: 5 }, () => process('shares-b'))
   for (const each of processes) await each.consume('other')
   await expect.poll(() => warned.mock.calls.map(([text]) => text).join()).toMatch(/counts the processes/)
   await new Promise((resolve) => setTimeout(resolve, 50))
@@ -155,11 +155,11 @@ test('if the record of the processes is none, Redis decides every call, and a wa
 })
 
 test.each([
-  [{ mode: 'fast' }, /mode must be 'strict' or 'optimistic', got "fast"/],
-  [{ report: '1s' }, /Give mode: 'optimistic' too/],
-  [{ mode: 'optimistic', report: 0 }, /report/],
-  [{ mode: 'optimistic', report: '2h' }, /report must be from 1 ms to 1h in whole milliseconds/],
-  [{ mode: 'optimistic', leases: { units: 5 } }, /Leave leases out/],
+  [{ mode: 'fast' }, /mode must be 'strict' or 'shares', got "fast"/],
+  [{ report: '1s' }, /Give mode: 'shares' too/],
+  [{ mode: 'shares', report: 0 }, /report/],
+  [{ mode: 'shares', report: '2h' }, /report must be from 1 ms to 1h in whole milliseconds/],
+  [{ mode: 'shares', leases: { units: 5 } }, /Leave leases out/],
 ])('%j is an error', (options, message) => {
   expect(() => redisStore({ client, ...options } as never)).toThrow(
     expect.objectContaining({ message: expect.stringMatching(message) }),

@@ -6,7 +6,7 @@ import { Task } from '../timers/index.ts'
 const renewalsPerLease = 3
 
 /** The units in flight of a function: renewed while it runs, and released when it has ended. */
-export class HeldUnits extends Task {
+export class RenewedUnits extends Task {
   readonly #reservation: Reservation
   readonly #context: PacerContext
 
@@ -18,8 +18,8 @@ export class HeldUnits extends Task {
   }
 
   #schedule(): void {
-    const { renewals, permits, clock } = this.#context
-    renewals?.add(this, clock() + Math.ceil(permits.lease / renewalsPerLease))
+    const { renewals, units, clock } = this.#context
+    renewals?.add(this, clock() + Math.ceil(units.lease / renewalsPerLease))
   }
 
   /** Renews the lease. If that fails, the next renewal tries again. */
