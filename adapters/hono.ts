@@ -15,7 +15,7 @@ import type { RateLimiter } from '../src/limiter/index.ts'
 import { type ConnInfo, type HonoOwnOptions, honoFramework, nodePair } from './hono-framework.ts'
 import { type Answer, answerOf } from './web/index.ts'
 
-export { type ConnInfo, type HonoOwnOptions, honoFramework }
+export { type ConnInfo, honoFramework }
 
 /** The variables that a limiter sets: `new Hono<{ Variables: RateLimitVariables }>()`. */
 export interface RateLimitVariables {

@@ -3,7 +3,7 @@ import type { RequestDecision } from '../../src/http/index.ts'
 import { type Call, isObject } from './nest-call.ts'
 
 /** What a GraphQL client reads in `extensions` of the error. */
-export interface RateLimitExtensions {
+interface RateLimitExtensions {
   /** `'TOO_MANY_REQUESTS'`, `'FORBIDDEN'` or `'SERVICE_UNAVAILABLE'`. */
   readonly code: string
   /** The binding policy. Undefined if no limit was asked. */

@@ -7,7 +7,7 @@ export type NestArgument = RateLimitArgument<ExecutionContext, ExecutionContext>
 export type NestGuardOptions = GuardOptions<ExecutionContext, ExecutionContext>
 
 /** What limits of handlers and controllers inherit, without a limit for all others. */
-export type NoLimit = NestGuardOptions & Pick<LimiterParts, (typeof sharedParts)[number]> & { limit: false }
+type NoLimit = NestGuardOptions & Pick<LimiterParts, (typeof sharedParts)[number]> & { limit: false }
 
 /** The options of the module: an argument of `rateLimit`, or `{ limit: false }` beside what limits of handlers inherit. */
 export type RateLimitModuleOptions = NestArgument | NoLimit

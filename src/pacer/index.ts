@@ -5,7 +5,6 @@
 
 export type { Sleeper } from '../common/index.ts'
 export {
-  type HeaderFields,
   type PacedFetchOptions,
   pacedFetch,
   parseRateLimit,

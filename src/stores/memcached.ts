@@ -5,8 +5,6 @@ import { type CompareAndSetOptions, compareAndSetStore, swapOptions } from './co
 import { ReadBatcher } from './read-batcher.ts'
 import type { RecordStore } from './records/index.ts'
 
-export type { RecordStore } from './records/index.ts'
-
 /**
  * The methods that the store needs from a client, as memcache-client has them. Wrap any other client: each method is one
  * protocol command.
@@ -31,7 +29,7 @@ export interface MemcachedClient {
 }
 
 /** The methods of a socket that gather writes. */
-export interface MemcachedSocket {
+interface MemcachedSocket {
   cork(): void
   uncork(): void
 }

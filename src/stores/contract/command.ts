@@ -46,7 +46,7 @@ export interface ScanTerms {
 }
 
 /** `ban` and `unban` leave a scope alone whose key is undefined. */
-export type KeysOf<V extends Verb> = V extends 'ban' | 'unban' ? readonly (string | undefined)[] : readonly string[]
+type KeysOf<V extends Verb> = V extends 'ban' | 'unban' ? readonly (string | undefined)[] : readonly string[]
 
 /**
  * One command. The limiter has validated it. The optional members belong to some verbs only.

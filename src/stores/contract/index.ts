@@ -9,7 +9,6 @@ export {
   type Booking,
   bookingOf,
   type Command,
-  type KeysOf,
   type NumberedReport,
   type Outcome,
   type OutcomeOf,

@@ -22,7 +22,7 @@ export interface IoredisLike {
 }
 
 /** The keys and arguments of a script call. headgate always passes both: texts as keys, bytes as arguments. */
-export interface NodeRedisEvalOptions {
+interface NodeRedisEvalOptions {
   keys?: (string | Uint8Array)[]
   arguments?: (string | Uint8Array)[]
 }
