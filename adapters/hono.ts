@@ -12,7 +12,7 @@ import {
 } from '../src/http/index.ts'
 import { trustedProxiesOption } from '../src/http/keys/index.ts'
 import type { RateLimiter } from '../src/limiter/index.ts'
-import { type ConnInfo, type HonoOwnOptions, honoFramework, nodePair } from './hono-framework.ts'
+import { type ConnInfo, type HonoOwnOptions, honoFramework, honoNodePair } from './hono-framework.ts'
 import { type Answer, answerOf } from './web/index.ts'
 
 export { type ConnInfo, honoFramework }
@@ -85,7 +85,7 @@ function refused(context: Context): Response | undefined {
  * they go on its own response, which sends them beside those of Hono's: a Response takes twice as long.
  */
 function addFields(context: Context, answer: Answer): void {
-  const node = nodePair(context)?.res
+  const node = honoNodePair(context)?.res
   if (node?.headersSent === false) {
     answer.setOn(node)
     return

@@ -1,6 +1,6 @@
 import { HttpException } from '@nestjs/common'
 import type { RequestDecision } from '../../src/http/index.ts'
-import { type Call, isObject } from './nest-call.ts'
+import { isObject, type NestCall } from './nest-call.ts'
 
 /** What a GraphQL client reads in `extensions` of the error. */
 interface RateLimitExtensions {
@@ -40,7 +40,7 @@ export class RateLimitException extends HttpException {
 }
 
 /** What ends a refused call, in the form that the filters of its transport know. */
-export function exceptionOf(call: Call, decision: RequestDecision | undefined): unknown {
+export function exceptionOf(call: NestCall, decision: RequestDecision | undefined): unknown {
   const { type, status = 403, body } = call
   if (body instanceof Error) return body
   if (type === 'ws') return messageException('ws', status, body)

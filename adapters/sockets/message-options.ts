@@ -91,11 +91,11 @@ export function readMessageOptions<Message>(
   const { cost = 1, ...settings } = readOptions('limitMessages', options, readers)
   if (settings.overLimit === 'delay') checkDelay(limiter)
   else checkUnused(options, settings.overLimit)
-  return { ...settings, cost: typeof cost === 'function' ? cost : checkedCost(cost, 'cost') }
+  return { ...settings, cost: typeof cost === 'function' ? cost : checkedMessageCost(cost, 'cost') }
 }
 
 /** @throws HeadgateError `HEADGATE_COST` */
-export function checkedCost(cost: unknown, source: string): number {
+export function checkedMessageCost(cost: unknown, source: string): number {
   if (Number.isSafeInteger(cost) && (cost as number) >= 1) return cost as number
   const fix = 'Write cost: ([data]) => 1 + Math.floor(data.length / 1024).'
   throw invalidOption(source, 'a whole number from 1 to 2^53 - 1', cost, fix, 'HEADGATE_COST')

@@ -15,9 +15,9 @@ import {
 } from './keys/index.ts'
 import { type GuardParts, PlanCheck } from './plan-check.ts'
 import type { LimiterOf, Policies, PoliciesOf, RateLimitArgument } from './rate-limit-options.ts'
-import { inheritedOf, readOptions } from './read-options.ts'
+import { inheritedOf, readArgument } from './read-argument.ts'
 import { type Exemption, Exemptions, Refusal } from './refusal/index.ts'
-import { Events } from './request-events.ts'
+import { RequestEvents } from './request-events.ts'
 
 /** Whose options the defaults of a guard are: the middleware's own, or those of the limit around it. */
 export type DefaultsOrigin = 'own' | 'inherited'
@@ -75,7 +75,7 @@ export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
     defaults: GuardOptions<Request, Response> = {},
     origin: DefaultsOrigin = 'own',
   ) {
-    const { limiter, policies, options } = readOptions(argument, defaults)
+    const { limiter, policies, options } = readArgument(argument, defaults)
     const isOnly = policies === undefined
     this.limiter = limiter as Limiter
     this.inherited = inheritedOf(options)
@@ -91,7 +91,7 @@ export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
       options,
       deadline: new FunctionDeadline(options.functionTimeout),
       enforcement: new Enforcement(options.shadow, options.enforce),
-      events: new Events(limiter.name, options),
+      events: new RequestEvents(limiter.name, options),
       refusal: new Refusal(framework, options),
     }
     this.#parts = parts

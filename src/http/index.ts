@@ -17,7 +17,7 @@ export type {
   RateLimitArgument,
   RateLimitOptions,
 } from './rate-limit-options.ts'
-export { guardOptionsOf, withLimiterParts } from './read-options.ts'
+export { guardOptionsOf, withLimiterParts } from './read-argument.ts'
 export type { Cost } from './request-cost.ts'
 export {
   callHook,

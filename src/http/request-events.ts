@@ -84,7 +84,7 @@ const denials = channel('headgate:denied')
 const addressless = channel('headgate:no-address')
 
 /** Notifies hooks and channels. An event is made only if there is a listener. */
-export class Events<Request, Response> {
+export class RequestEvents<Request, Response> {
   readonly #limiter: string
   readonly #hooks: Hooks<Request, Response>
   /** What a call to the limiter says of a store error that nobody listens to. */

@@ -3,7 +3,7 @@ import { callOptions, type Duration, HeadgateError, hook, invalidOption, millise
 import type { Units } from '../limiter/index.ts'
 
 import type { PacerContext } from './context.ts'
-import { costOf } from './pacer-cost.ts'
+import { callCost } from './pacer-cost.ts'
 import { needsFunction } from './pacer-errors.ts'
 import { type PacerReservation, reserve } from './pacer-reservation.ts'
 import { type Queue, start } from './queue/index.ts'
@@ -153,7 +153,7 @@ export abstract class Pace {
     callOptions('reserve', options, ['maxWait'])
     const maxWait = timeoutOf(options.maxWait, 'reserve: maxWait') * 1000
     const queue = this.queue()
-    return reserve(queue, costOf(permits, queue.context.permits.policies), maxWait)
+    return reserve(queue, callCost(permits, queue.context.permits.policies), maxWait)
   }
 
   /**
@@ -196,7 +196,7 @@ export abstract class Pace {
       const { context } = queue
       if (given === undefined && context.renewals !== undefined) throw needsFunction()
       const { permits: units = 1 } = options
-      const cost = costOf(permits === undefined ? units : permits, context.permits.policies)
+      const cost = callCost(permits === undefined ? units : permits, context.permits.policies)
       const timeout = timeoutOf(options.timeout, 'timeout')
       const onDelay = onDelayOf(options.onDelay, 'onDelay')
       const run = options.runTimeout === undefined ? given : limitedRun(given, options, context)

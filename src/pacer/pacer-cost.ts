@@ -4,7 +4,7 @@ import { invalidOption, type Size } from '../common/index.ts'
 import { costsOf, type Units } from '../limiter/index.ts'
 
 /** What a call takes: one number of permits from every policy, or a number from each. */
-export type Cost = number | CostByPolicy
+export type CallCost = number | CostByPolicy
 
 /** A number of permits for each policy. */
 interface CostByPolicy {
@@ -17,7 +17,7 @@ interface CostByPolicy {
 }
 
 /** @throws HeadgateError `HEADGATE_COST` */
-export function costOf(permits: Units, policies: readonly Policy[]): Cost {
+export function callCost(permits: Units, policies: readonly Policy[]): CallCost {
   if (Number.isSafeInteger(permits) && (permits as number) >= 1) return permits as number
   if (typeof permits === 'object' && permits !== null) {
     const costs = costsOf(permits, policies) as readonly number[]
@@ -27,22 +27,22 @@ export function costOf(permits: Units, policies: readonly Policy[]): Cost {
   throw invalidOption('Permits', expected, permits, 'Leave it out for 1.', 'HEADGATE_COST')
 }
 
-export function costsIn(cost: Cost): Costs {
+export function costsIn(cost: CallCost): Costs {
   return typeof cost === 'number' ? cost : cost.costs
 }
 
 /** The permits as the caller gave them. */
-export function unitsIn(cost: Cost): Units {
+export function unitsIn(cost: CallCost): Units {
   return typeof cost === 'number' ? cost : cost.units
 }
 
 /** The same value for costs that can use each other's slots. */
-export function sizeOf(cost: Cost): Size {
+export function sizeOf(cost: CallCost): Size {
   return typeof cost === 'number' ? cost : cost.text
 }
 
 /** One number for counters: the largest one. */
-export function mostOf(cost: Cost): number {
+export function mostOf(cost: CallCost): number {
   return typeof cost === 'number' ? cost : Math.max(...cost.costs)
 }
 

@@ -10,7 +10,7 @@ import {
   withBlock,
 } from '../../src/algorithms/bans/ban.ts'
 import { carry, hasFullQuota } from '../../src/algorithms/carry.ts'
-import { type Verb as DecidingVerb, Evaluation, effectiveTime } from '../../src/algorithms/evaluation/evaluation.ts'
+import { type DecidingVerb, Evaluation, effectiveTime } from '../../src/algorithms/evaluation/evaluation.ts'
 import { revive, sameDefinition } from '../../src/algorithms/kinds.ts'
 import type { Clock, Decision, Policy, Store } from '../../src/index.ts'
 import type { Booking, Command, Ledger, LedgerTerms, OutcomeOf, Verb } from '../../src/store.ts'

@@ -3,7 +3,7 @@ import type { MaybePromise } from '../../../src/common/index.ts'
 import type { Store } from '../../../src/stores/contract/index.ts'
 
 /** The state of a key: its hits, and the milliseconds until its window ends. */
-export interface Hits {
+export interface KeyHits {
   readonly current: number
   readonly ttl: number
 }

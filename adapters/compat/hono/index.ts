@@ -2,5 +2,5 @@
  * hono-rate-limiter: its options and stores on this package.
  */
 
-export { type AnyContext, type Hit, hit, optionsOf, tooMany } from './hits.ts'
+export { type AnyContext, countHit, type Hit, optionsOf, tooMany } from './hits.ts'
 export { webSocketLimiter } from './web-socket-limiter.ts'

@@ -24,7 +24,7 @@ export interface Quota {
   readonly cost: number | undefined
 }
 
-export interface RateLimitInfo {
+export interface ParsedRateLimit {
   /**
    * The newest dialect that was understood: drafts 8 and later (`'list'`), draft 7 (`'dictionary'`), draft 6 (`'fields'`),
    * X-RateLimit (`'legacy'`), or fields for each unit (`'units'`). Undefined if there was none.

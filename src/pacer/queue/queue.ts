@@ -10,10 +10,10 @@ import type { Booking } from '../../stores/contract/index.ts'
 import type { PacerContext } from '../context.ts'
 import { closed, queueFull, timedOut, tooLarge, tooLate } from '../pacer-errors.ts'
 import { afterCaller, RunSpacing } from '../run-spacing.ts'
-import { HeldUnits, Hold } from '../runs/index.ts'
+import { Hold, RunLease } from '../runs/index.ts'
 import { PriorityQueue } from './priority-queue.ts'
 import { ReservedSlots } from './slot.ts'
-import { type Call, Waiter } from './waiter.ts'
+import { type PacerCall, Waiter } from './waiter.ts'
 import { WaitingList } from './waiting-list.ts'
 
 export abstract class Queue {
@@ -105,7 +105,7 @@ export abstract class Queue {
   }
 
   /** @throws HeadgateError `HEADGATE_CLOSED` */
-  enter(call: Call): void {
+  enter(call: PacerCall): void {
     if (this.context.closed) throw closed()
     const waiter = new Waiter(this, call, this.context.calls++, this.now)
     if (waiter.run === undefined || this.running < this.context.concurrency) this.#queue(waiter)
@@ -162,7 +162,7 @@ export abstract class Queue {
     this.#done(waiter)
     const { events, permits, renewals } = this.context
     if (renewals !== undefined && booking !== undefined) {
-      waiter.held = new HeldUnits(permits.reservation(this.keys, waiter.cost, booking), this.context)
+      waiter.held = new RunLease(permits.reservation(this.keys, waiter.cost, booking), this.context)
     }
     const waited = waiter.waits || !permits.synchronous ? waiter.waited(this.now) : 0
     events.admitted(this, waiter.cost, waited)

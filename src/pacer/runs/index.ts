@@ -2,6 +2,6 @@
  * Calls that run: how long each may take, what it holds meanwhile, and pauses. It imports `timers`.
  */
 
-export { HeldUnits } from './held-permits.ts'
 export { Hold } from './hold.ts'
 export { withRunTimeout } from './run-deadline.ts'
+export { RunLease } from './run-lease.ts'
