@@ -3,7 +3,10 @@ import type { GuardOptions, LimiterParts, RateLimitArgument } from '../../src/ht
 import { RateLimiter } from '../../src/limiter/index.ts'
 import { isObject } from './nest-call.ts'
 
+/** A limit of the module or of a decorator: an argument of `rateLimit`. */
 export type NestArgument = RateLimitArgument<ExecutionContext, ExecutionContext>
+
+/** The options of a limit, beside its policies. */
 export type NestGuardOptions = GuardOptions<ExecutionContext, ExecutionContext>
 
 /** What limits of handlers and controllers inherit, without a limit for all others. */

@@ -32,6 +32,7 @@ export interface MessageRefusal<Message> {
   readonly message: Message
 }
 
+/** The options of `limitMessages`. */
 export interface MessageOptions<Message> {
   /**
    * Who is limited: a text, or a record with a text for each scope. The scope `connection` needs none: each socket has a

@@ -4,6 +4,7 @@ import { type InspectedLimiter, type Inspection, inspectionOf, type KeptListing 
 
 import type { CheckedLedger } from '../stores/contract/index.ts'
 
+/** The options of `list`. */
 export interface ListOptions {
   /** True for the keys only that a call of cost 1 would be refused for now. Default false. */
   refused?: boolean

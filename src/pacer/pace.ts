@@ -9,6 +9,7 @@ import { type PacerReservation, reserve } from './pacer-reservation.ts'
 import { type Queue, start } from './queue/index.ts'
 import { withRunTimeout } from './runs/index.ts'
 
+/** The options of `acquire` and `tryAcquire`. */
 export interface AcquireOptions {
   /**
    * Ends the wait when it is aborted: the promise rejects with the signal's reason, and no permits are taken.
@@ -26,6 +27,7 @@ export interface AcquireOptions {
   onDelay?: (() => void) | undefined
 }
 
+/** The options of `throttle`. */
 export interface ThrottleOptions extends AcquireOptions {
   /**
    * How many permits a run takes: a whole number from 1, or a record by the names of the policies. Default 1.

@@ -27,6 +27,7 @@ import { memoryStore } from '../stores/memory/index.ts'
 import type { Progress } from './pacer-events.ts'
 import type { Polling } from './poll-times.ts'
 
+/** The options of a `Pacer`. */
 export interface PacerOptions {
   /**
    * Where slots are booked. Default: a memory store of its own. With a store that processes share, they keep one pace.

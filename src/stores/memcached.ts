@@ -34,6 +34,7 @@ interface MemcachedSocket {
   uncork(): void
 }
 
+/** The options of `memcachedStore`. */
 export interface MemcachedStoreOptions
   extends Pick<CompareAndSetOptions<unknown>, 'prefix' | 'timeout' | 'ttlMargin' | 'breaker' | 'retries' | 'clock'> {
   /**

@@ -21,6 +21,7 @@ export interface FastifyRateLimitStore {
 // biome-ignore lint/suspicious/noEmptyInterface: the original has it, for stores to extend
 export interface FastifyRateLimitOptions {}
 
+/** The constructor of a store of @fastify/rate-limit. */
 export interface FastifyRateLimitStoreCtor {
   new (options: FastifyRateLimitOptions): FastifyRateLimitStore
 }
@@ -54,6 +55,7 @@ export interface CreateRateLimitOptions {
   ban?: number
 }
 
+/** The hooks of Fastify in which a limit can run. */
 export type RateLimitHook = 'onRequest' | 'preParsing' | 'preValidation' | 'preHandler'
 
 /** The options of a route's limit. */

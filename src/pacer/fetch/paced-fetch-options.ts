@@ -18,6 +18,7 @@ import type { Followed, RequestCost } from './server-quotas.ts'
 
 type Fetch = typeof globalThis.fetch
 
+/** The options of `pacedFetch`. */
 export interface PacedFetchOptions {
   /** A pacer, or one key of it. Example: `new Pacer('10/1s')`. */
   pacer: Pacer | Pace

@@ -35,6 +35,7 @@ export interface NodeRedisLike {
   eval(script: string, options?: NodeRedisEvalOptions): Promise<unknown>
 }
 
+/** A client of Redis, for `redisStore` and `inspectRedis`. */
 export type RedisClient = IoredisLike | NodeRedisLike
 
 /** The methods that the store needs from a client. */
