@@ -16,7 +16,7 @@ import { isInvalid } from './lambda.ts'
 import { type Any, FetchCall, type FetchExchange, type FetchOwnOptions, fetchFramework } from './web/index.ts'
 
 export { type LambdaEvent, type LambdaResult, lambdaAddress, lambdaRequest, lambdaResult } from './lambda.ts'
-export { type FetchExchange, type FetchOwnOptions, fetchFramework }
+export { type FetchExchange, fetchFramework }
 
 /** What a limiter says about a request. */
 export interface FetchResult {

@@ -15,7 +15,7 @@ import type { RateLimiter } from '../src/limiter/index.ts'
 import { type H3OwnOptions, h3Framework } from './h3-framework.ts'
 import { answerOf } from './web/index.ts'
 
-export { type H3OwnOptions, h3Framework }
+export { h3Framework }
 
 /** A middleware with its limiter, for `peek`, `reset`, `block` and `health()`. */
 export type H3Middleware<Limiter = RateLimiter> = Middleware & { readonly limiter: Limiter }

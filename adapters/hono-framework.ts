@@ -38,13 +38,13 @@ export interface HonoOwnOptions {
 }
 
 /** Request and response of Node, which @hono/node-server passes as the environment. */
-export function nodePair({ env }: Context): Partial<NodePair> | undefined {
+export function honoNodePair({ env }: Context): Partial<NodePair> | undefined {
   return pairBeside(env)
 }
 
 /** The response of Node, which shows when it ends. Undefined on other servers. */
 function nodeResponse(context: Context): NodePair['res'] {
-  return nodePair(context)?.res ?? pairOf(context.req.raw)?.res
+  return honoNodePair(context)?.res ?? pairOf(context.req.raw)?.res
 }
 
 /** The pattern of the route. In `app.use`, the current pattern is the middleware's, so look for the next handler. */
@@ -62,7 +62,7 @@ function connected(info: ConnInfo | undefined): unknown {
 
 /** The functions that the guard needs from Hono. Request and response are both the context. */
 export function honoFramework(own: HonoOwnOptions = {}): Framework<Context, Context> {
-  const finder = finderOver(nodePair, (context: Context) => context.req.raw)
+  const finder = finderOver(honoNodePair, (context: Context) => context.req.raw)
   const writer = answerWriter<Context>(answerOf)
   return {
     ...addressView(

@@ -12,10 +12,10 @@ import {
 } from '../src/http/index.ts'
 import { trustedProxiesOption } from '../src/http/keys/index.ts'
 import type { RateLimiter } from '../src/limiter/index.ts'
-import { type ConnInfo, type HonoOwnOptions, honoFramework, nodePair } from './hono-framework.ts'
+import { type ConnInfo, type HonoOwnOptions, honoFramework, honoNodePair } from './hono-framework.ts'
 import { type Answer, answerOf } from './web/index.ts'
 
-export { type ConnInfo, type HonoOwnOptions, honoFramework }
+export { type ConnInfo, honoFramework }
 
 /** The variables that a limiter sets: `new Hono<{ Variables: RateLimitVariables }>()`. */
 export interface RateLimitVariables {
@@ -86,7 +86,7 @@ function refused(context: Context): Response | undefined {
  * Response would take twice as long.
  */
 function addFields(context: Context, answer: Answer): void {
-  const node = nodePair(context)?.res
+  const node = honoNodePair(context)?.res
   if (node?.headersSent === false) {
     answer.setOn(node)
     return

@@ -51,7 +51,7 @@ function addressOf(request: NodeRequest): string | undefined {
 }
 
 /** The options that only this adapter has. */
-export interface NodeOwnOptions {
+interface NodeOwnOptions {
   /**
    * How many proxies are in front, or their addresses and ranges. The address is then read from X-Forwarded-For, from its
    * end. Default: none, and that header is not believed. Example: `1`, or `['10.0.0.0/8']`.

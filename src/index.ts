@@ -2,7 +2,7 @@
 
 export type { PenaltyOptions } from './algorithms/bans/index.ts'
 export { gcra, leakyBucket, type TokenBucketOptions, tokenBucket } from './algorithms/buckets/index.ts'
-export { type CarryRule, type InspectedNumbers, type Policy, type PolicyLike, policy } from './algorithms/index.ts'
+export { type CarryRule, type Policy, type PolicyLike, policy } from './algorithms/index.ts'
 export { type ConcurrencyOptions, concurrency, slidingLog } from './algorithms/logs/index.ts'
 export {
   type SmoothBurstyOptions,
@@ -45,6 +45,7 @@ export type {
   DenialEvent,
   GuardOptions,
   Hooks,
+  NoAddressEvent,
   PoliciesOf,
   RateLimitArgument,
   RateLimitOptions,
@@ -53,6 +54,7 @@ export type {
 } from './http/index.ts'
 export {
   type AddressPlatform,
+  addressKey,
   type ByIpOptions,
   byCookie,
   byHeader,
@@ -97,5 +99,6 @@ export type {
 } from './stores/contract/index.ts'
 export { type LruStoreOptions, lruStore } from './stores/lru.ts'
 export { type MemoryStore, type MemoryStoreOptions, type MemoryStoreStats, memoryStore } from './stores/memory/index.ts'
+export type { StoredKey, StoredKeyFilter, StoreInspector } from './stores/store-inspector.ts'
 
 export { type LogRefusalsOptions, logRefusals, type RefusalFields } from './telemetry/log-refusals.ts'

@@ -261,10 +261,10 @@ describe("a consumer in strict TypeScript without Node's types", () => {
     'own.mts': usesOf(own),
     'named.mts': [
       `import { memoryStore } from '${manifest.name}'`,
-      `import { type Algorithm, compareAndSetStore, type ReadAndSwap } from '${manifest.name}/store'`,
+      `import { type Algorithm, type CompareAndSetOptions, compareAndSetStore } from '${manifest.name}/store'`,
       `import { memcachedStore, type MemcachedClient } from '${manifest.name}/memcached'`,
       'export const memory = memoryStore()',
-      'export const records = (database: ReadAndSwap<number>) => compareAndSetStore(database)',
+      'export const records = (database: CompareAndSetOptions<number>) => compareAndSetStore(database)',
       'export const memcached = (client: MemcachedClient) => memcachedStore({ client })',
       'export const reportOf = (algorithm: Algorithm, ...given: Parameters<Algorithm["report"]>) => given[3]',
     ],

@@ -1,7 +1,7 @@
 import { shown, text } from '../../src/common/index.ts'
 import type { RateLimiter } from '../../src/limiter/index.ts'
 
-import { type Count, countersIn, hit, isHeadgateStore, read } from './counters.ts'
+import { countersIn, hit, isHeadgateStore, read, type WindowCount } from './counters.ts'
 
 /** The hits of a client in its window, and when the window ends. */
 export interface ClientRateLimitInfo {
@@ -64,7 +64,7 @@ export function counterStoreOf(given: unknown, windowMs: number, name: string | 
   return new CounterStore(countersIn(windowMs, given, name))
 }
 
-function infoOf({ used, resetAfter }: Count): ClientRateLimitInfo {
+function infoOf({ used, resetAfter }: WindowCount): ClientRateLimitInfo {
   return { totalHits: used, resetTime: new Date(Date.now() + resetAfter) }
 }
 

@@ -1,13 +1,13 @@
 import type { Policy } from '../../src/algorithms/index.ts'
 import { counter } from '../../src/algorithms/windows/index.ts'
-import { type MaybePromise, wallClock } from '../../src/common/index.ts'
+import { longestWindow, type MaybePromise, wallClock } from '../../src/common/index.ts'
 import { RateLimiter } from '../../src/limiter/index.ts'
 import type { Store } from '../../src/stores/contract/index.ts'
 
 import { memoryStore } from '../../src/stores/memory/index.ts'
-import { limiterName, longestWindow } from './option-values.ts'
+import { limiterName } from './option-values.ts'
 
-export interface Count {
+export interface WindowCount {
   readonly used: number
   /** Milliseconds until the window ends. */
   readonly resetAfter: number
@@ -58,15 +58,15 @@ export function countersOn(store: Store, id: string, window: number): RateLimite
   return known.policies[0]?.window === lengthOf(window) ? known : known.withPlan(hitsIn(window))
 }
 
-export function hit(counters: RateLimiter, key: string): MaybePromise<Count> {
+export function hit(counters: RateLimiter, key: string): MaybePromise<WindowCount> {
   return counters.store.synchronous ? countOf(counters.consumeSync(key)) : counters.consume(key).then(countOf)
 }
 
-export async function read(counters: RateLimiter, key: string): Promise<Count> {
+export async function read(counters: RateLimiter, key: string): Promise<WindowCount> {
   return countOf(await counters.peek(key))
 }
 
-function countOf({ policies, resetAfter }: { policies: readonly { used: number }[]; resetAfter: number }): Count {
+function countOf({ policies, resetAfter }: { policies: readonly { used: number }[]; resetAfter: number }): WindowCount {
   return { used: policies[0]?.used ?? 0, resetAfter }
 }
 

@@ -33,7 +33,7 @@ import {
 
 import { hasLeft } from './network.ts'
 
-export type { Config, EnabledValidations, ValidationName, Validations } from './express/index.ts'
+export type { EnabledValidations, Validations } from './express/index.ts'
 export type * from './express/types.ts'
 
 export { DAY, HOUR, ipKeyGenerator, MemoryStore, MINUTE, SECOND }

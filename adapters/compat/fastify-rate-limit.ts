@@ -40,8 +40,16 @@ import type {
   RateLimitPluginOptions,
 } from './fastify/types.ts'
 
-export type { RouteLimit } from '../fastify/index.ts'
-export type * from './fastify/types.ts'
+export type {
+  CreateRateLimitOptions,
+  errorResponseBuilderContext,
+  FastifyRateLimitOptions,
+  FastifyRateLimitStore,
+  FastifyRateLimitStoreCtor,
+  RateLimitHook,
+  RateLimitOptions,
+  RateLimitPluginOptions,
+} from './fastify/types.ts'
 export { normalizeIP }
 
 declare module 'fastify' {

@@ -16,7 +16,7 @@
 import type { Env, Input, MiddlewareHandler } from 'hono'
 import type { HandlerResponse } from 'hono/types'
 import { draftFields, MemoryStore, secondsLeft } from './counter-store.ts'
-import { type AnyContext, type Hit, hit, optionsOf, tooMany } from './hono/index.ts'
+import { type AnyContext, countHit, type Hit, optionsOf, tooMany } from './hono/index.ts'
 import type {
   CloudflareConfigProps,
   CloudflareConfigType,
@@ -74,7 +74,7 @@ function countedInStore(config: HonoConfigProps): MiddlewareHandler {
   const { skip, handler, standardHeaders, windowMs, skipFailedRequests } = options
   return async (context, next) => {
     if (await skip(context)) return next()
-    const counted = await hit(options, context)
+    const counted = await countHit(options, context)
     setHeaders(context, options, counted.info)
     if (counted.exceeded) {
       const seconds = secondsLeft(counted.info.resetTime, windowMs)

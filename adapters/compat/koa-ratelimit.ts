@@ -20,14 +20,14 @@ import assert from 'node:assert'
 import type { Context, Middleware } from 'koa'
 import ms from 'ms'
 import { slidingLog } from '../../src/algorithms/logs/index.ts'
-import { isPromise, shown, wallClock } from '../../src/common/index.ts'
+import { isPromise, longestWindow, shown, wallClock } from '../../src/common/index.ts'
 import { decide, RateLimiter } from '../../src/limiter/index.ts'
 import type { Store } from '../../src/stores/contract/index.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 
-import { type Count, countersOn, hit, isHeadgateStore } from './counters.ts'
+import { countersOn, hit, isHeadgateStore, type WindowCount } from './counters.ts'
 import { hasLeft } from './network.ts'
-import { hashOf, largestLog, longestWindow, numberFor } from './option-values.ts'
+import { hashOf, largestLog, numberFor } from './option-values.ts'
 
 /** Names of the fields. */
 export interface HeaderNameOptions {
@@ -99,7 +99,7 @@ function idOf(namespace: string, duration: number): string {
 }
 
 function byCounters(find: () => RateLimiter, max: number): Limit {
-  const answer = ({ used, resetAfter }: Count): Answer => {
+  const answer = ({ used, resetAfter }: WindowCount): Answer => {
     return { allowed: used <= max, remaining: Math.max(0, max - used), resetAfter }
   }
   return (id) => {

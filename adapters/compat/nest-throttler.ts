@@ -14,12 +14,12 @@ import { LRUCache } from 'lru-cache'
 import type { PenaltyOptions } from '../../src/algorithms/bans/index.ts'
 import type { Policy } from '../../src/algorithms/index.ts'
 import { slidingLog } from '../../src/algorithms/logs/index.ts'
-import { wallClock } from '../../src/common/index.ts'
+import { longestWindow, wallClock } from '../../src/common/index.ts'
 import { decide, RateLimiter } from '../../src/limiter/index.ts'
 import type { OnStoreError, Store } from '../../src/stores/contract/index.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 
-import { largestLog, limiterName, longestWindow, numberFor } from './option-values.ts'
+import { largestLog, limiterName, numberFor } from './option-values.ts'
 
 /** What the guard of @nestjs/throttler gets for a request. Times are whole seconds. */
 export interface ThrottlerStorageRecord {

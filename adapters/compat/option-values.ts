@@ -4,9 +4,6 @@
 import { sha256 } from '#platform'
 import { shown } from '../../src/common/index.ts'
 
-/** The longest window of a policy in milliseconds: 366 days. */
-export const longestWindow: number = 366 * 24 * 60 * 60 * 1000
-
 /** The largest limit of a sliding log. */
 export const largestLog: number = 2 ** 50
 

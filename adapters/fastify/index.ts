@@ -36,7 +36,7 @@ type Own = FastifyOwnOptions
 type PluginOptions = RateLimitOptions<FastifyRequest, FastifyReply> & FastifyOwnOptions
 
 /** The options that only this adapter has. */
-export interface FastifyOwnOptions {
+interface FastifyOwnOptions {
   /**
    * The name under which the config of a route has its own limit. A different name lets two rate limiters run side by
    * side. Default `'rateLimit'`. Example: `'headgate'`, for `{ config: { headgate: '5/1m' } }`.

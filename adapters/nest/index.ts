@@ -18,11 +18,11 @@ import { NestLimits } from './nest-limits.ts'
 import type { RateLimitModuleOptions } from './nest-options.ts'
 
 export { RateLimit, RateLimitDecision, SkipRateLimit } from './nest-decorators.ts'
-export { RateLimitException, type RateLimitExtensions } from './nest-exceptions.ts'
+export { RateLimitException } from './nest-exceptions.ts'
 export { nestFramework } from './nest-framework.ts'
 export { RateLimitGuard } from './nest-guard.ts'
 export { RateLimitInterceptor } from './nest-interceptor.ts'
-export type { NestArgument, NestGuardOptions, NoLimit, RateLimitModuleOptions } from './nest-options.ts'
+export type { NestArgument, NestGuardOptions, RateLimitModuleOptions } from './nest-options.ts'
 
 /** Options of `forRootAsync`: how the module's options are made from other providers. */
 export interface RateLimitModuleAsyncOptions {

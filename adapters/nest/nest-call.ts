@@ -28,7 +28,7 @@ export interface MessageSide {
 }
 
 /** One call of a handler, as the guards of Nest see it: all of them get the same context. */
-export class Call {
+export class NestCall {
   /** `'http'`, `'graphql'`, `'ws'`, `'rpc'`, or the type of a third-party transport. */
   readonly type: string
   readonly http: HttpSide | undefined
@@ -76,8 +76,8 @@ const none: readonly object[] = []
 /** A context has its call under this symbol. A WeakMap would take the garbage collector more time than the call. */
 const callKey: unique symbol = Symbol('headgate.call')
 
-export function callOf(context: ExecutionContext & { [callKey]?: Call }): Call {
-  context[callKey] ??= new Call(context)
+export function callOf(context: ExecutionContext & { [callKey]?: NestCall }): NestCall {
+  context[callKey] ??= new NestCall(context)
   return context[callKey]
 }
 

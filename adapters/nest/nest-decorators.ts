@@ -1,7 +1,7 @@
 import { applyDecorators, createParamDecorator, type ExecutionContext, SetMetadata, UseGuards } from '@nestjs/common'
 import { HeadgateError } from '../../src/common/index.ts'
 import type { RequestDecision } from '../../src/http/index.ts'
-import { decisionOf } from './nest-framework.ts'
+import { nestDecision } from './nest-framework.ts'
 import { RateLimitGuard } from './nest-guard.ts'
 import { type DeclaredLimit, limitKey, type Skipped, skipKey } from './nest-metadata.ts'
 import type { NestArgument, NestGuardOptions } from './nest-options.ts'
@@ -52,5 +52,5 @@ export function SkipRateLimit(...policies: readonly string[]): ClassOrMethodDeco
  *     find(@RateLimitDecision() decision: RequestDecision) { return decision.remaining }
  */
 export const RateLimitDecision: () => ParameterDecorator = createParamDecorator(
-  (_data: unknown, context: ExecutionContext): RequestDecision | undefined => decisionOf(context),
+  (_data: unknown, context: ExecutionContext): RequestDecision | undefined => nestDecision(context),
 )

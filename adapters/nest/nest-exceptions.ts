@@ -1,9 +1,9 @@
 import { HttpException } from '@nestjs/common'
 import type { RequestDecision } from '../../src/http/index.ts'
-import { type Call, isObject } from './nest-call.ts'
+import { isObject, type NestCall } from './nest-call.ts'
 
 /** What a GraphQL client reads in `extensions` of the error. */
-export interface RateLimitExtensions {
+interface RateLimitExtensions {
   /** `'TOO_MANY_REQUESTS'`, `'FORBIDDEN'` or `'SERVICE_UNAVAILABLE'`. */
   readonly code: string
   /** The name of the binding policy. Undefined if no policy decided. */
@@ -40,7 +40,7 @@ export class RateLimitException extends HttpException {
 }
 
 /** The exception that ends a refused call, of the class that the exception filters of its transport know. */
-export function exceptionOf(call: Call, decision: RequestDecision | undefined): unknown {
+export function exceptionOf(call: NestCall, decision: RequestDecision | undefined): unknown {
   const { type, status = 403, body } = call
   if (body instanceof Error) return body
   if (type === 'ws') return messageException('ws', status, body)

@@ -12,7 +12,7 @@ import { progressOf, whenCallEnded } from './nest-interceptor.ts'
 const decisions = new WeakMap<object, RequestDecision>()
 
 /** The decision of the last limit that this call passed. */
-export function decisionOf(context: ExecutionContext): RequestDecision | undefined {
+export function nestDecision(context: ExecutionContext): RequestDecision | undefined {
   if (context.getType<string>() === 'http') {
     return context.getArgByIndex<{ rateLimit?: RequestDecision | null }>(0).rateLimit ?? undefined
   }

@@ -4,7 +4,7 @@ import type { MaybePromise } from '../../src/common/index.ts'
 import type { PlanLimiter, RateLimiter } from '../../src/limiter/index.ts'
 import { callOf } from './nest-call.ts'
 import { exceptionOf } from './nest-exceptions.ts'
-import { decisionOf } from './nest-framework.ts'
+import { nestDecision } from './nest-framework.ts'
 import type { NestLimits } from './nest-limits.ts'
 
 /** The injection token of the limits of an application. */
@@ -54,5 +54,5 @@ Inject(ApplicationConfig)(RateLimitGuard, undefined, 1)
 
 async function end(admitted: MaybePromise<boolean>, context: ExecutionContext): Promise<true> {
   if (await admitted) return true
-  throw await exceptionOf(callOf(context), decisionOf(context))
+  throw await exceptionOf(callOf(context), nestDecision(context))
 }

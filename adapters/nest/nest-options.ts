@@ -3,11 +3,14 @@ import type { GuardOptions, LimiterParts, RateLimitArgument } from '../../src/ht
 import { RateLimiter } from '../../src/limiter/index.ts'
 import { isObject } from './nest-call.ts'
 
+/** A limit of the module or of a decorator: an argument of `rateLimit`. */
 export type NestArgument = RateLimitArgument<ExecutionContext, ExecutionContext>
+
+/** The options of a limit, beside its policies. */
 export type NestGuardOptions = GuardOptions<ExecutionContext, ExecutionContext>
 
 /** The options that limits of handlers and controllers inherit, if the module has no limit. */
-export type NoLimit = NestGuardOptions & Pick<LimiterParts, (typeof sharedParts)[number]> & { limit: false }
+type NoLimit = NestGuardOptions & Pick<LimiterParts, (typeof sharedParts)[number]> & { limit: false }
 
 /** The options of the module: an argument of `rateLimit`, or `{ limit: false }` with options for handlers to inherit. */
 export type RateLimitModuleOptions = NestArgument | NoLimit

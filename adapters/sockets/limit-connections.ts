@@ -11,6 +11,7 @@ import { refuseUpgrade } from './refuse-upgrade.ts'
 import { upgradeView } from './request-key.ts'
 import { sharedLimiter } from './shared-limiter.ts'
 
+/** The options of `limitConnections`. */
 export interface ConnectionOptions {
   /**
    * Who is limited: a key extractor, or one for each scope. It gets the request that opens the connection. Default

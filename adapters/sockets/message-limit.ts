@@ -4,7 +4,7 @@ import { decide, type Key, type RateLimiter } from '../../src/limiter/index.ts'
 import type { Decision } from '../../src/policy/index.ts'
 
 import type { ConnectionKey } from './connection-key.ts'
-import { checkedCost, type MessageRefusal, type MessageSettings } from './message-options.ts'
+import { checkedMessageCost, type MessageRefusal, type MessageSettings } from './message-options.ts'
 import { type MessageTransport, noticeOf } from './message-transport.ts'
 import type { SocketKey } from './socket-key.ts'
 
@@ -103,7 +103,7 @@ export class MessageLimit<Message> {
       this.#own?.countedBy(this.limiter)
     }
     try {
-      const units = typeof cost === 'number' ? cost : checkedCost(cost(message), 'What cost returns')
+      const units = typeof cost === 'number' ? cost : checkedMessageCost(cost(message), 'What cost returns')
       const decision = decide(this.limiter, this.key, units)
       return isPromise(decision) ? decision.catch((error: unknown) => ({ error })) : decision
     } catch (error) {

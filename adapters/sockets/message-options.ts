@@ -32,6 +32,7 @@ export interface MessageRefusal<Message> {
   readonly message: Message
 }
 
+/** The options of `limitMessages`. */
 export interface MessageOptions<Message> {
   /**
    * Who is limited: a text, or a record with a text for each scope. The scope `connection` needs none: each socket has a
@@ -91,11 +92,11 @@ export function readMessageOptions<Message>(
   const { cost = 1, ...settings } = readOptions('limitMessages', options, readers)
   if (settings.overLimit === 'delay') checkDelay(limiter)
   else checkUnused(options, settings.overLimit)
-  return { ...settings, cost: typeof cost === 'function' ? cost : checkedCost(cost, 'cost') }
+  return { ...settings, cost: typeof cost === 'function' ? cost : checkedMessageCost(cost, 'cost') }
 }
 
 /** @throws HeadgateError `HEADGATE_COST` */
-export function checkedCost(cost: unknown, source: string): number {
+export function checkedMessageCost(cost: unknown, source: string): number {
   if (Number.isSafeInteger(cost) && (cost as number) >= 1) return cost as number
   const fix = 'Write cost: ([data]) => 1 + Math.floor(data.length / 1024).'
   throw invalidOption(source, 'a whole number from 1 to 2^53 - 1', cost, fix, 'HEADGATE_COST')

@@ -6,7 +6,7 @@ import { failSocket, type MessageTransport } from './message-transport.ts'
 export type WebSocketMessage = readonly [data: WebSocketData, isBinary: boolean]
 
 /** The data of a message, by the `binaryType` of the socket: by default a `Buffer`. Its `length` is in bytes. */
-export type WebSocketData = Uint8Array & { toString(encoding?: string): string }
+type WebSocketData = Uint8Array & { toString(encoding?: string): string }
 
 /** The part of a WebSocket of the package `ws` that `limitMessages` uses. */
 export interface WebSocketLike {

@@ -2,7 +2,7 @@ import type { EndingResponse } from '../../src/http/held/index.ts'
 import { isUnixSocket, type LocalSocket } from '../../src/http/keys/index.ts'
 import type { Finder } from './address-view.ts'
 
-export interface NodeResponse {
+export interface ResponseHead {
   readonly headersSent: boolean
   setHeader(name: string, value: string): unknown
 }
@@ -13,7 +13,7 @@ export interface NodePair {
     readonly socket: LocalSocket
     readonly headers?: Readonly<Record<string, string | readonly string[] | undefined>> | undefined
   }
-  readonly res?: (EndingResponse & NodeResponse) | undefined
+  readonly res?: (EndingResponse & ResponseHead) | undefined
 }
 
 /** Request and response of Node, which srvx shows on its requests. */

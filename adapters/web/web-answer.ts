@@ -2,7 +2,7 @@ import { HeadgateError, type MaybePromise } from '../../src/common/index.ts'
 import type { EndingResponse } from '../../src/http/held/index.ts'
 import type { Framework } from '../../src/http/index.ts'
 import { isResponse, withFields } from '../response-fields.ts'
-import type { NodeResponse } from './node-pair.ts'
+import type { ResponseHead } from './node-pair.ts'
 import { watchBody } from './watch-body.ts'
 
 /** A Response, or a value that a runtime takes in its place: Bun takes undefined after an upgrade to a WebSocket. */
@@ -129,7 +129,7 @@ export class Answer {
   }
 
   /** Sets the fields on the response of Node that is sent for this answer. */
-  setOn(response: NodeResponse): void {
+  setOn(response: ResponseHead): void {
     this.used = true
     for (const name in this.fields) response.setHeader(name, this.fields[name] as string)
   }

@@ -1,4 +1,4 @@
-import { addressKey } from 'headgate/http'
+import { addressKey } from 'headgate'
 import { text } from './json-lines.mjs'
 
 /**

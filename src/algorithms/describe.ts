@@ -71,7 +71,7 @@ export function units(count: number): string {
   return count === 1 ? '1 unit' : `${count} units`
 }
 
-export function milliseconds(time: number): number {
+export function toMilliseconds(time: number): number {
   return Math.floor(time / 1000)
 }
 

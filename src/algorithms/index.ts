@@ -4,7 +4,7 @@
  * to another plan (`carry.ts`). It imports `policy` and `common`.
  */
 
-export { type Algorithm, type Kind, type Numbers, type Policy, Report, type Ticket } from './algorithm.ts'
+export { type Algorithm, type Kind, type Numbers, type Policy, Report } from './algorithm.ts'
 export { type CarryRule, carry, carryRules, hasFullQuota, pointTo, type StateRule } from './carry.ts'
 export { withLimit } from './define-policy.ts'
 export { are, type Description, type Facts, type InspectedNumbers, timeText, type UnitsAt, units } from './describe.ts'

@@ -30,7 +30,7 @@ import { LocalQuota } from './local-quota.ts'
 import { Reconciler } from './reconciler.ts'
 import { ShardedLedger, type ShardLedger } from './sharded-ledger.ts'
 import { isMisuse, StoreLink } from './store-link.ts'
-import { Call } from './waiting-call.ts'
+import { WaitingCall } from './waiting-call.ts'
 
 /** The most keys of each scope that are decided locally, at about 400 bytes each. */
 const maxKeys = 100_000
@@ -67,7 +67,7 @@ class FailoverLedger implements ShardLedger {
     const granted = tickets && fallback.runGranted(command as Command<'settle' | 'renew'>)
     if (granted !== undefined) return granted
     if (verb === 'reset') this.forget(keys) // the keys are reset under the policies of all limiters of that name
-    const call = new Call(fallback, command, onFailure)
+    const call = new WaitingCall(fallback, command, onFailure)
     const { ledger, charges, quota, shared } = fallback
     const { link, reconciler } = shared
     if (link.breaker.closed) {

@@ -12,7 +12,7 @@
  * of one name (`withPlan`) share these states, as in the store. The memory is released once all keys have their full quota.
  */
 
-import type { Verb as DecidingVerb } from '../algorithms/evaluation/index.ts'
+import type { DecidingVerb } from '../algorithms/evaluation/index.ts'
 import { type Policy, withLimit } from '../algorithms/index.ts'
 import { type Clock, HeadgateError } from '../common/index.ts'
 import type { KeptKey } from '../inspection/index.ts'

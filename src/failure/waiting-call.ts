@@ -9,7 +9,7 @@ import type { CallVerb, Fallback } from './fallback.ts'
 import { isMisuse, StoreRequest } from './store-link.ts'
 
 /** One call of a limiter: the request to the store, and the result if the store fails. */
-export class Call<V extends CallVerb> extends StoreRequest<V> {
+export class WaitingCall<V extends CallVerb> extends StoreRequest<V> {
   readonly #fallback: Fallback
   readonly #onFailure: OnFailure | undefined
   /** True for a settlement while the breaker is open: the store gets it later. A settlement that was sent is never sent again. */

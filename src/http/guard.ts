@@ -15,9 +15,9 @@ import {
 } from './keys/index.ts'
 import { type GuardParts, PlanCheck } from './plan-check.ts'
 import type { LimiterOf, Policies, PoliciesOf, RateLimitArgument } from './rate-limit-options.ts'
-import { inheritedOf, readOptions } from './read-options.ts'
+import { inheritedOf, readArgument } from './read-argument.ts'
 import { type Exemption, Exemptions, Refusal } from './refusal/index.ts'
-import { Events } from './request-events.ts'
+import { RequestEvents } from './request-events.ts'
 
 /** Where the default options of a guard come from: from the middleware itself, or from the limit around this one. */
 export type DefaultsOrigin = 'own' | 'inherited'
@@ -76,7 +76,7 @@ export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
     defaults: GuardOptions<Request, Response> = {},
     origin: DefaultsOrigin = 'own',
   ) {
-    const { limiter, policies, options } = readOptions(argument, defaults)
+    const { limiter, policies, options } = readArgument(argument, defaults)
     const isOnly = policies === undefined
     this.limiter = limiter as Limiter
     this.inherited = inheritedOf(options)
@@ -92,7 +92,7 @@ export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
       options,
       deadline: new FunctionDeadline(options.functionTimeout),
       enforcement: new Enforcement(options.enforce),
-      events: new Events(limiter.name, options),
+      events: new RequestEvents(limiter.name, options),
       refusal: new Refusal(framework, options),
     }
     this.#parts = parts

@@ -6,21 +6,18 @@
 export type { Count } from './count.ts'
 export type { DelayOptions } from './delay.ts'
 export { type Framework, type RequestDecision, routeName } from './framework.ts'
-export { createGuard, type DefaultsOrigin, type Guard } from './guard.ts'
+export { createGuard, type Guard } from './guard.ts'
 export type { GuardOptions } from './guard-options.ts'
-export { functionOption, type OptionCheck, type OwnOptions, ownOptions } from './own-options.ts'
+export { functionOption, ownOptions } from './own-options.ts'
 export type {
   LimiterOf,
-  LimiterOptions,
   LimiterParts,
   Policies,
   PoliciesOf,
-  PoliciesOptions,
   RateLimitArgument,
   RateLimitOptions,
-  WindowOptions,
 } from './rate-limit-options.ts'
-export { guardOptionsOf, withLimiterParts } from './read-options.ts'
+export { guardOptionsOf, withLimiterParts } from './read-argument.ts'
 export type { Cost } from './request-cost.ts'
 export {
   callHook,

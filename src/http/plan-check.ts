@@ -18,7 +18,7 @@ import { HeldUnits } from './held/index.ts'
 import { findKey, type KeyExtractor, mayLackAddress, warnOfNoAddress } from './keys/index.ts'
 import type { Refusal } from './refusal/index.ts'
 import { type Cost, checkedCost, readCost } from './request-cost.ts'
-import type { Events } from './request-events.ts'
+import type { RequestEvents } from './request-events.ts'
 
 /** What all plans of a guard share. */
 export interface GuardParts<Request, Response> {
@@ -26,7 +26,7 @@ export interface GuardParts<Request, Response> {
   readonly options: GuardOptions<Request, Response>
   readonly deadline: FunctionDeadline
   readonly enforcement: Enforcement
-  readonly events: Events<Request, Response>
+  readonly events: RequestEvents<Request, Response>
   readonly refusal: Refusal<Request, Response>
 }
 

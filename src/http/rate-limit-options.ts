@@ -31,16 +31,16 @@ export type LimiterOf<Given> = undefined extends Given
     : RateLimiter
 
 /** All options in one object, with policies or a function that returns policies. */
-export type PoliciesOptions<Request, Response, Given = Policies<Request, Response>> = GuardOptions<Request, Response> &
+type PoliciesOptions<Request, Response, Given = Policies<Request, Response>> = GuardOptions<Request, Response> &
   LimiterParts & { policies: NonNullable<Given>; limit?: undefined; limiter?: undefined }
 
 /** All options in one object, with the limit and window of a sliding window. */
-export type WindowOptions<Request, Response> = GuardOptions<Request, Response> &
+type WindowOptions<Request, Response> = GuardOptions<Request, Response> &
   LimiterParts &
   Omit<PolicyOptions, 'shadow'> & { policies?: undefined; limiter?: undefined }
 
 /** All options in one object, with a limiter. */
-export type LimiterOptions<Request, Response> = GuardOptions<Request, Response> & {
+type LimiterOptions<Request, Response> = GuardOptions<Request, Response> & {
   limiter: RateLimiter
   limit?: undefined
   policies?: undefined

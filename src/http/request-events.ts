@@ -85,7 +85,7 @@ const denials = channel('headgate:denied')
 const addressless = channel('headgate:no-address')
 
 /** Notifies hooks and channels. An event is made only if there is a listener. */
-export class Events<Request, Response> {
+export class RequestEvents<Request, Response> {
   readonly #limiter: string
   readonly #hooks: Hooks<Request, Response>
   /** The extras of a limiter's call when nobody listens for store errors. */

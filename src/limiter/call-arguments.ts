@@ -11,6 +11,7 @@ export type Key = string | Readonly<Record<string, string>>
  */
 export type Units = number | Readonly<Record<string, number>>
 
+/** The options of `consume` and of every other call that has a cost. */
 export interface CostOptions {
   /** The units that the call takes: a positive safe integer, or a record by the names of the policies. Default 1. */
   cost?: Units

@@ -23,6 +23,7 @@ import { isPlan, type Plan, type PlanLike, Plans, type PolicyLikes } from './pla
 
 export type { Plan, PlanLike, PolicyLikes } from './plans.ts'
 
+/** The options of a `RateLimiter`. */
 export interface RateLimiterOptions {
   /** One policy or several: each a text, the options of a sliding window, or the result of a policy's constructor. */
   policies: PolicyLikes

@@ -26,6 +26,7 @@ export interface CallExtras {
   readonly enforced?: boolean
 }
 
+/** The options of `reserve`. */
 export interface ReserveOptions extends CostOptions {
   /** The longest wait before the reserved time: milliseconds, or a text such as `'2s'`. Default 0. */
   maxWait?: Duration

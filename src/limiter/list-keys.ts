@@ -4,6 +4,7 @@ import { type InspectedLimiter, type Inspection, inspectionOf, type KeptListing 
 
 import type { CheckedLedger } from '../stores/contract/index.ts'
 
+/** The options of `list`. */
 export interface ListOptions {
   /** True to list only keys whose next call of cost 1 would be refused. Default false. */
   refused?: boolean

@@ -1,4 +1,4 @@
-import type { Events } from './pacer-events.ts'
+import type { PacerEvents } from './pacer-events.ts'
 import type { PacerSettings } from './pacer-options.ts'
 import type { PacerUnits } from './pacer-units.ts'
 import type { Runs } from './run-spacing.ts'
@@ -14,7 +14,7 @@ export interface PacerContext extends Pick<PacerSettings, Shared> {
   readonly renewals: Scheduler | undefined
   /** Counts calls by the times at which they really went. Present with `spacing: 'actual'`. */
   readonly runs: Runs | undefined
-  readonly events: Events
+  readonly events: PacerEvents
   /** True if slots can be booked ahead. */
   readonly reservable: boolean
   paused: boolean

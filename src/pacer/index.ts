@@ -5,12 +5,11 @@
 
 export type { Sleeper } from '../common/index.ts'
 export {
-  type HeaderFields,
   type PacedFetchOptions,
+  type ParsedRateLimit,
   pacedFetch,
   parseRateLimit,
   type Quota,
-  type RateLimitInfo,
   type RequestCost,
 } from './fetch/index.ts'
 export type { AcquireOptions, LimitedRun, Pace, ThrottleOptions } from './pace.ts'

@@ -3,12 +3,13 @@ import { callOptions, type Duration, HeadgateError, hook, invalidOption, millise
 import type { Units } from '../limiter/index.ts'
 
 import type { PacerContext } from './context.ts'
-import { costOf } from './pacer-cost.ts'
+import { callCost } from './pacer-cost.ts'
 import { needsFunction } from './pacer-errors.ts'
 import { type PacerReservation, reserve } from './pacer-reservation.ts'
 import { type Queue, start } from './queue/index.ts'
 import { withRunTimeout } from './runs/index.ts'
 
+/** The options of `acquire` and `tryAcquire`. */
 export interface AcquireOptions {
   /**
    * An aborted signal ends the wait: the promise rejects with the signal's reason, and no units are taken. Example:
@@ -26,6 +27,7 @@ export interface AcquireOptions {
   onDelay?: (() => void) | undefined
 }
 
+/** The options of `throttle`. */
 export interface ThrottleOptions extends AcquireOptions {
   /**
    * How many units a run takes: a whole number from 1, or a record by the names of the policies. Default 1.
@@ -156,7 +158,7 @@ export abstract class Pace {
     callOptions('reserve', options, ['maxWait'])
     const maxWait = timeoutOf(options.maxWait, 'reserve: maxWait') * 1000
     const queue = this.queue()
-    return reserve(queue, costOf(cost, queue.context.units.policies), maxWait)
+    return reserve(queue, callCost(cost, queue.context.units.policies), maxWait)
   }
 
   /**
@@ -199,7 +201,7 @@ export abstract class Pace {
       const { context } = queue
       if (given === undefined && context.renewals !== undefined) throw needsFunction()
       const { cost: ofOptions = 1 } = options
-      const cost = costOf(asked === undefined ? ofOptions : asked, context.units.policies)
+      const cost = callCost(asked === undefined ? ofOptions : asked, context.units.policies)
       const timeout = timeoutOf(options.timeout, 'timeout')
       const onDelay = onDelayOf(options.onDelay, 'onDelay')
       const run = options.runTimeout === undefined ? given : limitedRun(given, options, context)

@@ -4,7 +4,7 @@ import { invalidOption, type Size } from '../common/index.ts'
 import { costsOf, type Units } from '../limiter/index.ts'
 
 /** The units that a call takes: one number for every policy, or a number for each. */
-export type Cost = number | CostByPolicy
+export type CallCost = number | CostByPolicy
 
 /** A number of units for each policy. */
 interface CostByPolicy {
@@ -17,7 +17,7 @@ interface CostByPolicy {
 }
 
 /** @throws HeadgateError `HEADGATE_COST` */
-export function costOf(given: Units, policies: readonly Policy[]): Cost {
+export function callCost(given: Units, policies: readonly Policy[]): CallCost {
   if (Number.isSafeInteger(given) && (given as number) >= 1) return given as number
   if (typeof given === 'object' && given !== null) {
     const costs = costsOf(given, policies) as readonly number[]
@@ -27,22 +27,22 @@ export function costOf(given: Units, policies: readonly Policy[]): Cost {
   throw invalidOption('cost', expected, given, 'Leave it out for 1.', 'HEADGATE_COST')
 }
 
-export function costsIn(cost: Cost): Costs {
+export function costsIn(cost: CallCost): Costs {
   return typeof cost === 'number' ? cost : cost.costs
 }
 
 /** The units as the caller gave them. */
-export function unitsIn(cost: Cost): Units {
+export function unitsIn(cost: CallCost): Units {
   return typeof cost === 'number' ? cost : cost.units
 }
 
 /** A value that is the same for two costs if each can use a slot booked for the other. */
-export function sizeOf(cost: Cost): Size {
+export function sizeOf(cost: CallCost): Size {
   return typeof cost === 'number' ? cost : cost.text
 }
 
 /** One number for counters: the largest of the record. */
-export function mostOf(cost: Cost): number {
+export function mostOf(cost: CallCost): number {
   return typeof cost === 'number' ? cost : Math.max(...cost.costs)
 }
 

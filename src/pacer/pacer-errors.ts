@@ -1,5 +1,5 @@
 import { HeadgateError } from '../common/index.ts'
-import { type Cost, unitsIn } from './pacer-cost.ts'
+import { type CallCost, unitsIn } from './pacer-cost.ts'
 
 export function queueFull(maxQueue: number): HeadgateError {
   return new HeadgateError(
@@ -22,7 +22,7 @@ export function ranTooLong(runTimeout: number): HeadgateError {
   )
 }
 
-export function tooLarge(cost: Cost): HeadgateError {
+export function tooLarge(cost: CallCost): HeadgateError {
   return new HeadgateError(
     'HEADGATE_COST',
     `This policy can never give ${JSON.stringify(unitsIn(cost))} units at once. Ask for fewer, or give it a larger limit or burst.`,

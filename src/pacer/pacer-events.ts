@@ -1,6 +1,6 @@
 import { channel } from '#platform'
 import type { Store } from '../stores/contract/index.ts'
-import { type Cost, mostOf, unitsIn } from './pacer-cost.ts'
+import { type CallCost, mostOf, unitsIn } from './pacer-cost.ts'
 
 const queued = channel('headgate:pacer:queued')
 const admitted = channel('headgate:pacer:admitted')
@@ -43,7 +43,7 @@ interface EventKey {
  * Counts the calls of a pacer, and publishes events on the diagnostics channels `headgate:pacer:queued`, `:admitted`,
  * `:refused` and `:rate`. Without subscribers no event is made.
  */
-export class Events {
+export class PacerEvents {
   readonly #instance: ObservedPacer
   readonly #name: string
   readonly #onChange: (() => void) | undefined
@@ -59,13 +59,13 @@ export class Events {
     this.#onChange = onChange
   }
 
-  queued({ key, waiting }: EventKey, { cost, priority }: { cost: Cost; priority: number }): void {
+  queued({ key, waiting }: EventKey, { cost, priority }: { cost: CallCost; priority: number }): void {
     if (queued.hasSubscribers)
       queued.publish({ pacer: this.#name, instance: this.#instance, key, cost: unitsIn(cost), priority, waiting })
     this.#onChange?.()
   }
 
-  admitted({ key, waiting }: EventKey, cost: Cost, waited: number): void {
+  admitted({ key, waiting }: EventKey, cost: CallCost, waited: number): void {
     this.admittedCalls++
     this.cost += mostOf(cost)
     this.waited += waited
@@ -75,7 +75,7 @@ export class Events {
     this.#onChange?.()
   }
 
-  refused({ key, waiting }: EventKey, cost: Cost, error: unknown): void {
+  refused({ key, waiting }: EventKey, cost: CallCost, error: unknown): void {
     this.refusedCalls++
     if (refused.hasSubscribers)
       refused.publish({ pacer: this.#name, instance: this.#instance, key, cost: unitsIn(cost), error, waiting })

@@ -11,7 +11,7 @@ import {
   knownOptions,
   monotonicClock,
   oneOf,
-  readOptions as readBy,
+  readOptions,
   realSleeper,
   type Settled,
   type Sleeper,
@@ -27,6 +27,7 @@ import { memoryStore } from '../stores/memory/index.ts'
 import type { Progress } from './pacer-events.ts'
 import type { Polling } from './poll-times.ts'
 
+/** The options of a `Pacer`. */
 export interface PacerOptions {
   /**
    * The store in which slots are booked. Default: a memory store of the pacer's own. Processes that share a store keep
@@ -132,10 +133,10 @@ export interface PacerSettings extends Settled<OwnOptions, 'onProgress'> {
 }
 
 /** @throws HeadgateError if an option or a policy is invalid */
-export function readOptions(policy: PolicyLike | PacerConfig, more: PacerOptions): PacerSettings {
+export function readPacerOptions(policy: PolicyLike | PacerConfig, more: PacerOptions): PacerSettings {
   knownOptions('Pacer', more, Object.keys(readers))
   const { policies, ...given } = isConfig(policy) ? { ...policy, ...more } : { policies: toPolicy(policy), ...more }
-  const { name, unref, clock, sleeper, horizon, poll, random, ...read } = readBy('Pacer', given, readers)
+  const { name, unref, clock, sleeper, horizon, poll, random, ...read } = readOptions('Pacer', given, readers)
   const { onStoreError, instances, storeTimeout, store = memoryStore({ clock }), ...queue } = read
   const ownName = name === undefined && store.traits?.prefix === undefined ? 'pacer' : name
   return {

@@ -3,7 +3,7 @@ import type { Reservation, Units } from '../limiter/index.ts'
 import type { Decision } from '../policy/index.ts'
 
 import type { Booking } from '../stores/contract/index.ts'
-import type { Cost } from './pacer-cost.ts'
+import type { CallCost } from './pacer-cost.ts'
 import { closed } from './pacer-errors.ts'
 import { delayOf } from './pacer-units.ts'
 import type { Queue, ReservedSlot } from './queue/index.ts'
@@ -83,7 +83,7 @@ export class PacerReservation {
  * @param maxWait microseconds
  * @throws HeadgateError `HEADGATE_CLOSED`
  */
-export function reserve(queue: Queue, cost: Cost, maxWait: number): MaybePromise<PacerReservation> {
+export function reserve(queue: Queue, cost: CallCost, maxWait: number): MaybePromise<PacerReservation> {
   const { context, keys } = queue
   const { units, reservable } = context
   if (context.closed) throw closed()
@@ -96,7 +96,7 @@ export function reserve(queue: Queue, cost: Cost, maxWait: number): MaybePromise
   })
 }
 
-function decided(queue: Queue, cost: Cost, booking: Booking): PacerReservation {
+function decided(queue: Queue, cost: CallCost, booking: Booking): PacerReservation {
   const { context, keys, now, reserved } = queue
   const { allowed } = booking.decision
   const delay = allowed ? delayOf(booking) : Infinity

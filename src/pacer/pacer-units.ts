@@ -12,7 +12,7 @@ import {
   openLedger,
 } from '../stores/contract/index.ts'
 
-import { type Cost, costsIn } from './pacer-cost.ts'
+import { type CallCost, costsIn } from './pacer-cost.ts'
 
 /** The longest wait that is booked, in microseconds. */
 const longestWait = longestWindow * 1000
@@ -82,7 +82,7 @@ export class PacerUnits {
   }
 
   /** @param maxWait microseconds */
-  reserve(keys: readonly string[], cost: Cost, maxWait: number): MaybePromise<Booking> {
+  reserve(keys: readonly string[], cost: CallCost, maxWait: number): MaybePromise<Booking> {
     return this.#ledger.run({ verb: 'reserve', keys, costs: costsIn(cost), maxWait: Math.min(longestWait, maxWait) })
   }
 
@@ -96,7 +96,7 @@ export class PacerUnits {
   }
 
   /** A booking that is settled, released or renewed later. */
-  reservation(keys: readonly string[], cost: Cost, booking: Booking): Reservation {
+  reservation(keys: readonly string[], cost: CallCost, booking: Booking): Reservation {
     const { policies } = this
     return new Reservation({ run: this.#settling, policies, keys, costs: costsIn(cost) }, booking)
   }

@@ -6,8 +6,8 @@ import type { Store } from '../stores/contract/index.ts'
 import type { PacerContext } from './context.ts'
 import { KeyMap } from './key-map.ts'
 import { Pace } from './pace.ts'
-import { Events, oncePerTick, type Progress } from './pacer-events.ts'
-import { type PacerConfig, type PacerOptions, readOptions } from './pacer-options.ts'
+import { oncePerTick, PacerEvents, type Progress } from './pacer-events.ts'
+import { type PacerConfig, type PacerOptions, readPacerOptions } from './pacer-options.ts'
 import { PacerUnits } from './pacer-units.ts'
 import { PollingQueue, type Queue, ReservingQueue } from './queue/index.ts'
 
@@ -46,7 +46,7 @@ export class Pacer extends Pace {
    */
   constructor(policy: PolicyLike | PacerConfig, options: PacerOptions = {}) {
     super()
-    const settings = readOptions(policy, options)
+    const settings = readPacerOptions(policy, options)
     const { limiter, clock, sleeper, quietSleeper, failure, spacing, onProgress } = settings
     const { polling, maxQueue, horizon, order, concurrency } = settings
     const units = new PacerUnits(limiter, failure)
@@ -64,7 +64,7 @@ export class Pacer extends Pace {
       units,
       renewals: units.lease === Infinity ? undefined : new Scheduler(clock, quietSleeper),
       runs: spacing === 'actual' ? runsOf(limiter, clock) : undefined,
-      events: new Events(this, onProgress && oncePerTick(() => onProgress(this.progress))),
+      events: new PacerEvents(this, onProgress && oncePerTick(() => onProgress(this.progress))),
       reservable: units.reservable,
       paused: false,
       closed: false,

@@ -21,7 +21,7 @@ import type { RateLimiter } from '../limiter/index.ts'
 import type { Decision } from '../policy/index.ts'
 import type { Ledger, LedgerTerms, Store } from '../stores/contract/index.ts'
 import { memoryStore } from '../stores/memory/index.ts'
-import { type Cost, costsIn, sum } from './pacer-cost.ts'
+import { type CallCost, costsIn, sum } from './pacer-cost.ts'
 
 /** The calls that went, of all keys of a pacer. Policies that count units in flight are left out. */
 export class Runs {
@@ -89,7 +89,7 @@ export class RunSpacing {
   }
 
   /** The refusal of a call that would come too soon; undefined if it may go now. */
-  refusal(cost: Cost): Decision | undefined {
+  refusal(cost: CallCost): Decision | undefined {
     const decision = this.#runs.ask(this.#keys, sum(this.#starting, 1, costsIn(cost)))
     if (this.starting) return decision.allowed && !this.#runs.single ? undefined : decision
     // After the rate was lowered, a cost may never fit. Its call goes, because it has a slot already.
@@ -97,13 +97,13 @@ export class RunSpacing {
   }
 
   /** Notes that a call is admitted and starts now. */
-  begin(cost: Cost): void {
+  begin(cost: CallCost): void {
     this.#calls++
     this.#starting = sum(this.#starting, 1, costsIn(cost))
   }
 
   /** Counts the call, which has gone. */
-  count(cost: Cost): void {
+  count(cost: CallCost): void {
     this.#calls--
     this.#starting = sum(this.#starting, -1, costsIn(cost))
     this.#runs.count(this.#keys, costsIn(cost))

@@ -35,6 +35,7 @@ export interface PolicyOptions {
   shadow?: boolean
 }
 
+/** The options of a policy that admits a burst. */
 export interface BurstOptions extends PolicyOptions {
   /** How many units may come at once: a whole number from 1 to 2^53 - 1. Default: `limit`. */
   burst?: number

@@ -13,8 +13,7 @@ import {
 import { Deadlines, type SharedStoreOptions, type SharedTerms, sharedOptions } from './contract/index.ts'
 import { KeyQueue, type ReadAndSwap, RecordStore, SwapRunner } from './records/index.ts'
 
-export type { ReadAndSwap, VersionedText } from './records/index.ts'
-
+/** The options of `compareAndSetStore`. */
 export interface CompareAndSetOptions<Version> extends ReadAndSwap<Version>, SharedStoreOptions {
   /**
    * How often a call tries again if another process has written first. After that, it rejects with HeadgateError

@@ -43,6 +43,7 @@ export interface HitTerms {
   readonly limit: number
 }
 
+/** The options of `hitStore`. */
 export interface HitStoreOptions {
   /** Adds `cost` hits to the key, also beyond the limit, and returns the hits in its window. */
   hit: (key: string, cost: number, terms: HitTerms) => MaybePromise<Hits>

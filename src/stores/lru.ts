@@ -26,6 +26,7 @@ import {
   type Verb,
 } from './contract/index.ts'
 
+/** The options of `lruStore`. */
 export interface LruStoreOptions {
   /**
    * The most keys held for each scope of each limiter, at most 16,777,215. Default 100,000. When one more key comes, the

@@ -5,8 +5,6 @@ import { type CompareAndSetOptions, compareAndSetStore, swapOptions } from './co
 import { ReadBatcher } from './read-batcher.ts'
 import type { RecordStore } from './records/index.ts'
 
-export type { RecordStore } from './records/index.ts'
-
 /**
  * The methods that the store needs from a client, as memcache-client has them. Wrap any other client: each method is one
  * protocol command.
@@ -31,11 +29,12 @@ export interface MemcachedClient {
 }
 
 /** The methods of a socket that gather writes. */
-export interface MemcachedSocket {
+interface MemcachedSocket {
   cork(): void
   uncork(): void
 }
 
+/** The options of `memcachedStore`. */
 export interface MemcachedStoreOptions
   extends Pick<CompareAndSetOptions<unknown>, 'prefix' | 'timeout' | 'ttlMargin' | 'breaker' | 'retries' | 'clock'> {
   /**

@@ -47,6 +47,7 @@ export interface RefusalFields {
 /** How a line is written: with pino `logger.warn(fields, message)`, with winston `logger.warn(message, fields)`. */
 type WriteLine = (fields: RefusalFields, message: string) => unknown
 
+/** The options of `logRefusals`. */
 export interface LogRefusalsOptions {
   /** A logger of pino or the console, or a function. Example: `(fields, message) => winston.warn(message, fields)`. */
   logger: { warn: WriteLine } | WriteLine

@@ -33,6 +33,7 @@ const kinds = ['delay', 'error', 'hang', 'lost-reply', 'partition'] as const
 /** A way in which a store can fail; `faultyStore` explains each. */
 export type FaultKind = (typeof kinds)[number]
 
+/** A fault of a `faultyStore`. */
 export interface Fault {
   kind: FaultKind
   /** The length of a delay in milliseconds or text such as `'50ms'`: half of it before the call, half after. */
@@ -50,6 +51,7 @@ export interface ScheduledFault extends Fault {
 /** A checked fault, with its times in milliseconds. */
 type TimedFault = Settled<ScheduledFault>
 
+/** The options of `faultyStore`. */
 export interface FaultyStoreOptions {
   /** The clock of the schedule and of delays. Default: real time. */
   clock?: ManualClock
@@ -85,6 +87,7 @@ export function faultyStore(store: Store, options: FaultyStoreOptions = {}): Fau
   return new FaultyStore(store, options)
 }
 
+/** A store with faults, as `faultyStore` returns it. */
 export class FaultyStore implements Store {
   readonly synchronous = false
   /** The timeout of the wrapped store. The wrapper has the same timeout, as a real client has when its server hangs. */

@@ -13,6 +13,7 @@ import { samples } from './sample-policies.ts'
 import { storeCases } from './store-cases.ts'
 import type { StoreFixture } from './timeline.ts'
 
+/** What `testStore` needs to test a store. */
 export interface StoreContract {
   /** The store's name in the titles of the tests. */
   name: string

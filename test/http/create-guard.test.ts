@@ -5,15 +5,18 @@ import { expect, test, vi } from 'vitest'
 import { expressFramework } from '../../adapters/express.ts'
 import { fastifyFramework } from '../../adapters/fastify/index.ts'
 import { koaFramework } from '../../adapters/koa.ts'
+import { guardOptionsOf, withLimiterParts } from '../../src/http/index.ts'
+import { createGuard, type Guard } from '../../src/http.ts'
 import {
   addressKey,
-  createGuard,
-  type Guard,
-  guardOptionsOf,
+  fixedWindow,
+  type Policy,
+  type PolicyOptions,
   type RateLimitArgument,
-  withLimiterParts,
-} from '../../src/http.ts'
-import { fixedWindow, type Policy, type PolicyOptions, RateLimiter, slidingLog, tokenBucket } from '../../src/index.ts'
+  RateLimiter,
+  slidingLog,
+  tokenBucket,
+} from '../../src/index.ts'
 import { stillStore } from '../support/contract.ts'
 import fc from '../support/fast-check.ts'
 import { type PlainRequest, PlainResponse, plainFramework } from '../support/plain-framework.ts'

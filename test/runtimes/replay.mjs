@@ -3,6 +3,7 @@
  * This module runs in every runtime, so it imports nothing else.
  */
 import {
+  addressKey,
   fixedWindow,
   gcra,
   leakyBucket,
@@ -14,7 +15,6 @@ import {
   smoothWarmingUp,
   tokenBucket,
 } from 'headgate'
-import { addressKey } from 'headgate/http'
 import { Pacer } from 'headgate/pacer'
 import { revive, sameDefinition } from 'headgate/store'
 import { faultyStore, ManualClock, testStore } from 'headgate/testing'

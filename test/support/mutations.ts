@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest'
 import { carryRules, type StateRule } from '../../src/algorithms/carry.ts'
 import type { Policy } from '../../src/index.ts'
 import { Script as LuaScript } from '../../src/stores/redis/script/loaded-script.ts'
-import { assemble, type Part, parts } from '../../src/stores/redis/script/script.ts'
+import { assemble, parts, type ScriptPart } from '../../src/stores/redis/script/script.ts'
 import { type algorithms, compare, plansOf, policiesOf, type Script, scripts } from './differential.ts'
 import fc from './fast-check.ts'
 import { redisSubject } from './redis-subject.ts'
@@ -18,7 +18,7 @@ type Name = Parameters<typeof policiesOf>[0] | StateRule
 type Mutation = readonly [from: string, to: string]
 
 export interface Mutations {
-  part: Part
+  part: ScriptPart
   /** Random scripts that notice the mutation: of these policies, or of plans under these carry rules. */
   on: readonly Name[]
   /** The only algorithm of those plans. */
@@ -27,12 +27,12 @@ export interface Mutations {
 }
 
 /** A part as one line. */
-function lineOf(part: Part): string {
+function lineOf(part: ScriptPart): string {
   return parts[part].replace(/^\s*(--.*)?\n/gm, '').replace(/\s+/g, ' ')
 }
 
 /** The script with one piece of a part changed. */
-function mutant(part: Part, from: string, to: string): string {
+function mutant(part: ScriptPart, from: string, to: string): string {
   return assemble({ [part]: `${lineOf(part).split(from).join(to)}\n` })
 }
 

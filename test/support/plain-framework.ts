@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events'
-import { type Framework, type RequestDecision, routeName, whenEnded } from '../../src/http.ts'
+import { type Framework, routeName, whenEnded } from '../../src/http.ts'
+import type { RequestDecision } from '../../src/index.ts'
 
 /** A request of a minimal framework. */
 export interface PlainRequest {

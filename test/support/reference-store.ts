@@ -10,10 +10,11 @@ import {
   withBlock,
 } from '../../src/algorithms/bans/ban.ts'
 import { carry, hasFullQuota } from '../../src/algorithms/carry.ts'
-import { type Verb as DecidingVerb, Evaluation, effectiveTime } from '../../src/algorithms/evaluation/evaluation.ts'
+import { type DecidingVerb, Evaluation, effectiveTime } from '../../src/algorithms/evaluation/evaluation.ts'
 import { revive, sameDefinition } from '../../src/algorithms/kinds.ts'
 import type { Clock, Decision, Policy, Store } from '../../src/index.ts'
-import type { BanTerms, Booking, Command, Ledger, LedgerTerms, Outcome, OutcomeOf, Verb } from '../../src/store.ts'
+import type { Booking, Command, Ledger, LedgerTerms, OutcomeOf, Verb } from '../../src/store.ts'
+import type { BanTerms } from '../../src/stores/contract/index.ts'
 
 /** The reference for every store: evaluations over plain arrays, which the tests can read. */
 export class ReferenceStore implements Store {
@@ -82,7 +83,7 @@ export class ReferenceLedger implements Ledger {
     return this.#run(command) as OutcomeOf<V>
   }
 
-  #run(command: Command): Outcome {
+  #run(command: Command): OutcomeOf<Verb> {
     const { verb, ban } = command
     if (verb === 'inspect' || verb === 'scan' || verb === 'clear') throw new Error(`the reference has no ${verb}`)
     if (verb === 'reset') return this.#reset(command.keys)

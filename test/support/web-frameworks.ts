@@ -5,8 +5,10 @@ import { H3, serve as serveH3 } from 'h3'
 import { Hono } from 'hono'
 import { serve as serveSrvx } from 'srvx'
 import { rateLimit as forFetch } from '../../adapters/fetch.ts'
-import { rateLimit as forH3, type H3OwnOptions } from '../../adapters/h3.ts'
-import { rateLimit as forHono, type HonoOwnOptions, type RateLimitVariables } from '../../adapters/hono.ts'
+import { rateLimit as forH3 } from '../../adapters/h3.ts'
+import type { H3OwnOptions } from '../../adapters/h3-framework.ts'
+import { rateLimit as forHono, type RateLimitVariables } from '../../adapters/hono.ts'
+import type { HonoOwnOptions } from '../../adapters/hono-framework.ts'
 import { proxyOptions } from './node-frameworks.ts'
 import {
   type App,

@@ -1,8 +1,8 @@
 import { shown } from '../../../src/common/index.ts'
 import { CounterStore, checkedLimit, counterStoreOf } from '../counter-store.ts'
 import { defined } from '../option-values.ts'
-import { keyByAddress } from './address-key.ts'
 import { policyName, resolved } from './fields.ts'
+import { keyByAddress } from './ip-key-generator.ts'
 import { type AugmentedRequest, type LegacyStore, type Logger, MINUTE, type Options, type Store } from './types.ts'
 import { type Config, Validations } from './validations.ts'
 

@@ -16,12 +16,14 @@ export type RateLimitExceededEventHandler = (
 export type RateLimitReachedEventHandler = (request: Request, response: Response, optionsUsed: Options) => void
 
 export type { ClientRateLimitInfo }
+/** What `increment` of a store returns. */
 export type IncrementResponse = ClientRateLimitInfo
 /** A client's record in memory. */
 export interface Client {
   totalHits: number
   resetTime: Date
 }
+/** How a store of the old interface returns a count. */
 export type IncrementCallback = (error: Error | undefined, totalHits: number, resetTime: Date | undefined) => void
 
 /** The interface of the stores before version 6. */
@@ -47,7 +49,9 @@ export interface Store {
   prefix?: string
 }
 
+/** The drafts whose header fields can be sent. */
 export type DraftHeadersVersion = 'draft-6' | 'draft-7' | 'draft-8'
+/** Writes an error or a warning. */
 export type LoggerFn = (error: unknown, message?: string) => void
 /** Where errors and warnings go. Default: the console. */
 export interface Logger {
@@ -114,6 +118,7 @@ export interface RateLimitInfo {
   resetTime: Date | undefined
   key: string
 }
+/** A request with the limit that it was counted under. */
 export type AugmentedRequest = Request & { [key: string]: RateLimitInfo }
 /** The middleware. */
 export type RateLimitRequestHandler = RequestHandler & {
@@ -123,7 +128,11 @@ export type RateLimitRequestHandler = RequestHandler & {
   getKey: (key: string) => Promise<ClientRateLimitInfo | undefined> | ClientRateLimitInfo | undefined
 }
 
+/** A second in milliseconds. */
 export const SECOND = 1000
+/** A minute in milliseconds. */
 export const MINUTE: number = 60 * SECOND
+/** An hour in milliseconds. */
 export const HOUR: number = 60 * MINUTE
+/** A day in milliseconds. */
 export const DAY: number = 24 * HOUR

@@ -1,7 +1,6 @@
 import { isIP } from 'node:net'
 import type { Request } from 'express'
-import { shown } from '../../../src/common/index.ts'
-import { longestWindow } from '../option-values.ts'
+import { longestWindow, shown } from '../../../src/common/index.ts'
 import type { Logger, Options, Store } from './types.ts'
 import { type EnabledValidations, type ValidationName, validationNames } from './validation-names.ts'
 

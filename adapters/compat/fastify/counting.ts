@@ -4,11 +4,11 @@ import { HeadgateError, isPromise, type MaybePromise, wallClock } from '../../..
 import type { RateLimiter } from '../../../src/limiter/index.ts'
 import { memoryStore } from '../../../src/stores/memory/index.ts'
 
-import { type Count, countersIn, countersOn, hit, isHeadgateStore, read } from '../counters.ts'
+import { countersIn, countersOn, hit, isHeadgateStore, read, type WindowCount } from '../counters.ts'
 import type { Counting, Settings } from './settings.ts'
-import type { FastifyRateLimitStore, FastifyRateLimitStoreCtor, Hits } from './types.ts'
+import type { FastifyRateLimitStore, FastifyRateLimitStoreCtor, KeyHits } from './types.ts'
 
-function hitsOf({ used, resetAfter }: Count): Hits {
+function hitsOf({ used, resetAfter }: WindowCount): KeyHits {
   return { current: used, ttl: resetAfter }
 }
 
@@ -37,12 +37,12 @@ class StoreCounting implements Counting {
     return counters
   }
 
-  hit(key: string, window: number): MaybePromise<Hits> {
+  hit(key: string, window: number): MaybePromise<KeyHits> {
     const count = hit(this.#of(window), key)
     return isPromise(count) ? count.then(hitsOf, clientError) : hitsOf(count)
   }
 
-  read(key: string, window: number): Promise<Hits> {
+  read(key: string, window: number): Promise<KeyHits> {
     return read(this.#of(window), key).then(hitsOf, clientError)
   }
 }
@@ -80,7 +80,7 @@ class ChangingInMemory implements Counting {
     this.#extends = extendsWindows(settings)
   }
 
-  hit(key: string, window: number, max: number): Hits {
+  hit(key: string, window: number, max: number): KeyHits {
     const now = Date.now()
     const entry = this.#live(key, window, now) ?? { current: 0, start: now, end: now + window }
     const isNew = entry.current++ === 0
@@ -91,7 +91,7 @@ class ChangingInMemory implements Counting {
     return { current: entry.current, ttl: entry.end - now }
   }
 
-  read(key: string, window: number): Hits {
+  read(key: string, window: number): KeyHits {
     const now = Date.now()
     const { current = 0, end = now } = this.#live(key, window, now) ?? {}
     return { current, ttl: end - now }
@@ -139,18 +139,18 @@ class ForeignCounting implements Counting {
     this.#store = store
   }
 
-  hit(key: string, window: number, max: number): Promise<Hits> {
+  hit(key: string, window: number, max: number): Promise<KeyHits> {
     return this.#ask('incr', key, window, max)
   }
 
-  async read(key: string, window: number, max: number): Promise<Hits> {
+  async read(key: string, window: number, max: number): Promise<KeyHits> {
     if (typeof this.#store.read === 'function') return this.#ask('read', key, window, max)
     throw new CannotRead('The store of this rate limit has no read, which { increment: false } needs.')
   }
 
-  #ask(method: 'incr' | 'read', key: string, window: number, max: number): Promise<Hits> {
+  #ask(method: 'incr' | 'read', key: string, window: number, max: number): Promise<KeyHits> {
     return new Promise((resolve, reject) => {
-      this.#store[method]?.(key, (error, hits) => (error ? reject(error) : resolve(hits as Hits)), window, max)
+      this.#store[method]?.(key, (error, hits) => (error ? reject(error) : resolve(hits as KeyHits)), window, max)
     })
   }
 }

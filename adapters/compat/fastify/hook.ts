@@ -5,7 +5,7 @@ import { isPromise, shown } from '../../../src/common/index.ts'
 import { hasLeft } from '../network.ts'
 import { CannotRead } from './counting.ts'
 import { type Counting, normalizeIP, type Settings } from './settings.ts'
-import type { Hits, RateLimitOptions, RateLimitResult } from './types.ts'
+import type { KeyHits, RateLimitOptions, RateLimitResult } from './types.ts'
 
 /** One limit: its settings, and where it counts. */
 export interface Limit {
@@ -38,7 +38,7 @@ export async function apply(
   const given = settings.timeWindow
   const timeWindow = typeof given === 'number' ? given : windowOf(await given(request, key))
   const asked = [String(key), timeWindow, max] as const
-  let hits: Hits = { current: 0, ttl: 0 }
+  let hits: KeyHits = { current: 0, ttl: 0 }
   try {
     const counted = increments ? counting.hit(...asked) : counting.read(...asked)
     hits = isPromise(counted) ? await counted : counted

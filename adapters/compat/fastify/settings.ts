@@ -3,7 +3,7 @@ import ms from 'ms'
 import { type MaybePromise, whole } from '../../../src/common/index.ts'
 
 import { networkOf } from '../network.ts'
-import type { Hits, RateLimitOptions, RateLimitPluginOptions } from './types.ts'
+import type { KeyHits, RateLimitOptions, RateLimitPluginOptions } from './types.ts'
 
 /** The key of an address: IPv4 as it is, IPv6 by the first address of its network. Undefined without an address. */
 export function normalizeIP(ip: string, ipv6Subnet = 64): string {
@@ -95,6 +95,6 @@ export function merged(settings: Settings, own: RateLimitOptions, routeInfo: Par
 }
 
 export interface Counting {
-  hit(key: string, window: number, max: number): MaybePromise<Hits>
-  read(key: string, window: number, max: number): MaybePromise<Hits>
+  hit(key: string, window: number, max: number): MaybePromise<KeyHits>
+  read(key: string, window: number, max: number): MaybePromise<KeyHits>
 }

@@ -3,7 +3,7 @@ import type { MaybePromise } from '../../../src/common/index.ts'
 import type { Store } from '../../../src/stores/contract/index.ts'
 
 /** The state of a key: its hits, and the milliseconds until its window ends. */
-export interface Hits {
+export interface KeyHits {
   readonly current: number
   readonly ttl: number
 }
@@ -21,6 +21,7 @@ export interface FastifyRateLimitStore {
 // biome-ignore lint/suspicious/noEmptyInterface: the original has it, for stores to extend
 export interface FastifyRateLimitOptions {}
 
+/** The constructor of a store of @fastify/rate-limit. */
 export interface FastifyRateLimitStoreCtor {
   new (options: FastifyRateLimitOptions): FastifyRateLimitStore
 }
@@ -54,6 +55,7 @@ export interface CreateRateLimitOptions {
   ban?: number
 }
 
+/** The hooks of Fastify in which a limit can run. */
 export type RateLimitHook = 'onRequest' | 'preParsing' | 'preValidation' | 'preHandler'
 
 /** The options of a route's limit. */

@@ -8,7 +8,7 @@ import type { HonoConfigType, RateLimitInfo, Store } from './types.ts'
 export type AnyContext = Context<any, any, any>
 
 /** The options that counting needs. */
-export interface Counting {
+export interface CountingOptions {
   readonly limit: number | ((context: AnyContext) => number | Promise<number>)
   readonly keyGenerator: (context: AnyContext) => string | Promise<string>
   readonly requestPropertyName: string
@@ -30,7 +30,7 @@ export const tooMany = 'Too many requests, please try again later.'
  * The options with these defaults. The store gets the options too.
  * @throws TypeError for an invalid store, for an option that should be a number and is not, or without `keyGenerator`
  */
-export function optionsOf<Options>(config: object, defaults: object): Options & Counting {
+export function optionsOf<Options>(config: object, defaults: object): Options & CountingOptions {
   const options = {
     windowMs: 60_000,
     limit: 5,
@@ -53,13 +53,13 @@ export function optionsOf<Options>(config: object, defaults: object): Options & 
   if (typeof store?.increment !== 'function') {
     throw new TypeError(`store must have increment, decrement and resetKey, got ${shown(store)}.`)
   }
-  const all = { ...options, store } as unknown as Options & Counting
+  const all = { ...options, store } as unknown as Options & CountingOptions
   if (typeof store.init === 'function') store.init(all)
   return all
 }
 
 /** Counts a hit, and puts the numbers of the client on the context. */
-export async function hit(counting: Counting, context: AnyContext): Promise<Hit> {
+export async function countHit(counting: CountingOptions, context: AnyContext): Promise<Hit> {
   const { store, requestPropertyName, requestStorePropertyName } = counting
   const key = await counting.keyGenerator(context)
   const { totalHits, resetTime } = await store.increment(key)

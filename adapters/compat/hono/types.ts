@@ -9,6 +9,7 @@ export type ClientRateLimitInfo = {
   resetTime?: Date | undefined
 }
 
+/** A value or a promise of it. */
 export type Promisify<T> = T | Promise<T>
 
 /** The numbers on a context. */
@@ -44,12 +45,14 @@ type Given<Config, Required extends keyof Config> = Pick<Config, Required> & Par
 
 type RateLimit = { limit: (options: { key: string }) => Promisify<{ success: boolean }> }
 
+/** The options with a binding of Cloudflare, with all defaults. */
 export interface CloudflareConfigType<E extends Env = Env, P extends string = string, I extends Input = Input>
   extends CommonConfigType<E, P, I> {
   /** The rate limit of Cloudflare, which counts by itself. */
   binding: RateLimit | ((c: Context<E, P, I>) => RateLimit)
 }
 
+/** The options with a binding of Cloudflare, as they are given. */
 export type CloudflareConfigProps<E extends Env = Env, P extends string = string, I extends Input = Input> = Given<
   CloudflareConfigType<E, P, I>,
   'binding' | 'keyGenerator'
@@ -80,18 +83,22 @@ export interface HonoConfigType<E extends Env = Env, P extends string = string, 
   name?: string
 }
 
+/** The options with a store, as they are given. */
 export type HonoConfigProps<E extends Env = Env, P extends string = string, I extends Input = Input> = {
   binding?: never
 } & Given<HonoConfigType<E, P, I>, 'keyGenerator'>
 
+/** The options of `rateLimiter`, with all defaults. */
 export type ConfigType<E extends Env = Env, P extends string = string, I extends Input = Input> =
   | HonoConfigType<E, P, I>
   | CloudflareConfigType<E, P, I>
 
+/** The options of `rateLimiter`, as they are given. */
 export type ConfigProps<E extends Env = Env, P extends string = string, I extends Input = Input> =
   | HonoConfigProps<E, P, I>
   | CloudflareConfigProps<E, P, I>
 
+/** The codes with which a WebSocket may be closed. */
 export type WSStatusCode = 1000 | 1001 | 1002 | 1003 | 1004 | 1005 | 1006 | 1007 | 1008 | 1009 | 1010
 
 /** Answers a message over the limit. */
@@ -117,6 +124,7 @@ export interface WSConfigType<E extends Env = Env, P extends string = string, I 
   skip: (event: unknown, ws: WSContext) => Promisify<boolean>
 }
 
+/** The options of `webSocketLimiter`, as they are given. */
 export type WSConfigProps<E extends Env = Env, P extends string = string, I extends Input = Input> = Given<
   WSConfigType<E, P, I>,
   'keyGenerator'

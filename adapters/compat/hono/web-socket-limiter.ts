@@ -1,6 +1,6 @@
 import type { Context, Env, Input } from 'hono'
 import type { WSContext, WSEvents } from 'hono/ws'
-import { hit, optionsOf } from './hits.ts'
+import { countHit, optionsOf } from './hits.ts'
 import type { Promisify, WSConfigProps, WSConfigType } from './types.ts'
 
 /**
@@ -26,7 +26,7 @@ export function webSocketLimiter<E extends Env = Env, P extends string = string,
       ...events,
       async onMessage(event, socket) {
         if (await skip(event, socket)) return void (await events.onMessage?.(event, socket))
-        const { exceeded, uncount } = await hit(options, context)
+        const { exceeded, uncount } = await countHit(options, context)
         if (exceeded) {
           if (skipSuccessfulRequests) await uncount()
           return handler(event, socket, options)

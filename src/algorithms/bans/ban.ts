@@ -8,7 +8,7 @@
  */
 import { type Blocked, type Decision, join } from '../../policy/index.ts'
 import { toleranceOf } from '../effective-time.ts'
-import type { Verb } from '../evaluation/index.ts'
+import type { DecidingVerb } from '../evaluation/index.ts'
 
 /** The block of one key. Times are whole microseconds by the store's clock. */
 export interface Block {
@@ -84,7 +84,7 @@ export function longestBlock<Scope extends { readonly name: string }>(
 }
 
 /** True for the verbs that a block refuses: those that ask whether a call may go on. */
-export function isBlockable(verb: Verb): boolean {
+export function isBlockable(verb: DecidingVerb): boolean {
   return verb === 'consume' || verb === 'reserve' || verb === 'peek'
 }
 

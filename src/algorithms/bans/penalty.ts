@@ -19,7 +19,7 @@
  * State: last (us), start of the count (us), refusals counted, blocks so far, end of the block (us).
  */
 import { Algorithm, type Numbers, type Report } from '../algorithm.ts'
-import { are, type Description, type Facts, milliseconds, type Terms, timeText } from '../describe.ts'
+import { are, type Description, type Facts, type Terms, timeText, toMilliseconds } from '../describe.ts'
 
 /** What a penalty does beyond counting and blocking. */
 export interface PenaltyRules {
@@ -199,7 +199,7 @@ export class Penalty extends Algorithm {
 
   override describe(s: readonly number[], facts: Facts): Description {
     const [, start = 0, refusals = 0, blocks = 0, end = 0] = s
-    const numbers = { refusals, countStart: milliseconds(start), blocks, blockedUntil: milliseconds(end) }
+    const numbers = { refusals, countStart: toMilliseconds(start), blocks, blockedUntil: toMilliseconds(end) }
     return { words: this.#words(blocks, end, facts), numbers }
   }
 

@@ -27,7 +27,7 @@
  */
 import { HeadgateError } from '../../common/index.ts'
 import type { Algorithm, Numbers, Report } from '../algorithm.ts'
-import { type Facts, type InspectedNumbers, milliseconds, type Terms, timeText } from '../describe.ts'
+import { type Facts, type InspectedNumbers, type Terms, timeText, toMilliseconds } from '../describe.ts'
 import { maxSafe } from '../exact-math.ts'
 import { DrainingBucket } from './bucket-base.ts'
 
@@ -237,8 +237,8 @@ export class IntervalBucket extends DrainingBucket {
   }
 
   protected numbers([, spent = 0, start = 0]: readonly number[]): InspectedNumbers {
-    const windowEnd = milliseconds(start + this.per)
-    return { spent, capacity: this.capacity, windowStart: milliseconds(start), windowEnd }
+    const windowEnd = toMilliseconds(start + this.per)
+    return { spent, capacity: this.capacity, windowStart: toMilliseconds(start), windowEnd }
   }
 
   protected returning(s: readonly number[], { now }: Facts): string {

@@ -5,6 +5,7 @@ import { definePolicy } from '../define-policy.ts'
 import { Bucket } from './bucket.ts'
 import { IntervalBucket } from './interval-bucket.ts'
 
+/** The options of `tokenBucket`. */
 export interface TokenBucketOptions extends BurstOptions {
   /**
    * `'continuous'` (default): a token comes back every window / limit. `'interval'`: `limit` tokens come back at once, a

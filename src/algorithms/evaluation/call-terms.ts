@@ -9,7 +9,7 @@ import type { Ticket } from '../algorithm.ts'
  * - `settle` gives back units of a reservation, or charges what goes beyond
  * - `peek` decides as `consume` would, and changes nothing
  */
-export type Verb = 'consume' | 'reserve' | 'renew' | 'charge' | 'refund' | 'settle' | 'peek'
+export type DecidingVerb = 'consume' | 'reserve' | 'renew' | 'charge' | 'refund' | 'settle' | 'peek'
 
 /**
  * What a call costs. One number is the cost under every policy. A list has a cost for each policy, in their order.

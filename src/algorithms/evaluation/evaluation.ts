@@ -12,11 +12,11 @@
 import { alone, type Decision, join, type Source, type Verdict } from '../../policy/index.ts'
 import { type Policy, Report, type Ticket } from '../algorithm.ts'
 import { withLag } from '../effective-time.ts'
-import type { Costs, Details, Tickets, Verb } from './call-terms.ts'
+import type { Costs, DecidingVerb, Details, Tickets } from './call-terms.ts'
 import { knows, newReservationId, PolicyEvaluation, refund, restart, settle } from './policy-evaluation.ts'
 
 export { effectiveTime } from '../effective-time.ts'
-export type { Costs, Details, Tickets, Verb } from './call-terms.ts'
+export type { Costs, DecidingVerb, Details, Tickets } from './call-terms.ts'
 export { unitsBack } from './call-terms.ts'
 export { newReservationId, PolicyEvaluation } from './policy-evaluation.ts'
 
@@ -37,7 +37,7 @@ export class Evaluation {
   /** The penalty that lets the other policies count anew when its block begins. */
   private readonly penalty: PolicyEvaluation | undefined
   private readonly countsRefused: boolean
-  private verb: Verb = 'peek'
+  private verb: DecidingVerb = 'peek'
   /** True for `consume`, `reserve` and `peek`, where a caller waits for the decision. */
   private plain = true
   private now = 0
@@ -54,7 +54,7 @@ export class Evaluation {
    * @param maxWait the longest wait that a reservation accepts, in microseconds; 0 for the other verbs
    * @param tickets for `settle` and `renew`: the tickets of the reservation
    */
-  evaluate(verb: Verb, now: number, costs: Costs, maxWait: number, tickets?: Tickets): void {
+  evaluate(verb: DecidingVerb, now: number, costs: Costs, maxWait: number, tickets?: Tickets): void {
     this.verb = verb
     this.now = now
     if (tickets !== this.given) this.given = tickets

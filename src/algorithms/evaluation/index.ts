@@ -3,7 +3,7 @@
  * `policy` and `common`.
  */
 
-export type { Verb } from './call-terms.ts'
+export type { DecidingVerb } from './call-terms.ts'
 export {
   type Costs,
   type Details,

@@ -51,6 +51,7 @@ export class Concurrency extends SlidingLog {
   }
 }
 
+/** The options of `concurrency`. */
 export interface ConcurrencyOptions extends Pick<PolicyOptions, 'name' | 'label' | 'scope' | 'shadow'> {
   /** How many units may be in flight at once: a whole number from 0, such as 4. */
   limit: number

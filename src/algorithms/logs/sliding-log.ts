@@ -25,9 +25,9 @@ import {
   type Description,
   debtWords,
   type Facts,
-  milliseconds,
   nextWords,
   timeText,
+  toMilliseconds,
   type UnitsAt,
   usedWords,
 } from '../describe.ts'
@@ -209,7 +209,7 @@ export class SlidingLog extends Algorithm {
     const debt = Math.max(0, facts.used - this.limit)
     const within = ` in the last ${timeText(this.span)}${nextWords(facts, '; the next come back')}`
     const [oldest, newest] = [entries[0]?.time, entries.at(-1)?.time]
-    const ends = oldest && newest && { oldest: milliseconds(oldest), newest: milliseconds(newest) }
+    const ends = oldest && newest && { oldest: toMilliseconds(oldest), newest: toMilliseconds(newest) }
     return {
       words: usedWords(facts, debtWords(debt) + within),
       numbers: { entries: entries.length, ...ends },

@@ -37,6 +37,7 @@ export class SmoothBursty extends Smooth {
   }
 }
 
+/** The options of `smoothBursty`. */
 export interface SmoothBurstyOptions extends SmoothOptions {
   /** The longest idle time that is stored as permits. Default `'1s'`; 0 spaces calls evenly. */
   maxBurst?: Duration

@@ -68,6 +68,7 @@ export class SmoothWarmingUp extends Smooth {
   }
 }
 
+/** The options of `smoothWarmingUp`. */
 export interface SmoothWarmingUpOptions extends SmoothOptions {
   /** How long the limiter takes to warm up, and to cool down: at least 1 ms, such as `'10s'`. */
   warmup: Duration

@@ -23,7 +23,7 @@
  */
 import { HeadgateError } from '../../common/index.ts'
 import { Algorithm, type Numbers, type Report, type Ticket } from '../algorithm.ts'
-import { type Description, type Facts, milliseconds, type Terms, timeText } from '../describe.ts'
+import { type Description, type Facts, type Terms, timeText, toMilliseconds } from '../describe.ts'
 import { toleranceOf } from '../effective-time.ts'
 import { maxSafe } from '../exact-math.ts'
 
@@ -219,7 +219,7 @@ export abstract class Smooth extends Algorithm {
   override describe(s: readonly number[], { at, retry, reset }: Facts): Description {
     const free = s[1] as number
     const stored = at > free ? Math.min(this.max, (s[2] as number) + (at - free) / this.coolDown) : (s[2] as number)
-    const numbers = { freeAt: milliseconds(free), stored, max: this.max }
+    const numbers = { freeAt: toMilliseconds(free), stored, max: this.max }
     if (s[3] === 0) return { words: 'Nothing is used', numbers }
     const paid = retry > 0 ? 'The last call is not paid for' : 'The next call goes at once'
     const permits = `${Number(stored.toFixed(2))} of ${Number(this.max.toFixed(2))} permits are stored`

@@ -4,6 +4,7 @@ import { definePolicy } from '../define-policy.ts'
 import { unreached } from '../describe.ts'
 import { type FixedWindowOptions, windowBuilder } from './fixed-window.ts'
 
+/** The options of `counter`. */
 export interface CounterOptions extends Pick<PolicyOptions, 'window' | 'name' | 'label' | 'scope'> {
   /**
    * `'first-request'` (default): a window opens with its first call. `'clock'`: windows are [kW, (k+1)W) since the epoch.

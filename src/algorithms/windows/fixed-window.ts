@@ -4,6 +4,7 @@ import type { Policy } from '../algorithm.ts'
 import { IntervalBucket } from '../buckets/index.ts'
 import { definePolicy } from '../define-policy.ts'
 
+/** The options of `fixedWindow`. */
 export interface FixedWindowOptions extends PolicyOptions {
   /** `'clock'` (default): windows are [kW, (k+1)W) since the epoch. `'first-request'`: a window opens with its first call. */
   align?: 'clock' | 'first-request'

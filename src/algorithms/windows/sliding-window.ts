@@ -20,7 +20,7 @@ import { HeadgateError } from '../../common/index.ts'
 import type { PolicyOptions } from '../../policy/index.ts'
 import { Algorithm, type Numbers, type Policy, type Report, type Ticket } from '../algorithm.ts'
 import { definePolicy } from '../define-policy.ts'
-import { are, type Description, debtWords, type Facts, milliseconds, timeText, usedWords } from '../describe.ts'
+import { are, type Description, debtWords, type Facts, timeText, toMilliseconds, usedWords } from '../describe.ts'
 import { maxFactor, mulDiv, ratioDown, ratioUp } from '../exact-math.ts'
 
 export class SlidingWindow extends Algorithm {
@@ -171,7 +171,7 @@ export class SlidingWindow extends Algorithm {
     const left = used - current
     const before = previous === 0 ? '' : `, and ${left} ${are(left)} left of the ${previous} in the window before`
     const fading = `: ${current} in the window that ends in ${timeText(start + this.span - now)}${before}`
-    const [windowStart, windowEnd] = [milliseconds(start), milliseconds(start + this.span)]
+    const [windowStart, windowEnd] = [toMilliseconds(start), toMilliseconds(start + this.span)]
     const words = usedWords(facts, debtWords(debt) + fading)
     return { words, numbers: { windowStart, windowEnd, current, previous }, debt }
   }

@@ -14,7 +14,7 @@ import { type CountRule, countRule } from '../count.ts'
 import { Delay } from '../delay.ts'
 import type { Framework, RequestDecision } from '../framework.ts'
 import type { GuardOptions } from '../guard-options.ts'
-import type { Events } from '../request-events.ts'
+import type { RequestEvents } from '../request-events.ts'
 import { InFlight } from './in-flight.ts'
 
 /** A request whose units are held. */
@@ -34,7 +34,7 @@ export interface HeldRequest<Request, Response> {
 export class HeldUnits<Request, Response> {
   readonly #limiter: RateLimiter
   readonly #framework: Framework<Request, Response>
-  readonly #events: Events<Request, Response>
+  readonly #events: RequestEvents<Request, Response>
   readonly #counts: CountRule<Request, Response> | undefined
   readonly #delay: Delay | undefined
   readonly #settles: boolean
@@ -44,7 +44,7 @@ export class HeldUnits<Request, Response> {
     limiter: RateLimiter,
     framework: Framework<Request, Response>,
     options: GuardOptions<Request, Response>,
-    events: Events<Request, Response>,
+    events: RequestEvents<Request, Response>,
   ) {
     this.#limiter = limiter
     this.#framework = framework

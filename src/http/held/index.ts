@@ -4,4 +4,4 @@
  */
 
 export { HeldUnits } from './held-units.ts'
-export { type EndingResponse, type EndingSocket, type EndingStream, whenEnded } from './when-ended.ts'
+export { type EndingResponse, whenEnded } from './when-ended.ts'

@@ -1,11 +1,11 @@
 /** The part of a socket that `whenEnded` reads. */
-export interface EndingSocket {
+interface EndingSocket {
   readonly destroyed: boolean
   once(event: 'close', listener: () => void): unknown
 }
 
 /** The part of a stream of node:http2 that `whenEnded` reads. */
-export interface EndingStream {
+interface EndingStream {
   readonly headersSent: boolean
   readonly writableFinished: boolean
   readonly aborted: boolean

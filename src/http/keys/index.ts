@@ -15,4 +15,4 @@ export { type Extracted, type FindKey, type KeyExtractor, type RequestView, toke
 export { toldAddress, warnOfNoAddress } from './no-address.ts'
 export type { AddressPlatform } from './platforms.ts'
 export { scopeExtractors } from './scope-extractors.ts'
-export { clientBehind, type PeerView, type TrustedProxies, trustedProxiesOption } from './trusted-proxies.ts'
+export { clientBehind, type TrustedProxies, trustedProxiesOption } from './trusted-proxies.ts'

@@ -28,6 +28,7 @@ export interface HeavyKey {
   readonly share: number
 }
 
+/** The options of `top`. */
 export interface TopOptions {
   /** The scope whose keys are returned. Default: the first scope of the limiter. */
   scope?: string

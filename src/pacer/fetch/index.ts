@@ -6,5 +6,5 @@
 export { pacedFetch } from './paced-fetch.ts'
 export type { PacedFetchOptions } from './paced-fetch-options.ts'
 export { parseRateLimit } from './parse-headers.ts'
-export type { HeaderFields, Quota, RateLimitInfo } from './quota.ts'
+export type { ParsedRateLimit, Quota } from './quota.ts'
 export type { RequestCost } from './server-quotas.ts'

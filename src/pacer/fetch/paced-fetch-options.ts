@@ -13,11 +13,12 @@ import {
 } from '../../common/index.ts'
 import { Pace } from '../pace.ts'
 import type { Pacer } from '../pacer.ts'
-import { costOf } from '../pacer-cost.ts'
+import { callCost } from '../pacer-cost.ts'
 import type { Followed, RequestCost } from './server-quotas.ts'
 
 type Fetch = typeof globalThis.fetch
 
+/** The options of `pacedFetch`. */
 export interface PacedFetchOptions {
   /** A pacer, or one key of a pacer. Example: `new Pacer('10/1s')`. */
   pacer: Pacer | Pace
@@ -67,15 +68,15 @@ const readers = {
   now: callback('Date.now', Date.now),
 }
 
-export interface Settings extends Settled<Omit<PacedFetchOptions, 'pacer' | 'key' | 'cost' | 'quotas'>> {
+export interface PacedFetchSettings extends Settled<Omit<PacedFetchOptions, 'pacer' | 'key' | 'cost' | 'quotas'>> {
   readonly costOf: (...request: Parameters<Fetch>) => RequestCost
   readonly followed: readonly Followed[]
 }
 
 /** @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_COST` if an option is invalid */
-export function readSettings(options: PacedFetchOptions): Settings {
+export function readSettings(options: PacedFetchOptions): PacedFetchSettings {
   const { pacer, cost = 1, quotas = {}, ...settings } = readOptions('pacedFetch', options, readers)
-  if (typeof cost !== 'function') costOf(cost, pacer.policies)
+  if (typeof cost !== 'function') callCost(cost, pacer.policies)
   return {
     costOf: typeof cost === 'function' ? (...request) => orOne(cost(...request)) : () => cost,
     followed: followedBy(pacer, quotas),

@@ -6,9 +6,9 @@ import { HeadgateError, shown } from '../../common/index.ts'
 import { KeyMap } from '../key-map.ts'
 import type { Pace } from '../pace.ts'
 import { Pacer } from '../pacer.ts'
-import { type PacedFetchOptions, readSettings, type Settings } from './paced-fetch-options.ts'
+import { type PacedFetchOptions, type PacedFetchSettings, readSettings } from './paced-fetch-options.ts'
 import { parseRateLimit } from './parse-headers.ts'
-import type { RateLimitInfo } from './quota.ts'
+import type { ParsedRateLimit } from './quota.ts'
 import { follows, type RequestCost, ServerQuotas } from './server-quotas.ts'
 
 type Fetch = typeof globalThis.fetch
@@ -52,7 +52,7 @@ export function pacedFetch(fetch: Fetch, options: PacedFetchOptions): Fetch {
 }
 
 /** Sends a request when its slot has come, and sends it again if the server refuses it. */
-async function exchange(fetch: Fetch, request: Sent, settings: Settings): Promise<Response> {
+async function exchange(fetch: Fetch, request: Sent, settings: PacedFetchSettings): Promise<Response> {
   const { input, init, pace, cost } = request
   let priority = 0
   for (let attempt = 0; ; ) {
@@ -80,7 +80,7 @@ async function sendIfLeft(
   send: () => Promise<Response>,
   { pace, cost, quotas }: Sent,
   attempt: number,
-  settings: Settings,
+  settings: PacedFetchSettings,
 ): Promise<{ response: Response; retry: boolean } | undefined> {
   const { now, backoff } = settings
   const server = quotas()
@@ -101,7 +101,13 @@ async function sendIfLeft(
 }
 
 /** Holds the pace for as long as the server asks. Returns true if the request was refused and is worth sending again. */
-function obey(pace: Pace, status: number, info: RateLimitInfo, attempt: number, settings: Settings): boolean {
+function obey(
+  pace: Pace,
+  status: number,
+  info: ParsedRateLimit,
+  attempt: number,
+  settings: PacedFetchSettings,
+): boolean {
   const refused = status === 429 || status === 503
   const named = refused ? refusalWait(info) : spentWait(info, settings)
   if (named === 0) return refused
@@ -112,20 +118,20 @@ function obey(pace: Pace, status: number, info: RateLimitInfo, attempt: number, 
 }
 
 /** The wait that a refusal names, in milliseconds. 0 if no wait is needed, undefined if the refusal names no time. */
-function refusalWait({ retryAfter, quotas }: RateLimitInfo): number | undefined {
+function refusalWait({ retryAfter, quotas }: ParsedRateLimit): number | undefined {
   if (retryAfter !== undefined) return retryAfter
   const spent = quotas.filter(({ remaining }) => remaining === 0)
   return Math.max(0, ...spent.map(({ resetAfter, window }) => resetAfter ?? window ?? 0)) || undefined
 }
 
 /** How long the followed quotas stay at 0, in milliseconds. Without a reset time: the window, else `backoff`. */
-function spentWait({ quotas }: RateLimitInfo, { followed, backoff }: Settings): number {
+function spentWait({ quotas }: ParsedRateLimit, { followed, backoff }: PacedFetchSettings): number {
   const spent = quotas.filter((quota) => quota.remaining === 0 && followed.some((each) => follows(each)(quota)))
   return Math.max(0, ...spent.map(({ resetAfter, window }) => resetAfter ?? window ?? backoff))
 }
 
 /** The limits in a response. A cached response has none: its fields are about another time (section 5 of the draft). */
-function infoOf(headers: Headers, now: number): RateLimitInfo {
+function infoOf(headers: Headers, now: number): ParsedRateLimit {
   const info = parseRateLimit(headers, now)
   return headers.has('age') ? { ...info, quotas: [] } : info
 }

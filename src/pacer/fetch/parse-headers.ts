@@ -12,7 +12,7 @@
  */
 import { type InnerList, type Item, parseDictionary, parseList } from 'structured-headers'
 import { decimal, parseReset, parseRetryAfter } from './parse-times.ts'
-import type { HeaderFields, Quota, RateLimitInfo, Read } from './quota.ts'
+import type { HeaderFields, ParsedRateLimit, Quota, Read } from './quota.ts'
 import { parseCount, unitQuotas } from './unit-quotas.ts'
 
 /**
@@ -21,7 +21,7 @@ import { parseCount, unitQuotas } from './unit-quotas.ts'
  * Example: `parseRateLimit(response.headers).quotas[0]?.remaining`.
  * @param now milliseconds since the epoch, to read dates and epoch seconds by
  */
-export function parseRateLimit(fields: HeaderFields, now: number = Date.now()): RateLimitInfo {
+export function parseRateLimit(fields: HeaderFields, now: number = Date.now()): ParsedRateLimit {
   const read = reader(fields)
   const retryAfter = waitOf(read, now)
   const units = unitQuotas(read, now)

@@ -24,7 +24,8 @@ export interface Quota {
   readonly cost: number | undefined
 }
 
-export interface RateLimitInfo {
+/** What the header fields of a response say about rate limits, as `parseRateLimit` returns it. */
+export interface ParsedRateLimit {
   /**
    * The newest dialect that was understood: drafts 8 and later (`'list'`), draft 7 (`'dictionary'`), draft 6 (`'fields'`),
    * X-RateLimit (`'legacy'`), or fields for each unit (`'units'`). Undefined if there was none.

@@ -11,10 +11,10 @@ import type { Booking } from '../../stores/contract/index.ts'
 import type { PacerContext } from '../context.ts'
 import { closed, queueFull, timedOut, tooLarge, tooLate } from '../pacer-errors.ts'
 import { afterCaller, RunSpacing } from '../run-spacing.ts'
-import { Hold, RenewedUnits } from '../runs/index.ts'
+import { Hold, RunLease } from '../runs/index.ts'
 import { PriorityQueue } from './priority-queue.ts'
 import { ReservedSlots } from './slot.ts'
-import { type Call, Waiter } from './waiter.ts'
+import { type PacerCall, Waiter } from './waiter.ts'
 import { WaitingList } from './waiting-list.ts'
 
 export abstract class Queue {
@@ -103,7 +103,7 @@ export abstract class Queue {
   }
 
   /** @throws HeadgateError `HEADGATE_CLOSED` */
-  enter(call: Call): void {
+  enter(call: PacerCall): void {
     if (this.context.closed) throw closed()
     const waiter = new Waiter(this, call, this.context.calls++, this.now)
     if (waiter.run === undefined || this.running < this.context.concurrency) this.#queue(waiter)
@@ -160,7 +160,7 @@ export abstract class Queue {
     this.#done(waiter)
     const { events, units, renewals } = this.context
     if (renewals !== undefined && booking !== undefined) {
-      waiter.held = new RenewedUnits(units.reservation(this.keys, waiter.cost, booking), this.context)
+      waiter.held = new RunLease(units.reservation(this.keys, waiter.cost, booking), this.context)
     }
     const waited = waiter.waits || !units.synchronous ? waiter.waited(this.now) : 0
     events.admitted(this, waiter.cost, waited)

@@ -1,20 +1,20 @@
 import type { Tickets } from '../../algorithms/evaluation/index.ts'
 import { LinkedList, type ListNode, type Size, Slots } from '../../common/index.ts'
 
-import { type Cost, sizeOf } from '../pacer-cost.ts'
+import { type CallCost, sizeOf } from '../pacer-cost.ts'
 import { Task } from '../timers/index.ts'
 import { PriorityQueue } from './priority-queue.ts'
 import type { Waiter } from './waiter.ts'
 
 /** A time that the store has promised, for a cost. It belongs to no waiter: the first waiter at that time uses it. */
 export class Slot extends Task implements ListNode<Slot> {
-  readonly cost: Cost
+  readonly cost: CallCost
   readonly tickets: Tickets | undefined
   readonly #onDue: (slot: Slot) => void
   before: Slot | undefined
   after: Slot | undefined
 
-  constructor(cost: Cost, tickets: Tickets | undefined, onDue: (slot: Slot) => void) {
+  constructor(cost: CallCost, tickets: Tickets | undefined, onDue: (slot: Slot) => void) {
     super()
     this.cost = cost
     this.tickets = tickets

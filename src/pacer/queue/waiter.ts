@@ -1,14 +1,14 @@
 import type { ListNode, Size } from '../../common/index.ts'
 
 import type { PacerContext } from '../context.ts'
-import { type Cost, sizeOf } from '../pacer-cost.ts'
+import { type CallCost, sizeOf } from '../pacer-cost.ts'
 import { timedOut } from '../pacer-errors.ts'
-import type { RenewedUnits } from '../runs/index.ts'
+import type { RunLease } from '../runs/index.ts'
 import { Task } from '../timers/index.ts'
 
 /** One call of a user on a pacer. */
-export interface Call {
-  readonly cost: Cost
+export interface PacerCall {
+  readonly cost: CallCost
   readonly priority: number
   readonly run: (() => unknown) | undefined
   /** How long the call may wait, in milliseconds, or Infinity. */
@@ -52,7 +52,7 @@ export class Waiter implements ListNode<Waiter> {
   before: Waiter | undefined
   after: Waiter | undefined
   readonly owner: Owner
-  readonly cost: Cost
+  readonly cost: CallCost
   readonly priority: number
   /** When the call came, in microseconds. */
   readonly since: number
@@ -66,9 +66,9 @@ export class Waiter implements ListNode<Waiter> {
   /** Present if a timeout or a signal may end the wait. */
   readonly deadline: WaitDeadline | undefined
   /** Present while its function runs, if units in flight are counted. */
-  held: RenewedUnits | undefined
+  held: RunLease | undefined
 
-  constructor(owner: Owner, call: Call, number: number, now: number) {
+  constructor(owner: Owner, call: PacerCall, number: number, now: number) {
     const { cost, priority, run, onDelay, resolve, reject, timeout, signal } = call
     this.owner = owner
     this.cost = cost

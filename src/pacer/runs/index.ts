@@ -3,5 +3,5 @@
  */
 
 export { Hold } from './hold.ts'
-export { RenewedUnits } from './renewed-units.ts'
 export { withRunTimeout } from './run-deadline.ts'
+export { RunLease } from './run-lease.ts'

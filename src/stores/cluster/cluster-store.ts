@@ -5,6 +5,7 @@ import { type MemoryStoreOptions, memoryStore } from '../memory/index.ts'
 import { PrimaryStore } from './primary.ts'
 import { WorkerStore } from './worker.ts'
 
+/** The options of `clusterStore`. */
 export interface ClusterStoreOptions extends MemoryStoreOptions {
   /** The name of the store, if this cluster has several. Default `'default'`. */
   name?: string

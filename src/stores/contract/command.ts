@@ -2,7 +2,7 @@
  * One question to a store. A command is plain data, so it can be sent to another process unchanged. A ledger has one method,
  * `run`, so a wrapper of a ledger forwards every verb, including verbs that are added later.
  */
-import type { Costs, Verb as DecidingVerb, Details, Tickets } from '../../algorithms/evaluation/index.ts'
+import type { Costs, DecidingVerb, Details, Tickets } from '../../algorithms/evaluation/index.ts'
 import type { KeptKey, KeyPage } from '../../inspection/index.ts'
 import type { Decision } from '../../policy/index.ts'
 
@@ -46,7 +46,7 @@ export interface ScanTerms {
 }
 
 /** `ban` and `unban` leave a scope alone whose key is undefined. */
-export type KeysOf<V extends Verb> = V extends 'ban' | 'unban' ? readonly (string | undefined)[] : readonly string[]
+type KeysOf<V extends Verb> = V extends 'ban' | 'unban' ? readonly (string | undefined)[] : readonly string[]
 
 /**
  * One command. The limiter has validated it. The optional members belong to some verbs only.

@@ -59,3 +59,8 @@ export function decodeName(encoded: string): string {
 export function encodeName(name: string): string {
   return encode(name, escapedInName)
 }
+
+/** The prefix of all keys of a limiter. */
+export function limiterStart(prefix: string, limiter: string): string {
+  return `${prefix}:${encodeName(limiter)}:`
+}

@@ -9,7 +9,6 @@ export {
   type Booking,
   bookingOf,
   type Command,
-  type KeysOf,
   type NumberedReport,
   type Outcome,
   type OutcomeOf,
@@ -17,7 +16,16 @@ export {
   type Verb,
 } from './command.ts'
 export { DeadlineItem, Deadlines, PendingCall } from './deadlines.ts'
-export { decodeId, decodeName, digest, encodeId, encodeName, longestEncoding, soughtId } from './encode.ts'
+export {
+  decodeId,
+  decodeName,
+  digest,
+  encodeId,
+  encodeName,
+  limiterStart,
+  longestEncoding,
+  soughtId,
+} from './encode.ts'
 export { type ExchangeEvent, exchanged, exchangeStart } from './exchange.ts'
 export { type BreakerState, type CheckedLedger, type Health, noCalls, openLedger } from './health.ts'
 export { type KeyState, KeyStates, runOn, type StateVerb } from './key-states.ts'
@@ -32,7 +40,7 @@ export {
   type StoreFailure,
   storeErrors,
 } from './on-store-error.ts'
-export { type Scope, ScopedEvaluation } from './scoped-evaluation.ts'
+export { type EvaluationScope, ScopedEvaluation } from './scoped-evaluation.ts'
 export { type BreakerOptions, type SharedStoreOptions, type SharedTerms, sharedOptions } from './server-options.ts'
 export {
   type BreakerTerms,

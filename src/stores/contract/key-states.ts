@@ -39,6 +39,7 @@ export interface KeyState {
   readonly s: number[]
 }
 
+/** The states and the ban of one key, for a store that keeps them together. */
 export class KeyStates<State extends KeyState = KeyState> {
   /** The states by the names of their policies. */
   readonly states: Map<string, State>

@@ -3,7 +3,7 @@ import type { StateRule } from '../../algorithms/index.ts'
 import type { LedgerTerms } from './store.ts'
 
 /** The policies of one scope in an evaluation. One record has their states. */
-export interface Scope {
+export interface EvaluationScope {
   readonly name: string
   readonly policies: readonly PolicyEvaluation[]
   /** The index of each policy of this scope among all policies of the evaluation. */
@@ -14,7 +14,7 @@ export interface Scope {
 export class ScopedEvaluation {
   readonly onChange: StateRule
   readonly evaluation: Evaluation
-  readonly scopes: readonly Scope[]
+  readonly scopes: readonly EvaluationScope[]
 
   constructor({ policies, scopes, onChange = 'keep' }: LedgerTerms) {
     this.onChange = onChange

@@ -5,7 +5,7 @@ import { blank, type KeyTable } from './key-table.ts'
 import type { Blocks } from './memory-bans.ts'
 import { cells, nothing } from './overflow-table.ts'
 import type { Scope } from './scope.ts'
-import { isUnused, numbersOf, type State, timeOf } from './state.ts'
+import { isUnused, numbersOf, type State, stateTime } from './state.ts'
 
 /** How many rows are listed at once. */
 const pageSize = 200
@@ -65,7 +65,7 @@ function keptStates(states: readonly State[], reopening?: number): KeptState[] {
       const { name, algorithm } = state.policy
       const { kind, span, parameters } = algorithm
       const s = numbersOf(state)
-      if (reopening !== undefined) algorithm.reopen?.(s, 0, timeOf(state, reopening))
+      if (reopening !== undefined) algorithm.reopen?.(s, 0, stateTime(state, reopening))
       return { name, definition: { kind, span, parameters }, s }
     })
 }

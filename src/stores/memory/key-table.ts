@@ -11,7 +11,7 @@ import type { Policy } from '../../algorithms/index.ts'
 import { randomSeed, type Seed } from './key-hash.ts'
 import { keyName } from './key-name.ts'
 import { nothing, type OverflowLocation, OverflowTable } from './overflow-table.ts'
-import { idleTime, quotaLeft, type State, timeOf } from './state.ts'
+import { idleTime, quotaLeft, type State, stateTime } from './state.ts'
 import { StateRows } from './state-rows.ts'
 
 /** How many keys a table holds. */
@@ -147,7 +147,7 @@ export class KeyTable {
     if (known === blank && found === nothing) return
     const row = known === blank ? this.claim(key, found, now) : known
     for (const state of this.states.read(row)) {
-      state.policy.algorithm.unblock?.(state.s, state.i, timeOf(state, now))
+      state.policy.algorithm.unblock?.(state.s, state.i, stateTime(state, now))
     }
   }
 

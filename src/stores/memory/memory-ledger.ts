@@ -1,5 +1,5 @@
 import { isBlockable, withBlock } from '../../algorithms/bans/index.ts'
-import { type Verb as DecidingVerb, Evaluation } from '../../algorithms/evaluation/index.ts'
+import { type DecidingVerb, Evaluation } from '../../algorithms/evaluation/index.ts'
 import type { Policy } from '../../algorithms/index.ts'
 import type { Clock } from '../../common/index.ts'
 import type { KeptKey, KeyPage } from '../../inspection/index.ts'

@@ -5,6 +5,7 @@ import type { Seed } from './key-hash.ts'
 import type { Capacity, KeyTable } from './key-table.ts'
 import { type LimiterKeys, MemoryLedger } from './memory-ledger.ts'
 
+/** The options of `memoryStore`. */
 export interface MemoryStoreOptions {
   /**
    * The most keys held for each scope of each limiter. Default 1,000,000, which takes about 110 MB if all are in use and
@@ -62,6 +63,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   return new MemoryStore(options)
 }
 
+/** A store in the memory of this process, as `memoryStore` returns it. */
 export class MemoryStore implements Store {
   readonly synchronous = true
   readonly traits: StoreTraits = { kind: 'memory', exclusive: true }

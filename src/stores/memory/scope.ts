@@ -2,7 +2,7 @@ import type { PolicyEvaluation } from '../../algorithms/evaluation/index.ts'
 import { pointTo, type StateRule } from '../../algorithms/index.ts'
 import { blank, type KeyTable } from './key-table.ts'
 import { cells, nothing, type OverflowLocation } from './overflow-table.ts'
-import { numbersOf, type State, timeOf } from './state.ts'
+import { numbersOf, type State, stateTime } from './state.ts'
 import type { StateRows } from './state-rows.ts'
 
 /** The keys of one scope under one plan: the policies of a ledger that limit by this scope. */
@@ -83,7 +83,7 @@ export class Scope {
     }
     states.point(policies, this.row)
     if (found !== cells) return
-    for (const policy of policies) policy.algorithm.reopen?.(policy.s, policy.i, timeOf(policy, now))
+    for (const policy of policies) policy.algorithm.reopen?.(policy.s, policy.i, stateTime(policy, now))
   }
 
   /** Like `claim`, for a refund: an unknown key gets no row, because it has nothing to give back. */

@@ -7,7 +7,7 @@
 
 import { PolicyEvaluation } from '../../algorithms/evaluation/index.ts'
 import { type Policy, Report } from '../../algorithms/index.ts'
-import { copyState, isUnused, quotaLeft, type State, timeOf } from './state.ts'
+import { copyState, isUnused, quotaLeft, type State, stateTime } from './state.ts'
 import { StateRows } from './state-rows.ts'
 
 const report = new Report()
@@ -43,7 +43,7 @@ export class SharedCells {
     for (const [n, state] of states.entries()) {
       const to = this.#other[n] as PolicyEvaluation
       if (isUnused(to)) copyState(state, to.s, to.i, now, true)
-      else to.algorithm.merge(to.s, to.i, Math.max(timeOf(state, now), timeOf(to, now)), state.s, state.i)
+      else to.algorithm.merge(to.s, to.i, Math.max(stateTime(state, now), stateTime(to, now)), state.s, state.i)
     }
   }
 
@@ -53,8 +53,8 @@ export class SharedCells {
     this.#states.point(this.#other, other)
     for (const [n, found] of this.#found.entries()) {
       const rival = this.#other[n] as PolicyEvaluation
-      found.algorithm.report(found.s, found.i, timeOf(found, now), report)
-      rival.algorithm.report(rival.s, rival.i, timeOf(rival, now), otherReport)
+      found.algorithm.report(found.s, found.i, stateTime(found, now), report)
+      rival.algorithm.report(rival.s, rival.i, stateTime(rival, now), otherReport)
       const more = otherReport.remaining - report.remaining
       if (more < 0 || (more === 0 && otherReport.reset >= report.reset)) continue
       found.i = rival.i

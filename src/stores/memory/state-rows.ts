@@ -1,6 +1,6 @@
 import { PolicyEvaluation } from '../../algorithms/evaluation/index.ts'
 import type { Policy } from '../../algorithms/index.ts'
-import { copyState, holds, isBooked, isUnused, listOf, numbersOf, quotaLeft, type State, timeOf } from './state.ts'
+import { copyState, holds, isBooked, isUnused, listOf, numbersOf, quotaLeft, type State, stateTime } from './state.ts'
 
 /** The most bytes of an overflow table, with four bytes in each row for the tag of its key; the second is for several plans. */
 const maxBytes = 64 * 2 ** 20
@@ -123,7 +123,7 @@ export class StateRows {
       const states = this.read(row)
       for (const [n, state] of states.entries()) {
         const { algorithm } = policies[n] as Policy
-        algorithm.adopt?.(state.s, state.i, timeOf(state, now), state.policy.algorithm)
+        algorithm.adopt?.(state.s, state.i, stateTime(state, now), state.policy.algorithm)
       }
       next.copy(states, row, now)
     }

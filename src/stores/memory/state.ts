@@ -11,7 +11,7 @@ export interface State {
 const report = new Report()
 
 /** The effective time of the state when the clock shows `now`. */
-export function timeOf({ policy, s, i }: State, now: number): number {
+export function stateTime({ policy, s, i }: State, now: number): number {
   return effectiveTime(policy.algorithm, s[i] as number, now)
 }
 
@@ -43,7 +43,7 @@ export function numbersOf(state: State): number[] {
 /** Writes the state to `t[j ...]`, which is all zeros. @param condensed true to fit a log into a fixed number of entries */
 export function copyState(state: State, t: Numbers, j: number, now: number, condensed: boolean): void {
   const { policy, s, i } = state
-  if (condensed) policy.algorithm.condense(s, i, timeOf(state, now), t, j)
+  if (condensed) policy.algorithm.condense(s, i, stateTime(state, now), t, j)
   else for (let k = 0, length = lengthOf(state); k < length; k++) t[j + k] = s[i + k] as number
 }
 
@@ -65,7 +65,7 @@ export function quotaLeft(states: readonly State[], now: number): number {
   let least = 1
   for (const state of states) {
     const { s, i, policy } = state
-    policy.algorithm.report(s, i, timeOf(state, now), report)
+    policy.algorithm.report(s, i, stateTime(state, now), report)
     if (report.reset === 0 && now >= (s[i] as number)) continue
     least = Math.min(least, report.remaining / (policy.burst + 1))
   }

@@ -9,6 +9,7 @@ import { RowReader } from './row-reader.ts'
 import { Sql } from './sql.ts'
 import { TransactionRunner } from './transaction-runner.ts'
 
+/** The options of `inspectPostgres`. */
 export interface InspectPostgresOptions {
   /** The prefix of the store. Default `'headgate'`. */
   prefix?: string

@@ -21,7 +21,7 @@
  */
 import type { Kind } from '../../algorithms/index.ts'
 import { emptyRecord } from '../records/index.ts'
-import { type MakeStep, makers, type PlainStep } from './plain-steps.ts'
+import { type MakeStep, makers, type SqlStep } from './plain-steps.ts'
 
 /** A statement to be prepared. */
 export interface PlainStatement {
@@ -62,7 +62,7 @@ interface Names {
 }
 
 /** `offset 0` keeps Postgres from computing a column again in each place that uses it. */
-function textOf(step: PlainStep, { table, now, ttlMargin, head, tolerance, keys, costs, times }: Names): string {
+function textOf(step: SqlStep, { table, now, ttlMargin, head, tolerance, keys, costs, times }: Names): string {
   const call = 'key, cost, found, locked, record, now'
   const numbers = step.state.slice(1)
   const rest = numbers.join(', ')
@@ -113,7 +113,7 @@ from decided left join written using (key) left join added using (key)`
 }
 
 /** Reads the state from what follows the head of the record: `fullAt,[last,...]]]`, split at the commas. */
-function numbersOf({ state, ends }: PlainStep): string {
+function numbersOf({ state, ends }: SqlStep): string {
   const numbers = state.map((name, n) => {
     const field = `fields[${n + 2}]`
     const digits = n === 0 ? `substr(${field}, 2)` : n === state.length - 1 && !ends ? `rtrim(${field}, ']')` : field
@@ -122,7 +122,7 @@ function numbersOf({ state, ends }: PlainStep): string {
   return numbers.join(', ')
 }
 
-function wholeOf({ state, ends }: PlainStep): string {
+function wholeOf({ state, ends }: SqlStep): string {
   const size = state.length + (ends ? 2 : 1)
   const last = `fields[${size}]`
   return `cardinality(fields) = ${size} and left(fields[2], 1) = '[' and ${ends ? `${last} = '0]]]'` : `${last} like '%]]]'`}`

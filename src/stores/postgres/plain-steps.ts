@@ -5,7 +5,7 @@ import type { Algorithm, Kind } from '../../algorithms/index.ts'
  * columns, or one expression. A text can use the columns `at` (the effective time), `cost`, the numbers of the state, and the
  * columns of the lists before it. A division of integers rounds down, because all are positive.
  */
-export interface PlainStep {
+export interface SqlStep {
   /** The names of the state's numbers. The first is `last`. */
   readonly state: readonly string[]
   /** True if the state ends with one more number, the id of its reservations, which has to be 0. */
@@ -21,7 +21,7 @@ export interface PlainStep {
 }
 
 /** Makes a step from the arguments of the statement that hold the algorithm's numbers. */
-export type MakeStep = (span: string, parameters: readonly string[]) => PlainStep
+export type MakeStep = (span: string, parameters: readonly string[]) => SqlStep
 
 /** Restates algorithms/buckets/bucket.ts. */
 const bucketStep: MakeStep = (_span, [burst, weight, rate]) => ({

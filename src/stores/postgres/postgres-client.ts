@@ -6,6 +6,7 @@ import { check, longestSleep, type Reader } from '../../common/index.ts'
 
 import { errorOf } from './postgres-error.ts'
 
+/** The methods that the store needs from a client of Postgres, as `pg` has them. */
 export interface PostgresClient {
   /** Sends text without parameters: several statements in one round trip, by the simple protocol. */
   query(text: string): Promise<unknown>
@@ -16,6 +17,7 @@ export interface PostgresClient {
   release(broken?: boolean): void
 }
 
+/** The methods that the store needs from a pool of Postgres, as `pg` has them. */
 export interface PostgresPool {
   connect(): Promise<PostgresClient>
 }

@@ -6,7 +6,8 @@ const noTable = '42P01'
 /** The error for a call that failed. */
 export function errorOf(cause: unknown): HeadgateError {
   if (cause instanceof HeadgateError) return cause
-  const fix = codeOf(cause) === noTable ? '. Run: await store.migrate(), or what npx headgate-postgres prints' : ''
+  const fix =
+    postgresCode(cause) === noTable ? '. Run: await store.migrate(), or what npx headgate-postgres prints' : ''
   return new HeadgateError('HEADGATE_STORE', `Postgres failed: ${reasonOf(cause)}${fix}`, { cause })
 }
 
@@ -32,10 +33,10 @@ export function migrationError(table: string, cause: unknown): HeadgateError {
 
 /** The text of an error. A connection that tried several addresses fails with a code, but without a message. */
 function reasonOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message || String(codeOf(cause) ?? cause.name) : String(cause)
+  return cause instanceof Error ? cause.message || String(postgresCode(cause) ?? cause.name) : String(cause)
 }
 
 /** The code of an error of Postgres, or of the connection. */
-export function codeOf(cause: unknown): unknown {
+export function postgresCode(cause: unknown): unknown {
   return cause instanceof Error && 'code' in cause ? cause.code : undefined
 }

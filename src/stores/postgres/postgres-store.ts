@@ -18,6 +18,7 @@ import { RowReader } from './row-reader.ts'
 import { Sql } from './sql.ts'
 import { TransactionRunner } from './transaction-runner.ts'
 
+/** The options of `postgresStore`. */
 export interface PostgresStoreOptions extends SharedStoreOptions {
   /** A `Pool` of `pg`. You close it yourself. */
   pool: PostgresPool
@@ -68,6 +69,7 @@ export function postgresSchema(table: string = defaultTable): string {
   return new Sql(table, 0).schema()
 }
 
+/** A store in Postgres, as `postgresStore` returns it. */
 export class PostgresStore extends RecordStore {
   readonly #pool: PostgresPool
   readonly #table: string

@@ -1,7 +1,7 @@
 import { digest } from '../contract/index.ts'
 import type { PlainStatement } from './plain-statement.ts'
 import type { PostgresClient, Rows } from './postgres-client.ts'
-import { codeOf } from './postgres-error.ts'
+import { postgresCode } from './postgres-error.ts'
 
 /** `duplicate_prepared_statement` (PostgreSQL, appendix A) */
 const duplicate = '42P05'
@@ -45,7 +45,7 @@ export class PreparedStatement {
       prepared.add(this.#name)
       return rows
     } catch (error) {
-      if (codeOf(error) === duplicate) prepared.add(this.#name)
+      if (postgresCode(error) === duplicate) prepared.add(this.#name)
       else prepared.delete(this.#name)
       throw error
     }
@@ -57,10 +57,10 @@ export class PreparedStatement {
  * or if the server cannot execute the statement.
  */
 export function isUnusable(error: unknown): boolean {
-  return unusable.includes(codeOf(error))
+  return unusable.includes(postgresCode(error))
 }
 
 /** True if a value in the table is no number, or too large for one. */
 export function isDataError(error: unknown): boolean {
-  return /^22/.test(String(codeOf(error)))
+  return /^22/.test(String(postgresCode(error)))
 }

@@ -8,9 +8,9 @@ import type { Decision } from '../../policy/index.ts'
 import {
   type Booking,
   type Command,
+  type EvaluationScope,
   type PendingCall,
   runOn,
-  type Scope,
   type ScopedEvaluation,
   type StateVerb,
 } from '../contract/index.ts'
@@ -129,7 +129,7 @@ export class Job {
    * are kept, and so are refused calls that were counted.
    */
   withdraw(index: number, text: string, now: number): SavedText {
-    const { places, policies } = this.scoped.scopes[index] as Scope
+    const { places, policies } = this.scoped.scopes[index] as EvaluationScope
     const record = new KeyRecord(text)
     const evaluation = new Evaluation(policies.map(({ policy }) => policy))
     for (const [n, result] of this.#results.entries()) {

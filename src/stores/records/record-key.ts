@@ -1,12 +1,7 @@
-import { digest, encodeId, encodeName, longestEncoding } from '../contract/index.ts'
+import { digest, encodeId, encodeName, limiterStart, longestEncoding } from '../contract/index.ts'
 
 /** The longest key of a record. Every store takes it: Memcached's limit is 250 bytes. */
 const longestKey = 250
-
-/** The prefix of all record keys of a limiter. */
-export function limiterStart(prefix: string, limiter: string): string {
-  return `${prefix}:${encodeName(limiter)}:`
-}
 
 /** The prefix of the record keys of a limiter's scope. */
 export function recordKeyStart(prefix: string, limiter: string, scope: string): string {

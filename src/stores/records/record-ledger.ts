@@ -7,6 +7,7 @@ import {
   decodeId,
   type Ledger,
   type LedgerTerms,
+  limiterStart,
   type Outcome,
   type OutcomeOf,
   PendingCall,
@@ -20,7 +21,7 @@ import type { StateOutcome } from './job.ts'
 import { keptRecord } from './key-record.ts'
 
 import type { RecordContext } from './record-context.ts'
-import { keepsStart, limiterStart, recordKey, recordKeyStart } from './record-key.ts'
+import { keepsStart, recordKey, recordKeyStart } from './record-key.ts'
 
 const ignore = (): void => {}
 

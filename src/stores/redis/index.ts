@@ -3,7 +3,6 @@
  * `client`, and in the server `script`. `headgate/redis`. It imports `failure` and the contract of stores.
  */
 
-export type { StoredKey, StoredKeyFilter, StoreInspector } from '../store-inspector.ts'
-export type { IoredisLike, NodeRedisEvalOptions, NodeRedisLike, RedisClient } from './client/index.ts'
+export type { IoredisLike, NodeRedisLike, RedisClient } from './client/index.ts'
 export { type InspectRedisOptions, inspectRedis, type RedisInspector } from './inspect/index.ts'
 export { type RedisStoreOptions, redisStore } from './redis-store.ts'

@@ -4,7 +4,7 @@
  * The braces are the hash tag of Redis Cluster, so all states of one id are in one slot.
  */
 import { defaultScope } from '../../policy/index.ts'
-import { encodeName } from '../contract/index.ts'
+import { encodeName, limiterStart } from '../contract/index.ts'
 
 export { encodeId } from '../contract/index.ts'
 
@@ -12,11 +12,6 @@ export { encodeId } from '../contract/index.ts'
 export function keyStart(prefix: string, limiter: string, scope: string): string {
   const within = scope === defaultScope ? '' : `${encodeName(scope)}:`
   return `${limiterStart(prefix, limiter)}${within}{`
-}
-
-/** The prefix of all keys of a limiter. */
-export function limiterStart(prefix: string, limiter: string): string {
-  return `${prefix}:${encodeName(limiter)}:`
 }
 
 /** The key, in the slot of `stateKey`, of the number of a sender's last report. No user's limiter can have this name. */

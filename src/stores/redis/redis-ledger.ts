@@ -1,4 +1,4 @@
-import type { Costs, Verb as DecidingVerb, Details, Tickets } from '../../algorithms/evaluation/index.ts'
+import type { Costs, DecidingVerb, Details, Tickets } from '../../algorithms/evaluation/index.ts'
 import { type MaybePromise, monotonicClock } from '../../common/index.ts'
 import type { KeyPage } from '../../inspection/index.ts'
 import type { Decision } from '../../policy/index.ts'
@@ -9,6 +9,7 @@ import {
   type Command,
   type Ledger,
   type LedgerTerms,
+  limiterStart,
   type NumberedReport,
   type Outcome,
   type OutcomeOf,
@@ -17,7 +18,7 @@ import {
 } from '../contract/index.ts'
 import { redisError } from './client/index.ts'
 import { clearKeys, KeptKeys } from './inspect/index.ts'
-import { encodeId, keyStart, limiterStart, reportKey } from './keys.ts'
+import { encodeId, keyStart, reportKey } from './keys.ts'
 import type { RedisContext } from './redis-context.ts'
 import { type PackedPlan, packPlan } from './script/index.ts'
 import {

@@ -33,6 +33,7 @@ import { PlainScripts, Script, script } from './script/index.ts'
 import { ShareStore } from './shares/index.ts'
 import { Batcher } from './wire/index.ts'
 
+/** The options of `redisStore`. */
 export interface RedisStoreOptions extends SharedStoreOptions {
   /** A client of ioredis, iovalkey or redis (node-redis): single, Sentinel, Cluster or pool. You close it yourself. */
   client: RedisClient

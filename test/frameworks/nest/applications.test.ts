@@ -18,8 +18,7 @@ import {
   VersioningType,
 } from '@nestjs/common'
 import { REQUEST } from '@nestjs/core'
-import { fixedWindow, RateLimiter } from 'headgate'
-import { byIp, byParam, byRoute, combine, type RequestDecision } from 'headgate/http'
+import { byIp, byParam, byRoute, combine, fixedWindow, RateLimiter, type RequestDecision } from 'headgate'
 import {
   RateLimit,
   RateLimitDecision,

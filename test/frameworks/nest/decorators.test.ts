@@ -1,6 +1,5 @@
 import { Controller, Get } from '@nestjs/common'
-import { fixedWindow, RateLimiter, slidingWindow } from 'headgate'
-import { byHeader, type RequestDecision } from 'headgate/http'
+import { byHeader, fixedWindow, RateLimiter, type RequestDecision, slidingWindow } from 'headgate'
 import { RateLimit, RateLimitDecision, RateLimitGuard, RateLimitModule, SkipRateLimit } from 'headgate/nest'
 import { describe, expect, test } from 'vitest'
 import { everywhere, platforms, start, statuses, storeAt } from '../support/nest.ts'

@@ -1,8 +1,7 @@
 import { IoAdapter } from '@nestjs/platform-socket.io'
 import { WsAdapter } from '@nestjs/platform-ws'
 import { MessageBody, SubscribeMessage, WebSocketGateway } from '@nestjs/websockets'
-import { fixedWindow } from 'headgate'
-import type { RequestDecision } from 'headgate/http'
+import { fixedWindow, type RequestDecision } from 'headgate'
 import {
   RateLimit,
   RateLimitDecision,

@@ -14,8 +14,7 @@ import {
 } from '@nestjs/graphql'
 import { MercuriusDriver, type MercuriusDriverConfig } from '@nestjs/mercurius'
 import { createClient } from 'graphql-ws'
-import { fixedWindow } from 'headgate'
-import { byParam, type RequestDecision } from 'headgate/http'
+import { byParam, fixedWindow, type RequestDecision } from 'headgate'
 import {
   RateLimit,
   RateLimitDecision,

@@ -1,6 +1,5 @@
 import { Controller, Get, UseGuards } from '@nestjs/common'
-import { fixedWindow } from 'headgate'
-import type { RequestDecision } from 'headgate/http'
+import { fixedWindow, type RequestDecision } from 'headgate'
 import { RateLimit, RateLimitDecision, RateLimitGuard, RateLimitModule, SkipRateLimit } from 'headgate/nest'
 import { describe, expect, test } from 'vitest'
 import { everywhere, platforms, start, statuses, storeAt } from '../support/nest.ts'

@@ -7,8 +7,7 @@ import {
   Payload,
   Transport,
 } from '@nestjs/microservices'
-import { fixedWindow } from 'headgate'
-import type { RequestDecision } from 'headgate/http'
+import { fixedWindow, type RequestDecision } from 'headgate'
 import {
   RateLimit,
   RateLimitDecision,

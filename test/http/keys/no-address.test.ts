@@ -16,8 +16,7 @@ import { rateLimit as forExpress } from '../../../adapters/express.ts'
 import { rateLimit as forFastify } from '../../../adapters/fastify/index.ts'
 import { rateLimit as forKoa } from '../../../adapters/koa.ts'
 import { forgetWarnings } from '../../../src/common/warn.ts'
-import type { NoAddressEvent } from '../../../src/http.ts'
-import { byHeader, byIp, byRoute, combine } from '../../../src/index.ts'
+import { byHeader, byIp, byRoute, combine, type NoAddressEvent } from '../../../src/index.ts'
 import { until } from '../../support/contract.ts'
 
 const warned = vi.spyOn(process, 'emitWarning')

@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { forgetWarnings } from '../../../src/common/warn.ts'
-import { type AddressPlatform, createGuard, declaresPlatform, type Framework } from '../../../src/http.ts'
+import { declaresPlatform } from '../../../src/http/keys/index.ts'
+import { createGuard, type Framework } from '../../../src/http.ts'
 import {
+  type AddressPlatform,
   type ByIpOptions,
   byHeader,
   byIp,

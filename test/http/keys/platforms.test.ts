@@ -1,8 +1,7 @@
 import { channel } from 'node:diagnostics_channel'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { forgetWarnings } from '../../../src/common/warn.ts'
-import type { AddressPlatform, NoAddressEvent } from '../../../src/http.ts'
-import { byHeader, byIp, byRoute, combine } from '../../../src/index.ts'
+import { type AddressPlatform, byHeader, byIp, byRoute, combine, type NoAddressEvent } from '../../../src/index.ts'
 import {
   type AddressProxy,
   append,

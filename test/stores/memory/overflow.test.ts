@@ -3,8 +3,16 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
 import { withLimit } from '../../../src/algorithms/define-policy.ts'
-import { fixedWindow, memoryStore, type Policy, policy, RateLimiter, tokenBucket } from '../../../src/index.ts'
-import type { Ledger, Store } from '../../../src/store.ts'
+import {
+  fixedWindow,
+  memoryStore,
+  type Policy,
+  policy,
+  RateLimiter,
+  type Store,
+  tokenBucket,
+} from '../../../src/index.ts'
+import type { Ledger } from '../../../src/store.ts'
 import { MemoryStore } from '../../../src/stores/memory/memory-store.ts'
 import { ManualClock } from '../../../src/testing/index.ts'
 import { seededRandom } from '../../support/seeded-random.ts'

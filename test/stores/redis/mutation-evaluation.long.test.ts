@@ -1,4 +1,4 @@
-import type { Part } from '../../../src/stores/redis/script/script.ts'
+import type { ScriptPart } from '../../../src/stores/redis/script/script.ts'
 import { type Algorithm, type Mutations, testMutations } from '../../support/mutations.ts'
 import { useRedis } from '../../support/use-server.ts'
 
@@ -167,16 +167,16 @@ const mutations: readonly Mutations[] = [
     ['smoothWarmingUp', '(stored * p.max) / most', 'stored'],
   ].map(
     ([part, from, to]): Mutations => ({
-      part: part as Part,
+      part: part as ScriptPart,
       on: part === 'intervalBucket' || part === 'bucket' ? ['keep', 'scale', 'retune'] : ['keep', 'scale'],
-      of: algorithmOf(part as Part, from as string),
+      of: algorithmOf(part as ScriptPart, from as string),
       changes: [[from as string, to as string]],
     }),
   ),
 ]
 
 /** The algorithm of the plans; undefined if the mutation shows only with two different ones. */
-function algorithmOf(part: Part, from: string): Algorithm | undefined {
+function algorithmOf(part: ScriptPart, from: string): Algorithm | undefined {
   if (part === 'smooth' || from.includes('aligned')) return undefined
   return part === 'intervalBucket' ? 'firstRequest' : (part as Algorithm)
 }

@@ -8,7 +8,6 @@ export {
   type Connection,
   connectionOf,
   type IoredisLike,
-  type NodeRedisEvalOptions,
   type NodeRedisLike,
   type RedisClient,
 } from './redis-client.ts'

@@ -22,7 +22,7 @@ export interface IoredisLike {
 }
 
 /** The keys and arguments of a script call. headgate always passes both: texts as keys, bytes as arguments. */
-export interface NodeRedisEvalOptions {
+interface NodeRedisEvalOptions {
   keys?: (string | Uint8Array)[]
   arguments?: (string | Uint8Array)[]
 }
@@ -35,6 +35,7 @@ export interface NodeRedisLike {
   eval(script: string, options?: NodeRedisEvalOptions): Promise<unknown>
 }
 
+/** A client of Redis, for `redisStore` and `inspectRedis`. */
 export type RedisClient = IoredisLike | NodeRedisLike
 
 /** The methods that the store needs from a client. */

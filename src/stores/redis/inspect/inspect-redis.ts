@@ -12,6 +12,7 @@ import { scanRecords } from './record-reader.ts'
 import { unpackRecords } from './unpack-records.ts'
 import { usualNames } from './usual-names.ts'
 
+/** The options of `inspectRedis`. */
 export interface InspectRedisOptions {
   /** The prefix of the store. Default `'headgate'`. */
   prefix?: string
@@ -19,6 +20,7 @@ export interface InspectRedisOptions {
   names?: readonly string[]
 }
 
+/** The inspector of a Redis store, as `inspectRedis` returns it. */
 export interface RedisInspector extends StoreInspector {
   /** The SHA-1 of the script that decides: its name in Redis. */
   readonly scriptSha: string

@@ -15,7 +15,7 @@ import { states } from './states.ts'
 import { bookings, exactMath, smooth } from './steps/index.ts'
 import { verbs } from './verbs.ts'
 
-export type Part =
+export type ScriptPart =
   | Kind
   | 'exactMath'
   | 'records'
@@ -33,7 +33,7 @@ export type Part =
   | 'main'
 
 /** The parts of the script by name, in the order in which they need each other. */
-export const parts: Readonly<Record<Part, string>> = {
+export const parts: Readonly<Record<ScriptPart, string>> = {
   exactMath,
   records,
   states,
@@ -57,7 +57,7 @@ export const parts: Readonly<Record<Part, string>> = {
  * Puts the parts together.
  * @param changed parts that replace those of the same name; tests change some parts
  */
-export function assemble(changed: Readonly<Partial<Record<Part, string>>>): string {
+export function assemble(changed: Readonly<Partial<Record<ScriptPart, string>>>): string {
   return compact(Object.values({ ...parts, ...changed }).join(''))
 }
 

@@ -2,7 +2,7 @@ import { HeadgateError, shown } from '../../../common/index.ts'
 import { DeadlineItem } from '../../contract/index.ts'
 import { type Connection, redisError, type ScriptCall } from '../client/index.ts'
 import { isMissing } from '../script/index.ts'
-import type { Call, Message } from './message.ts'
+import type { Message, WaitingRequest } from './message.ts'
 import type { RedisNode } from './node-notes.ts'
 import { ReplyReader } from './reply-reader.ts'
 
@@ -35,14 +35,14 @@ export class Batch extends DeadlineItem {
   /** The slot of its keys in Redis Cluster, else 0. */
   readonly slot: number
   /** Empty once the batch is settled: a client that keeps the batch must not keep finished calls alive. */
-  calls: Call[]
+  calls: WaitingRequest[]
   #script = ''
   /** The script call; undefined until it is sent. */
   #sent: ScriptCall | undefined
   #withdrawn = false
   readonly #sender: Sender
 
-  constructor(sender: Sender, name: string, slot: number, calls: Call[]) {
+  constructor(sender: Sender, name: string, slot: number, calls: WaitingRequest[]) {
     super()
     this.#sender = sender
     this.name = name
@@ -91,7 +91,7 @@ export class Batch extends DeadlineItem {
     }
   }
 
-  #settle(error?: unknown): readonly Call[] {
+  #settle(error?: unknown): readonly WaitingRequest[] {
     const { calls } = this
     this.settled = true
     this.calls = []

@@ -3,7 +3,7 @@ import { Deadlines } from '../../contract/index.ts'
 import type { Connection } from '../client/index.ts'
 import { slotOf } from '../keys.ts'
 import { Batch } from './batch.ts'
-import type { Call } from './message.ts'
+import type { WaitingRequest } from './message.ts'
 import type { ScriptRequest } from './script-request.ts'
 import type { ScriptResponse } from './script-response.ts'
 import { type BatcherOptions, UnderWay } from './under-way.ts'
@@ -95,7 +95,7 @@ export class Batcher {
     return this.#deadlines.reading(answer)
   }
 
-  #begin(name: string, slot: number, calls: Call[]): Batch {
+  #begin(name: string, slot: number, calls: WaitingRequest[]): Batch {
     this.connection.checkListener()
     const batch = new Batch(this, name, slot, calls)
     batch.answersBefore = this.#underWay.answers

@@ -4,7 +4,7 @@ import type { ScriptResponse } from './script-response.ts'
 import { wholeArgs } from './whole-message.ts'
 
 /** A request that waits for its response. */
-export interface Call {
+export interface WaitingRequest {
   readonly request: ScriptRequest
   /** Settles the caller. It may throw, as the user's own clock may. */
   receive(response: ScriptResponse): void
@@ -19,12 +19,12 @@ export interface Message {
   /** The arguments of the script. The script does nothing if the first argument begins with `0` (see script-call.ts). */
   readonly args: (string | Buffer)[]
   /** The calls in the order of the reply. */
-  readonly calls: Call[]
+  readonly calls: WaitingRequest[]
 }
 
 /** @param whole the script that can decide every request @param ttlMargin in milliseconds */
-export function messageOf(calls: Call[], whole: Script, ttlMargin: number): Message {
-  const { request: first } = calls[0] as Call
+export function messageOf(calls: WaitingRequest[], whole: Script, ttlMargin: number): Message {
+  const { request: first } = calls[0] as WaitingRequest
   const { plain } = first.plan
   if (plain !== undefined && calls.every(({ request }) => isPlain(request, first))) return plainMessage(calls, plain)
   return { script: whole, calls, ...wholeArgs(calls, ttlMargin) }
@@ -44,10 +44,10 @@ function isPlain(request: ScriptRequest, first: ScriptRequest): boolean {
   )
 }
 
-/** A message for the script of one plan (see script/plain/script.ts), whose reply lists the calls of each key in turn. */
-function plainMessage(all: readonly Call[], script: Script): Message {
-  const { request: first } = all[0] as Call
-  const byKey = new Map<string, Call[]>()
+/** A message for the script of one plan (see script/plain/plain-script.ts), whose reply lists the calls of each key in turn. */
+function plainMessage(all: readonly WaitingRequest[], script: Script): Message {
+  const { request: first } = all[0] as WaitingRequest
+  const byKey = new Map<string, WaitingRequest[]>()
   for (const call of all) {
     const key = call.request.keys[0] as string
     const calls = byKey.get(key)

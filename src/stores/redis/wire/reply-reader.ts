@@ -1,5 +1,5 @@
 import { callBlock, forever, isBlockable } from '../../../algorithms/bans/index.ts'
-import type { Tickets, Verb } from '../../../algorithms/evaluation/index.ts'
+import type { DecidingVerb, Tickets } from '../../../algorithms/evaluation/index.ts'
 import type { ScriptRequest } from './script-request.ts'
 import type { PolicyReport, ResponseBlock, ScriptResponse } from './script-response.ts'
 
@@ -62,7 +62,7 @@ export class ReplyReader {
     const until = end < 0 ? forever : end
     const scope = plan.scopes[this.#next() - 1] as string
     const reason = String(this.#reply[this.#at++]) || undefined
-    return { ...callBlock(scope, { from: now, until, reason }, now), refuses: isBlockable(verb as Verb) }
+    return { ...callBlock(scope, { from: now, until, reason }, now), refuses: isBlockable(verb as DecidingVerb) }
   }
 
   /** Reads the tickets. A policy that takes nothing in a renewal keeps its old ticket. */

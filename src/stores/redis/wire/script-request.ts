@@ -1,4 +1,4 @@
-import type { Costs, Details, Tickets, Verb } from '../../../algorithms/evaluation/index.ts'
+import type { Costs, DecidingVerb, Details, Tickets } from '../../../algorithms/evaluation/index.ts'
 import type { BanTerms } from '../../contract/index.ts'
 import type { PackedPlan } from '../script/index.ts'
 
@@ -26,7 +26,7 @@ export interface RequestExtras {
 /** One request of a ledger to the script. */
 export interface ScriptRequest extends RequestExtras {
   readonly plan: PackedPlan
-  readonly verb: Verb | 'reset' | 'ban' | 'unban'
+  readonly verb: DecidingVerb | 'reset' | 'ban' | 'unban'
   /** The keys of the states, one for each scope of the plan. */
   readonly keys: readonly string[]
   readonly costs: Costs

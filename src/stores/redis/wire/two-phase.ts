@@ -13,7 +13,7 @@
  * renewal that one slot refuses holds its units in the other slots until their leases end.
  */
 import { isBlockable } from '../../../algorithms/bans/index.ts'
-import { type Costs, type Tickets, unitsBack, type Verb } from '../../../algorithms/evaluation/index.ts'
+import { type Costs, type DecidingVerb, type Tickets, unitsBack } from '../../../algorithms/evaluation/index.ts'
 import { allOf } from '../../../common/index.ts'
 import type { RequestExtras, ScriptRequest } from './script-request.ts'
 import type { PolicyReport, ResponseBlock, ScriptResponse } from './script-response.ts'
@@ -171,6 +171,6 @@ function joined(
     reports,
     tickets: allowed && (whole.verb === 'reserve' || whole.verb === 'renew') ? tickets : undefined,
     lease: undefined,
-    block: block && { ...block, refuses: isBlockable(whole.verb as Verb) },
+    block: block && { ...block, refuses: isBlockable(whole.verb as DecidingVerb) },
   }
 }

@@ -1,15 +1,15 @@
 import { largest } from '../evaluation.ts'
-import { freshState, type Part } from './records.ts'
+import { freshState, type PlainPolicy } from './plain-records.ts'
 import { waitFor } from './step.ts'
 
 /**
  * Code that decides the calls of a key, and responds to each call as the whole script does. It sets `written` to true if the
  * value has to be written, and `fullAt` to when the key has its full quota.
  */
-export function decideCalls(parts: readonly Part[], cacheable: boolean): string {
-  const each = (write: (part: Part) => string): string => parts.map(write).join('\n')
+export function decideCalls(parts: readonly PlainPolicy[], cacheable: boolean): string {
+  const each = (write: (part: PlainPolicy) => string): string => parts.map(write).join('\n')
   const unchanged = unchangedBy(parts)
-  const last = parts.at(-1) as Part
+  const last = parts.at(-1) as PlainPolicy
   const { restarts, endsWithWindow } = last.policy.algorithm
   return `
 ${unchanged.keep === '' ? '' : `local ${unchanged.keep}`}
@@ -37,7 +37,7 @@ ${unchanged.restore}
 `
 }
 
-function wait({ n, step }: Part): string {
+function wait({ n, step }: PlainPolicy): string {
   return `wait${n} = ${step.wait}\nif wait${n} > 0 then wait${n} = wait${n} + (at${n} - now) end`
 }
 
@@ -45,7 +45,7 @@ function wait({ n, step }: Part): string {
  * If a refusal changes some policies, the value is written. The other policies are then written as they were, unless a call
  * of the batch was admitted.
  */
-function unchangedBy(parts: readonly Part[]): {
+function unchangedBy(parts: readonly PlainPolicy[]): {
   readonly keep: string
   readonly take: string
   readonly restore: string
@@ -61,7 +61,7 @@ function unchangedBy(parts: readonly Part[]): {
   }
 }
 
-function count(part: Part): string {
+function count(part: PlainPolicy): string {
   const { policy, step } = part
   if (!policy.countRefused) return ''
   const counted = `${step.count}\n${wait(part)}\nwritten = true\n`
@@ -69,13 +69,13 @@ function count(part: Part): string {
 }
 
 /** Restates `restart` of algorithms/evaluation. @param keep code that keeps the state which a refusal restores: the new one */
-function restart(parts: readonly Part[], keep: string): string {
+function restart(parts: readonly PlainPolicy[], keep: string): string {
   const renewed = parts.map((part) => `at${part.n} = now\n${part.step.advance}\n${wait(part)}`)
   return [...parts.map(freshState), keep, ...renewed].join('\n')
 }
 
 /** Responds with the numbers of a policy, as the whole script does. */
-function respond({ n, policy: { burst }, step }: Part, cacheable: boolean): string {
+function respond({ n, policy: { burst }, step }: PlainPolicy, cacheable: boolean): string {
   return `
 if not allowed then
   size = size + 1

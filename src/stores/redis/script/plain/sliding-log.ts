@@ -9,7 +9,7 @@ const totals = 2 ** 24
 const largestTotal = 2 ** 50
 
 /** The largest limit of a plain log. A larger log may need entries of the wide form. */
-export const largestLog: number = totals - 1
+export const largestPlainLog: number = totals - 1
 
 const timeOf = (entry: string): string => `base + (unpack('<I6', log, entries + 9 * (${entry})) - base) % times`
 

@@ -6,7 +6,7 @@ import { Task } from '../timers/index.ts'
 const renewalsPerLease = 3
 
 /** The units in flight of a function: renewed while it runs, and released when it has ended. */
-export class RenewedUnits extends Task {
+export class RunLease extends Task {
   readonly #reservation: Reservation
   readonly #context: PacerContext
 

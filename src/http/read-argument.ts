@@ -39,7 +39,7 @@ interface Read<Request, Response> {
  * Reads the argument of `rateLimit`: the limiter, and the guard's own options.
  * @param defaults options that the argument may override
  */
-export function readOptions<Request, Response>(
+export function readArgument<Request, Response>(
   argument: RateLimitArgument<Request, Response>,
   defaults: GuardOptions<Request, Response>,
 ): Read<Request, Response> {

@@ -15,8 +15,8 @@ import { bucket } from './bucket.ts'
 import { decideCalls } from './calls.ts'
 import { intervalBucket } from './interval-bucket.ts'
 import { penalty } from './penalty.ts'
-import { freshState, headsOf, type Part, recordsOf } from './records.ts'
-import { largestLog, slidingLog } from './sliding-log.ts'
+import { freshState, headsOf, type PlainPolicy, recordsOf } from './plain-records.ts'
+import { largestPlainLog, slidingLog } from './sliding-log.ts'
 import { slidingWindow } from './sliding-window.ts'
 import { type PlainSteps, stepOf } from './step.ts'
 
@@ -51,7 +51,7 @@ export function isPlain(policies: readonly Policy[], scopes: readonly string[]):
 
 function isPlainPolicy({ algorithm, limit, countRefused, shadow }: Policy, n: number, all: readonly Policy[]): boolean {
   if (!(algorithm.kind in steps) || shadow || limit === 0) return false
-  if (algorithm.grows) return n === 0 && !countRefused && limit <= largestLog
+  if (algorithm.grows) return n === 0 && !countRefused && limit <= largestPlainLog
   if (!algorithm.punishes) return true
   const others = all.slice(0, -1)
   return n > 0 && n === others.length && !(algorithm.restarts && others.some((other) => other.countRefused))
@@ -59,7 +59,7 @@ function isPlainPolicy({ algorithm, limit, countRefused, shadow }: Policy, n: nu
 
 /** @param whole the whole script */
 export function plainScript(terms: PlainTerms, whole: string = script): string {
-  const parts = terms.policies.map((policy, index): Part => {
+  const parts = terms.policies.map((policy, index): PlainPolicy => {
     const n = index + 1
     const head = terms.heads[index] as Buffer
     const step = steps[policy.algorithm.kind] as PlainSteps<Algorithm>
@@ -68,7 +68,7 @@ export function plainScript(terms: PlainTerms, whole: string = script): string {
   return `${compact(bodyOf(parts, terms))}${whole}`
 }
 
-function bodyOf(parts: readonly Part[], { ttlMargin, cacheable, bytes }: PlainTerms): string {
+function bodyOf(parts: readonly PlainPolicy[], { ttlMargin, cacheable, bytes }: PlainTerms): string {
   const { names, check, read, pack } = recordsOf(parts)
   const margin = ttlMargin * 1000
   const grain = grainOf(parts)
@@ -158,12 +158,12 @@ end
 }
 
 /** A `nil` for each number of the reply to one call: the table gets its size at once, because it grows slowly. */
-function numbersOfReply(parts: readonly Part[]): string {
+function numbersOfReply(parts: readonly PlainPolicy[]): string {
   return new Array(1 + 3 * parts.length).fill('nil').join(', ')
 }
 
 /** Expiry times are rounded up to this, so that most calls need not set them again: with one policy, as in ../states.ts. */
-function grainOf([first, ...more]: readonly Part[]): number | undefined {
+function grainOf([first, ...more]: readonly PlainPolicy[]): number | undefined {
   return first === undefined || more.length > 0
     ? undefined
     : Math.max(1_000_000, Math.floor(first.policy.algorithm.span / 16))

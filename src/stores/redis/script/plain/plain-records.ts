@@ -2,7 +2,7 @@ import type { Policy } from '../../../../algorithms/index.ts'
 import type { LogRecord, PlainStep } from './step.ts'
 
 /** One policy of a plain script. */
-export interface Part {
+export interface PlainPolicy {
   /** The number of the policy, from 1 on. */
   readonly n: number
   readonly policy: Policy
@@ -24,20 +24,20 @@ export interface Records {
 }
 
 /** @param parts the policies; a log is the first one */
-export function recordsOf(parts: readonly Part[]): Records {
+export function recordsOf(parts: readonly PlainPolicy[]): Records {
   const log = parts[0]?.step.log
-  return log === undefined ? fixedRecords(parts) : withLog(parts[0] as Part, log, fixedRecords(parts.slice(1)))
+  return log === undefined ? fixedRecords(parts) : withLog(parts[0] as PlainPolicy, log, fixedRecords(parts.slice(1)))
 }
 
 /** Sets the state of a new key. */
-export function freshState({ step: { log, state, lastNumber } }: Part): string {
+export function freshState({ step: { log, state, lastNumber } }: PlainPolicy): string {
   if (log !== undefined) return log.fresh
   const names = lastNumber === undefined ? state : [...state, lastNumber]
   return `${names.join(', ')} = ${names.map(() => '0').join(', ')}`
 }
 
 /** The heads of the records, with the names that the code has for them. */
-export function headsOf(parts: readonly Part[]): readonly (readonly [name: string, head: Buffer])[] {
+export function headsOf(parts: readonly PlainPolicy[]): readonly (readonly [name: string, head: Buffer])[] {
   return parts.flatMap(({ n, head, step: { lastNumber } }) => {
     const usual = [`begin${n}`, head] as const
     return lastNumber === undefined ? [usual] : [usual, [`long${n}`, longer(head)] as const]
@@ -61,7 +61,7 @@ interface FixedRecords extends Records {
 }
 
 /** Records of a fixed length, which is that of the numbers of their states. The last record may lack its last number. */
-function fixedRecords(parts: readonly Part[]): FixedRecords {
+function fixedRecords(parts: readonly PlainPolicy[]): FixedRecords {
   const last = parts.at(-1)?.step.lastNumber
   const [short, long] = [formOf(parts, undefined), formOf(parts, last)]
   const hasLength = (bytes: string): string =>
@@ -95,7 +95,7 @@ end
 }
 
 /** @param last the name of the last number of the last record, if the form has that number */
-function formOf(parts: readonly Part[], last: string | undefined) {
+function formOf(parts: readonly PlainPolicy[], last: string | undefined) {
   const records = parts.map(({ n, head, step: { state } }, index) => {
     const isLong = last !== undefined && index === parts.length - 1
     return { n, head, begin: isLong ? `long${n}` : `begin${n}`, numbers: isLong ? [...state, last] : state }
@@ -112,11 +112,11 @@ function formOf(parts: readonly Part[], last: string | undefined) {
   }
 }
 
-function isUsual({ n, policy: { algorithm } }: Part, head: string): string {
+function isUsual({ n, policy: { algorithm } }: PlainPolicy, head: string): string {
   return `head${n} == ${head} and last${n} - now < ${algorithm.tolerance}`
 }
 
-function withLog({ n, head, step }: Part, log: LogRecord, others: FixedRecords): Records {
+function withLog({ n, head, step }: PlainPolicy, log: LogRecord, others: FixedRecords): Records {
   const { names, hasLength, readAfter, isPlain, packAfter } = others
   const none = names.length === 0
   const bytes = 7 * log.numbers.length
