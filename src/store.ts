@@ -1,6 +1,6 @@
 /* What the author of a store imports: `headgate/store`. A user of a limiter needs `headgate` only. */
 
-export type { Block } from './algorithms/bans/index.ts'
+export type { StoredBan } from './algorithms/bans/index.ts'
 export type { Costs, Details, Tickets } from './algorithms/evaluation/index.ts'
 export {
   type Algorithm,
@@ -18,7 +18,7 @@ export {
 export type { Clock, MaybePromise } from './common/index.ts'
 export { withFailover } from './failure/index.ts'
 export type { KeptKey, KeptListing, KeptState, KeyPage } from './inspection/index.ts'
-export type { Blocked, Decision, Source, Verdict } from './policy/index.ts'
+export type { Ban, Decision, Source, Verdict } from './policy/index.ts'
 export {
   type CompareAndSetOptions,
   compareAndSetStore,

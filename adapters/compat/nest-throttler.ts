@@ -5,9 +5,9 @@
  *
  * - Hits are kept in a bounded memory store without timers, or in a store that processes share: one round trip for each
  *   throttler.
- * - `timeToExpire` is when the oldest hit leaves the window; without a hit, when the block ends. During a block, `totalHits` stays one more than the limit.
+ * - `timeToExpire` is when the oldest hit leaves the window; without a hit, when the ban ends. During a ban, `totalHits` stays one more than the limit.
  * - If a function returns another `ttl` for a key, the hits of the key count as if they had just come.
- * - `timeToBlockExpire` is 0 without a block, and not a time before 1970.
+ * - `timeToBlockExpire` is 0 without a ban, and not a time before 1970.
  */
 import { LRUCache } from 'lru-cache'
 import type { PenaltyOptions } from '../../src/algorithms/bans/index.ts'
@@ -46,14 +46,14 @@ interface ThrottlerPlan {
 }
 
 /**
- * Counts for @nestjs/throttler: at most `limit` hits in any window, then a block.
+ * Counts for @nestjs/throttler: at most `limit` hits in any window, then a ban.
  *
  *     ThrottlerModule.forRoot({ throttlers: [{ ttl: 60_000, limit: 10 }], storage: new HeadgateThrottlerStorage() })
  */
 export class HeadgateThrottlerStorage {
   readonly #store: Store
   readonly #onStoreError: OnStoreError
-  /** By throttler. Whatever the limit, the window and the block of a request, they have one count for each key. */
+  /** By throttler. Whatever the limit, the window and the ban of a request, they have one count for each key. */
   readonly #limiters = new Map<string, RateLimiter>()
   /** To find a plan takes longer than to count, so the last ones are kept, and the last one of each throttler apart. */
   readonly #plans = new LRUCache<string, RateLimiter>({ max: 1000 })
@@ -64,7 +64,7 @@ export class HeadgateThrottlerStorage {
     this.#onStoreError = onStoreError
   }
 
-  /** Counts a hit. Times are milliseconds; a `blockDuration` of 0 or less is no block. */
+  /** Counts a hit. Times are milliseconds; a `blockDuration` of 0 or less is no ban. */
   async increment(
     key: string,
     ttl: number,
@@ -77,8 +77,8 @@ export class HeadgateThrottlerStorage {
     const log = policies[0]
     const timeToExpire = Math.ceil((log?.nextAfter ?? 0) / 1000)
     if (allowed) return { totalHits: log?.used ?? 0, timeToExpire, isBlocked: false, timeToBlockExpire: 0 }
-    const block = policies[1]
-    const timeToBlockExpire = seconds(block === undefined ? retryAfter : block.retryAfter, ttl)
+    const ban = policies[1]
+    const timeToBlockExpire = seconds(ban === undefined ? retryAfter : ban.retryAfter, ttl)
     return { totalHits: limit + 1, timeToExpire: timeToExpire || timeToBlockExpire, isBlocked: true, timeToBlockExpire }
   }
 
@@ -97,9 +97,9 @@ export class HeadgateThrottlerStorage {
     if (known !== undefined) return known
     const window = numberFor('ThrottlerModule: ttl', ttl, 1, longestWindow)
     const most = numberFor('ThrottlerModule: limit', limit, 0, largestLog, Math.floor)
-    const block = numberFor('ThrottlerModule: blockDuration', blockDuration || 0, 0, longestWindow)
+    const ban = numberFor('ThrottlerModule: blockDuration', blockDuration || 0, 0, longestWindow)
     const policies = slidingLog({ name: hits, limit: most, window: `${window}ms` })
-    const penalty = block > 0 && penaltyOf(window, block)
+    const penalty = ban > 0 && penaltyOf(window, ban)
     const first = this.#limiters.get(throttlerName)
     const plan = first?.under({ policies, penalty }) ?? this.#limiterOf(throttlerName, policies, penalty)
     this.#plans.set(id, plan)
@@ -119,9 +119,9 @@ export class HeadgateThrottlerStorage {
   }
 }
 
-/** The count starts anew after a block, also after one that is shorter than the window. */
+/** The count starts anew after a ban, also after one that is shorter than the window. */
 function penaltyOf(ttl: number, blockDuration: number): PenaltyOptions {
-  return { after: 1, within: `${ttl}ms`, block: `${blockDuration}ms`, restart: blockDuration < ttl }
+  return { after: 1, within: `${ttl}ms`, ban: `${blockDuration}ms`, restart: blockDuration < ttl }
 }
 
 /** A limit of 0 has no end: the window is as good as any other time. */

@@ -82,7 +82,7 @@ function nameOf(key: KeptListing['key'], hash: KeptListing['hash']): string {
   return key === undefined ? `#${hash}` : `=${key}`
 }
 
-/** False if the key is not blocked and has its full quota again, and the store has not forgotten it yet. */
-function isLive({ block, policies, others }: Inspection): boolean {
-  return block !== undefined || policies.some(({ resetAfter }) => resetAfter > 0) || others.length > 0
+/** False if the key is not banned and has its full quota again, and the store has not forgotten it yet. */
+function isLive({ ban, policies, others }: Inspection): boolean {
+  return ban !== undefined || policies.some(({ resetAfter }) => resetAfter > 0) || others.length > 0
 }
