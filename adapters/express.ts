@@ -56,7 +56,7 @@ export const expressFramework: Framework<Request, Response> = {
 export interface ExpressMiddleware<Limiter = RateLimiter> {
   /** Returns a promise if something had to be awaited. It resolves when `next` was called, or the request is answered. */
   <Params>(request: Request<Params>, response: Response, next: NextFunction): void | Promise<void>
-  /** The limiter, for `peek`, `reset`, `block` and `health()`. */
+  /** The limiter, for `peek`, `reset`, `ban` and `health()`. */
   readonly limiter: Limiter
 }
 

@@ -54,7 +54,7 @@ export interface FetchRateLimit<Context = Any, Limiter = RateLimiter> {
   wrap<Given extends Request, Rest extends unknown[] = Any[], Answered extends Response | undefined = Response>(
     handler: (request: Given, ...rest: Rest) => MaybePromise<Answered>,
   ): (request: Given, ...rest: Rest) => Promise<Answered | Response>
-  /** The limiter, for `peek`, `reset`, `block` and `health()`. */
+  /** The limiter, for `peek`, `reset`, `ban` and `health()`. */
   readonly limiter: Limiter
 }
 

@@ -17,7 +17,7 @@ import { answerOf } from './web/index.ts'
 
 export { h3Framework }
 
-/** A middleware with its limiter, for `peek`, `reset`, `block` and `health()`. */
+/** A middleware with its limiter, for `peek`, `reset`, `ban` and `health()`. */
 export type H3Middleware<Limiter = RateLimiter> = Middleware & { readonly limiter: Limiter }
 
 /** The options of `rateLimit` for h3, beside the policies. */

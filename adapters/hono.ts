@@ -23,7 +23,7 @@ export interface RateLimitVariables {
   rateLimit: RequestDecision | undefined
 }
 
-/** A middleware with its limiter, for `peek`, `reset`, `block` and `health()`. */
+/** A middleware with its limiter, for `peek`, `reset`, `ban` and `health()`. */
 export type HonoMiddleware<Limiter = RateLimiter> = MiddlewareHandler<{ Variables: RateLimitVariables }> & {
   readonly limiter: Limiter
 }

@@ -101,7 +101,7 @@ export const koaFramework: Framework<Context, Context> = {
   },
 }
 
-/** A middleware with its limiter, for `peek`, `reset`, `block` and `health()`. */
+/** A middleware with its limiter, for `peek`, `reset`, `ban` and `health()`. */
 export type KoaMiddleware<Limiter = RateLimiter> = Middleware & { readonly limiter: Limiter }
 
 /**

@@ -88,7 +88,7 @@ export interface NodeRateLimit<Limiter = RateLimiter> {
   (request: NodeRequest, response: NodeResponse, next: (error?: unknown) => void): void
   /** Resolves to true if the request may go on. If it resolves to false, the request is answered. */
   (request: NodeRequest, response: NodeResponse): Promise<boolean>
-  /** The limiter, for `peek`, `reset`, `block` and `health()`. */
+  /** The limiter, for `peek`, `reset`, `ban` and `health()`. */
   readonly limiter: Limiter
 }
 

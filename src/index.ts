@@ -68,9 +68,9 @@ export {
   type RequestView,
   type TrustedProxies,
 } from './http/keys/index.ts'
-export type { InspectedBlock, Inspection, PolicyInspection, TimedUnits } from './inspection/index.ts'
+export type { InspectedBan, Inspection, PolicyInspection, TimedUnits } from './inspection/index.ts'
 export {
-  type BlockOptions,
+  type BanOptions,
   type CostOptions,
   type HeavyKey,
   type Key,
@@ -87,7 +87,7 @@ export {
   type TopOptions,
   type Units,
 } from './limiter/index.ts'
-export type { Blocked, BurstOptions, Decision, PolicyOptions, Source, Verdict } from './policy/index.ts'
+export type { Ban, BurstOptions, Decision, PolicyOptions, Source, Verdict } from './policy/index.ts'
 
 export type {
   BreakerState,

@@ -5,10 +5,10 @@
  *
  * - Hits are kept in a bounded memory store without timers, or in a store that processes share: one round trip for each
  *   throttler.
- * - `timeToExpire` is the time until the oldest hit leaves the window; without a hit, until the block ends. During a
- *   block, `totalHits` stays one more than the limit.
+ * - `timeToExpire` is the time until the oldest hit leaves the window; without a hit, until the ban ends. During a
+ *   ban, `totalHits` stays one more than the limit.
  * - If `ttl` is a function that returns another value for a key, all hits of the key count as if they had just come.
- * - `timeToBlockExpire` is 0 without a block, and not a time before 1970.
+ * - `timeToBanExpire` is 0 without a ban, and not a time before 1970.
  */
 import { LRUCache } from 'lru-cache'
 import type { PenaltyOptions } from '../../src/algorithms/bans/index.ts'
@@ -47,14 +47,14 @@ interface ThrottlerPlan {
 }
 
 /**
- * Counts for @nestjs/throttler: at most `limit` hits in any window, then a block.
+ * Counts for @nestjs/throttler: at most `limit` hits in any window, then a ban.
  *
  *     ThrottlerModule.forRoot({ throttlers: [{ ttl: 60_000, limit: 10 }], storage: new HeadgateThrottlerStorage() })
  */
 export class HeadgateThrottlerStorage {
   readonly #store: Store
   readonly #onStoreError: OnStoreError
-  /** The limiter of each throttler. Requests with different limits, windows and blocks share one count for each key. */
+  /** The limiter of each throttler. Requests with different limits, windows and bans share one count for each key. */
   readonly #limiters = new Map<string, RateLimiter>()
   /** The last plans by their text, and the last plan of each throttler: finding a plan takes longer than counting. */
   readonly #plans = new LRUCache<string, RateLimiter>({ max: 1000 })
@@ -65,7 +65,7 @@ export class HeadgateThrottlerStorage {
     this.#onStoreError = onStoreError
   }
 
-  /** Counts a hit. Times are milliseconds; a `blockDuration` of 0 or less is no block. */
+  /** Counts a hit. Times are milliseconds; a `blockDuration` of 0 or less is no ban. */
   async increment(
     key: string,
     ttl: number,
@@ -78,8 +78,8 @@ export class HeadgateThrottlerStorage {
     const log = policies[0]
     const timeToExpire = Math.ceil((log?.nextAfter ?? 0) / 1000)
     if (allowed) return { totalHits: log?.used ?? 0, timeToExpire, isBlocked: false, timeToBlockExpire: 0 }
-    const block = policies[1]
-    const timeToBlockExpire = seconds(block === undefined ? retryAfter : block.retryAfter, ttl)
+    const ban = policies[1]
+    const timeToBlockExpire = seconds(ban === undefined ? retryAfter : ban.retryAfter, ttl)
     return { totalHits: limit + 1, timeToExpire: timeToExpire || timeToBlockExpire, isBlocked: true, timeToBlockExpire }
   }
 
@@ -98,9 +98,9 @@ export class HeadgateThrottlerStorage {
     if (known !== undefined) return known
     const window = numberFor('ThrottlerModule: ttl', ttl, 1, longestWindow)
     const most = numberFor('ThrottlerModule: limit', limit, 0, largestLog, Math.floor)
-    const block = numberFor('ThrottlerModule: blockDuration', blockDuration || 0, 0, longestWindow)
+    const ban = numberFor('ThrottlerModule: blockDuration', blockDuration || 0, 0, longestWindow)
     const policies = slidingLog({ name: hits, limit: most, window: `${window}ms` })
-    const penalty = block > 0 && penaltyOf(window, block)
+    const penalty = ban > 0 && penaltyOf(window, ban)
     const first = this.#limiters.get(throttlerName)
     const plan = first?.withPlan({ policies, penalty }) ?? this.#limiterOf(throttlerName, policies, penalty)
     this.#plans.set(id, plan)
@@ -120,9 +120,9 @@ export class HeadgateThrottlerStorage {
   }
 }
 
-/** The penalty of a throttler. After a block the count starts at 0, even if the block is shorter than the window. */
+/** The penalty of a throttler. After a ban the count starts at 0, even if the ban is shorter than the window. */
 function penaltyOf(ttl: number, blockDuration: number): PenaltyOptions {
-  return { after: 1, within: `${ttl}ms`, block: `${blockDuration}ms`, restart: blockDuration < ttl }
+  return { after: 1, within: `${ttl}ms`, ban: `${blockDuration}ms`, restart: blockDuration < ttl }
 }
 
 /** A wait in whole seconds. For a limit of 0, which never admits a hit, it is the window. */

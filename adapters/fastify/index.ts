@@ -54,7 +54,7 @@ declare module 'fastify' {
   }
 }
 
-/** A plugin with its limiter, for `peek`, `reset`, `block` and `health()`. */
+/** A plugin with its limiter, for `peek`, `reset`, `ban` and `health()`. */
 export type FastifyRateLimit<Limiter = RateLimiter> = FastifyPluginCallback & {
   readonly limiter: Limiter
   /**

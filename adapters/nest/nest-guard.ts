@@ -29,7 +29,7 @@ export class RateLimitGuard implements CanActivate {
   }
 
   /**
-   * The limiter of the module, for `peek`, `reset`, `block` and `health()`. A `PlanLimiter` if the policies are a function of the
+   * The limiter of the module, for `peek`, `reset`, `ban` and `health()`. A `PlanLimiter` if the policies are a function of the
    * call. Undefined with `limit: false`.
    */
   get limiter(): RateLimiter | PlanLimiter | undefined {

@@ -37,7 +37,7 @@ export interface ConnectionOptions {
  * Long polling of socket.io is no upgrade: limit it as requests, or allow `transports: ['websocket']` only.
  *
  * @param server the server of node:http, node:https or node:http2 that the WebSocketServer or socket.io is attached to
- * @returns the limiter, for `peek`, `reset`, `block` and `health()`
+ * @returns the limiter, for `peek`, `reset`, `ban` and `health()`
  * @throws HeadgateError if a policy or an option is invalid
  */
 export function limitConnections(

@@ -12,7 +12,7 @@ import { limitWebSocket, type WebSocketLike, type WebSocketMessage, webSocketTra
 
 /** A socket whose messages are limited. */
 export interface LimitedMessages {
-  /** The limiter, for `peek`, `reset`, `block` and `health()`. */
+  /** The limiter, for `peek`, `reset`, `ban` and `health()`. */
   readonly limiter: RateLimiter
   /** The key of the socket under that limiter. */
   readonly key: Key

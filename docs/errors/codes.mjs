@@ -106,10 +106,10 @@ policy('100/1m token-bucket burst 20')`,
     fix: 'The message names the option and its range.',
     wrong: `import { RateLimiter } from 'headgate'
 
-new RateLimiter({ policies: '10/1m', penalty: { after: 0, within: '1m', block: '1h' } })`,
+new RateLimiter({ policies: '10/1m', penalty: { after: 0, within: '1m', ban: '1h' } })`,
     right: `import { RateLimiter } from 'headgate'
 
-new RateLimiter({ policies: '10/1m', penalty: { after: 5, within: '1m', block: '1h' } })`,
+new RateLimiter({ policies: '10/1m', penalty: { after: 5, within: '1m', ban: '1h' } })`,
   },
   HEADGATE_DUPLICATE_POLICY: {
     cause: 'Two policies of one limiter have the same name. A policy without a name is named after its window.',
@@ -168,16 +168,16 @@ await new RateLimiter({ policies: '10/1m' }).consume(user.id)`,
 const user = { id: undefined }
 await new RateLimiter({ policies: '10/1m' }).consume(user.id ?? 'anonymous')`,
   },
-  HEADGATE_BLOCK: {
+  HEADGATE_BAN: {
     cause:
-      'The duration of `block` is not from 1 ms to 366 days, nor Infinity, or its reason is longer than 200 characters. Or a store in memory has 100,000 blocked keys already.',
-    fix: 'Give a duration with its unit, or Infinity until `unblock`. For more blocks, use Redis or Postgres.',
+      'The duration of `ban` is not from 1 ms to 366 days, nor Infinity, or its reason is longer than 200 characters. Or a store in memory has 100,000 banned keys already.',
+    fix: 'Give a duration with its unit, or Infinity until `unban`. For more bans, use Redis or Postgres.',
     wrong: `import { RateLimiter } from 'headgate'
 
-await new RateLimiter({ policies: '10/1m' }).block('ann', '10y')`,
+await new RateLimiter({ policies: '10/1m' }).ban('ann', '10y')`,
     right: `import { RateLimiter } from 'headgate'
 
-await new RateLimiter({ policies: '10/1m' }).block('ann', Infinity, { reason: 'asked to stay away' })`,
+await new RateLimiter({ policies: '10/1m' }).ban('ann', Infinity, { reason: 'asked to stay away' })`,
   },
   HEADGATE_MAX_WAIT: {
     cause: 'The `maxWait` of `reserve` is negative, too long, or not understood.',

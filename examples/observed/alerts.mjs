@@ -23,7 +23,7 @@ export const production = {
 export function alerts({ window, breakerFor, fallbackFor, share, usual, times, least }) {
   const rate = (results, over, offset = '') =>
     `sum by (job, limiter) (rate(headgate_decisions_total{result=~"${results}"}[${over}]${offset}))`
-  const refusals = rate('refused|blocked', window)
+  const refusals = rate('refused|banned', window)
   return [
     {
       alert: 'HeadgateBreakerOpen',
@@ -41,7 +41,7 @@ export function alerts({ window, breakerFor, fallbackFor, share, usual, times, l
     },
     {
       alert: 'HeadgateRefusals',
-      expr: `${refusals} > ${least} and ${refusals} > ${times} * ${rate('refused|blocked', usual, ` offset ${window}`)}`,
+      expr: `${refusals} > ${least} and ${refusals} > ${times} * ${rate('refused|banned', usual, ` offset ${window}`)}`,
       for: '0s',
       severity: 'ticket',
       summary: '{{ $labels.limiter }} refuses {{ $value | humanize }} calls a second, far more than usual.',

@@ -25,7 +25,7 @@ export function createApp({ client, metricsPort, storeTimeout = '100ms' }) {
   const login = new RateLimiter({
     name: 'login',
     policies: '5/1m',
-    penalty: { after: 3, within: '1m', block: '1m' },
+    penalty: { after: 3, within: '1m', ban: '1m' },
     store: memoryStore({ maxKeys: 150 }),
   })
   const limits = { '/api': rateLimit(api, { keys }), '/login': rateLimit(login, { keys }) }

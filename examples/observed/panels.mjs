@@ -2,7 +2,7 @@
  * The panels of the dashboard: the one source of dashboard.json. `npm run generate` writes it. `$window` is the time that rates are
  * taken over.
  */
-const refused = 'result=~"refused|blocked"'
+const refused = 'result=~"refused|banned"'
 const rate = (metric, labels = '') => `rate(${metric}{${labels}}[$window])`
 
 export const panels = [

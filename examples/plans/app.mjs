@@ -43,7 +43,7 @@ export function createApp() {
   // Requests without a valid key are refused and limited by address: guessing keys is slow, and slower each time.
   const guesses = rateLimit({
     policies: '10/1h',
-    penalty: { after: 5, within: '1h', block: ['1h', '1d'], status: 403 },
+    penalty: { after: 5, within: '1h', ban: ['1h', '1d'], status: 403 },
   })
   app.use((request, response, next) => {
     if (planOf.has(request.get('x-api-key'))) return next()

@@ -11,12 +11,12 @@ const actions = {
   top: 'the keys that are refused for longest, then those that have used most of their limit',
   list: 'the keys that limiters keep; --refused for those that are refused now',
   inspect: 'KEY: each policy of the key, in a sentence',
-  unblock: 'KEY: lifts its block, by hand or by a penalty; asks first',
+  unban: 'KEY: lifts its ban, by hand or by a penalty; asks first',
   reset: 'KEY: deletes the key, so that it has its full quota; asks first',
   watch: 'a live table; q ends it',
   check: 'the server, its settings and rights, the clock, and the layout of the keys',
 }
-const withKey = ['inspect', 'unblock', 'reset']
+const withKey = ['inspect', 'unban', 'reset']
 
 const shared = {
   json: { type: 'boolean', about: 'print the result as JSON' },
@@ -28,7 +28,7 @@ const shared = {
   refused: { type: 'boolean', about: 'list: only keys that are refused now' },
   every: { type: 'string', default: '2', help: 'SECONDS', about: 'watch: how often to look' },
   frames: { type: 'string', help: 'NUMBER', about: 'watch: end after so many; without a terminal, 1' },
-  yes: { type: 'boolean', about: 'unblock and reset: do not ask' },
+  yes: { type: 'boolean', about: 'unban and reset: do not ask' },
   help: { type: 'boolean', about: 'list the options' },
 }
 
@@ -132,12 +132,12 @@ const perform = {
     return { result: { keys: found }, report: inspectionReport(store.server, found), code: found.length === 0 ? 1 : 0 }
   },
 
-  async unblock(store, settings) {
+  async unban(store, settings) {
     const found = await find(store, settings)
-    const blocked = found.filter((stored) => rowOf(stored).blockedFor > 0)
-    const none = found.length === 0 ? 'There is no such key.' : 'The key is not blocked.'
-    return change(blocked, settings, { none, question: 'Unblock', done: 'Unblocked', field: 'unblocked' }, (storeKey) =>
-      store.inspector.unblock(storeKey),
+    const banned = found.filter((stored) => rowOf(stored).bannedFor > 0)
+    const none = found.length === 0 ? 'There is no such key.' : 'The key is not banned.'
+    return change(banned, settings, { none, question: 'Unban', done: 'Unbanned', field: 'unbanned' }, (storeKey) =>
+      store.inspector.unban(storeKey),
     )
   },
 

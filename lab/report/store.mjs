@@ -12,13 +12,13 @@ export function keyTable(rows) {
 }
 
 function cells(row) {
-  const { limiter, scope, inspection, refused, retryAfter, blockedFor, policy, share, lastUsedAt } = row
-  const byHand = inspection?.block === undefined ? '' : 'by hand'
+  const { limiter, scope, inspection, refused, retryAfter, bannedFor, policy, share, lastUsedAt } = row
+  const byHand = inspection?.ban === undefined ? '' : 'by hand'
   return [
     limiter ?? '(hashed)',
     scope ?? '(hashed)',
     nameOf(row),
-    inspection === undefined ? 'unreadable' : stateOf({ refused, retryAfter, blockedFor }),
+    inspection === undefined ? 'unreadable' : stateOf({ refused, retryAfter, bannedFor }),
     policy === undefined ? byHand : policy.name,
     policy === undefined ? '' : usedOf(policy),
     inspection === undefined ? '' : percent(share),
@@ -26,11 +26,11 @@ function cells(row) {
   ]
 }
 
-/** The state of a key in words. A block may end before a policy admits the key again. */
-function stateOf({ refused, retryAfter, blockedFor }) {
+/** The state of a key in words. A ban may end before a policy admits the key again. */
+function stateOf({ refused, retryAfter, bannedFor }) {
   if (!refused) return 'admitted'
-  const blocked = blockedFor > 0 ? [`blocked${lasting(blockedFor)}`] : []
-  return [...blocked, ...(retryAfter > blockedFor ? [`refused${lasting(retryAfter)}`] : [])].join(', ')
+  const banned = bannedFor > 0 ? [`banned${lasting(bannedFor)}`] : []
+  return [...banned, ...(retryAfter > bannedFor ? [`refused${lasting(retryAfter)}`] : [])].join(', ')
 }
 
 function lasting(time) {

@@ -5,7 +5,7 @@
 const by = {
   refused: (row) => row.retryAfter * 1e6 + row.share,
   share: (row) => row.share,
-  block: (row) => row.blockedFor * 1e6 + row.retryAfter,
+  ban: (row) => row.bannedFor * 1e6 + row.retryAfter,
 }
 
 export const orders = Object.keys(by)
@@ -13,16 +13,16 @@ export const orders = Object.keys(by)
 /** One row for a stored key: its binding policy, and the units that are used under this policy. */
 export function rowOf(stored) {
   const { inspection } = stored
-  if (inspection === undefined) return { ...stored, refused: false, retryAfter: 0, blockedFor: 0, share: 0 }
-  const { refused, retryAfter, policies, lastUsedAt, block, at } = inspection
+  if (inspection === undefined) return { ...stored, refused: false, retryAfter: 0, bannedFor: 0, share: 0 }
+  const { refused, retryAfter, policies, lastUsedAt, ban, at } = inspection
   const shares = policies.filter(({ kind }) => kind !== 'penalty').map((policy) => ({ policy, share: shareOf(policy) }))
   const fullest = shares.reduce((a, b) => (b.share > a.share ? b : a), { policy: policies[0], share: 0 })
   const binding = refused ? policies.find((policy) => policy.retryAfter === retryAfter) : fullest.policy
-  const blockedFor = Math.max(
-    block === undefined ? 0 : block.until - at,
+  const bannedFor = Math.max(
+    ban === undefined ? 0 : ban.until - at,
     ...policies.filter(({ kind }) => kind === 'penalty').map((policy) => policy.retryAfter),
   )
-  return { ...stored, refused, retryAfter, blockedFor, share: fullest.share, policy: binding, lastUsedAt }
+  return { ...stored, refused, retryAfter, bannedFor, share: fullest.share, policy: binding, lastUsedAt }
 }
 
 function shareOf({ used, burst, kind, limit }) {

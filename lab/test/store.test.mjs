@@ -44,7 +44,7 @@ async function fill(store) {
     name: 'api',
     policies: [policy('3/1h', { scope: 'user' }), slidingLog({ name: 'own', limit: 10, window: '1d', scope: 'user' })],
     // Shorter than any wait for the window, whatever the time of the hour.
-    penalty: { after: 2, within: '1h', block: '10m' },
+    penalty: { after: 2, within: '1h', ban: '10m' },
     store,
   })
   for (let n = 0; n < 30; n++) await limiter.consume(`user${n}`, { cost: 1 + (n % 3) })
@@ -62,20 +62,20 @@ async function fillOdd(store) {
   await new RateLimiter({ name: 'chat', policies: '3/1h', store }).consume('b c') // the end of another key
 }
 
-/** A limiter with blocked keys, by the kind of its store. */
+/** A limiter with banned keys, by the kind of its store. */
 const limiters = new Map()
 
-async function block(kind, store) {
+async function ban(kind, store) {
   const limiter = new RateLimiter({
-    name: 'blocked',
+    name: 'banned',
     policies: policy('3/1h', { scope: 'user' }),
-    penalty: { after: 1, within: '1h', block: '30m' },
+    penalty: { after: 1, within: '1h', ban: '30m' },
     store,
   })
   limiters.set(kind, limiter)
   await limiter.consume('mallory')
-  await limiter.block('mallory', '1h', { reason: 'evil\u001b[2J\u202e reason' })
-  await limiter.block('trent', Infinity)
+  await limiter.ban('mallory', '1h', { reason: 'evil\u001b[2J\u202e reason' })
+  await limiter.ban('trent', Infinity)
   await limiter.consume('oscar', { cost: 3 })
   await limiter.consume('oscar')
 }
@@ -83,12 +83,12 @@ async function block(kind, store) {
 beforeAll(async () => {
   await fill(redisStore({ client, timeout: '10s' }))
   await fillOdd(redisStore({ client, timeout: '10s' }))
-  await block('redis', redisStore({ client, timeout: '10s' }))
+  await ban('redis', redisStore({ client, timeout: '10s' }))
   const store = postgresStore({ pool, timeout: '10s' })
   await store.migrate()
   await fill(store)
   await fillOdd(store)
-  await block('postgres', store)
+  await ban('postgres', store)
 })
 
 const stores = [
@@ -102,8 +102,8 @@ describe.each(stores)('%s', (kind, url) => {
     expect([keys, refused, top.length]).toEqual([33, 11, 3])
     expect(top[0]).toMatchObject({ limiter: 'api', scope: 'user', refused: true })
     expect(top[0].policy.name).toBe('1h')
-    const { stdout } = await runLab([kind, url, 'top', '--by', 'block', '--limiter', 'api'])
-    expect(stdout).toMatch(/last used\n +api +user +ann +blocked/)
+    const { stdout } = await runLab([kind, url, 'top', '--by', 'ban', '--limiter', 'api'])
+    expect(stdout).toMatch(/last used\n +api +user +ann +banned/)
     expect(stdout.split('\n').find((line) => line.includes('ann'))).toMatch(/100\.00 %/)
   })
 
@@ -121,7 +121,7 @@ describe.each(stores)('%s', (kind, url) => {
     expect(code).toBe(0)
     expect(stdout).toContain('3 of 3 units are used')
     expect(stdout).toContain('3 of 10 units are used in the last 1 d')
-    expect(stdout).toContain('Blocked for')
+    expect(stdout).toContain('Banned for')
     const { keys } = await resultOf([kind, url, 'inspect', 'ann'])
     expect(keys.map(({ limiter }) => limiter).sort()).toEqual(['api', 'login'])
     expect((await runLab([kind, url, 'inspect', 'nobody'])).code).toBe(1)
@@ -185,43 +185,41 @@ describe.each(stores)('%s', (kind, url) => {
     expect((await runLab([kind, url, 'reset', 'user8', '--yes'])).code).toBe(1)
   })
 
-  test('blocked keys are shown with their reason, also those that have nothing else', async () => {
-    const { stdout } = await runLab([kind, url, 'list', '--refused', '--limiter', 'blocked'])
-    expect(stdout).toMatch(/blocked +user +mallory +blocked (1 h|60 m|5\d(\.\d)? m) +by hand/)
-    expect(stdout).toMatch(/blocked +user +trent +blocked +by hand/)
-    const { top } = await resultOf([kind, url, 'top', '--limiter', 'blocked', '--by', 'block'])
-    expect(top.map(({ key, blockedFor }) => [key, blockedFor > 3_000_000])).toEqual([
+  test('banned keys are shown with their reason, also those that have nothing else', async () => {
+    const { stdout } = await runLab([kind, url, 'list', '--refused', '--limiter', 'banned'])
+    expect(stdout).toMatch(/banned +user +mallory +banned (1 h|60 m|5\d(\.\d)? m) +by hand/)
+    expect(stdout).toMatch(/banned +user +trent +banned +by hand/)
+    const { top } = await resultOf([kind, url, 'top', '--limiter', 'banned', '--by', 'ban'])
+    expect(top.map(({ key, bannedFor }) => [key, bannedFor > 3_000_000])).toEqual([
       ['trent', false], // no end is null in JSON
       ['mallory', true],
       ['oscar', false], // for 30 minutes by a penalty
     ])
     const inspected = await runLab([kind, url, 'inspect', 'mallory'])
     expect(inspected.stdout).toMatch(
-      /Blocked by hand for (1 h|60 m|5\d m( \d+ s)?) more: "evil\\u001b\[2J\\u\{202e\} reason"\./,
+      /Banned by hand for (1 h|60 m|5\d m( \d+ s)?) more: "evil\\u001b\[2J\\u\{202e\} reason"\./,
     )
     expect(inspected.stdout).toContain('1 of 3 units is used')
-    expect((await runLab([kind, url, 'inspect', 'trent'])).stdout).toContain(
-      'Blocked by hand until the block is lifted.',
-    )
+    expect((await runLab([kind, url, 'inspect', 'trent'])).stdout).toContain('Banned by hand until the ban is lifted.')
   })
 
-  test('unblock lifts a block by hand or by a penalty, and nothing else', async () => {
-    const asks = await runLab([kind, url, 'unblock', 'mallory'])
-    expect([asks.code, asks.stderr]).toEqual([2, 'unblock asks first, and there is no terminal to ask. Add --yes.\n'])
-    const no = await onTerminal([kind, url, 'unblock', 'mallory'], { '[y/N]': 'n\r' })
+  test('unban lifts a ban by hand or by a penalty, and nothing else', async () => {
+    const asks = await runLab([kind, url, 'unban', 'mallory'])
+    expect([asks.code, asks.stderr]).toEqual([2, 'unban asks first, and there is no terminal to ask. Add --yes.\n'])
+    const no = await onTerminal([kind, url, 'unban', 'mallory'], { '[y/N]': 'n\r' })
     expect([no.code, no.output.includes('Nothing was changed.')]).toEqual([1, true])
-    const yes = await onTerminal([kind, url, 'unblock', 'mallory'], { '[y/N]': 'y\r' })
-    expect([yes.code, yes.output.includes('Unblocked headgate:blocked:user:')]).toEqual([0, true])
+    const yes = await onTerminal([kind, url, 'unban', 'mallory'], { '[y/N]': 'y\r' })
+    expect([yes.code, yes.output.includes('Unbanned headgate:banned:user:')]).toEqual([0, true])
     const limiter = limiters.get(kind)
     expect(await limiter.peek('mallory')).toMatchObject({ allowed: true, remaining: 2 })
-    expect((await resultOf([kind, url, 'unblock', 'trent', '--yes'])).unblocked).toHaveLength(1)
+    expect((await resultOf([kind, url, 'unban', 'trent', '--yes'])).unbanned).toHaveLength(1)
     expect(await limiter.peek('trent')).toMatchObject({ allowed: true, remaining: 3 })
-    expect((await resultOf([kind, url, 'unblock', 'oscar', '--limiter', 'blocked', '--yes'])).unblocked).toHaveLength(1)
+    expect((await resultOf([kind, url, 'unban', 'oscar', '--limiter', 'banned', '--yes'])).unbanned).toHaveLength(1)
     const { inspection } = (await resultOf([kind, url, 'inspect', 'oscar'])).keys[0]
     expect(inspection.words).toMatch(/^Refused for .* more by the policy "1h"\.$/)
-    const again = await runLab([kind, url, 'unblock', 'mallory', '--yes'])
-    expect([again.code, again.stdout]).toEqual([1, 'The key is not blocked. Nothing was changed.\n'])
-    const nobody = await runLab([kind, url, 'unblock', 'nobody', '--yes'])
+    const again = await runLab([kind, url, 'unban', 'mallory', '--yes'])
+    expect([again.code, again.stdout]).toEqual([1, 'The key is not banned. Nothing was changed.\n'])
+    const nobody = await runLab([kind, url, 'unban', 'nobody', '--yes'])
     expect([nobody.code, nobody.stdout]).toEqual([1, 'There is no such key. Nothing was changed.\n'])
   })
 
@@ -268,7 +266,7 @@ describe.each(stores)('%s', (kind, url) => {
     [[url, 'inspect'], 'inspect needs a key.'],
     [[url, 'top', 'ann'], 'top takes no key, got "ann".'],
     [[url, 'top', '--limit', '0'], '--limit must be a whole number from 1'],
-    [[url, 'top', '--by', 'name'], '--by must be one of refused, share, block'],
+    [[url, 'top', '--by', 'name'], '--by must be one of refused, share, ban'],
     [[url, 'watch', '--every', '0'], '--every must be'],
     [[url, 'top', '--polcy', 'x'], "Unknown option '--polcy'"],
     [[url, 'top', '--prefix', 'a b'], 'prefix must be 1 to 128 letters, digits and _ . : -, got "a b"'],

@@ -46,7 +46,7 @@ const report = new Report()
  * `at` is the effective time of the state (see `effectiveTime`). It is earlier than `s[i]` only if the clock went
  * back by `tolerance` or more. Then used units stay used, and count from `at` on.
  *
- * Only `take`, `count`, `refund`, `settle` and the rare operations (from `adopt` to `unblock`) change a state. Each leaves a
+ * Only `take`, `count`, `refund`, `settle` and the rare operations (from `adopt` to `unban`) change a state. Each leaves a
  * state that is correct at `at`.
  *
  * An algorithm must write the seven abstract members. The other members have defaults, which are correct and strict.
@@ -83,9 +83,9 @@ export abstract class Algorithm {
   declare readonly punishes?: boolean
   /** With `punishes`: true if its own refusals count too. Then each refusal changes its state. */
   declare readonly countsAlways?: boolean
-  /** With `punishes`: true if the other policies of its key count anew when a block begins. */
+  /** With `punishes`: true if the other policies of its key count anew when a ban begins. */
   declare readonly restarts?: boolean
-  /** With `punishes`: true if a block lasts as long as the refused call has to wait. */
+  /** With `punishes`: true if a ban lasts as long as the refused call has to wait. */
   declare readonly endsWithWindow?: boolean
   /** True if a reservation holds its units until it is settled, whatever the actual cost, and can renew its lease. */
   declare readonly leases?: boolean
@@ -167,8 +167,8 @@ export abstract class Algorithm {
 
   /** Makes a merged state the state of one key, at a call of that key. If calls open intervals, this call opens one. */
   reopen?(s: Numbers, i: number, at: number): void
-  /** Ends a block, and counts refusals anew. Past blocks stay known. Only where refusals are punished. */
-  unblock?(s: Numbers, i: number, at: number): void
+  /** Ends a ban, and counts refusals anew. Past bans stay known. Only where refusals are punished. */
+  unban?(s: Numbers, i: number, at: number): void
 
   /** Only for logs: the most entries of a state without debt under that limit. An entry is a time and a running total. */
   mostEntries?(limit: number): number

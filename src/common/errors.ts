@@ -29,7 +29,7 @@
  *
  * Some verbs also reject with:
  *
- * - `HEADGATE_BLOCK`: the duration or the reason of `block` is invalid, or a store in memory has too many blocks.
+ * - `HEADGATE_BAN`: the duration or the reason of `ban` is invalid, or a store in memory has too many bans.
  * - `HEADGATE_MAX_WAIT`: the `maxWait` of `reserve` is not from 0 to 366 days.
  * - `HEADGATE_ASYNC_STORE`: `consumeSync` was called on a store that returns promises.
  * - `HEADGATE_UNSUPPORTED`: the store cannot do it, such as `clear` on a store that cannot forget all keys.
@@ -69,7 +69,7 @@ export type ErrorCode =
   | 'HEADGATE_OPTION'
   | 'HEADGATE_COST'
   | 'HEADGATE_KEY'
-  | 'HEADGATE_BLOCK'
+  | 'HEADGATE_BAN'
   | 'HEADGATE_MAX_WAIT'
   | 'HEADGATE_HEADERS_SENT'
   | 'HEADGATE_NO_END'
@@ -151,7 +151,7 @@ const without: Readonly<Record<string, string>> = {
   scan:
     'cannot list its keys: Memcached, for one, has no command for it. Use inspect(key), or keep the keys in a memory store, ' +
     'Redis or Postgres.',
-  ban: 'cannot block keys. Use a memory store, redisStore, postgresStore or memcachedStore.',
+  ban: 'cannot ban keys. Use a memory store, redisStore, postgresStore or memcachedStore.',
 }
 
 /** The error for a verb that a ledger does not have. */

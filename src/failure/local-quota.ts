@@ -174,7 +174,7 @@ export class LocalQuota {
       void this.#ledgers.spent.run(command)
       this.#noteFullAt((command.ban as BanTerms).duration / 1000)
     } catch (error) {
-      if (!(error instanceof HeadgateError) || error.code !== 'HEADGATE_BLOCK') throw error
+      if (!(error instanceof HeadgateError) || error.code !== 'HEADGATE_BAN') throw error
     }
   }
 

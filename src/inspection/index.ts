@@ -2,6 +2,6 @@
  * What a stored key means, in numbers and words. It imports `algorithms`, `policy` and `common`.
  */
 
-export { type InspectedBlock, type InspectedLimiter, type Inspection, inspectionOf } from './inspection.ts'
+export { type InspectedBan, type InspectedLimiter, type Inspection, inspectionOf } from './inspection.ts'
 export type { KeptKey, KeptListing, KeptState, KeyPage } from './kept-key.ts'
 export type { PolicyInspection, TimedUnits } from './policy-inspection.ts'

@@ -3,7 +3,7 @@
  * them (the command `inspect`). All else is made here, in the same way for all stores.
  */
 
-import { blockAt, type CallBlock, callBlock, longerBlock } from '../algorithms/bans/index.ts'
+import { banAt, type CallBan, callBan, longerBan } from '../algorithms/bans/index.ts'
 import {
   carry,
   hasFullQuota,
@@ -18,11 +18,11 @@ import type { Source } from '../policy/index.ts'
 import type { KeptKey, KeptState } from './kept-key.ts'
 import { inspectPolicy, type PolicyInspection } from './policy-inspection.ts'
 
-/** A block by hand, as long as it lasts. */
-export interface InspectedBlock {
-  /** When it ends, in milliseconds since the epoch by the store's clock. Infinity for a block that lasts until it is lifted. */
+/** A ban by hand, as long as it lasts. */
+export interface InspectedBan {
+  /** When it ends, in milliseconds since the epoch by the store's clock. Infinity for a ban that lasts until it is lifted. */
   readonly until: number
-  /** The scope of the blocked key. If several keys are blocked, that of the block that ends last. */
+  /** The scope of the banned key. If several keys are banned, that of the ban that ends last. */
   readonly scope: string
   /** The reason that was given; undefined without one. */
   readonly reason: string | undefined
@@ -39,8 +39,8 @@ export interface Inspection {
   readonly retryAfter: number
   /** The answer in a sentence: `'Refused for 340 ms more by the policy "1s".'` */
   readonly words: string
-  /** The block by hand; undefined if the key has none. */
-  readonly block: InspectedBlock | undefined
+  /** The ban by hand; undefined if the key has none. */
+  readonly ban: InspectedBan | undefined
   /** The state under each policy of the limiter, in its order. */
   readonly policies: readonly PolicyInspection[]
   /** States of the key under policies of other deploys or plans of the limiter that still count for those. */
@@ -78,9 +78,9 @@ export function inspectionOf({ policies, scopes, onChange }: InspectedLimiter, k
       .filter(({ name }) => name === undefined || !own?.includes(name))
       .flatMap((state) => inspectState(state, now))
   })
-  const block = kept.map((key, n) => blockOf(key, scopes[n] as string)).reduce(longerBlock, undefined)
+  const ban = kept.map((key, n) => banOf(key, scopes[n] as string)).reduce(longerBan, undefined)
   return {
-    ...(inspected === undefined ? joined(others, [], block) : joined(inspected, others, block)),
+    ...(inspected === undefined ? joined(others, [], ban) : joined(inspected, others, ban)),
     at: Math.floor((kept[0] as KeptKey).now / 1000),
     source: kept.map(({ source = 'store' }) => source).find((source) => source !== 'store') ?? 'store',
     exact: !kept.some(({ atMost }) => atMost),
@@ -88,29 +88,25 @@ export function inspectionOf({ policies, scopes, onChange }: InspectedLimiter, k
   }
 }
 
-function blockOf({ now, block }: KeptKey, scope: string): CallBlock | undefined {
-  const lasting = block && blockAt(block, now)
-  return lasting && callBlock(scope, lasting, now)
+function banOf({ now, ban }: KeptKey, scope: string): CallBan | undefined {
+  const lasting = ban && banAt(ban, now)
+  return lasting && callBan(scope, lasting, now)
 }
 
-function joined(
-  policies: readonly PolicyInspection[],
-  others: readonly PolicyInspection[],
-  block: CallBlock | undefined,
-) {
+function joined(policies: readonly PolicyInspection[], others: readonly PolicyInspection[], ban: CallBan | undefined) {
   const enforced = policies.filter(({ shadow }) => !shadow)
   const byPolicies = Math.max(0, ...enforced.map((policy) => policy.retryAfter))
   const binding = enforced.find((policy) => policy.retryAfter === byPolicies)
-  const blockedFor = Math.ceil((block?.wait ?? 0) / 1000)
-  const retryAfter = Math.max(byPolicies, blockedFor)
+  const bannedFor = Math.ceil((ban?.wait ?? 0) / 1000)
+  const retryAfter = Math.max(byPolicies, bannedFor)
   const times = [...policies, ...others].flatMap(({ lastUsedAt }) => lastUsedAt ?? [])
   const lastUsedAt = times.length === 0 ? undefined : Math.max(...times)
   const words = sentence(byPolicies, binding, policies, lastUsedAt)
   return {
     refused: retryAfter > 0,
     retryAfter,
-    words: block === undefined ? words : blockSentence(block, byPolicies > blockedFor ? ` ${words}` : ''),
-    block: block && { until: Math.ceil(block.until / 1000), scope: block.scope, reason: block.reason },
+    words: ban === undefined ? words : banSentence(ban, byPolicies > bannedFor ? ` ${words}` : ''),
+    ban: ban && { until: Math.ceil(ban.until / 1000), scope: ban.scope, reason: ban.reason },
     policies,
     others,
     lastUsedAt,
@@ -118,10 +114,10 @@ function joined(
 }
 
 /** @param after a sentence to append: a policy that refuses the key for longer */
-function blockSentence({ wait, reason }: CallBlock, after: string): string {
-  const time = wait === Infinity ? 'until the block is lifted' : `for ${timeText(wait)} more`
+function banSentence({ wait, reason }: CallBan, after: string): string {
+  const time = wait === Infinity ? 'until the ban is lifted' : `for ${timeText(wait)} more`
   const why = reason === undefined ? '' : `: ${JSON.stringify(reason)}`
-  return `Blocked by hand ${time}${why}.${after}`
+  return `Banned by hand ${time}${why}.${after}`
 }
 
 function sentence(

@@ -1,4 +1,4 @@
-import type { Block } from '../algorithms/bans/index.ts'
+import type { StoredBan } from '../algorithms/bans/index.ts'
 import type { Definition, Policy } from '../algorithms/index.ts'
 
 import type { Source } from '../policy/index.ts'
@@ -21,8 +21,8 @@ export interface KeptKey {
   readonly now: number
   /** The states, including those under policies of other plans and deploys. A policy without a state has its full quota. */
   readonly states: readonly KeptState[]
-  /** The block by hand, if there is one, also one that is over. */
-  readonly block?: Block | undefined
+  /** The ban by hand, if there is one, also one that is over. */
+  readonly ban?: StoredBan | undefined
   /** Default `'store'`. */
   readonly source?: Source
   /** The policies that decide about the key, if they differ from the limiter's. */

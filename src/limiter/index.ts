@@ -5,7 +5,7 @@
 
 export { checkUnits, costsOf, type Key, type Units } from './call-arguments.ts'
 export {
-  type BlockOptions,
+  type BanOptions,
   book,
   type CallExtras,
   type CostOptions,

@@ -35,8 +35,8 @@ export interface RateLimiterOptions {
    */
   name?: string
   /**
-   * Blocks a key that keeps being refused, each time for longer. Default: no blocks.
-   * Example: `{ after: 5, within: '1h', block: ['1h', '1d'] }`.
+   * Bans a key that keeps being refused, each time for longer. Default: no bans.
+   * Example: `{ after: 5, within: '1h', ban: ['1h', '1d'] }`.
    */
   penalty?: PenaltyOptions
   /**

@@ -16,7 +16,7 @@ import { Reservation, type ReservedCall } from './reservation.ts'
 export type { CostOptions, Key, Units } from './call-arguments.ts'
 export type { HeavyKey, TopOptions } from './heaviest/index.ts'
 export { calls } from './limiter-events.ts'
-export type { BlockOptions } from './operator-verbs.ts'
+export type { BanOptions } from './operator-verbs.ts'
 
 /** Options that only an adapter passes to a call. */
 export interface CallExtras {

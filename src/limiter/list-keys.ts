@@ -83,7 +83,7 @@ function nameOf(key: KeptListing['key'], hash: KeptListing['hash']): string {
   return key === undefined ? `#${hash}` : `=${key}`
 }
 
-/** True if the key is blocked or below its full quota. A store may still have keys that are neither. */
-function isLive({ block, policies, others }: Inspection): boolean {
-  return block !== undefined || policies.some(({ resetAfter }) => resetAfter > 0) || others.length > 0
+/** True if the key is banned or below its full quota. A store may still have keys that are neither. */
+function isLive({ ban, policies, others }: Inspection): boolean {
+  return ban !== undefined || policies.some(({ resetAfter }) => resetAfter > 0) || others.length > 0
 }

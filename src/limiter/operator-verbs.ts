@@ -15,12 +15,12 @@ import type { HeavyKey, TopOptions } from './heaviest/index.ts'
 import { type ListedKey, type ListOptions, list, type ShownLimiter } from './list-keys.ts'
 import type { Plans } from './plans.ts'
 
-export interface BlockOptions {
-  /** Why the key is blocked, in at most 200 characters. Shown in `decision.blocked`, and never in a response. */
+export interface BanOptions {
+  /** Why the key is banned, in at most 200 characters. Shown in `decision.ban`, and never in a response. */
   reason?: string
 }
 
-/** The verbs of an operator: they show, block and forget keys. */
+/** The verbs of an operator: they show, ban and forget keys. */
 export abstract class Operations<Limiter extends object> {
   readonly name: string
   readonly store: Store
@@ -68,33 +68,33 @@ export abstract class Operations<Limiter extends object> {
   }
 
   /**
-   * Blocks a key by hand: `consume`, `reserve` and `peek` are refused until the block ends, under every plan. A record of keys
-   * may name some scopes only; a call is refused if any of its keys is blocked. A second block of a key replaces the first,
-   * and `reset` lifts it. The decision has `blocked`, its `policy` is `'block'`, and nothing is counted.
+   * Bans a key by hand: `consume`, `reserve` and `peek` are refused until the ban ends, under every plan. A record of keys
+   * may name some scopes only; a call is refused if any of its keys is banned. A second ban of a key replaces the first,
+   * and `reset` lifts it. The decision has `ban`, its `policy` is `'ban'`, and nothing is counted.
    *
-   *     await limiter.block('203.0.113.7', '1h', { reason: 'scans for passwords' })
-   *     await limiter.block({ user: 'ann' }, Infinity) // until it is lifted
+   *     await limiter.ban('203.0.113.7', '1h', { reason: 'scans for passwords' })
+   *     await limiter.ban({ user: 'ann' }, Infinity) // until it is lifted
    *
-   * @param duration milliseconds or text such as `'1h'`, at most 366 days; Infinity for a block without an end
+   * @param duration milliseconds or text such as `'1h'`, at most 366 days; Infinity for a ban without an end
    *
-   * Rejects with HeadgateError `HEADGATE_KEY` or `HEADGATE_BLOCK` for an invalid argument, with `HEADGATE_UNSUPPORTED` on a
-   * store that cannot block, and with the store's error if it fails. Then the key is blocked in this process only, for as long
+   * Rejects with HeadgateError `HEADGATE_KEY` or `HEADGATE_BAN` for an invalid argument, with `HEADGATE_UNSUPPORTED` on a
+   * store that cannot ban, and with the store's error if it fails. Then the key is banned in this process only, for as long
    * as it decides by itself (`onStoreError: 'local'`).
    */
-  async block(key: Key, duration: Duration, options?: BlockOptions): Promise<void> {
+  async ban(key: Key, duration: Duration, options?: BanOptions): Promise<void> {
     const keys = someKeysOf(key, this.opened.scopes)
     const reason = reasonOf(options)
-    const ban = { duration: blockTime(duration), ...(reason !== undefined && { reason }) }
+    const ban = { duration: banTime(duration), ...(reason !== undefined && { reason }) }
     return this.opened.ledger.run({ verb: 'ban', keys, ban })
   }
 
   /**
-   * Lifts the block of a key, also one by the penalty, which then starts to count refusals at 0. The penalty's history
-   * of past blocks stays, and so do the units that the key has used.
+   * Lifts the ban of a key, also one by the penalty, which then starts to count refusals at 0. The penalty's history
+   * of past bans stays, and so do the units that the key has used.
    *
-   * Rejects as `block` does.
+   * Rejects as `ban` does.
    */
-  async unblock(key: Key): Promise<void> {
+  async unban(key: Key): Promise<void> {
     return this.opened.ledger.run({ verb: 'unban', keys: someKeysOf(key, this.opened.scopes) })
   }
 
@@ -138,24 +138,24 @@ export abstract class Operations<Limiter extends object> {
 }
 
 /** The duration in microseconds. */
-function blockTime(duration: Duration): number {
+function banTime(duration: Duration): number {
   if (duration === Infinity) return forever
-  const time = milliseconds(duration, 'block: duration', 'HEADGATE_BLOCK')
-  warnOfSeconds(duration, 'block: duration')
+  const time = milliseconds(duration, 'ban: duration', 'HEADGATE_BAN')
+  warnOfSeconds(duration, 'ban: duration')
   return time * 1000
 }
 
-function reasonOf(options: BlockOptions | undefined): string | undefined {
+function reasonOf(options: BanOptions | undefined): string | undefined {
   if (options === undefined) return undefined
-  return readOptions('block', options, { reason: blockReason }).reason
+  return readOptions('ban', options, { reason: banReason }).reason
 }
 
-const blockReason = optional(
+const banReason = optional(
   check<string>(
     (given) => typeof given === 'string' && given !== '' && given.length <= 200,
     'a text of 1 to 200 characters',
     "'abuse'",
     undefined,
-    'HEADGATE_BLOCK',
+    'HEADGATE_BAN',
   ),
 )

@@ -15,7 +15,7 @@ const mostNames = 100
  *     const limit = rateLimit({ policies: (request) => plans[request.tenant.plan], keys: byHeader('x-tenant') })
  *     await limit.limiter.withPlan(plans.pro).peek('ann') // what ann has left under this plan
  *     await limit.limiter.inspect('ann') // what the store has of ann, under whichever plans she called
- *     await limit.limiter.block('ann', '1h') // under every plan
+ *     await limit.limiter.ban('ann', '1h') // under every plan
  */
 export class PlanLimiter extends Operations<RateLimiter> {
   /** The scopes of the keys. A record of keys needs a key for each of them. */

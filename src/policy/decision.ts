@@ -49,11 +49,11 @@ export interface Verdict {
   readonly nextAfter?: number
 }
 
-/** The block of a key: see `RateLimiter.block`. */
-export interface Blocked {
-  /** When it ends, in milliseconds since the epoch by the store's clock. Infinity for a block that lasts until it is lifted. */
+/** The ban of a key: see `RateLimiter.ban`. */
+export interface Ban {
+  /** When it ends, in milliseconds since the epoch by the store's clock. Infinity for a ban that lasts until it is lifted. */
   readonly until: number
-  /** The scope of the blocked key. If several keys of the call are blocked, the scope of the block that ends last. */
+  /** The scope of the banned key. If several keys of the call are banned, the scope of the ban that ends last. */
   readonly scope: string
   /** The reason that was given, if any. It is for you: no response shows it. */
   readonly reason?: string
@@ -84,7 +84,7 @@ export interface Decision {
   readonly resetAfter: number
   /**
    * The name of the binding policy. If the call is refused, the policy with the longest wait; else the policy with the
-   * least remaining. In the examples above it is `'1h'`. If a block by hand refuses the call, it is `'block'`.
+   * least remaining. In the examples above it is `'1h'`. If a ban by hand refuses the call, it is `'ban'`.
    */
   readonly policy: string
   /** One verdict per policy, in the limiter's order. */
@@ -97,10 +97,10 @@ export interface Decision {
    */
   readonly at?: number
   /**
-   * Only present if a key of the call is blocked by hand. Then `consume`, `reserve` and `peek` are refused, nothing remains, and
+   * Only present if a key of the call is banned by hand. Then `consume`, `reserve` and `peek` are refused, nothing remains, and
    * the verdicts are those of a peek.
    */
-  readonly blocked?: Blocked
+  readonly ban?: Ban
 }
 
 /**

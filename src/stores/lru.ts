@@ -108,7 +108,7 @@ class LruLedger implements Ledger {
   #save(scope: number, id: string, states: KeyStates): void {
     const { cached, banned } = this.#keysOf(this.#scopes[scope] as string)
     states.changed = false
-    if (states.block !== undefined) {
+    if (states.storedBan !== undefined) {
       cached.delete(id)
       banned.set(id, states)
     } else {
@@ -120,8 +120,8 @@ class LruLedger implements Ledger {
   /** The states of a key, to inspect them: the order of the cache stays. */
   #kept(scope: string, id: string, now: number): KeptKey {
     const { cached, banned } = this.#keysOf(scope)
-    const { kept: states, block } = cached.peek(id) ?? banned.get(id) ?? new KeyStates()
-    return { now, states, block }
+    const { kept: states, storedBan: ban } = cached.peek(id) ?? banned.get(id) ?? new KeyStates()
+    return { now, states, ban }
   }
 
   /** @param from the ids still to be listed, as they were at the first page: the order changes while they are listed */

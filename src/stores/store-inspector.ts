@@ -33,8 +33,8 @@ export interface StoreInspector {
   list(filter?: StoredKeyFilter): AsyncGenerator<StoredKey, void, undefined>
   /** Deletes a key: it has its full quota again under every policy. */
   reset(storeKey: string): Promise<void>
-  /** Lifts the block of a key, also a block by a penalty. Used units stay used. */
-  unblock(storeKey: string): Promise<void>
+  /** Lifts the ban of a key, also a ban by a penalty. Used units stay used. */
+  unban(storeKey: string): Promise<void>
 }
 
 /** The parts of a key in a store, as they are encoded. */
@@ -61,7 +61,7 @@ export interface InspectedStore {
   /** The parts of a key without the prefix; undefined for a key of another program; the hash if the key is a hash. */
   partsOf(rest: string): EncodedParts | { readonly hash: string } | undefined
   remove(storeKey: string): Promise<void>
-  unblock(storeKey: string): Promise<void>
+  unban(storeKey: string): Promise<void>
 }
 
 type KeyParts = Pick<StoredKey, 'limiter' | 'scope' | 'key' | 'hash'>
@@ -91,9 +91,9 @@ export function inspectStore(store: InspectedStore, prefix: string): StoreInspec
       check(storeKey)
       await store.remove(storeKey)
     },
-    async unblock(storeKey) {
+    async unban(storeKey) {
       check(storeKey)
-      await store.unblock(storeKey)
+      await store.unban(storeKey)
     },
   }
 }

@@ -36,7 +36,7 @@ class PolicyCounts {
 }
 
 function zeros(): Record<Result, number> {
-  return { admitted: 0, shadow: 0, fallback: 0, open: 0, refused: 0, blocked: 0, error: 0 }
+  return { admitted: 0, shadow: 0, fallback: 0, open: 0, refused: 0, banned: 0, error: 0 }
 }
 
 export class DecisionCounts {

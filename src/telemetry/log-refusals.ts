@@ -28,7 +28,7 @@ export interface RefusalFields {
   /** The policy that refused. Absent if the store could not decide. */
   readonly policy?: string
   /** `'shadow'` if the refusal was not enforced. `'error'` if the store failed and the call was rejected. */
-  readonly result: 'refused' | 'blocked' | 'shadow' | 'error'
+  readonly result: 'refused' | 'banned' | 'shadow' | 'error'
   /** Who was refused, in the form that the option `key` says. A record if the call's key is a record. */
   readonly key?: Key
   readonly cost: Units
@@ -36,7 +36,7 @@ export interface RefusalFields {
   readonly limit?: number
   /** In milliseconds. Absent if the cost can never be admitted. */
   readonly retryAfter?: number
-  /** Why the key was blocked by hand, if a reason was given. */
+  /** Why the key was banned by hand, if a reason was given. */
   readonly reason?: string
   /** How many refusals of this key the line stands for: all since the last line of the key, including this one. */
   readonly refusals: number
@@ -173,7 +173,7 @@ class RefusalLog {
       cost,
       ...(decision !== undefined && { limit: decision.limit }),
       ...(decision !== undefined && decision.retryAfter < Infinity && { retryAfter: decision.retryAfter }),
-      ...(decision?.blocked?.reason !== undefined && { reason: decision.blocked.reason }),
+      ...(decision?.ban?.reason !== undefined && { reason: decision.ban.reason }),
       refusals,
       ...(this.#unlogged > 0 && { unlogged: this.#unlogged }),
     }
@@ -202,7 +202,7 @@ function loggerFailed(error: unknown): void {
 
 const messages: Readonly<Record<RefusalFields['result'], string>> = {
   refused: 'rate limit: refused',
-  blocked: 'rate limit: blocked',
+  banned: 'rate limit: banned',
   shadow: 'rate limit: would refuse',
   error: 'rate limit: the store failed',
 }

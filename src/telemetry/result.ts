@@ -12,33 +12,33 @@ import type { Decision } from '../policy/index.ts'
  *
  * The call was refused:
  * - `'refused'`: by a policy, whether the store or this process decided
- * - `'blocked'`: by a block by hand, or by a penalty
+ * - `'banned'`: by a ban by hand, or by a penalty
  * - `'error'`: the store failed, and `onStoreError` is `'closed'` or `'throw'`
  */
-export type Result = 'admitted' | 'shadow' | 'fallback' | 'open' | 'refused' | 'blocked' | 'error'
+export type Result = 'admitted' | 'shadow' | 'fallback' | 'open' | 'refused' | 'banned' | 'error'
 
-export const results: readonly Result[] = ['admitted', 'shadow', 'fallback', 'open', 'refused', 'blocked', 'error']
+export const results: readonly Result[] = ['admitted', 'shadow', 'fallback', 'open', 'refused', 'banned', 'error']
 
 export function resultOf({ decision, enforced, instance }: LimiterCallEvent): Result {
   if (decision === undefined) return 'error'
-  if (!decision.allowed) return enforced ? (isBlocked(decision, instance) ? 'blocked' : 'refused') : 'shadow'
+  if (!decision.allowed) return enforced ? (isBanned(decision, instance) ? 'banned' : 'refused') : 'shadow'
   if (decision.source !== 'store') return decision.source
   return shadowOf(decision) === undefined ? 'admitted' : 'shadow'
 }
 
 /**
- * The policy that a call counts under: the penalty that blocks it or the shadow that would refuse it, else the binding
- * policy. It is `'block'` for a block by hand. A call without a decision has none.
+ * The policy that a call counts under: the penalty that bans it or the shadow that would refuse it, else the binding
+ * policy. It is `'ban'` for a ban by hand. A call without a decision has none.
  */
 export function policyOf({ decision, instance }: LimiterCallEvent): string | undefined {
   if (decision === undefined) return undefined
   if (decision.allowed) return shadowOf(decision) ?? decision.policy
-  if (decision.blocked !== undefined) return decision.policy
+  if (decision.ban !== undefined) return decision.policy
   return isPenalized(decision, instance) ? decision.policies.at(-1)?.name : decision.policy
 }
 
-function isBlocked(decision: Decision, limiter: CalledLimiter): boolean {
-  return decision.blocked !== undefined || isPenalized(decision, limiter)
+function isBanned(decision: Decision, limiter: CalledLimiter): boolean {
+  return decision.ban !== undefined || isPenalized(decision, limiter)
 }
 
 /** The penalty of a limiter is its last policy. */

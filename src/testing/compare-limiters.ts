@@ -23,9 +23,9 @@ const verbs = [
 /** The pauses without long ways back: a clock that goes far back may need a state that one of the stores forgot. */
 const shortPauses = pauses.filter((pause) => pause > -1000)
 
-/** A block refuses most calls, so it is seldom. */
-const blockVerbs = [...verbs, ...verbs, ...(['block', 'unblock', 'unblock', 'unblock'] as const)]
-const blockTimes = ['1ms', '100ms', '700ms', '1s', '2500ms', Infinity]
+/** A ban refuses most calls, so it is seldom. */
+const banVerbs = [...verbs, ...verbs, ...(['ban', 'unban', 'unban', 'unban'] as const)]
+const banTimes = ['1ms', '100ms', '700ms', '1s', '2500ms', Infinity]
 
 /** Which of the open reservations is settled or renewed, by its place. A place may be empty. */
 const places = [0, 1, 2, 3, 5]
@@ -41,22 +41,22 @@ interface Open {
 /**
  * Runs one timeline of every verb on two limiters that share a clock, and asserts that both return the same. The timeline
  * looks random and is always the same, so that a failure can be reproduced.
- * @param blocks true for a timeline in which keys are blocked
+ * @param bans true for a timeline in which keys are banned
  */
 export async function compareLimiters(
   clock: ManualClock,
   limiter: RateLimiter,
   reference: RateLimiter,
-  blocks = false,
+  bans = false,
 ): Promise<void> {
   const pick = picker()
   const open: Open[] = []
   let history = ''
   for (let step = 0; step < steps; step++) {
-    clock.set(clock.milliseconds + pick(blocks ? shortPauses : pauses))
+    clock.set(clock.milliseconds + pick(bans ? shortPauses : pauses))
     const key = { user: pick(['u', 'v']), address: pick(['a', 'b']) }
     const cost = pick([0, 0, 0, 1]) === 0 ? pick([1, 1, 1, 2, 3, 5, 8, 20]) : costs(limiter, pick)
-    const verb = blocks ? pick(blockVerbs) : pick(verbs)
+    const verb = bans ? pick(banVerbs) : pick(verbs)
     const keys = limiter.scopes.length === 1 ? key.user : key
     history = `${history}\n${clock.milliseconds} ${verb} ${Object.values(key).join(' ')} ${JSON.stringify(cost)}`.slice(
       -1000,
@@ -81,10 +81,10 @@ export async function compareLimiters(
     } else if (verb === 'renew') {
       const { actual, expected } = open[pick(places)] ?? {}
       same([await actual?.renew(), await expected?.renew()])
-    } else if (verb === 'block') {
-      const time = pick(blockTimes)
+    } else if (verb === 'ban') {
+      const time = pick(banTimes)
       const some = limiter.scopes.length === 1 ? key.user : pick([key, { user: key.user }, { address: key.address }])
-      await both((each) => each.block(some, time))
+      await both((each) => each.ban(some, time))
     } else {
       await both((each) => each[verb](keys))
     }

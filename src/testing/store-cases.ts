@@ -156,7 +156,7 @@ export const storeCases: StoreCases = {
   },
 
   'a refusal that one plan counts leaves the units that other plans have used': async (fixture) => {
-    const penalty = { after: 50, within: '1h', block: '1h' }
+    const penalty = { after: 50, within: '1h', ban: '1h' }
     const large = limiterOn(fixture.store, '5/1h fixed-window', { penalty })
     const small = large.withPlan('3/1h fixed-window')
     await play(fixture, large)`consume k 5 -> ok 0`

@@ -5,7 +5,7 @@ import { RateLimiter } from '../limiter/index.ts'
 import type { Store } from '../stores/contract/index.ts'
 import { memoryStore } from '../stores/memory/index.ts'
 import { assertEqual, assertTrue } from './assert.ts'
-import { blockCases, canBlock } from './block-cases.ts'
+import { banCases, canBan } from './ban-cases.ts'
 import { compareLimiters } from './compare-limiters.ts'
 import { ManualClock } from './manual-clock.ts'
 import { reservationCases } from './reservation-cases.ts'
@@ -28,7 +28,7 @@ export interface StoreContract {
 /**
  * Declares the tests that every store must pass. Every algorithm and verb returns what the memory store returns. A call
  * under several policies and scopes takes units from all of them, or from none. Reservations are settled exactly, in
- * any order. Blocks hold exactly as long as they last, if the store has them. Keys and limiters never share a state.
+ * any order. Bans hold exactly as long as they last, if the store has them. Keys and limiters never share a state.
  * Concurrent calls are decided one at a time. No test sleeps: the time is a `ManualClock`, which also goes back.
  *
  *     import { test } from 'node:test'
@@ -67,11 +67,11 @@ export function testStore({ name, create, test, close }: StoreContract): void {
   for (const [what, rules] of Object.entries(penalties)) {
     // A penalty that ends with the window reads only the policy's wait, so three algorithms are enough.
     const policies = rules.until === undefined ? all : all.slice(0, 3)
-    declare(`blocks by hand and by a penalty${what}: the same decisions as the memory store`, (fixture) =>
-      checkBlocks(fixture, policies, rules),
+    declare(`bans by hand and by a penalty${what}: the same decisions as the memory store`, (fixture) =>
+      checkBans(fixture, policies, rules),
     )
   }
-  for (const [what, run] of Object.entries({ ...storeCases, ...reservationCases, ...blockCases })) declare(what, run)
+  for (const [what, run] of Object.entries({ ...storeCases, ...reservationCases, ...banCases })) declare(what, run)
 }
 
 const start = Date.UTC(2026, 0, 1)
@@ -93,21 +93,21 @@ async function checkRetryAfter({ store, clock }: StoreFixture, policy: Policy): 
 }
 
 const penalties: Readonly<Record<string, Partial<PenaltyOptions>>> = {
-  '': { block: ['1s', '4s'] },
-  ' that extends': { block: ['1s', '4s'], extend: true },
-  ' that restarts': { block: ['1s', '4s'], restart: true },
+  '': { ban: ['1s', '4s'] },
+  ' that extends': { ban: ['1s', '4s'], extend: true },
+  ' that restarts': { ban: ['1s', '4s'], restart: true },
   ' that ends with the window': { until: 'window' },
 }
 
-/** The same with blocks, if the store has them. */
-async function checkBlocks(
+/** The same with bans, if the store has them. */
+async function checkBans(
   { store, clock }: StoreFixture,
   policies: readonly Policy[],
   rules: Partial<PenaltyOptions>,
 ): Promise<void> {
   const options = { policies: scoped(policies), penalty: { after: 3, within: '2s', ...rules } as const }
   const limiter = new RateLimiter({ name: 'contract', ...options, store })
-  if (!(await canBlock(limiter))) return
+  if (!(await canBan(limiter))) return
   const reference = new RateLimiter({ ...options, store: memoryStore({ clock: clock.now }) })
   await compareLimiters(clock, limiter, reference, true)
 }

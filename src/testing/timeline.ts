@@ -30,8 +30,8 @@ export function limiterOn(
  *
  *     consume k 3 -> ok 7                              a cost of 3; 7 units are left
  *     1000: peek k -> no 0 by 1h for 500               refused by the policy "1h", for 500 ms
- *     block -,u 1h scans
- *     consume a,u -> no 0 by block for 10 in user: scans
+ *     ban -,u 1h scans
+ *     consume a,u -> no 0 by ban for 10 in user: scans
  */
 export function play({ at }: StoreFixture, limiter: RateLimiter) {
   return async (lines: TemplateStringsArray, ...values: unknown[]): Promise<void> => {
@@ -42,8 +42,8 @@ export function play({ at }: StoreFixture, limiter: RateLimiter) {
       const [, time, verb, name = '', more = '1', reason] = form.exec(call) ?? []
       const key = keyOf(limiter, name)
       if (time !== undefined) at(Number(time))
-      if (verb === 'block') await limiter.block(key, more === 'Infinity' ? Infinity : more, reason ? { reason } : {})
-      else if (verb === 'unblock' || verb === 'reset') await limiter[verb](key)
+      if (verb === 'ban') await limiter.ban(key, more === 'Infinity' ? Infinity : more, reason ? { reason } : {})
+      else if (verb === 'unban' || verb === 'reset') await limiter[verb](key)
       else assertEqual(words(await limiter[verb as DecidingVerb](key, { cost: Number(more) })), expected, line)
     }
   }
@@ -60,8 +60,8 @@ function keyOf({ scopes }: RateLimiter, text: string): Key {
   return Object.fromEntries(scopes.map((scope, n) => [scope, keys[n] as string]).filter(([, key]) => key !== '-'))
 }
 
-function words({ allowed, remaining, policy, retryAfter, blocked }: Decision): string {
+function words({ allowed, remaining, policy, retryAfter, ban }: Decision): string {
   const refusal = allowed ? '' : ` by ${policy} for ${retryAfter}`
-  const reason = blocked?.reason === undefined ? '' : `: ${blocked.reason}`
-  return `${allowed ? 'ok' : 'no'} ${remaining}${refusal}${blocked === undefined ? '' : ` in ${blocked.scope}${reason}`}`
+  const reason = ban?.reason === undefined ? '' : `: ${ban.reason}`
+  return `${allowed ? 'ok' : 'no'} ${remaining}${refusal}${ban === undefined ? '' : ` in ${ban.scope}${reason}`}`
 }

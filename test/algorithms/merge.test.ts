@@ -120,19 +120,19 @@ describe.each(Object.entries(policies))('%s', (_name, { algorithm }) => {
   })
 })
 
-test('merged penalties keep the longer block and the higher count', () => {
+test('merged penalties keep the longer ban and the higher count', () => {
   const algorithm = new Penalty(3, 1_000_000, 10_000_000, [2_000_000, 5_000_000])
   const refused = (...times: number[]) => {
     const s = fresh(algorithm)
     for (const time of times) algorithm.count(s, 0, start + time, 1, 0)
     return s
   }
-  const blocked = refused(0, 1, 2)
+  const banned = refused(0, 1, 2)
   const counting = refused(500_000, 600_000)
   const at = start + 700_000
   const pairs: [number[], number[]][] = [
-    [[...blocked], counting],
-    [[...counting], blocked],
+    [[...banned], counting],
+    [[...counting], banned],
   ]
   for (const [s, t] of pairs) {
     algorithm.merge(s, 0, at, t, 0)

@@ -22,7 +22,7 @@ function rig(options: Partial<RateLimiterOptions> = {}) {
   const clock = new ManualClock(start)
   const limiter = new RateLimiter({
     policies: '2/10s fixed-window',
-    penalty: { after: 3, within: '30s', block: ['1m', '10m'], forget: '1h' },
+    penalty: { after: 3, within: '30s', ban: ['1m', '10m'], forget: '1h' },
     store: memoryStore({ clock: clock.now }),
     ...options,
   })
@@ -54,8 +54,8 @@ async function timeline(at: (seconds: number) => void, call: () => Promise<strin
   return all
 }
 
-describe('a key that is refused again and again is blocked, each time for longer', () => {
-  test('the third refusal within 30 s blocks for a minute, and calls meanwhile do not extend it', async () => {
+describe('a key that is refused again and again is banned, each time for longer', () => {
+  test('the third refusal within 30 s bans for a minute, and calls meanwhile do not extend it', async () => {
     const { at, call } = rig()
     expect(await timeline(at, call, [0, 0, 1, 2, 3, 4, 40, 62, 63, 63, 64])).toEqual([
       '0 ok',
@@ -72,9 +72,9 @@ describe('a key that is refused again and again is blocked, each time for longer
     ])
   })
 
-  test('with `extend`, a refused call during a block starts its duration anew', async () => {
+  test('with `extend`, a refused call during a ban starts its duration anew', async () => {
     const { at, call, limiter } = rig({
-      penalty: { after: 3, within: '30s', block: ['1m', '10m'], forget: '1h', extend: true },
+      penalty: { after: 3, within: '30s', ban: ['1m', '10m'], forget: '1h', extend: true },
     })
     expect(await timeline(at, call, [0, 0, 1, 2, 3, 4, 40, 99])).toEqual([
       '0 ok',
@@ -99,8 +99,8 @@ describe('a key that is refused again and again is blocked, each time for longer
     ])
   })
 
-  test('with `extend`, only a call that waits for the block counts: a peek and a charge do not', async () => {
-    const { at, call, limiter } = rig({ penalty: { after: 1, within: '30s', block: '1m', extend: true } })
+  test('with `extend`, only a call that waits for the ban counts: a peek and a charge do not', async () => {
+    const { at, call, limiter } = rig({ penalty: { after: 1, within: '30s', ban: '1m', extend: true } })
     await timeline(at, call, [0, 0, 0])
     at(30)
     await limiter.peek('k')
@@ -111,11 +111,11 @@ describe('a key that is refused again and again is blocked, each time for longer
   })
 
   describe.each(Object.entries(stores))(
-    'with `restart`, in %s, the other policies count anew when a block begins',
+    'with `restart`, in %s, the other policies count anew when a ban begins',
     (_, storeOf) => {
       const restarting = (options: Partial<RateLimiterOptions> = {}) => {
         const clock = new ManualClock(start)
-        const penalty = { after: 2, within: '30s', block: '10s', restart: true }
+        const penalty = { after: 2, within: '30s', ban: '10s', restart: true }
         const { limiter, call } = rig({
           name: 'r',
           policies: '3/1h fixed-window',
@@ -126,7 +126,7 @@ describe('a key that is refused again and again is blocked, each time for longer
         return { clock, limiter, call }
       }
 
-      test('a key has its full quota when the block ends, which is sooner than its window', async () => {
+      test('a key has its full quota when the ban ends, which is sooner than its window', async () => {
         const { clock, limiter, call } = restarting()
         expect([await call(), await call(), await call(), await call()]).toEqual(['ok', 'ok', 'ok', '1h 3600'])
         const { policies, ...first } = await limiter.consume('k')
@@ -140,7 +140,7 @@ describe('a key that is refused again and again is blocked, each time for longer
         expect(await call('other')).toBe('ok')
       })
 
-      test('a reservation from before the block gives nothing back, and other keys and units in flight stay counted', async () => {
+      test('a reservation from before the ban gives nothing back, and other keys and units in flight stay counted', async () => {
         const { clock, limiter } = restarting({
           policies: [
             fixedWindow({ name: 'a', limit: 3, window: '1h', countRefused: true }),
@@ -169,7 +169,7 @@ describe('a key that is refused again and again is blocked, each time for longer
     },
   )
 
-  describe.each(Object.entries(stores))("in %s, with `until: 'window'`, a block ends with the window", (_, storeOf) => {
+  describe.each(Object.entries(stores))("in %s, with `until: 'window'`, a ban ends with the window", (_, storeOf) => {
     const untilWindow = (options: Partial<RateLimiterOptions> = {}) => {
       const clock = new ManualClock(start)
       const penalty = { after: 2, within: '30s', until: 'window' } as const
@@ -182,48 +182,46 @@ describe('a key that is refused again and again is blocked, each time for longer
     /** A policy that waits as long is named before the penalty. */
     const told = (decision: Decision) => {
       const { policies, retryAfter } = decision
-      return policies.at(-1)?.allowed === false
-        ? `blocked ${retryAfter / 1000}`
-        : summary({ ...decision, policy: 'no' })
+      return policies.at(-1)?.allowed === false ? `banned ${retryAfter / 1000}` : summary({ ...decision, policy: 'no' })
     }
 
     test('and refuses smaller calls until then, which would be admitted without it', async () => {
       const { at, call, limiter } = untilWindow()
       at(2)
       expect([await call(3), await call(3), await call(1)]).toEqual(['ok', 'no 8', 'ok'])
-      expect([await call(3), await call(1)]).toEqual(['blocked 8', 'blocked 8'])
+      expect([await call(3), await call(1)]).toEqual(['banned 8', 'banned 8'])
       expect((await limiter.consume('k')).policies.map(({ retryAfter }) => retryAfter)).toEqual([0, 8000])
       at(9.999)
-      expect(await call()).toBe('blocked 0.001')
+      expect(await call()).toBe('banned 0.001')
       at(10)
       expect(await limiter.peek('k')).toMatchObject({ allowed: true, remaining: 5, resetAfter: 0 })
-      // Past blocks are forgotten: two refusals lead to the next block.
-      expect([await call(5), await call(), await call()]).toEqual(['ok', 'no 10', 'blocked 10'])
+      // Past bans are forgotten: two refusals lead to the next ban.
+      expect([await call(5), await call(), await call()]).toEqual(['ok', 'no 10', 'banned 10'])
     })
 
     test('of the policy with the longest wait', async () => {
       const policies = ['1/10s fixed-window', '2/1h fixed-window']
       const { at, call } = untilWindow({ policies, penalty: { after: 1, within: '30s', until: 'window' } })
-      expect([await call(), await call()]).toEqual(['ok', 'blocked 10'])
+      expect([await call(), await call()]).toEqual(['ok', 'banned 10'])
       at(10)
-      expect([await call(), await call()]).toEqual(['ok', 'blocked 3590'])
+      expect([await call(), await call()]).toEqual(['ok', 'banned 3590'])
     })
 
     test('in a sliding window, when the refused call would be admitted', async () => {
       const { at, call } = untilWindow({ policies: '4/10s sliding-log' })
       expect([await call(2), await call(3)]).toEqual(['ok', 'no 10'])
       at(1)
-      expect([await call(2), await call(3), await call(1)]).toEqual(['ok', 'blocked 10', 'blocked 10'])
+      expect([await call(2), await call(3), await call(1)]).toEqual(['ok', 'banned 10', 'banned 10'])
       at(10.999)
-      expect(await call(1)).toBe('blocked 0.001')
+      expect(await call(1)).toBe('banned 0.001')
       at(11)
       expect(await call(3)).toBe('ok')
     })
 
-    test('a cost that never fits counts, and begins no block', async () => {
+    test('a cost that never fits counts, and begins no ban', async () => {
       const { call } = untilWindow()
       for (let n = 0; n < 4; n++) expect(await call(6)).toBe('no Infinity')
-      expect([await call(5), await call(1)]).toEqual(['ok', 'blocked 10'])
+      expect([await call(5), await call(1)]).toEqual(['ok', 'banned 10'])
     })
 
     test('a debt of ages stays exact', async () => {
@@ -236,34 +234,34 @@ describe('a key that is refused again and again is blocked, each time for longer
       expect(await call()).toBe('ok')
     })
 
-    test('`unblock` lifts it, and a plan with durations shortens it', async () => {
+    test('`unban` lifts it, and a plan with durations shortens it', async () => {
       const { call, limiter } = untilWindow({ policies: '1/1h fixed-window' })
       for (let n = 0; n < 3; n++) await call()
       const { words } = await limiter.inspect('k')
       expect(words).toContain('Refused for 1 h more')
       const timed = limiter.withPlan({
         policies: '9/1h fixed-window',
-        penalty: { after: 1, within: '30s', block: ['5s', '10s'] },
+        penalty: { after: 1, within: '30s', ban: ['5s', '10s'] },
       })
       expect((await timed.consume('k')).retryAfter).toBe(10_000)
-      await limiter.unblock('k')
+      await limiter.unban('k')
       expect((await timed.consume('k')).allowed).toBe(true)
     })
 
-    test('a plan that ends with the window keeps a block of durations', async () => {
-      const block = ['1m', '2m', '3m']
+    test('a plan that ends with the window keeps a ban of durations', async () => {
+      const ban = ['1m', '2m', '3m']
       const { call, limiter } = untilWindow({
         policies: '1/1s fixed-window',
-        penalty: { after: 1, within: '1s', block },
+        penalty: { after: 1, within: '1s', ban },
       })
       for (let n = 0; n < 2; n++) await call()
       const plan = { policies: '9/1s fixed-window', penalty: { after: 1, within: '1s', until: 'window' } } as const
-      const blocked = await limiter.withPlan(plan).consume('k')
-      expect([told(blocked), blocked.resetAfter]).toEqual(['blocked 60', 60_000])
+      const banned = await limiter.withPlan(plan).consume('k')
+      expect([told(banned), banned.resetAfter]).toEqual(['banned 60', 60_000])
     })
   })
 
-  test('the next block is the next one of the list, and then the last one again', async () => {
+  test('the next ban is the next one of the list, and then the last one again', async () => {
     const { at, call } = rig()
     const hammer = (from: number) => timeline(at, call, [from, from, from, from, from])
     expect((await hammer(0)).at(-1)).toBe('0 penalty 60')
@@ -272,7 +270,7 @@ describe('a key that is refused again and again is blocked, each time for longer
     expect((await hammer(1259)).at(-1)).toBe('1259 penalty 1')
   })
 
-  test('a block is forgotten an hour after its end', async () => {
+  test('a ban is forgotten an hour after its end', async () => {
     const { at, call } = rig()
     const hammer = (from: number) => timeline(at, call, [from, from, from, from, from])
     await hammer(0)
@@ -318,7 +316,7 @@ describe('a key that is refused again and again is blocked, each time for longer
     expect(await call()).toBe('penalty 60')
   })
 
-  test('peek does not count, a refused reservation does, and reset ends the block', async () => {
+  test('peek does not count, a refused reservation does, and reset ends the ban', async () => {
     const { limiter, call } = rig()
     await limiter.consume('k', { cost: 2 })
     for (let n = 0; n < 9; n++) await limiter.peek('k')
@@ -330,7 +328,7 @@ describe('a key that is refused again and again is blocked, each time for longer
     expect(await call()).toBe('ok')
   })
 
-  test('a reservation can still be promised a future time, but not during a block', async () => {
+  test('a reservation can still be promised a future time, but not during a ban', async () => {
     const { limiter, at } = rig()
     await limiter.consume('k', { cost: 2 })
     expect((await limiter.reserve('k', { maxWait: '1m' })).wait).toBe(10_000)
@@ -340,14 +338,14 @@ describe('a key that is refused again and again is blocked, each time for longer
     expect((await limiter.reserve('k', { maxWait: '1h' })).wait).toBe(0)
   })
 
-  test('with several keys, the key of its scope is blocked', async () => {
+  test('with several keys, the key of its scope is banned', async () => {
     const clock = new ManualClock(start)
     const limiter = new RateLimiter({
       policies: [
         { limit: 1, window: '1d', scope: 'user' },
         { limit: 1000, window: '1m', scope: 'ip' },
       ],
-      penalty: { after: 2, within: '1m', block: '1h', scope: 'ip' },
+      penalty: { after: 2, within: '1m', ban: '1h', scope: 'ip' },
       store: memoryStore({ clock: clock.now }),
     })
     const call = async (user: string, ip: string) => summary(await limiter.consume({ user, ip }))
@@ -355,7 +353,7 @@ describe('a key that is refused again and again is blocked, each time for longer
     expect([await call('b', '1'), await call('c', '2')]).toEqual(['penalty 3600', 'ok'])
   })
 
-  test('after the clock went far back, no key is blocked for longer than a block', async () => {
+  test('after the clock went far back, no key is banned for longer than a ban', async () => {
     const { limiter, at, call } = rig()
     at(1_000_000)
     for (let n = 0; n < 5; n++) await limiter.consume('k')
@@ -369,11 +367,11 @@ describe('a key that is refused again and again is blocked, each time for longer
 })
 
 test.each([
-  { block: ['1m', '10m'], forget: '1h' },
-  { block: ['1m', '10m'], forget: '1h', extend: true },
+  { ban: ['1m', '10m'], forget: '1h' },
+  { ban: ['1m', '10m'], forget: '1h', extend: true },
   { until: 'window' } as const,
 ])(
-  'for random timelines, a block ends exactly after retryAfter, and is forgotten after resetAfter (%j)',
+  'for random timelines, a ban ends exactly after retryAfter, and is forgotten after resetAfter (%j)',
   async (rules) => {
     const pauses = fc.array(fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 90_000 })), {
       minLength: 5,
@@ -401,8 +399,8 @@ test.each([
 )
 
 describe('a plan with a penalty of its own', () => {
-  const strict = { policies: '1/10s fixed-window', penalty: { after: 1, within: '30s', block: '1h' } }
-  const lenient = { policies: '1/10s fixed-window', penalty: { after: 4, within: '30s', block: '2s' } }
+  const strict = { policies: '1/10s fixed-window', penalty: { after: 1, within: '30s', ban: '1h' } }
+  const lenient = { policies: '1/10s fixed-window', penalty: { after: 4, within: '30s', ban: '2s' } }
   const free = { policies: '1/10s fixed-window', penalty: false } as const
   const times = async (limiter: RateLimiter, count: number, key = 'k') => {
     const all: string[] = []
@@ -411,7 +409,7 @@ describe('a plan with a penalty of its own', () => {
   }
 
   test.each(Object.entries(stores))(
-    "blocks by its numbers, or never; without one it has the limiter's: %s",
+    "bans by its numbers, or never; without one it has the limiter's: %s",
     async (_, storeOf) => {
       const clock = new ManualClock(start)
       const { limiter } = rig({ name: 'plans', store: storeOf(clock) })
@@ -425,34 +423,31 @@ describe('a plan with a penalty of its own', () => {
     },
   )
 
-  test.each(Object.entries(stores))(
-    'counts and blocks carry over by the name of the penalty: %s',
-    async (_, storeOf) => {
-      const clock = new ManualClock(start)
-      const { limiter } = rig({ name: 'plans', store: storeOf(clock) })
-      await times(limiter.withPlan(lenient), 3)
-      await times(limiter.withPlan(free), 9)
-      expect(await times(limiter, 2)).toEqual(['ok', 'penalty 60'])
-      expect(await times(limiter.withPlan(free), 1)).toEqual(['10s 10'])
-      expect(await times(limiter.withPlan(lenient), 1)).toEqual(['10s 10'])
-      clock.advance('10s')
-      expect(await times(limiter.withPlan(lenient), 1)).toEqual(['ok'])
-      await limiter.reset('k')
-      await times(limiter.withPlan(strict), 2)
-      await limiter.withPlan(free).unblock('k')
-      clock.advance('10s')
-      expect(await times(limiter.withPlan(strict), 1)).toEqual(['ok'])
-    },
-  )
+  test.each(Object.entries(stores))('counts and bans carry over by the name of the penalty: %s', async (_, storeOf) => {
+    const clock = new ManualClock(start)
+    const { limiter } = rig({ name: 'plans', store: storeOf(clock) })
+    await times(limiter.withPlan(lenient), 3)
+    await times(limiter.withPlan(free), 9)
+    expect(await times(limiter, 2)).toEqual(['ok', 'penalty 60'])
+    expect(await times(limiter.withPlan(free), 1)).toEqual(['10s 10'])
+    expect(await times(limiter.withPlan(lenient), 1)).toEqual(['10s 10'])
+    clock.advance('10s')
+    expect(await times(limiter.withPlan(lenient), 1)).toEqual(['ok'])
+    await limiter.reset('k')
+    await times(limiter.withPlan(strict), 2)
+    await limiter.withPlan(free).unban('k')
+    clock.advance('10s')
+    expect(await times(limiter.withPlan(strict), 1)).toEqual(['ok'])
+  })
 
   test('is the same plan as long as its members are the same', () => {
     const { limiter } = rig()
-    const plan = { policies: ['1/10s'], penalty: { after: 1, within: '30s', block: ['1h', '2h'] } }
+    const plan = { policies: ['1/10s'], penalty: { after: 1, within: '30s', ban: ['1h', '2h'] } }
     const first = limiter.withPlan(plan)
     expect(limiter.withPlan(plan)).toBe(first)
     expect(limiter.withPlan(structuredClone(plan))).toBe(first)
     expect(limiter.withPlan({ policies: '1/10s', penalty: false })).not.toBe(limiter.withPlan({ policies: '1/10s' }))
-    plan.penalty.block[1] = '3h'
+    plan.penalty.ban[1] = '3h'
     expect(limiter.withPlan(plan)).not.toBe(first)
     const second = limiter.withPlan(plan)
     plan.policies.push('5/1h')
@@ -467,7 +462,7 @@ describe('a plan with a penalty of its own', () => {
     [{ policies: '1/10s', penalty: null }, 'HEADGATE_OPTION'],
     [{ policies: '1/10s', penalty: 'strict' }, 'HEADGATE_OPTION'],
     [{ policies: '1/10s', penalty: {} }, 'HEADGATE_PENALTY'],
-    [{ policies: '1/10s', penalty: { after: 0, within: '1m', block: '1m' } }, 'HEADGATE_PENALTY'],
+    [{ policies: '1/10s', penalty: { after: 0, within: '1m', ban: '1m' } }, 'HEADGATE_PENALTY'],
     [{ policies: '1/10s', penalties: false }, 'HEADGATE_OPTION'],
     [{ policies: undefined }, 'HEADGATE_POLICY'],
     [{ policies: [] }, 'HEADGATE_POLICY'],
@@ -479,7 +474,7 @@ describe('a plan with a penalty of its own', () => {
 })
 
 test('the definition of a penalty without further rules has no number for them, and each can be revived', () => {
-  const options = { after: 3, within: '30s', block: ['1ms', '10m'], forget: '1h' }
+  const options = { after: 3, within: '30s', ban: ['1ms', '10m'], forget: '1h' }
   const plain = penalty(options, 'default', false).algorithm
   const rules = [{ extend: true }, { restart: true }, { extend: true, restart: true }]
   const others = rules.map((rule) => penalty({ ...options, ...rule }, 'default', false).algorithm)
@@ -491,26 +486,26 @@ test('the definition of a penalty without further rules has no number for them, 
 })
 
 test.each<[options: object, code: string]>([
-  [{ after: 0, within: '1m', block: '1m' }, 'HEADGATE_PENALTY'],
-  [{ after: 3, within: 'soon', block: '1m' }, 'HEADGATE_PENALTY'],
+  [{ after: 0, within: '1m', ban: '1m' }, 'HEADGATE_PENALTY'],
+  [{ after: 3, within: 'soon', ban: '1m' }, 'HEADGATE_PENALTY'],
   [{ after: 3, within: '1m' }, 'HEADGATE_PENALTY'],
-  [{ after: 3, within: '1m', block: [] }, 'HEADGATE_PENALTY'],
-  [{ after: 3, within: '1m', block: ['1m', '-1m'] }, 'HEADGATE_PENALTY'],
-  [{ after: 3, within: '1m', block: '1m', forget: 0 }, 'HEADGATE_PENALTY'],
-  [{ after: 3, within: '1m', block: '1m', blocks: 2 }, 'HEADGATE_OPTION'],
-  [{ after: 3, within: '1m', block: '1m', extend: 'yes' }, 'HEADGATE_OPTION'],
-  [{ after: 3, within: '1m', block: '1m', extend: null }, 'HEADGATE_OPTION'],
-  [{ after: 3, within: '1m', block: '1m', restart: 1 }, 'HEADGATE_OPTION'],
+  [{ after: 3, within: '1m', ban: [] }, 'HEADGATE_PENALTY'],
+  [{ after: 3, within: '1m', ban: ['1m', '-1m'] }, 'HEADGATE_PENALTY'],
+  [{ after: 3, within: '1m', ban: '1m', forget: 0 }, 'HEADGATE_PENALTY'],
+  [{ after: 3, within: '1m', ban: '1m', bans: 2 }, 'HEADGATE_OPTION'],
+  [{ after: 3, within: '1m', ban: '1m', extend: 'yes' }, 'HEADGATE_OPTION'],
+  [{ after: 3, within: '1m', ban: '1m', extend: null }, 'HEADGATE_OPTION'],
+  [{ after: 3, within: '1m', ban: '1m', restart: 1 }, 'HEADGATE_OPTION'],
   [{ after: 3, within: '1m', until: 'day' }, 'HEADGATE_PENALTY'],
   [{ after: 3, within: '1m', until: null }, 'HEADGATE_PENALTY'],
-  [{ after: 3, within: '1m', until: 'window', block: '1m' }, 'HEADGATE_PENALTY'],
-  [{ after: 3, within: '1m', until: 'window', block: [] }, 'HEADGATE_PENALTY'],
-  [{ after: 3, within: '1m', until: 'window', block: null }, 'HEADGATE_PENALTY'],
+  [{ after: 3, within: '1m', until: 'window', ban: '1m' }, 'HEADGATE_PENALTY'],
+  [{ after: 3, within: '1m', until: 'window', ban: [] }, 'HEADGATE_PENALTY'],
+  [{ after: 3, within: '1m', until: 'window', ban: null }, 'HEADGATE_PENALTY'],
   [{ after: 3, within: '1m', until: 'window', forget: '1m' }, 'HEADGATE_PENALTY'],
   [{ after: 3, within: '1m', until: 'window', extend: true }, 'HEADGATE_PENALTY'],
   [{ after: 3, within: '1m', until: 'window', restart: true }, 'HEADGATE_PENALTY'],
-  [{ after: 3, within: '1m', block: '1m', name: '10s' }, 'HEADGATE_DUPLICATE_POLICY'],
-  [{ after: 3, within: '1m', block: '1m', scope: '' }, 'HEADGATE_SCOPE'],
+  [{ after: 3, within: '1m', ban: '1m', name: '10s' }, 'HEADGATE_DUPLICATE_POLICY'],
+  [{ after: 3, within: '1m', ban: '1m', scope: '' }, 'HEADGATE_SCOPE'],
 ])('penalty: %j throws %s', (penalty, code) => {
   expect(() => rig({ penalty: penalty as never })).toThrow(expect.objectContaining({ code }))
 })

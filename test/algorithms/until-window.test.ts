@@ -1,5 +1,5 @@
 /*
- * A penalty that ends with the window, beside a model of it: a limiter without a penalty, and a count and a block that the test
+ * A penalty that ends with the window, beside a model of it: a limiter without a penalty, and a count and a ban that the test
  * keeps by itself. Windows and limits are such that each wait is whole milliseconds.
  */
 import { expect, test } from 'vitest'
@@ -48,7 +48,7 @@ const steps = fc.array(
     /** Milliseconds. */
     later: fc.oneof(fc.constantFrom(0, 0, 1, 10, 20, 50), fc.nat(150)),
     cost: fc.integer({ min: 1, max: 7 }),
-    verb: fc.constantFrom('consume', 'consume', 'consume', 'reserve', 'peek', 'refund', 'charge', 'unblock', 'reset'),
+    verb: fc.constantFrom('consume', 'consume', 'consume', 'reserve', 'peek', 'refund', 'charge', 'unban', 'reset'),
   }),
   { minLength: 10, maxLength: 40 },
 )
@@ -59,8 +59,8 @@ async function decided(limiter: RateLimiter, verb: Verb, cost: number) {
   return verb === 'reserve' ? (await limiter.reserve('k', { cost })).decision : limiter[verb]('k', { cost })
 }
 
-test('a block lasts until the refused call would be admitted, refuses everything, and counts and takes nothing', async () => {
-  let blocked = 0
+test('a ban lasts until the refused call would be admitted, refuses everything, and counts and takes nothing', async () => {
+  let banned = 0
   const property = fc.asyncProperty(
     fc.tuple(policyOf('a'), policyOf('b')).filter((policies) => policies.some(({ shadow }) => !shadow)),
     fc.record({ after: fc.integer({ min: 1, max: 3 }), within: fc.constantFrom(10, 100, 1000) }),
@@ -79,7 +79,7 @@ test('a block lasts until the refused call would be admitted, refuses everything
         const now = clock.milliseconds
         if (verb === 'refund' || verb === 'charge') {
           for (const each of [limiter, without]) await each[verb]('k', { cost })
-        } else if (verb === 'reset' || verb === 'unblock') {
+        } else if (verb === 'reset' || verb === 'unban') {
           await limiter[verb]('k')
           if (verb === 'reset') await without.reset('k')
           ;[count, end] = [0, 0]
@@ -88,7 +88,7 @@ test('a block lasts until the refused call would be admitted, refuses everything
           const expected = await decided(without, lasts > 0 ? 'peek' : verb, cost)
           const { allowed, retryAfter, policies: verdicts } = await decided(limiter, verb, cost)
           expect([allowed, retryAfter]).toEqual([expected.allowed && lasts === 0, Math.max(lasts, expected.retryAfter)])
-          if (lasts > 0) blocked++
+          if (lasts > 0) banned++
           else if (!expected.allowed && verb !== 'peek') {
             if (count === 0 || now - began >= within) [count, began] = [0, now]
             if (++count >= after && expected.retryAfter !== Infinity) [count, end] = [0, now + expected.retryAfter]
@@ -99,5 +99,5 @@ test('a block lasts until the refused call would be admitted, refuses everything
     },
   )
   await fc.assert(property, { numRuns: 200 })
-  expect(blocked).toBeGreaterThan(60)
+  expect(banned).toBeGreaterThan(60)
 })

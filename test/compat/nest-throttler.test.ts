@@ -5,18 +5,18 @@ import { memoryStore, type Store, wallClock } from '../../src/index.ts'
 
 test('limits that differ by request share the hits of a key', async () => {
   const storage = new HeadgateThrottlerStorage()
-  const blocked: boolean[] = []
+  const banned: boolean[] = []
   const totals: number[] = []
   for (const limit of [2, 2, 4, 2, 4, 4]) {
     const { isBlocked, totalHits } = await storage.increment('ann', 60_000, limit, 0, 'default')
-    blocked.push(isBlocked)
+    banned.push(isBlocked)
     totals.push(totalHits)
   }
-  expect(blocked).toEqual([false, false, false, true, false, true])
+  expect(banned).toEqual([false, false, false, true, false, true])
   expect(totals).toEqual([1, 2, 3, 3, 4, 5])
 })
 
-test('after a block that is shorter than the window, the count starts anew, in one call each', async () => {
+test('after a ban that is shorter than the window, the count starts anew, in one call each', async () => {
   vi.useFakeTimers({ now: Date.UTC(2026, 0, 1), toFake: ['Date'] })
   const memory = memoryStore({ clock: wallClock })
   let calls = 0
@@ -31,19 +31,19 @@ test('after a block that is shorter than the window, the count starts anew, in o
   const storage = new HeadgateThrottlerStorage({ store: Object.assign(Object.create(memory), { open: ledgers }) })
   const hit = () => storage.increment('ann', 10_000, 2, 3000, 'default')
   for (const totalHits of [1, 2]) expect(await hit()).toMatchObject({ totalHits, isBlocked: false })
-  const blocked = { totalHits: 3, timeToExpire: 3, isBlocked: true, timeToBlockExpire: 3 }
-  expect([await hit(), await hit()]).toEqual([blocked, blocked])
+  const banned = { totalHits: 3, timeToExpire: 3, isBlocked: true, timeToBlockExpire: 3 }
+  expect([await hit(), await hit()]).toEqual([banned, banned])
   vi.setSystemTime(Date.now() + 3000)
   expect(await hit()).toMatchObject({ totalHits: 1, isBlocked: false })
   expect(calls).toBe(5)
   vi.useRealTimers()
 })
 
-test('throttlers count apart; windows and blocks that differ by request share the hits of a key', async () => {
+test('throttlers count apart; windows and bans that differ by request share the hits of a key', async () => {
   const storage = new HeadgateThrottlerStorage()
-  const hit = async (ttl: number, block: number, name: string) => {
-    const { isBlocked, totalHits } = await storage.increment('ann', ttl, 3, block, name)
-    return isBlocked ? 'blocked' : totalHits
+  const hit = async (ttl: number, ban: number, name: string) => {
+    const { isBlocked, totalHits } = await storage.increment('ann', ttl, 3, ban, name)
+    return isBlocked ? 'banned' : totalHits
   }
   const hits: [number, number, string][] = [
     [60_000, 0, 'a'],
@@ -55,13 +55,13 @@ test('throttlers count apart; windows and blocks that differ by request share th
   ]
   const seen: (string | number)[] = []
   for (const each of hits) seen.push(await hit(...each))
-  expect(seen).toEqual([1, 1, 2, 3, 'blocked', 2])
+  expect(seen).toEqual([1, 1, 2, 3, 'banned', 2])
 })
 
 test('numbers may be texts, fractions, and beyond any range', async () => {
   const storage = new HeadgateThrottlerStorage()
-  const hits = async (ttl: unknown, limit: unknown, block: unknown, name: string) => {
-    const hit = () => storage.increment('ann', ttl as number, limit as number, block as number, name)
+  const hits = async (ttl: unknown, limit: unknown, ban: unknown, name: string) => {
+    const hit = () => storage.increment('ann', ttl as number, limit as number, ban as number, name)
     return [(await hit()).isBlocked, (await hit()).isBlocked, (await hit()).isBlocked]
   }
   expect(await hits('60000', '2', '1000', 'texts')).toEqual([false, false, true])

@@ -64,14 +64,14 @@ contract((app) => {
     },
   )
 
-  test('with plans by a function, the limiter blocks, shows and forgets keys under every plan', async () => {
+  test('with plans by a function, the limiter bans, shows and forgets keys under every plan', async () => {
     const { store } = stillStore()
     const { url, limiter } = await app({ policies: planOf, keys: () => 'ann', store, top: 10 })
     const operator = limiter as PlanLimiter
-    await operator.block('ann', '1h', { reason: 'abuse' }) // before any plan is known
+    await operator.ban('ann', '1h', { reason: 'abuse' }) // before any plan is known
     expect(await statuses(url, [free, pro])).toEqual([429, 429])
-    expect(await operator.inspect('ann')).toMatchObject({ refused: true, block: { scope: 'default', reason: 'abuse' } })
-    await operator.unblock('ann')
+    expect(await operator.inspect('ann')).toMatchObject({ refused: true, ban: { scope: 'default', reason: 'abuse' } })
+    await operator.unban('ann')
     expect(await statuses(url, [free, pro, free])).toEqual([200, 200, 429])
     const { refused, policies } = await operator.inspect('ann')
     expect([refused, policies.map(({ name, used }) => `${name} ${used}`)]).toEqual([false, ['quota 2', 'day 1']])
@@ -116,12 +116,12 @@ test('the verbs of an operator reach every scope of the keys, also those that no
     store: stillStore().store,
   })
   await expect(limiter.reset('ann')).rejects.toMatchObject({ code: 'HEADGATE_KEY' })
-  await limiter.block({ user: 'ann' }, '1h')
+  await limiter.ban({ user: 'ann' }, '1h')
   const perUser = limiter.withPlan(fixedWindow({ name: 'quota', limit: 2, window: '1h', scope: 'user' }))
-  expect(await perUser.consume({ user: 'ann' })).toMatchObject({ allowed: false, policy: 'block' })
+  expect(await perUser.consume({ user: 'ann' })).toMatchObject({ allowed: false, policy: 'ban' })
   await limiter.withPlan(plans.free).consume('192.0.2.1', { cost: 2 })
   const seen = await limiter.inspect({ default: '192.0.2.1', user: 'ann' })
-  expect(seen).toMatchObject({ refused: true, retryAfter: 3_600_000, block: { scope: 'user' } })
+  expect(seen).toMatchObject({ refused: true, retryAfter: 3_600_000, ban: { scope: 'user' } })
   expect(seen.policies).toMatchObject([{ name: 'quota', used: 2 }])
   const keys = []
   for await (const { key, scope } of limiter.list({ refused: true })) keys.push([scope, key])
@@ -129,7 +129,7 @@ test('the verbs of an operator reach every scope of the keys, also those that no
     ['default', '192.0.2.1'],
     ['user', 'ann'],
   ])
-  await limiter.unblock({ user: 'ann' })
+  await limiter.unban({ user: 'ann' })
   expect((await perUser.consume({ user: 'ann' })).remaining).toBe(1)
 })
 

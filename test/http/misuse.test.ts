@@ -243,11 +243,11 @@ describe('the objects inside of options complain about every wrong', () => {
       (option, value) => forExpress('9/1h token-bucket', { delay: { max: '1s', [option]: value } as Unchecked }),
     ],
     penalty: [
-      ['after', 'within', 'block', 'until', 'forget', 'extend', 'restart', 'scope', 'name', 'status'],
+      ['after', 'within', 'ban', 'until', 'forget', 'extend', 'restart', 'scope', 'name', 'status'],
       (option, value) =>
         new RateLimiter({
           policies: '9/1h',
-          penalty: { after: 1, within: '1m', block: '1m', [option]: value } as Unchecked,
+          penalty: { after: 1, within: '1m', ban: '1m', [option]: value } as Unchecked,
         }),
     ],
     byIp: [['ipv6Prefix', 'trustedProxies', 'platform', 'warn'], (option, value) => byIp({ [option]: value })],
@@ -414,7 +414,7 @@ const salt = 'a secret of many letters'
 /** Everything that takes an object of options: valid ones, and what reads them. */
 const readers: Record<string, [valid: object, make: (options: Unchecked) => unknown]> = {
   RateLimiter: [{ policies: '9/1h' }, (options) => new RateLimiter(options)],
-  penalty: [{ after: 5, within: '1m', block: '1m' }, (penalty) => new RateLimiter({ policies: '9/1h', penalty })],
+  penalty: [{ after: 5, within: '1m', ban: '1m' }, (penalty) => new RateLimiter({ policies: '9/1h', penalty })],
   list: [{}, (options) => emptyLimiter.list(options)],
   memoryStore: [{}, memoryStore],
   lruStore: [{}, lruStore],

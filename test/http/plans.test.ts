@@ -43,9 +43,9 @@ contract((app) => {
   })
 
   test('a plan may have a penalty of its own, with its own status, or none', async () => {
-    const penalty = { after: 1, within: '1m', block: '2h' }
+    const penalty = { after: 1, within: '1m', ban: '2h' }
     const plans: Record<string, PlanLike> = {
-      free: { policies: '1/1h fixed-window', penalty: { ...penalty, block: '3h', status: 403 } },
+      free: { policies: '1/1h fixed-window', penalty: { ...penalty, ban: '3h', status: 403 } },
       pro: { policies: '1/1h fixed-window', penalty: false },
       usual: '1/1h fixed-window',
     }
@@ -59,7 +59,7 @@ contract((app) => {
   })
 
   test('a wrong penalty of a plan is an error of the request', async () => {
-    const { get } = await start({}, () => ({ policies: '1/1h', penalty: { after: 0, within: '1m', block: '2h' } }))
+    const { get } = await start({}, () => ({ policies: '1/1h', penalty: { after: 0, within: '1m', ban: '2h' } }))
     expect((await get('free')).slice(0, 3)).toBe('500')
   })
 
@@ -109,22 +109,22 @@ contract((app) => {
     }
     await expect(start({ onChange: 'reset' }, byPlan)).rejects.toMatchObject(noRule)
     await expect(start({ limit: 5 }, byPlan)).rejects.toMatchObject({ code: 'HEADGATE_OPTION' })
-    const penalty = { after: 0, within: '1m', block: '1m' }
+    const penalty = { after: 0, within: '1m', ban: '1m' }
     await expect(start({ penalty }, byPlan)).rejects.toMatchObject({ code: 'HEADGATE_PENALTY' })
   })
 
-  test('a block has its own status, also if another policy makes the key wait longer', async () => {
+  test('a ban has its own status, also if another policy makes the key wait longer', async () => {
     const { store } = stillStore()
-    const penalty = { after: 1, within: '1m', block: '1m', status: 403 }
+    const penalty = { after: 1, within: '1m', ban: '1m', status: 403 }
     const { url } = await app({ policies: '1/1h fixed-window', store, penalty })
     await get(url)
     const { status, headers } = await get(url)
     expect([status, Number(headers['retry-after']) > 60]).toEqual([403, true])
   })
 
-  test('a penalty responds with 403 with Retry-After until the block ends', async () => {
+  test('a penalty responds with 403 with Retry-After until the ban ends', async () => {
     const { store, clock } = stillStore()
-    const penalty = { after: 2, within: '1m', block: ['1m', '10m'], status: 403 }
+    const penalty = { after: 2, within: '1m', ban: ['1m', '10m'], status: 403 }
     const { url } = await app({ policies: '1/10s fixed-window', store, penalty, headers: ['legacy', 'draft-8'] })
     const ask = async () => {
       const { status, headers } = await get(url)
@@ -138,8 +138,8 @@ contract((app) => {
     expect(await ask()).toBe('200 - 1 "10s";r=0;t=10')
     const refused = await get(url, { accept: 'application/json' })
     expect(refused.status).toBe(429)
-    const blocked = await get(url, { accept: 'application/json' })
-    expect([blocked.status, JSON.parse(blocked.body)]).toMatchObject([
+    const banned = await get(url, { accept: 'application/json' })
+    expect([banned.status, JSON.parse(banned.body)]).toMatchObject([
       403,
       { error: 'forbidden', policy: 'penalty', retryAfter: 600 },
     ])

@@ -148,8 +148,8 @@ test.each([
   ['window', () => tokenBucket({ limit: 5, window: 900 }), '900'],
   ['window', () => forExpress({ limit: 5, window: 60 }), '60'],
   ['per', () => smoothBursty({ rate: 5, per: 1 }), '1'],
-  ['within', () => new RateLimiter({ policies: '5/1h', penalty: { after: 1, within: 60, block: '1h' } }), '60'],
-  ['block', () => new RateLimiter({ policies: '5/1h', penalty: { after: 1, within: '1m', block: [300] } }), '300'],
+  ['within', () => new RateLimiter({ policies: '5/1h', penalty: { after: 1, within: 60, ban: '1h' } }), '60'],
+  ['ban', () => new RateLimiter({ policies: '5/1h', penalty: { after: 1, within: '1m', ban: [300] } }), '300'],
 ])('a %s below a second as a number gives one warning that says both ways to write it', (option, make, number) => {
   make()
   make()

@@ -23,62 +23,62 @@ describe('the arguments', () => {
   test.each([0, -1, 1.5, '10y', 'soon', Number.NaN, -Infinity, undefined, null, {}, '367d'])(
     'a duration of %s is an error',
     async (duration) => {
-      await expect(limiter.block('k', duration as never)).rejects.toThrow(code('HEADGATE_BLOCK'))
+      await expect(limiter.ban('k', duration as never)).rejects.toThrow(code('HEADGATE_BAN'))
       expect((await limiter.peek('k')).allowed).toBe(true)
     },
   )
 
   test.each([[{ reason: '' }], [{ reason: 'x'.repeat(201) }], [{ reason: 5 }]])('%j is an error', async (options) => {
-    await expect(limiter.block('k', '1h', options as never)).rejects.toThrow(code('HEADGATE_BLOCK'))
+    await expect(limiter.ban('k', '1h', options as never)).rejects.toThrow(code('HEADGATE_BAN'))
   })
 
   test('an unknown option, a bare reason and null are errors', async () => {
     for (const options of [{ because: 'x' }, 'x', null]) {
-      await expect(limiter.block('k', '1h', options as never)).rejects.toThrow(code('HEADGATE_OPTION'))
+      await expect(limiter.ban('k', '1h', options as never)).rejects.toThrow(code('HEADGATE_OPTION'))
     }
   })
 
   test.each([[{}], [{ adress: 'a' }], [{ address: 'a', other: 'b' }], [{ user: 5 }], [5], [null], ['k'], [['k']]])(
     'the key %j of a limiter with two scopes is an error',
     async (key) => {
-      await expect(scoped.block(key as never, '1h')).rejects.toThrow(code('HEADGATE_KEY'))
-      await expect(scoped.unblock(key as never)).rejects.toThrow(code('HEADGATE_KEY'))
+      await expect(scoped.ban(key as never, '1h')).rejects.toThrow(code('HEADGATE_KEY'))
+      await expect(scoped.unban(key as never)).rejects.toThrow(code('HEADGATE_KEY'))
     },
   )
 })
 
 describe('a store in memory', () => {
-  test('keeps a block while a flood of keys fills it', async () => {
+  test('keeps a ban while a flood of keys fills it', async () => {
     const limiter = new RateLimiter({ policies: '1/1h', store: memoryStore({ maxKeys: 10 }) })
-    await limiter.block('k', '1h')
+    await limiter.ban('k', '1h')
     for (let n = 0; n < 5000; n++) limiter.consumeSync(`flood-${n}`)
-    expect(limiter.consumeSync('k').blocked).toBeDefined()
+    expect(limiter.consumeSync('k').ban).toBeDefined()
   })
 
-  test('tells the block to a renewal, which keeps its units', () => {
+  test('tells the ban to a renewal, which keeps its units', () => {
     const policies = [concurrency({ limit: 1, lease: '1m' })]
     const ledger = memoryStore().open({ name: 'n', policies, scopes: ['default'] })
     const { tickets } = ledger.run({ verb: 'reserve', keys: ['k'] }) as Booking
     void ledger.run({ verb: 'ban', keys: ['k'], ban: { duration: 1e9 } })
     const { decision } = ledger.run({ verb: 'renew', keys: ['k'], tickets: tickets as Tickets }) as Booking
-    expect(decision).toMatchObject({ allowed: true, remaining: 0, blocked: { scope: 'default' } })
+    expect(decision).toMatchObject({ allowed: true, remaining: 0, ban: { scope: 'default' } })
   })
 
-  test('has a bound, whose error blocks nothing, and forgets blocks that are over', async () => {
+  test('has a bound, whose error bans nothing, and forgets bans that are over', async () => {
     const clock = new ManualClock()
     const limiter = new RateLimiter({ policies: '1/1h', store: memoryStore({ clock: clock.now }) })
-    for (let n = 0; n < 100_000; n++) await limiter.block(`k${n}`, n < 10 ? '1m' : '1h')
-    await expect(limiter.block('more', '1h')).rejects.toThrow(code('HEADGATE_BLOCK'))
-    await limiter.block('k10', '2h')
+    for (let n = 0; n < 100_000; n++) await limiter.ban(`k${n}`, n < 10 ? '1m' : '1h')
+    await expect(limiter.ban('more', '1h')).rejects.toThrow(code('HEADGATE_BAN'))
+    await limiter.ban('k10', '2h')
     expect(limiter.consumeSync('more').allowed).toBe(true)
     clock.advance('11m')
-    for (let n = 0; n < 10; n++) await limiter.block(`more${n}`, '1h')
-    await expect(limiter.block('one more', '1h')).rejects.toThrow(code('HEADGATE_BLOCK'))
+    for (let n = 0; n < 10; n++) await limiter.ban(`more${n}`, '1h')
+    await expect(limiter.ban('one more', '1h')).rejects.toThrow(code('HEADGATE_BAN'))
   })
 
-  test('keeps blocks over plans, new limits and a clear', async () => {
+  test('keeps bans over plans, new limits and a clear', async () => {
     const limiter = new RateLimiter({ policies: '1/1h' })
-    await limiter.block('k', '1h')
+    await limiter.ban('k', '1h')
     expect((await limiter.withPlan('7/1m').consume('k')).allowed).toBe(false)
     await limiter.clear()
     expect((await limiter.withPlan('7/1m').consume('k')).allowed).toBe(true)
@@ -101,16 +101,16 @@ describe('while the store fails', () => {
     return { state, limiter: new RateLimiter({ name: 'api', policies: '5/1h', store, onStoreError }) }
   }
 
-  test("'local' refuses what this process has blocked, and block rejects with the store's error", async () => {
+  test("'local' refuses what this process has banned, and ban rejects with the store's error", async () => {
     const { state, limiter } = rig('local')
-    await limiter.block('before', '1h', { reason: 'why' })
+    await limiter.ban('before', '1h', { reason: 'why' })
     state.down = true
-    await expect(limiter.block('meanwhile', '1h')).rejects.toThrow('the store is down')
+    await expect(limiter.ban('meanwhile', '1h')).rejects.toThrow('the store is down')
     const decision = await limiter.consume('before')
-    expect(decision).toMatchObject({ allowed: false, policy: 'block', source: 'fallback', blocked: { reason: 'why' } })
+    expect(decision).toMatchObject({ allowed: false, policy: 'ban', source: 'fallback', ban: { reason: 'why' } })
     expect((await limiter.consume('meanwhile')).allowed).toBe(false)
     expect((await limiter.consume('other')).source).toBe('fallback')
-    await expect(limiter.unblock('before')).rejects.toThrow('the store is down')
+    await expect(limiter.unban('before')).rejects.toThrow('the store is down')
     expect((await limiter.consume('before')).allowed).toBe(true)
     state.down = false
     await vi.waitFor(async () => expect((await limiter.consume('before')).source).toBe('store'), 3000)
@@ -118,19 +118,19 @@ describe('while the store fails', () => {
     expect((await limiter.consume('meanwhile')).allowed).toBe(true)
   })
 
-  test("'open' lets a blocked key through, and 'closed' rejects", async () => {
+  test("'open' lets a banned key through, and 'closed' rejects", async () => {
     for (const [choice, outcome] of [
       ['open', { allowed: true, source: 'open' }],
       ['closed', { code: 'HEADGATE_STORE_UNAVAILABLE' }],
     ] as const) {
       const { state, limiter } = rig(choice)
-      await limiter.block('k', '1h')
+      await limiter.ban('k', '1h')
       state.down = true
       expect(await limiter.consume('k').catch((error: HeadgateError) => error)).toMatchObject(outcome)
     }
   })
 
-  test('a store without block rejects', async () => {
+  test('a store without ban rejects', async () => {
     const inner = asyncStore(memoryStore())
     const store = remoteStore((terms) => {
       const ledger = inner.open(terms)
@@ -142,12 +142,12 @@ describe('while the store fails', () => {
       }
     })
     const limiter = new RateLimiter({ name: 'api', policies: '5/1h', store })
-    await expect(limiter.block('k', '1h')).rejects.toThrow(code('HEADGATE_UNSUPPORTED'))
-    await expect(limiter.unblock('k')).rejects.toThrow(code('HEADGATE_UNSUPPORTED'))
+    await expect(limiter.ban('k', '1h')).rejects.toThrow(code('HEADGATE_UNSUPPORTED'))
+    await expect(limiter.unban('k')).rejects.toThrow(code('HEADGATE_UNSUPPORTED'))
   })
 })
 
-test('in the mode shares a block holds here at once, and in another process after its next report', async () => {
+test('in the mode shares a ban holds here at once, and in another process after its next report', async () => {
   const clock = new ManualClock()
   const exact = asyncStore(memoryStore({ clock: clock.now }))
   const [a, b] = [1, 2].map(() => {
@@ -163,16 +163,16 @@ test('in the mode shares a block holds here at once, and in another process afte
     await settle()
   }
   expect((await b.consume('k')).allowed).toBe(true)
-  await a.block('k', '1h', { reason: 'why' })
-  expect(await a.consume('k')).toMatchObject({ allowed: false, policy: 'block', blocked: { reason: 'why' } })
+  await a.ban('k', '1h', { reason: 'why' })
+  expect(await a.consume('k')).toMatchObject({ allowed: false, policy: 'ban', ban: { reason: 'why' } })
   await pass(100)
   await b.consume('k')
   await pass(100)
   const known = await b.consume('k')
-  expect(known).toMatchObject({ allowed: false, policy: 'block', retryAfter: 3_600_000 - 200 })
-  await pass(10_000) // an idle key keeps its block
+  expect(known).toMatchObject({ allowed: false, policy: 'ban', retryAfter: 3_600_000 - 200 })
+  await pass(10_000) // an idle key keeps its ban
   expect((await b.consume('k')).allowed).toBe(false)
-  await a.unblock('k')
+  await a.unban('k')
   expect((await a.consume('k')).allowed).toBe(true)
   await pass(100)
   await b.consume('k')
@@ -194,18 +194,18 @@ describe('over HTTP', () => {
 
   test.each([
     [429, {}],
-    [403, { penalty: { after: 5, within: '1m', block: '1m', status: 403 as const } }],
-  ])('a blocked client gets %d, Retry-After and no reason', async (status, options) => {
+    [403, { penalty: { after: 5, within: '1m', ban: '1m', status: 403 as const } }],
+  ])('a banned client gets %d, Retry-After and no reason', async (status, options) => {
     const { limiter, server, url } = await serve({ policies: '5/1h', keys: () => 'me', ...options })
     expect((await fetch(url)).status).toBe(200)
-    await limiter.block('me', '90s', { reason: 'a secret' })
+    await limiter.ban('me', '90s', { reason: 'a secret' })
     const response = await fetch(url)
     expect([response.status, response.headers.get('retry-after')]).toEqual([status, '90'])
     expect(JSON.stringify([...response.headers, await response.text()])).not.toContain('secret')
-    await limiter.block('me', Infinity)
+    await limiter.ban('me', Infinity)
     const forever = await fetch(url)
     expect([forever.status, forever.headers.get('retry-after')]).toEqual([status, null])
-    await limiter.unblock('me')
+    await limiter.unban('me')
     expect((await fetch(url)).status).toBe(200)
     server.close()
   })

@@ -142,20 +142,20 @@ test('a refused key says by which policy and for how long, and that is true', as
   expect((await limiter.inspect('ann')).refused).toBe(false)
 })
 
-test('a penalty counts refusals, blocks, and remembers', async () => {
+test('a penalty counts refusals, bans, and remembers', async () => {
   const { clock, limiter } = limiterOf(policy('1/1s fixed-window'), {
-    penalty: { after: 2, within: '1m', block: ['10s', '1h'] },
+    penalty: { after: 2, within: '1m', ban: ['10s', '1h'] },
   })
   const words = async () => (await limiter.inspect('ann')).policies[1]?.words
   await limiter.consume('ann')
   expect(await words()).toBe('No refusal is counted.')
   await limiter.consume('ann')
-  expect(await words()).toBe('1 of 2 refusals that lead to a block is counted, for 1 m more.')
+  expect(await words()).toBe('1 of 2 refusals that lead to a ban is counted, for 1 m more.')
   await limiter.consume('ann')
-  expect(await words()).toBe('Blocked for 10 s more, because it was refused too often (block 1).')
+  expect(await words()).toBe('Banned for 10 s more, because it was refused too often (ban 1).')
   expect((await limiter.inspect('ann')).words).toBe('Refused for 10 s more by the policy "penalty".')
   clock.advance('10s')
-  expect(await words()).toBe('No refusal is counted; the last block is remembered for 1 h more.')
+  expect(await words()).toBe('No refusal is counted; the last ban is remembered for 1 h more.')
 })
 
 test('units in flight and booked ones have their times, and reservations are known to be open', async () => {
@@ -209,7 +209,7 @@ test.each([memoryStore, lruStore])(
   },
 )
 
-describe('a block by hand', () => {
+describe('a ban by hand', () => {
   const texts = new Map<string, string>()
   const stores = {
     memoryStore,
@@ -227,41 +227,41 @@ describe('a block by hand', () => {
     const clock = new ManualClock(start)
     const limiter = new RateLimiter({ name: 'b', policies: '10/1m', store: store({ clock: clock.now }) })
     await limiter.consume('ann', { cost: 4 })
-    await limiter.block('ann', '1h', { reason: 'tries "passwords"' })
+    await limiter.ban('ann', '1h', { reason: 'tries "passwords"' })
     clock.advance('10m')
     const inspection = await limiter.inspect('ann')
     expect(inspection).toMatchObject({
       refused: true,
       retryAfter: 3_000_000,
-      words: 'Blocked by hand for 50 m more: "tries \\"passwords\\"".',
-      block: { until: start + 3_600_000, scope: 'default', reason: 'tries "passwords"' },
+      words: 'Banned by hand for 50 m more: "tries \\"passwords\\"".',
+      ban: { until: start + 3_600_000, scope: 'default', reason: 'tries "passwords"' },
       others: [],
     })
-    expect((await limiter.inspect('bob')).block).toBeUndefined()
+    expect((await limiter.inspect('bob')).ban).toBeUndefined()
     clock.advance('50m')
-    expect(await limiter.inspect('ann')).toMatchObject({ refused: false, block: undefined })
-    await limiter.block('ann', Infinity)
+    expect(await limiter.inspect('ann')).toMatchObject({ refused: false, ban: undefined })
+    await limiter.ban('ann', Infinity)
     expect(await limiter.inspect('ann')).toMatchObject({
       retryAfter: Infinity,
-      words: 'Blocked by hand until the block is lifted.',
-      block: { until: Infinity, reason: undefined },
+      words: 'Banned by hand until the ban is lifted.',
+      ban: { until: Infinity, reason: undefined },
     })
-    await limiter.unblock('ann')
-    expect(await limiter.inspect('ann')).toMatchObject({ refused: false, block: undefined })
+    await limiter.unban('ann')
+    expect(await limiter.inspect('ann')).toMatchObject({ refused: false, ban: undefined })
   })
 
-  test('and a policy that refuses for longer are both told, and of several blocks the longest', async () => {
+  test('and a policy that refuses for longer are both told, and of several bans the longest', async () => {
     const { limiter } = limiterOf([
       policy('1/2h fixed-window', { name: 'a', scope: 'address' }),
       policy('3/1m', { name: 'u', scope: 'user' }),
     ])
     const keys = { address: '192.0.2.1', user: 'ann' }
     await limiter.consume(keys)
-    await limiter.block({ user: 'ann' }, '1h')
-    await limiter.block({ address: '192.0.2.1' }, '30m')
+    await limiter.ban({ user: 'ann' }, '1h')
+    await limiter.ban({ address: '192.0.2.1' }, '30m')
     const inspection = await limiter.inspect(keys)
-    expect([inspection.retryAfter, inspection.block?.scope]).toEqual([7_200_000, 'user'])
-    expect(inspection.words).toBe('Blocked by hand for 1 h more. Refused for 2 h more by the policy "a".')
+    expect([inspection.retryAfter, inspection.ban?.scope]).toEqual([7_200_000, 'user'])
+    expect(inspection.words).toBe('Banned by hand for 1 h more. Refused for 2 h more by the policy "a".')
   })
 
   test.each([memoryStore, lruStore])('is listed, also of keys that have nothing else (%#)', async (store) => {
@@ -269,24 +269,24 @@ describe('a block by hand', () => {
     const limiter = new RateLimiter({ policies: '10/1m', store: store({ clock: clock.now }) })
     for (const key of ['ann', 'bob']) await limiter.consume(key)
     const long = 'k'.repeat(100) // a memory store keeps its hash, an LRU store the key
-    const blocked = ['ann', ...Array.from({ length: 450 }, (_, n) => `blocked ${n}`), long]
-    for (const key of blocked) await limiter.block(key, '1h')
-    await limiter.block('short', '1m')
+    const banned = ['ann', ...Array.from({ length: 450 }, (_, n) => `banned ${n}`), long]
+    for (const key of banned) await limiter.ban(key, '1h')
+    await limiter.ban('short', '1m')
     clock.advance('1m')
     const listed: string[] = []
     for await (const { key, hash, inspection } of limiter.list({ refused: true })) {
-      expect(inspection.words).toBe('Blocked by hand for 59 m more.')
+      expect(inspection.words).toBe('Banned by hand for 59 m more.')
       listed.push(key ?? hash ?? '')
     }
-    expect(listed).toHaveLength(blocked.length)
-    expect(listed.filter((key) => !blocked.includes(key) && !key.startsWith('#'))).toEqual([])
-    expect(new Set(listed).size).toBe(blocked.length)
+    expect(listed).toHaveLength(banned.length)
+    expect(listed.filter((key) => !banned.includes(key) && !key.startsWith('#'))).toEqual([])
+    expect(new Set(listed).size).toBe(banned.length)
   })
 
   test('is kept while a full memory store forgets the key, and is listed then', async () => {
     const limiter = new RateLimiter({ policies: '3/1h', store: memoryStore({ maxKeys: 2 }) })
     await limiter.consume('ann')
-    await limiter.block('ann', '1h')
+    await limiter.ban('ann', '1h')
     for (let n = 0; n < 50; n++) await limiter.consume(`key ${n}`)
     const listed: (string | undefined)[] = []
     for await (const { key } of limiter.list({ refused: true })) listed.push(key)
@@ -349,11 +349,11 @@ describe('while the store fails', () => {
       'The store failed: This store fails because a test asked for it. Call heal() to end the fault.',
       'This process decides by itself. The numbers are what it has admitted since.',
     ])
-    await expect(limiter.block('eve', '1h')).rejects.toThrow()
+    await expect(limiter.ban('eve', '1h')).rejects.toThrow()
     expect(await limiter.inspect('eve')).toMatchObject({
       source: 'fallback',
       refused: true,
-      block: { scope: 'default' },
+      ban: { scope: 'default' },
     })
     store.heal()
     const [note] = (await limiter.inspect('ann')).notes

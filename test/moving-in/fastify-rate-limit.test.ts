@@ -125,7 +125,7 @@ const rows: Record<string, Row> = {
     here: () =>
       rateLimit({
         policies: windows(1),
-        penalty: { after: 1, within: '1m', block: '1m', extend: true },
+        penalty: { after: 1, within: '1m', ban: '1m', extend: true },
         ...shared(),
       }),
     steps: [...times(2), { pause: 30_000 }, { pause: 59_999 }, { pause: 60_000 }, { pause: 1000 }, { pause: 60_000 }],

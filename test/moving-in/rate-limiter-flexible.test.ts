@@ -156,7 +156,7 @@ test('set the points of a key', async () => {
   }
 })
 
-test('a block after too many points', async () => {
+test('a ban after too many points', async () => {
   const scenario = async (consume: () => Promise<boolean>, log: Log) => {
     for (let calls = 0; calls < 3; calls++) log(`${await consume()}`)
     for (const pause of [1500, 1000, 2600]) {
@@ -173,7 +173,7 @@ test('a block after too many points', async () => {
     (log) => {
       const limiter = new RateLimiter({
         policies: windows(2, '1s'),
-        penalty: { after: 1, within: '1s', block: '5s' },
+        penalty: { after: 1, within: '1s', ban: '5s' },
         store: memoryStore({ clock }),
       })
       return scenario(async () => (await limiter.consume('ann')).allowed, log)

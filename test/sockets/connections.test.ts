@@ -138,8 +138,8 @@ test('an extractor that never answers ends in status 500, not in a connection th
   expect(warnings.mock.calls[0]?.[0]).toMatch(/keys did not answer within 5000 ms/)
 })
 
-test('a block of a penalty has the status of the penalty, and a request without an address gets 403', async () => {
-  const penalty = { after: 1, within: '1m', block: '1h', status: 403 } as const
+test('a ban of a penalty has the status of the penalty, and a request without an address gets 403', async () => {
+  const penalty = { after: 1, within: '1m', ban: '1h', status: 403 } as const
   const { port } = await listen(new RateLimiter({ policies: '1/1m sliding-log', penalty }))
   for (const result of ['open', /^4/, '403 3600']) expect(await outcome(open(port))).toMatch(result)
   const behind = await listen('5/1h', { keys: byIp({ platform: 'nginx', warn: false }) })

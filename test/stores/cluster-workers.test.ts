@@ -107,14 +107,14 @@ test.each(['json', 'advanced'] as const)(
     const keys: (string | undefined)[] = []
     for await (const { key } of worker.list({ refused: true })) keys.push(key)
     expect(new Set(keys)).toEqual(new Set(Array.from({ length: 50 }, (_, n) => `key ${n}`)))
-    await worker.block('ann', Infinity, { reason: 'why' })
-    const blocked = await worker.inspect('ann')
-    expect(blocked).toMatchObject({
-      words: 'Blocked by hand until the block is lifted: "why".',
-      block: { until: Infinity },
+    await worker.ban('ann', Infinity, { reason: 'why' })
+    const banned = await worker.inspect('ann')
+    expect(banned).toMatchObject({
+      words: 'Banned by hand until the ban is lifted: "why".',
+      ban: { until: Infinity },
     })
     const found: (string | undefined)[] = []
-    for await (const { key, inspection } of worker.list({ refused: true })) if (inspection.block) found.push(key)
+    for await (const { key, inspection } of worker.list({ refused: true })) if (inspection.ban) found.push(key)
     expect(found).toEqual(['ann'])
   },
 )
@@ -133,9 +133,9 @@ test.each(['json', 'advanced'] as const)(
       { default: 'k', user: 'ann' },
       { default: 'k', user: 'bob' },
     ]
-    await worker.block({ user: 'ann' }, '1h')
+    await worker.ban({ user: 'ann' }, '1h')
     expect(await Promise.all([ann, bob].map(async (key) => (await own.peek(key)).allowed))).toEqual([false, true])
-    await worker.unblock({ user: 'ann' })
+    await worker.unban({ user: 'ann' })
     const reservation = await worker.reserve(ann, { cost: 3 }) // more than the shadow has, so it gives no ticket
     await reservation.cancel()
     expect((await own.peek(ann)).policies.map(({ used }) => used)).toEqual([0, 0])

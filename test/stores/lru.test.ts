@@ -37,7 +37,7 @@ const plans: Record<string, Policy[][]> = {
       policy('4/1s'),
       policy('9/5s sliding-log', { scope: 'user' }),
       policy('20/1h token-bucket', { countRefused: true }),
-      penalty({ after: 3, within: '2s', block: ['1s', '3s'] }, 'default', false),
+      penalty({ after: 3, within: '2s', ban: ['1s', '3s'] }, 'default', false),
     ],
   ],
   'three plans': ['4/1s', '9/2s token-bucket', '6/1s sliding-log'].map((text) => [

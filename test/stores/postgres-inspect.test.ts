@@ -29,32 +29,32 @@ test('shows a key as the memory store does, and writes nothing', async () => {
   expect(await rows()).toEqual(before)
 })
 
-test('shows a block as the memory store does, and lists keys that have nothing else', async () => {
+test('shows a ban as the memory store does, and lists keys that have nothing else', async () => {
   const clock = new ManualClock(Date.UTC(2026, 0, 1))
   const stores = [postgresStore({ pool, clock: clock.now, timeout: '10s' }), memoryStore({ clock: clock.now })]
-  const limiters = stores.map((store) => new RateLimiter({ name: 'blocked', policies: '10/1m', store }))
+  const limiters = stores.map((store) => new RateLimiter({ name: 'banned', policies: '10/1m', store }))
   for (const [duration, options] of [['1h', { reason: 'tries passwords' }], [Infinity]] as const) {
-    for (const limiter of limiters) await limiter.block('ann', duration, options)
+    for (const limiter of limiters) await limiter.ban('ann', duration, options)
     const [postgres, memory] = await Promise.all(limiters.map((limiter) => limiter.inspect('ann')))
     expect(postgres).toEqual(memory)
-    expect([postgres?.refused, postgres?.block?.reason]).toEqual([true, options?.reason])
+    expect([postgres?.refused, postgres?.ban?.reason]).toEqual([true, options?.reason])
   }
   const listed: (string | undefined)[] = []
   for await (const { key } of limiters[0]?.list({ refused: true }) ?? []) listed.push(key)
   expect(listed).toEqual(['ann'])
 })
 
-test('inspectPostgres lifts a block, and leaves what is used', async () => {
+test('inspectPostgres lifts a ban, and leaves what is used', async () => {
   const limiter = new RateLimiter({ name: 'lifted', policies: '3/1h', store: postgresStore({ pool, timeout: '10s' }) })
   await limiter.consume('ann', { cost: 2 })
-  await limiter.block('ann', '1h')
+  await limiter.ban('ann', '1h')
   const inspector = inspectPostgres(pool)
   for await (const { storeKey, inspection } of inspector.list({ limiter: 'lifted' })) {
-    expect(inspection?.words).toMatch(/^Blocked by hand for /)
-    await inspector.unblock(storeKey)
+    expect(inspection?.words).toMatch(/^Banned by hand for /)
+    await inspector.unban(storeKey)
   }
   expect(await limiter.peek('ann')).toMatchObject({ allowed: true, remaining: 1 })
-  await expect(inspector.unblock('other:lifted:ann')).rejects.toMatchObject({ code: 'HEADGATE_KEY' })
+  await expect(inspector.unban('other:lifted:ann')).rejects.toMatchObject({ code: 'HEADGATE_KEY' })
 })
 
 test('lists live keys in pages, and goes on while rows come and go', async () => {

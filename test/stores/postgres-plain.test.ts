@@ -213,16 +213,16 @@ test('rows in another form are decided by a transaction, and few calls try the s
   expect(messages).toBeLessThanOrEqual(2 * 20 + 4)
 })
 
-test('a blocked key, and a key of another deploy, keep what they have', async () => {
+test('a banned key, and a key of another deploy, keep what they have', async () => {
   const store = postgresStore({ pool: counted, timeout: '20s' })
   const name = `plain-${names++}`
   const limiter = new RateLimiter({ name, policies: '10/1h', store })
-  for (const key of ['blocked', 'older']) await limiter.consume(key)
-  await limiter.block('blocked', '1h')
+  for (const key of ['banned', 'older']) await limiter.consume(key)
+  await limiter.ban('banned', '1h')
   const later = new RateLimiter({ name, policies: '20/1h', store: postgresStore({ pool: counted, timeout: '20s' }) })
-  const [blocked, older, fresh] = await Promise.all(['blocked', 'older', 'fresh'].map((key) => later.consume(key)))
-  expect([blocked?.allowed, older?.remaining, fresh?.remaining]).toEqual([false, 18, 19])
-  const again = await Promise.all(['blocked', 'older', 'fresh'].map((key) => later.consume(key)))
+  const [banned, older, fresh] = await Promise.all(['banned', 'older', 'fresh'].map((key) => later.consume(key)))
+  expect([banned?.allowed, older?.remaining, fresh?.remaining]).toEqual([false, 18, 19])
+  const again = await Promise.all(['banned', 'older', 'fresh'].map((key) => later.consume(key)))
   expect(again.map(({ allowed, remaining }) => allowed && remaining)).toEqual([false, 17, 18])
 })
 

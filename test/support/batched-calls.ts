@@ -12,8 +12,8 @@ const call = fc.record({
   verb: fc.constantFrom('consume', 'consume', 'peek', 'charge', 'refund', 'reset', 'reserve'),
   cost: fc.constantFrom(1, 1, 2),
   limiter: fc.constantFrom(0, 0, 1, 2),
-  /** A key that is blocked before the call, or whose block is lifted. */
-  before: fc.option(fc.record({ verb: fc.constantFrom('block', 'unblock'), key: fc.nat(6) }), {
+  /** A key that is banned before the call, or whose ban is lifted. */
+  before: fc.option(fc.record({ verb: fc.constantFrom('ban', 'unban'), key: fc.nat(6) }), {
     nil: undefined,
     freq: 7,
   }),
@@ -57,8 +57,8 @@ async function play(limiters: readonly RateLimiter[], calls: readonly Call[]): P
     if (each.changes) last = each
     key = (key + each.step + 7) % 7
     const limiter = limiters[last.limiter] as RateLimiter
-    if (each.before?.verb === 'block') results.push(limiter.block(userOf(limiter, each.before.key), '1h'))
-    if (each.before?.verb === 'unblock') results.push(limiter.unblock(userOf(limiter, each.before.key)))
+    if (each.before?.verb === 'ban') results.push(limiter.ban(userOf(limiter, each.before.key), '1h'))
+    if (each.before?.verb === 'unban') results.push(limiter.unban(userOf(limiter, each.before.key)))
     const user = userOf(limiter, key)
     results.push(make(limiter, last, typeof user === 'string' ? user : { ...user, all: 'all' }))
   }

@@ -90,7 +90,7 @@ export function describeClosed(store: string, create: (clock: Clock) => Store): 
     })
 
     test('refusals lead to a penalty like any others', async () => {
-      const penalty = { after: 2, within: '1m', block: '10m' }
+      const penalty = { after: 2, within: '1m', ban: '10m' }
       const limiter = new RateLimiter({ name: 'default', policies: '0/1h', store: create(clock.now), penalty })
       await limiter.consume('k')
       await limiter.consume('k')

@@ -116,7 +116,7 @@ export const punishment: fc.Arbitrary<Policy> = fc
     after: fc.integer({ min: 1, max: 4 }),
     // Few scripts meet exactly the end of a count, unless it is one of the pauses.
     within: fc.oneof({ weight: 3, arbitrary: fc.constantFrom(1, 7, 10, 100) }, span),
-    block: fc.array(span, { minLength: 1, maxLength: 3 }),
+    ban: fc.array(span, { minLength: 1, maxLength: 3 }),
     forget: span,
     extend: fc.boolean(),
     restart: fc.boolean(),
@@ -144,7 +144,7 @@ const operation = fc.record({
     { weight: 6, arbitrary: fc.constantFrom('consume', 'reserve', 'settle') },
     { weight: 3, arbitrary: fc.constantFrom('reserve', 'settle', 'renew') },
     { weight: 2, arbitrary: fc.constantFrom('charge', 'refund', 'peek', 'reset') },
-    { weight: 1, arbitrary: fc.constantFrom('block', 'unblock', 'unblock') },
+    { weight: 1, arbitrary: fc.constantFrom('ban', 'unban', 'unban') },
   ),
   ids: fc.tuple(fc.nat(3), fc.nat(3)).map((ids) => ids.map((id) => (id === 0 ? 1 : 0))),
   cost: fc.oneof({ weight: 4, arbitrary: fc.integer({ min: 1, max: 4 }) }, fc.integer({ min: 1, max: 30 })),
@@ -165,7 +165,7 @@ const operation = fc.record({
   maxWait: fc.constantFrom(0, 1000, 7000, 10_000, 100_000, 1_000_000),
   details: fc.record({ at: fc.boolean(), nextAfter: fc.boolean() }),
   plan: fc.nat(2),
-  block: fc.record({
+  ban: fc.record({
     duration: fc.constantFrom(1000, 7000, 10_000, 100_000, 300_000, forever),
     reason: fc.constantFrom(undefined, 'scans', 'é'.repeat(200)),
     /** Which scope alone; 2 for each. */
@@ -294,10 +294,10 @@ export async function compare(
       costs = counts.map((count, n) => count - (typeof reserved === 'number' ? reserved : (reserved[n] as number)))
       if (!again) reservations.splice(reservations.indexOf(old as Reserved), 1)
     }
-    const some = keys.map((key, n) => (operation.block.scope === 2 || n === operation.block.scope ? key : undefined))
+    const some = keys.map((key, n) => (operation.ban.scope === 2 || n === operation.ban.scope ? key : undefined))
     const results = ledgers.map((ledger, n): unknown => {
-      if (verb === 'block') return ledger.run({ verb: 'ban', keys: some, ban: operation.block })
-      if (verb === 'unblock') return ledger.run({ verb: 'unban', keys: some })
+      if (verb === 'ban') return ledger.run({ verb: 'ban', keys: some, ban: operation.ban })
+      if (verb === 'unban') return ledger.run({ verb: 'unban', keys: some })
       if (verb === 'reset') return ledger.run({ verb, keys })
       const tickets = verb === 'settle' ? (old as Reserved).bookings[n]?.tickets : undefined
       return ledger.run({ verb, keys, costs, tickets, details })

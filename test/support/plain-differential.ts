@@ -134,7 +134,7 @@ const turn = fc.record({
   /** A call before them that the whole script decides. */
   other: fc.option(
     fc.record({
-      verb: fc.constantFrom('charge', 'charge', 'refund', 'peek', 'reset', 'reserve', 'settle', 'block', 'other plan'),
+      verb: fc.constantFrom('charge', 'charge', 'refund', 'peek', 'reset', 'reserve', 'settle', 'ban', 'other plan'),
       key: fc.nat(2),
       cost,
       /** True if it comes in the same turn. */
@@ -286,7 +286,7 @@ export async function comparePlain(
     })
     await Promise.all([before, peeked, ...decided])
     await sameValues()
-    if (other?.verb !== 'block') return
+    if (other?.verb !== 'ban') return
     for (const each of [reference, ledger, whole]) await each.run({ verb: 'unban', keys: [ids[other.key] as string] })
   }
 
@@ -309,7 +309,7 @@ export async function comparePlain(
     if (verb === 'settle' && old === undefined) return
     const results = (verb === 'other plan' ? others : ledgers).map((each, n): unknown => {
       if (verb === 'other plan') return each.run({ verb: 'consume', keys, costs: units })
-      if (verb === 'block') return each.run({ verb: 'ban', keys, ban: { duration: Infinity } })
+      if (verb === 'ban') return each.run({ verb: 'ban', keys, ban: { duration: Infinity } })
       if (verb === 'reset') return each.run({ verb, keys })
       if (old === undefined) return each.run({ verb, keys, costs: units })
       const actual = policies.map(() => (units % (old.costs + 1)) - old.costs)

@@ -1,13 +1,13 @@
 import type { Algorithm } from '../../src/algorithms/algorithm.ts'
 import {
-  type Block,
-  blockAt,
-  type CallBlock,
-  callBlock,
-  isBlockable,
-  longerBlock,
-  newBlock,
-  withBlock,
+  banAt,
+  type CallBan,
+  callBan,
+  isBannable,
+  longerBan,
+  newBan,
+  type StoredBan,
+  withBan,
 } from '../../src/algorithms/bans/ban.ts'
 import { carry, hasFullQuota } from '../../src/algorithms/carry.ts'
 import { type DecidingVerb, Evaluation, effectiveTime } from '../../src/algorithms/evaluation/evaluation.ts'
@@ -41,7 +41,7 @@ type States = Map<string, Map<string, Kept>>
 
 export class ReferenceLedger implements Ledger {
   /** By scope and key. */
-  readonly #blocks: Map<string, Block>
+  readonly #bans: Map<string, StoredBan>
   readonly #terms: LedgerTerms
   readonly #clock: Clock
   readonly #evaluation: Evaluation
@@ -55,9 +55,9 @@ export class ReferenceLedger implements Ledger {
     clock: Clock,
     states: States = new Map(),
     ids: { last: number } = { last: 0 },
-    blocks: Map<string, Block> = new Map(),
+    bans: Map<string, StoredBan> = new Map(),
   ) {
-    this.#blocks = blocks
+    this.#bans = bans
     this.#ids = ids
     this.#terms = terms
     this.#clock = clock
@@ -66,7 +66,7 @@ export class ReferenceLedger implements Ledger {
   }
 
   joined(terms: LedgerTerms): ReferenceLedger {
-    return new ReferenceLedger(terms, this.#clock, this.#states, this.#ids, this.#blocks)
+    return new ReferenceLedger(terms, this.#clock, this.#states, this.#ids, this.#bans)
   }
 
   /** The last written states of a scope's key. */
@@ -90,18 +90,18 @@ export class ReferenceLedger implements Ledger {
     if (verb === 'unban') return this.#unban(command.keys)
     if (verb !== 'ban') return this.#decide(command as Command<DecidingVerb>)
     const { duration, reason } = ban as BanTerms
-    for (const name of this.#names(command.keys)) this.#blocks.set(name, newBlock(this.#clock(), duration, reason))
+    for (const name of this.#names(command.keys)) this.#bans.set(name, newBan(this.#clock(), duration, reason))
     return undefined
   }
 
   #decide({ verb, keys, costs = 1, maxWait = 0, tickets: given, details }: Command<DecidingVerb>): Decision | Booking {
-    const block = this.#blockOf(keys, verb)
-    const refuses = block !== undefined && isBlockable(verb)
+    const ban = this.#banOf(keys, verb)
+    const refuses = ban !== undefined && isBannable(verb)
     this.#load(keys)
     this.#evaluation.evaluate(refuses ? 'peek' : verb, this.#clock(), costs, maxWait, given)
     if (verb === 'refund' || verb === 'settle') this.#evaluation.giveBack()
     const committed = this.#evaluation.commit('store', details)
-    const decision = block === undefined ? committed : withBlock(committed, block, refuses)
+    const decision = ban === undefined ? committed : withBan(committed, ban, refuses)
     const reserves = verb === 'reserve' || verb === 'renew'
     const tickets = reserves && decision.allowed ? this.#evaluation.tickets(++this.#ids.last) : undefined
     this.#save(keys)
@@ -111,24 +111,24 @@ export class ReferenceLedger implements Ledger {
     return { decision, wait: Math.ceil(delay / 1000), delay, tickets }
   }
 
-  #blockOf(keys: readonly string[], verb: DecidingVerb): CallBlock | undefined {
+  #banOf(keys: readonly string[], verb: DecidingVerb): CallBan | undefined {
     const now = this.#clock()
     const found = keys.map((key, n) => {
       const scope = this.#terms.scopes[n] as string
-      const kept = this.#blocks.get(JSON.stringify([scope, key]))
-      const block = kept && blockAt(kept, now)
-      if (block && verb !== 'peek') this.#blocks.set(JSON.stringify([scope, key]), block)
-      return block && callBlock(scope, block, now)
+      const kept = this.#bans.get(JSON.stringify([scope, key]))
+      const ban = kept && banAt(kept, now)
+      if (ban && verb !== 'peek') this.#bans.set(JSON.stringify([scope, key]), ban)
+      return ban && callBan(scope, ban, now)
     })
-    return found.reduce(longerBlock)
+    return found.reduce(longerBan)
   }
 
   #unban(keys: readonly (string | undefined)[]): undefined {
     for (const name of this.#names(keys)) {
-      this.#blocks.delete(name)
+      this.#bans.delete(name)
       for (const { algorithm, s } of this.#states.get(name)?.values() ?? []) {
         const from = byDefinition(algorithm)
-        from.unblock?.(s, 0, effectiveTime(from, s[0] as number, this.#clock()))
+        from.unban?.(s, 0, effectiveTime(from, s[0] as number, this.#clock()))
       }
     }
   }
@@ -140,7 +140,7 @@ export class ReferenceLedger implements Ledger {
   #reset(keys: readonly (string | undefined)[]): undefined {
     for (const name of this.#names(keys)) {
       this.#states.delete(name)
-      this.#blocks.delete(name)
+      this.#bans.delete(name)
     }
   }
 

@@ -135,12 +135,12 @@ test('a logger that throws breaks no call, and stopping removes the listener', a
   expect(channel('headgate:limiter:call').hasSubscribers).toBe(false)
 })
 
-test('a key that is blocked by hand is logged as such, with the reason', async () => {
+test('a key that is banned by hand is logged as such, with the reason', async () => {
   const { limiter, lines } = fixture()
-  await limiter.block('ann', '1h', { reason: 'scans' })
+  await limiter.ban('ann', '1h', { reason: 'scans' })
   await limiter.consume('ann')
   expect(lines).toMatchObject([
-    [{ policy: 'block', result: 'blocked', key: 'ann', retryAfter: 3_600_000, reason: 'scans' }, 'rate limit: blocked'],
+    [{ policy: 'ban', result: 'banned', key: 'ann', retryAfter: 3_600_000, reason: 'scans' }, 'rate limit: banned'],
   ])
 })
 

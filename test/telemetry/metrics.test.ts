@@ -58,30 +58,30 @@ describe('headgate.decisions', () => {
     })
   })
 
-  test('counts a call that a penalty refuses as blocked', async () => {
+  test('counts a call that a penalty refuses as banned', async () => {
     const read = observe()
-    const penalty = { after: 2, within: '1h', block: '2h' } as const
+    const penalty = { after: 2, within: '1h', ban: '2h' } as const
     const limiter = new RateLimiter({ name: 'login', policies: '1/1h', penalty, store: memoryStore(clock()) })
     for (let n = 0; n < 4; n++) await limiter.consume('ann')
     expect(await read('headgate.decisions')).toEqual({
       'login 1h admitted': 1,
       'login 1h refused': 1,
-      'login penalty blocked': 2,
+      'login penalty banned': 2,
     })
   })
 
-  test('counts a call that a block by hand refuses as blocked, also beside a penalty', async () => {
+  test('counts a call that a ban by hand refuses as banned, also beside a penalty', async () => {
     const read = observe()
-    const penalty = { after: 2, within: '1h', block: '2h' } as const
+    const penalty = { after: 2, within: '1h', ban: '2h' } as const
     const store = memoryStore(clock())
     const plain = new RateLimiter({ name: 'api', policies: '9/1h', store })
     const strict = new RateLimiter({ name: 'login', policies: '1/1h', penalty, store })
     for (const limiter of [plain, strict]) {
-      await limiter.block('ann', '1h', { reason: 'scans' })
+      await limiter.ban('ann', '1h', { reason: 'scans' })
       await limiter.consume('ann')
     }
     await plain.reserve('ann')
-    expect(await read('headgate.decisions')).toEqual({ 'api block blocked': 2, 'login block blocked': 1 })
+    expect(await read('headgate.decisions')).toEqual({ 'api ban banned': 2, 'login ban banned': 1 })
   })
 
   test.each([

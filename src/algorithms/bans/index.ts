@@ -4,17 +4,17 @@
  */
 
 export {
-  type Block,
-  blockAt,
-  type CallBlock,
-  callBlock,
+  banAt,
+  type CallBan,
+  callBan,
   forever,
-  isBlockable,
+  isBannable,
   isPast,
-  longerBlock,
-  longestBlock,
-  newBlock,
-  withBlock,
+  longerBan,
+  longestBan,
+  newBan,
+  type StoredBan,
+  withBan,
 } from './ban.ts'
 export { Penalty, unlimited } from './penalty.ts'
 export { type PenaltyOptions, penalty } from './penalty-policy.ts'

@@ -1,42 +1,42 @@
 /*
- * Penalty: a key that is refused again and again is blocked for a while, each time for longer.
+ * Penalty: a key that is refused again and again is banned for a while, each time for longer.
  *
  * It is a policy like any other, except that it judges the refusals of the other policies and not the call. It counts
- * refused calls only, and refuses every call while a block lasts.
+ * refused calls only, and refuses every call while a ban lasts.
  *
  *     refused   x  x x      x                         x xx
  *     count     1  2 3=after                          1 23
- *                    |<-- block[0] -->|                  |<------ block[1] ------>|<--- forget --->| all forgotten
+ *                    |<--- ban[0] --->|                  |<------- ban[1] ------->|<--- forget --->| all forgotten
  *
- * A count starts with a refusal and lasts for `within`. Calls during a block do not count. Unless the penalty extends its
- * blocks, they change nothing, so the end of a block is known from its start. A penalty that extends starts the block anew
- * with each refused call. A block is remembered for `forget` after its end. The next block within that time is the next
+ * A count starts with a refusal and lasts for `within`. Calls during a ban do not count. Unless the penalty extends its
+ * bans, they change nothing, so the end of a ban is known from its start. A penalty that extends starts the ban anew
+ * with each refused call. A ban is remembered for `forget` after its end. The next ban within that time is the next
  * one of the list, or the last one again.
  *
- * A penalty that ends with the window has no durations. Its block lasts as long as the refused call has to wait under the
- * other policies, and nothing is remembered afterwards. A call that never fits has no such time, and begins no block.
+ * A penalty that ends with the window has no durations. Its ban lasts as long as the refused call has to wait under the
+ * other policies, and nothing is remembered afterwards. A call that never fits has no such time, and begins no ban.
  *
- * State: last (us), start of the count (us), refusals counted, blocks so far, end of the block (us).
+ * State: last (us), start of the count (us), refusals counted, bans so far, end of the ban (us).
  */
 import { Algorithm, type Numbers, type Report } from '../algorithm.ts'
 import { are, type Description, type Facts, type Terms, timeText, toMilliseconds } from '../describe.ts'
 
-/** What a penalty does beyond counting and blocking. */
+/** What a penalty does beyond counting and banning. */
 export interface PenaltyRules {
-  /** A refused call during a block starts the duration of that block anew. */
+  /** A refused call during a ban starts the duration of that ban anew. */
   readonly extend?: boolean
-  /** When a block begins, the other policies of the key count anew. */
+  /** When a ban begins, the other policies of the key count anew. */
   readonly restart?: boolean
 }
 
-/** The number among the parameters that says which rules apply: the sum of these two. It is less than any block. */
+/** The number among the parameters that says which rules apply: the sum of these two. It is less than any ban. */
 const extendRule = 1
 const restartRule = 2
-/** The shortest block, in microseconds. */
-const leastBlock = 1000
+/** The shortest ban, in microseconds. */
+const leastBan = 1000
 const latest = Number.MAX_SAFE_INTEGER
 
-/** What `remaining` reads for a key that is not blocked: more than any real limit. */
+/** What `remaining` reads for a key that is not banned: more than any real limit. */
 export const unlimited: number = 2 ** 52
 
 export class Penalty extends Algorithm {
@@ -50,41 +50,41 @@ export class Penalty extends Algorithm {
   readonly after: number
   readonly within: number
   readonly forget: number
-  readonly blocks: readonly number[]
+  readonly bans: readonly number[]
   declare readonly countsAlways: boolean
   declare readonly restarts: boolean
   declare readonly endsWithWindow: boolean
-  /** The longest block; Infinity if it ends with the window. */
+  /** The longest ban; Infinity if it ends with the window. */
   readonly longest: number
 
-  /** Times in microseconds. @param blocks none for a block that ends with the window */
+  /** Times in microseconds. @param bans none for a ban that ends with the window */
   constructor(
     after: number,
     within: number,
     forget: number,
-    blocks: readonly number[],
+    bans: readonly number[],
     { extend = false, restart = false }: PenaltyRules = {},
   ) {
     super()
     this.after = after
     this.within = within
     this.forget = forget
-    this.blocks = blocks
-    this.span = Math.max(within, ...blocks)
+    this.bans = bans
+    this.span = Math.max(within, ...bans)
     this.countsAlways = extend
     this.restarts = restart
-    this.endsWithWindow = blocks.length === 0
-    this.longest = this.endsWithWindow ? Infinity : Math.max(...blocks)
+    this.endsWithWindow = bans.length === 0
+    this.longest = this.endsWithWindow ? Infinity : Math.max(...bans)
     const rules = (extend ? extendRule : 0) + (restart ? restartRule : 0)
-    // Without rules, the parameters end with the blocks: then states of earlier builds keep their definition.
-    this.parameters = [after, within, forget, ...blocks, ...(rules > 0 ? [rules] : [])]
+    // Without rules, the parameters end with the bans: then states of earlier builds keep their definition.
+    this.parameters = [after, within, forget, ...bans, ...(rules > 0 ? [rules] : [])]
   }
 
   /** The penalty with these parameters. */
   static of([after = 0, within = 0, forget = 0, ...more]: readonly number[]): Penalty {
-    const rules = more.find((number) => number < leastBlock) ?? 0
-    const blocks = more.filter((number) => number >= leastBlock)
-    return new Penalty(after, within, forget, blocks, {
+    const rules = more.find((number) => number < leastBan) ?? 0
+    const bans = more.filter((number) => number >= leastBan)
+    return new Penalty(after, within, forget, bans, {
       extend: rules % restartRule === extendRule,
       restart: rules >= restartRule,
     })
@@ -126,29 +126,29 @@ export class Penalty extends Algorithm {
     }
     s[i + 2] = (s[i + 2] as number) + 1
     s[i] = at
-    if ((s[i + 2] as number) >= this.after) this.#block(s, i, at, wait)
+    if ((s[i + 2] as number) >= this.after) this.#ban(s, i, at, wait)
   }
 
-  #block(s: Numbers, i: number, at: number, wait: number): void {
-    const blocks = s[i + 3] as number
-    const duration = this.endsWithWindow ? wait : (this.blocks[Math.min(blocks, this.blocks.length - 1)] as number)
+  #ban(s: Numbers, i: number, at: number, wait: number): void {
+    const bans = s[i + 3] as number
+    const duration = this.endsWithWindow ? wait : (this.bans[Math.min(bans, this.bans.length - 1)] as number)
     if (duration === Infinity) return
     s[i + 4] = Math.min(at + duration, latest)
-    s[i + 3] = this.#atMost(blocks + 1)
+    s[i + 3] = this.#atMost(bans + 1)
     s[i + 2] = 0
   }
 
-  /** A number of blocks, limited to the length of the list: its last duration repeats. */
-  #atMost(blocks: number): number {
-    return Math.min(blocks, this.blocks.length || 1)
+  /** A number of bans, limited to the length of the list: its last duration repeats. */
+  #atMost(bans: number): number {
+    return Math.min(bans, this.bans.length || 1)
   }
 
   #extend(s: Numbers, i: number, at: number): void {
-    s[i + 4] = Math.max(s[i + 4] as number, at + (this.blocks[(s[i + 3] as number) - 1] as number))
+    s[i + 4] = Math.max(s[i + 4] as number, at + (this.bans[(s[i + 3] as number) - 1] as number))
     s[i] = at
   }
 
-  override unblock(s: Numbers, i: number, at: number): void {
+  override unban(s: Numbers, i: number, at: number): void {
     this.take(s, i, at)
     if ((s[i + 2] as number) === 0 && (s[i + 4] as number) <= at) return
     s[i] = at
@@ -170,7 +170,7 @@ export class Penalty extends Algorithm {
     out.reset = Math.max(0, counted - now, forgotten - now)
   }
 
-  /** A block keeps its end, but is never longer than the longest block now. One that ends with the window keeps it as it is. */
+  /** A ban keeps its end, but is never longer than the longest ban now. One that ends with the window keeps it as it is. */
   override carry(s: Numbers, i: number, at: number, from: Algorithm): boolean {
     if (!(from instanceof Penalty)) return false
     this.take(s, i, at)
@@ -179,7 +179,7 @@ export class Penalty extends Algorithm {
     return true
   }
 
-  /** Keeps the later start and the higher count, and the later end and the higher number of blocks. */
+  /** Keeps the later start and the higher count, and the later end and the higher number of bans. */
   override merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
     this.take(s, i, at)
     const ahead = this.#aheadAt(t, j, at)
@@ -198,18 +198,18 @@ export class Penalty extends Algorithm {
   }
 
   override describe(s: readonly number[], facts: Facts): Description {
-    const [, start = 0, refusals = 0, blocks = 0, end = 0] = s
-    const numbers = { refusals, countStart: toMilliseconds(start), blocks, blockedUntil: toMilliseconds(end) }
-    return { words: this.#words(blocks, end, facts), numbers }
+    const [, start = 0, refusals = 0, bans = 0, end = 0] = s
+    const numbers = { refusals, countStart: toMilliseconds(start), bans, bannedUntil: toMilliseconds(end) }
+    return { words: this.#words(bans, end, facts), numbers }
   }
 
-  #words(blocks: number, end: number, { now, used, retry, reset }: Facts): string {
-    const which = this.endsWithWindow ? '' : ` (block ${blocks})`
-    if (retry > 0) return `Blocked for ${timeText(retry)} more, because it was refused too often${which}`
+  #words(bans: number, end: number, { now, used, retry, reset }: Facts): string {
+    const which = this.endsWithWindow ? '' : ` (ban ${bans})`
+    if (retry > 0) return `Banned for ${timeText(retry)} more, because it was refused too often${which}`
     const remembered = end + this.forget - now
-    const before = blocks > 0 && remembered > 0 ? `; the last block is remembered for ${timeText(remembered)} more` : ''
+    const before = bans > 0 && remembered > 0 ? `; the last ban is remembered for ${timeText(remembered)} more` : ''
     if (used === 0) return `No refusal is counted${before}`
     const left = before === '' ? `, for ${timeText(reset)} more` : ''
-    return `${used} of ${this.after} refusals that lead to a block ${are(used)} counted${left}${before}`
+    return `${used} of ${this.after} refusals that lead to a ban ${are(used)} counted${left}${before}`
   }
 }

@@ -34,7 +34,7 @@ export class Evaluation {
 
   /** The policy of a limiter with just one policy, the usual case: then nothing loops. */
   private readonly only: PolicyEvaluation | undefined
-  /** The penalty that lets the other policies count anew when its block begins. */
+  /** The penalty that lets the other policies count anew when its ban begins. */
   private readonly penalty: PolicyEvaluation | undefined
   private readonly countsRefused: boolean
   private verb: DecidingVerb = 'peek'

@@ -121,7 +121,7 @@ export function knows({ idSlot }: Algorithm, s: Numbers, i: number, [, id]: Tick
 }
 
 /**
- * Lets the other policies of the penalty's key count anew, as for a new key: a block of its own has begun in place of their
+ * Lets the other policies of the penalty's key count anew, as for a new key: a ban of its own has begun in place of their
  * waits. Reservations from before give nothing back. Units in flight stay counted.
  */
 export function restart({ policy: { scope } }: PolicyEvaluation, all: readonly PolicyEvaluation[], now: number): void {

@@ -41,7 +41,7 @@ export function bindingVerdict(decision: Decision, reported: readonly ReportedPo
   return verdictOf(decision, binding as ReportedPolicy)
 }
 
-/** The time to full quota; during a block, at least its end. */
+/** The time to full quota; during a ban, at least its end. */
 export function resetOf({ resetAfter }: Verdict, { retryAfter }: Decision): number {
   return retryAfter > resetAfter && retryAfter < Infinity ? retryAfter : resetAfter
 }

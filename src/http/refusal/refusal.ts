@@ -28,11 +28,11 @@ export class Refusal<Request, Response> {
   }
 
   /**
-   * Responds with 429, or the status of a block. A cache must not store the response (RFC 6585, 4). True if `refuse` lets the
+   * Responds with 429, or the status of a ban. A cache must not store the response (RFC 6585, 4). True if `refuse` lets the
    * request go on.
    */
   refuse(decision: Decision, limiter: RateLimiter, request: Request, response: Response): MaybePromise<boolean> {
-    const status = limiter.penalty?.status === 403 && isBlock(decision, limiter) ? 403 : 429
+    const status = limiter.penalty?.status === 403 && isBan(decision, limiter) ? 403 : 429
     this.#begin(response, status, retryAfterSeconds(decision.retryAfter))
     if (this.#refuse === undefined) {
       return this.#send(request, response, (form) => refusalBody(form, decision, status, limiter.policies))
@@ -94,8 +94,8 @@ export class Refusal<Request, Response> {
   }
 }
 
-/** True during a block, by hand or by the penalty, also if another policy makes the key wait longer. */
-function isBlock({ policies, blocked }: Decision, { penalty }: RateLimiter): boolean {
+/** True during a ban, by hand or by the penalty, also if another policy makes the key wait longer. */
+function isBan({ policies, ban }: Decision, { penalty }: RateLimiter): boolean {
   const penaltyName = penalty?.name ?? 'penalty'
-  return blocked !== undefined || policies.some(({ name, allowed }) => name === penaltyName && !allowed)
+  return ban !== undefined || policies.some(({ name, allowed }) => name === penaltyName && !allowed)
 }

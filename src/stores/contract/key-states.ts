@@ -9,15 +9,7 @@
  * No other command may change the keys in between.
  */
 
-import {
-  type Block,
-  blockAt,
-  isBlockable,
-  isPast,
-  longestBlock,
-  newBlock,
-  withBlock,
-} from '../../algorithms/bans/index.ts'
+import { banAt, isBannable, isPast, longestBan, newBan, type StoredBan, withBan } from '../../algorithms/bans/index.ts'
 import { effectiveTime, type PolicyEvaluation } from '../../algorithms/evaluation/index.ts'
 import {
   type Algorithm,
@@ -43,14 +35,14 @@ export interface KeyState {
 export class KeyStates<State extends KeyState = KeyState> {
   /** The states by the names of their policies. */
   readonly states: Map<string, State>
-  /** The ban by hand. */
-  block: Block | undefined
+  /** The ban by hand, also one that is over. */
+  storedBan: StoredBan | undefined
   /** True if the states have to be saved. */
   changed = false
 
-  constructor(states: Map<string, State> = new Map(), block?: Block) {
+  constructor(states: Map<string, State> = new Map(), storedBan?: StoredBan) {
     this.states = states
-    this.block = block
+    this.storedBan = storedBan
   }
 
   /** Gives each policy its state. A state that was written under other numbers is copied and rewritten (algorithms/carry.ts). */
@@ -76,30 +68,30 @@ export class KeyStates<State extends KeyState = KeyState> {
   }
 
   /** The ban of the key; undefined if it is over. @param writes false for a command that may write nothing */
-  banAt(now: number, writes: boolean): Block | undefined {
-    if (this.block === undefined) return undefined
-    const block = blockAt(this.block, now)
-    const kept = block ?? (isPast(this.block, now) ? undefined : this.block)
-    if (kept !== this.block && writes) {
-      this.block = kept
+  banAt(now: number, writes: boolean): StoredBan | undefined {
+    if (this.storedBan === undefined) return undefined
+    const ban = banAt(this.storedBan, now)
+    const kept = ban ?? (isPast(this.storedBan, now) ? undefined : this.storedBan)
+    if (kept !== this.storedBan && writes) {
+      this.storedBan = kept
       this.changed = true
     }
-    return block
+    return ban
   }
 
   ban(now: number, { duration, reason }: BanTerms): void {
-    this.block = newBlock(now, duration, reason)
+    this.storedBan = newBan(now, duration, reason)
     this.changed = true
   }
 
   /** Lifts the ban, and the bans by penalties, under the policies of other deploys too. */
   unban(now: number): void {
-    if (this.block !== undefined) this.changed = true
-    this.block = undefined
+    if (this.storedBan !== undefined) this.changed = true
+    this.storedBan = undefined
     for (const [name, { definition, s }] of this.states) {
       const from = revive(definition)
-      if (from?.unblock === undefined) continue
-      from.unblock(s, 0, effectiveTime(from, s[0] as number, now))
+      if (from?.unban === undefined) continue
+      from.unban(s, 0, effectiveTime(from, s[0] as number, now))
       this.set(name, from, s, now)
     }
   }
@@ -107,7 +99,7 @@ export class KeyStates<State extends KeyState = KeyState> {
   /** Gives the key its full quota, under the policies of other deploys too. */
   reset(): void {
     this.states.clear()
-    this.block = undefined
+    this.storedBan = undefined
     this.changed = true
   }
 
@@ -143,7 +135,7 @@ function runState(
   command: Command<StateVerb>,
   now: number,
 ): Booking | Decision | undefined {
-  const { verb, ban, costs = 1, maxWait = 0, tickets, details } = command
+  const { verb, costs = 1, maxWait = 0, tickets, details } = command
   if (verb === 'reset') {
     for (const key of keys) key?.reset()
     return undefined
@@ -151,19 +143,19 @@ function runState(
   for (const [n, { policies }] of scopes.entries()) keys[n]?.load(policies, now, onChange)
   if (verb === 'ban' || verb === 'unban') {
     for (const key of keys) {
-      if (verb === 'ban') key?.ban(now, ban as BanTerms)
+      if (verb === 'ban') key?.ban(now, command.ban as BanTerms)
       else key?.unban(now)
     }
     return undefined
   }
   // A command on a banned key is decided as a peek, whose decision is then refused.
-  const banned = keys.some((key) => key?.block !== undefined)
-  const block = banned ? longestBlock(scopes, now, (_, n) => keys[n]?.banAt(now, verb !== 'peek')) : undefined
-  const refused = block !== undefined && isBlockable(verb)
+  const banned = keys.some((key) => key?.storedBan !== undefined)
+  const ban = banned ? longestBan(scopes, now, (_, n) => keys[n]?.banAt(now, verb !== 'peek')) : undefined
+  const refused = ban !== undefined && isBannable(verb)
   evaluation.evaluate(refused ? 'peek' : verb, now, costs, maxWait, tickets)
   if (verb === 'refund' || verb === 'settle') evaluation.giveBack()
   const found = evaluation.commit('store', details)
-  const decision = block === undefined ? found : withBlock(found, block, refused)
+  const decision = ban === undefined ? found : withBan(found, ban, refused)
   const reserves = verb === 'reserve' || verb === 'renew'
   const outcome = reserves ? bookingOf(decision, evaluation.delay, () => evaluation.tickets()) : decision
   for (const [n, { policies }] of scopes.entries()) keys[n]?.update(policies, now)

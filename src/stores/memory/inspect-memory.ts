@@ -2,7 +2,7 @@
 import type { KeptKey, KeptState, KeyPage } from '../../inspection/index.ts'
 import { keyName, keyOfName } from './key-name.ts'
 import { blank, type KeyTable } from './key-table.ts'
-import type { Blocks } from './memory-bans.ts'
+import type { MemoryBans } from './memory-bans.ts'
 import { cells, nothing } from './overflow-table.ts'
 import type { Scope } from './scope.ts'
 import { isUnused, numbersOf, type State, stateTime } from './state.ts'
@@ -10,8 +10,8 @@ import { isUnused, numbersOf, type State, stateTime } from './state.ts'
 /** How many rows are listed at once. */
 const pageSize = 200
 
-export function keptKey({ table, name }: Scope, blocks: Blocks, key: string, now: number): KeptKey {
-  return { ...statesOf(table, key, now), block: blocks.look(name, keyName(key)) }
+export function keptKey({ table, name }: Scope, bans: MemoryBans, key: string, now: number): KeptKey {
+  return { ...statesOf(table, key, now), ban: bans.look(name, keyName(key)) }
 }
 
 function statesOf(table: KeyTable, key: string, now: number): KeptKey {
@@ -32,27 +32,27 @@ const condensed =
   'The key is in the overflow table of a full memory store, where times of a log are rounded up. Raise maxKeys.'
 
 /**
- * Lists first the keys that have a row, then the keys that have only a block.
- * @param from the row after the last page, or the names of blocked keys still to be listed
+ * Lists first the keys that have a row, then the keys that have only a ban.
+ * @param from the row after the last page, or the names of banned keys still to be listed
  */
-export function keptPage(scope: Scope, blocks: Blocks, from: unknown, now: number): KeyPage {
-  if (Array.isArray(from)) return blockedPage(scope, blocks, from, now)
+export function keptPage(scope: Scope, bans: MemoryBans, from: unknown, now: number): KeyPage {
+  if (Array.isArray(from)) return bannedPage(scope, bans, from, now)
   const { table } = scope
   const { rows, next } = table.rowsFrom((from as number | undefined) ?? 0, pageSize)
   const keys = rows.map(({ name, row }) => ({
     ...keyOfName(name),
-    kept: { now, states: keptStates(table.states.read(row)), block: blocks.look(scope.name, name) },
+    kept: { now, states: keptStates(table.states.read(row)), ban: bans.look(scope.name, name) },
   }))
   if (next !== undefined) return { keys, next }
-  const names = blocks.names(scope.name).filter((name) => !table.has(name))
+  const names = bans.names(scope.name).filter((name) => !table.has(name))
   return { keys, next: names.length === 0 ? undefined : names }
 }
 
-function blockedPage(scope: Scope, blocks: Blocks, names: readonly string[], now: number): KeyPage {
+function bannedPage(scope: Scope, bans: MemoryBans, names: readonly string[], now: number): KeyPage {
   const keys = names.slice(0, pageSize).map((name) => {
     const key = keyOfName(name)
     const { states } = 'key' in key ? statesOf(scope.table, key.key, now) : { states: [] }
-    return { ...key, kept: { now, states, block: blocks.look(scope.name, name) } }
+    return { ...key, kept: { now, states, ban: bans.look(scope.name, name) } }
   })
   return { keys, next: names.length > pageSize ? names.slice(pageSize) : undefined }
 }

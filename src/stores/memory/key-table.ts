@@ -140,14 +140,14 @@ export class KeyTable {
     if (this.recall(key) !== nothing) this.claim(key, nothing, now)
   }
 
-  /** Ends the block that a penalty has given the key. */
-  unblock(key: string, now: number): void {
+  /** Ends the ban that a penalty has given the key. */
+  unban(key: string, now: number): void {
     const known = this.find(key)
     const found = known === blank ? this.recall(key) : nothing
     if (known === blank && found === nothing) return
     const row = known === blank ? this.claim(key, found, now) : known
     for (const state of this.states.read(row)) {
-      state.policy.algorithm.unblock?.(state.s, state.i, stateTime(state, now))
+      state.policy.algorithm.unban?.(state.s, state.i, stateTime(state, now))
     }
   }
 

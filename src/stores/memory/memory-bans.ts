@@ -1,10 +1,10 @@
-import { type Block, blockAt, type CallBlock, isPast, longestBlock, newBlock } from '../../algorithms/bans/index.ts'
+import { banAt, type CallBan, isPast, longestBan, newBan, type StoredBan } from '../../algorithms/bans/index.ts'
 import { HeadgateError } from '../../common/index.ts'
 import type { BanTerms } from '../contract/index.ts'
 import { keyName } from './key-name.ts'
 
-/** The most blocked keys of a limiter, at about 200 bytes each. */
-const maxBlocks = 100_000
+/** The most banned keys of a limiter, at about 200 bytes each. */
+const maxBans = 100_000
 
 /** How often all of them are looked at, in microseconds, if there is no space for another. */
 const sweepEvery = 1_000_000
@@ -13,76 +13,76 @@ type Scopes = readonly { readonly name: string }[]
 type Keys = readonly (string | undefined)[]
 
 /**
- * The blocked keys of a limiter in memory, apart from its states: no key that comes can evict a block. One that is over is
+ * The banned keys of a limiter in memory, apart from its states: no key that comes can evict a ban. One that is over is
  * removed when its key comes, or when there is no space.
  */
-export class Blocks {
+export class MemoryBans {
   /** By scope and key. */
-  readonly #blocks = new Map<string, Block>()
+  readonly #bans = new Map<string, StoredBan>()
   #sweptAt = -Infinity
 
   /** How many there are. Test it first: most limiters have none. */
   get size(): number {
-    return this.#blocks.size
+    return this.#bans.size
   }
 
   /**
    * @param keys one for each scope; undefined for a scope that is left alone
-   * @throws HeadgateError `HEADGATE_BLOCK` if too many keys are blocked
+   * @throws HeadgateError `HEADGATE_BAN` if too many keys are banned
    */
   set(scopes: Scopes, keys: Keys, now: number, { duration, reason }: BanTerms): void {
     const ids = idsOf(scopes, keys)
-    this.#makeSpace(ids.filter((id) => !this.#blocks.has(id)).length, now)
-    const block = newBlock(now, duration, reason)
-    for (const id of ids) this.#blocks.set(id, block)
+    this.#makeSpace(ids.filter((id) => !this.#bans.has(id)).length, now)
+    const ban = newBan(now, duration, reason)
+    for (const id of ids) this.#bans.set(id, ban)
   }
 
   delete(scopes: Scopes, keys: Keys): void {
-    if (this.size > 0) for (const id of idsOf(scopes, keys)) this.#blocks.delete(id)
+    if (this.size > 0) for (const id of idsOf(scopes, keys)) this.#bans.delete(id)
   }
 
   clear(): void {
-    this.#blocks.clear()
+    this.#bans.clear()
   }
 
-  /** The longest block of these keys; undefined if none is blocked. @param writes false for a call that may write nothing */
-  find(scopes: Scopes, keys: readonly string[], now: number, writes: boolean): CallBlock | undefined {
-    return longestBlock(scopes, now, ({ name }, n) => this.#find(idOf(name, keyName(keys[n] as string)), now, writes))
+  /** The longest ban of these keys; undefined if none is banned. @param writes false for a call that may write nothing */
+  find(scopes: Scopes, keys: readonly string[], now: number, writes: boolean): CallBan | undefined {
+    return longestBan(scopes, now, ({ name }, n) => this.#find(idOf(name, keyName(keys[n] as string)), now, writes))
   }
 
-  /** The block of a key, for those who only look. @param name what `keyName` gives for the key */
-  look(scope: string, name: string): Block | undefined {
-    return this.#blocks.get(idOf(scope, name))
+  /** The ban of a key, for those who only look. @param name what `keyName` gives for the key */
+  look(scope: string, name: string): StoredBan | undefined {
+    return this.#bans.get(idOf(scope, name))
   }
 
-  /** The names of the blocked keys. */
+  /** The names of the banned keys. */
   names(scope: string): readonly string[] {
     const start = idOf(scope, '')
-    return [...this.#blocks.keys()].filter((id) => id.startsWith(start)).map((id) => id.slice(start.length))
+    return [...this.#bans.keys()].filter((id) => id.startsWith(start)).map((id) => id.slice(start.length))
   }
 
-  #find(id: string, now: number, writes: boolean): Block | undefined {
-    const known = this.#blocks.get(id)
+  #find(id: string, now: number, writes: boolean): StoredBan | undefined {
+    const known = this.#bans.get(id)
     if (known === undefined) return undefined
-    const block = blockAt(known, now)
-    if (isPast(known, now)) this.#blocks.delete(id)
-    else if (block !== undefined && writes) this.#blocks.set(id, block)
-    return block
+    const ban = banAt(known, now)
+    if (isPast(known, now)) this.#bans.delete(id)
+    else if (ban !== undefined && writes) this.#bans.set(id, ban)
+    return ban
   }
 
   #makeSpace(keys: number, now: number): void {
-    if (this.size + keys <= maxBlocks) return
+    if (this.size + keys <= maxBans) return
     if (Math.abs(now - this.#sweptAt) >= sweepEvery) this.#sweep(now)
-    if (this.size + keys <= maxBlocks) return
+    if (this.size + keys <= maxBans) return
     throw new HeadgateError(
-      'HEADGATE_BLOCK',
-      `A store in memory has ${this.size} blocked keys of this limiter, and ${maxBlocks} is the most. Unblock some, or use redisStore.`,
+      'HEADGATE_BAN',
+      `A store in memory has ${this.size} banned keys of this limiter, and ${maxBans} is the most. Unban some, or use redisStore.`,
     )
   }
 
   #sweep(now: number): void {
     this.#sweptAt = now
-    for (const id of this.#blocks.keys()) this.#find(id, now, true)
+    for (const id of this.#bans.keys()) this.#find(id, now, true)
   }
 }
 

@@ -1,4 +1,4 @@
-import { isBlockable, withBlock } from '../../algorithms/bans/index.ts'
+import { isBannable, withBan } from '../../algorithms/bans/index.ts'
 import { type DecidingVerb, Evaluation } from '../../algorithms/evaluation/index.ts'
 import type { Policy } from '../../algorithms/index.ts'
 import type { Clock } from '../../common/index.ts'
@@ -18,15 +18,15 @@ import {
 } from '../contract/index.ts'
 import { keptKey, keptPage } from './inspect-memory.ts'
 import { type Capacity, KeyTable } from './key-table.ts'
-import { Blocks } from './memory-bans.ts'
+import { MemoryBans } from './memory-bans.ts'
 import { Scope } from './scope.ts'
 
 /** What the ledgers of all plans of a limiter share. */
 export interface LimiterKeys {
   /** The table of each scope, by the scope's name. */
   readonly tables: Map<string, KeyTable>
-  /** The keys that are blocked by hand. */
-  readonly blocks: Blocks
+  /** The keys that are banned by hand. */
+  readonly bans: MemoryBans
   /** True if there are several plans. */
   shared: boolean
 }
@@ -39,7 +39,7 @@ export class MemoryLedger implements Ledger {
   private readonly scopes: readonly Scope[]
   /** The only scope under the only plan, the usual case, which needs no loop. */
   private only: Scope | undefined
-  private readonly blocks: Blocks
+  private readonly bans: MemoryBans
   readonly keys: LimiterKeys
 
   /** @param keys the keys of the ledger that this ledger joins */
@@ -47,8 +47,8 @@ export class MemoryLedger implements Ledger {
     this.clock = clock
     this.capacity = capacity
     this.evaluation = new Evaluation(terms.policies)
-    this.keys = keys ?? { tables: new Map(), blocks: new Blocks(), shared: false }
-    this.blocks = this.keys.blocks
+    this.keys = keys ?? { tables: new Map(), bans: new MemoryBans(), shared: false }
+    this.bans = this.keys.bans
     this.scopes = terms.scopes.map((scope) => this.newScope(scope, terms))
     this.only = this.scopes.length === 1 && !this.keys.shared ? this.scopes[0] : undefined
   }
@@ -64,7 +64,7 @@ export class MemoryLedger implements Ledger {
 
   run<V extends Verb>(command: Command<V>): OutcomeOf<V> {
     const { verb } = command
-    if (verb === 'consume' && this.blocks.size === 0) return this.decide(command as Command<'consume'>) as OutcomeOf<V>
+    if (verb === 'consume' && this.bans.size === 0) return this.decide(command as Command<'consume'>) as OutcomeOf<V>
     return this.runOther(command) as OutcomeOf<V>
   }
 
@@ -78,22 +78,22 @@ export class MemoryLedger implements Ledger {
     if (verb === 'inspect') return this.inspect(keys)
     if (verb === 'scan') return this.scan(command.scan as ScanTerms)
     if (verb === 'clear') return this.clear()
-    return this.decideUnlessBlocked(command as Command<DecidingVerb>)
+    return this.decideUnlessBanned(command as Command<DecidingVerb>)
   }
 
   private reserve(command: Command<'reserve' | 'renew'>): Booking {
-    const decision = this.decideUnlessBlocked(command)
+    const decision = this.decideUnlessBanned(command)
     return bookingOf(decision, this.evaluation.delay, () => this.evaluation.tickets())
   }
 
-  /** A call on a blocked key is a peek, whose decision is then refused. */
-  private decideUnlessBlocked(command: Command<DecidingVerb>): Decision {
+  /** A call on a banned key is a peek, whose decision is then refused. */
+  private decideUnlessBanned(command: Command<DecidingVerb>): Decision {
     const { verb, keys } = command
-    const { blocks } = this
-    const block = blocks.size === 0 ? undefined : blocks.find(this.scopes, keys, this.clock(), verb !== 'peek')
-    if (block === undefined) return this.decide(command)
-    const refuses = isBlockable(verb)
-    return withBlock(this.decide(refuses ? { ...command, verb: 'peek' } : command), block, refuses)
+    const { bans } = this
+    const ban = bans.size === 0 ? undefined : bans.find(this.scopes, keys, this.clock(), verb !== 'peek')
+    if (ban === undefined) return this.decide(command)
+    const refuses = isBannable(verb)
+    return withBan(this.decide(refuses ? { ...command, verb: 'peek' } : command), ban, refuses)
   }
 
   private decide({ verb, keys, costs = 1, maxWait = 0, tickets, details }: Command<DecidingVerb>): Decision {
@@ -156,35 +156,35 @@ export class MemoryLedger implements Ledger {
   private reset(keys: readonly string[]): undefined {
     const now = this.clock()
     for (const [n, scope] of this.scopes.entries()) scope.table.forget(keys[n] as string, now)
-    this.blocks.delete(this.scopes, keys)
+    this.bans.delete(this.scopes, keys)
   }
 
   private ban({ keys, ban }: Command<'ban'>): undefined {
-    this.blocks.set(this.scopes, keys, this.clock(), ban as BanTerms)
+    this.bans.set(this.scopes, keys, this.clock(), ban as BanTerms)
   }
 
   private unban(keys: readonly (string | undefined)[]): undefined {
     const now = this.clock()
-    this.blocks.delete(this.scopes, keys)
+    this.bans.delete(this.scopes, keys)
     for (const [n, { table }] of this.scopes.entries()) {
       const key = keys[n]
-      if (key !== undefined) table.unblock(key, now)
+      if (key !== undefined) table.unban(key, now)
     }
   }
 
   private inspect(keys: readonly string[]): readonly KeptKey[] {
     const now = this.clock()
-    return this.scopes.map((scope, n) => keptKey(scope, this.blocks, keys[n] as string, now))
+    return this.scopes.map((scope, n) => keptKey(scope, this.bans, keys[n] as string, now))
   }
 
   private scan({ scope, from }: ScanTerms): KeyPage {
     const found = this.scopes.find(({ name }) => name === scope) as Scope
-    return keptPage(found, this.blocks, from, this.clock())
+    return keptPage(found, this.bans, from, this.clock())
   }
 
   private clear(): undefined {
     for (const table of this.keys.tables.values()) table.clear()
-    this.blocks.clear()
+    this.bans.clear()
   }
 
   /** A ledger for the same states under other policies, beside the policies of this ledger or in place of them. */

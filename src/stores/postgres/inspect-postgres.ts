@@ -52,8 +52,8 @@ function inspectedTable(pool: PostgresPool, sql: Sql, start: string): InspectedS
         client.query(sql.remove(storeKey, (each) => client.escapeLiteral(each)))
       await withClient(pool, timeout, statement)
     },
-    /** In a transaction that locks the row, as `limiter.unblock` does. */
-    async unblock(storeKey) {
+    /** In a transaction that locks the row, as `limiter.unban` does. */
+    async unban(storeKey) {
       const terms = { pool, sql, timeout, ttlMargin, transactions: 1, prepare: false, usesStoreTime: true }
       const runner = new TransactionRunner(terms)
       const queue = new KeyQueue((jobs) => runner.run(jobs), timeout)

@@ -5,13 +5,13 @@
  *      |    name    kind, span, parameters           full again at (us)  state
  *      version
  *
- * A block by hand is the state under the name '', which no policy can have: when it was made, when it ends, and the reason.
+ * A ban by hand is the state under the name '', which no policy can have: when it was made, when it ends, and the reason.
  *
  * A policy whose numbers have changed takes over its earlier state. The state of an unknown policy (of another deploy that runs
  * at the same time) is kept unchanged until the key has its full quota again under that policy.
  */
 
-import { type Block, isPast } from '../../algorithms/bans/index.ts'
+import { isPast, type StoredBan } from '../../algorithms/bans/index.ts'
 import { effectiveTime, type PolicyEvaluation } from '../../algorithms/evaluation/index.ts'
 import { type Algorithm, type Numbers, type Policy, Report, type StateRule } from '../../algorithms/index.ts'
 import { HeadgateError, shown } from '../../common/index.ts'
@@ -22,10 +22,10 @@ const version = 1
 
 type PackedDefinition = readonly [kind: string, span: number, ...parameters: number[]]
 type PackedState = readonly [name: string, definition: PackedDefinition, fullAt: number, state: number[]]
-type PackedBlock = readonly [from: number, until: number, reason?: string]
+type PackedBan = readonly [from: number, until: number, reason?: string]
 
-/** Stands for the block among the names of policies. */
-const blockName = ''
+/** Stands for the ban among the names of policies. */
+const banName = ''
 
 interface SavedState extends KeyState {
   /** When the key has its full quota again, in microseconds since the epoch. */
@@ -62,8 +62,8 @@ export class KeyRecord extends KeyStates<SavedState> {
   constructor(text: string | undefined, replaced = false) {
     const packed = text === undefined || replaced ? [] : parse(text)
     super(
-      new Map(packed.filter(([name]) => name !== blockName).map(stateOf)),
-      blockOf(packed.find(([name]) => name === blockName)),
+      new Map(packed.filter(([name]) => name !== banName).map(stateOf)),
+      banOf(packed.find(([name]) => name === banName)),
     )
     this.#found = text !== undefined
   }
@@ -92,24 +92,24 @@ export class KeyRecord extends KeyStates<SavedState> {
       states.push([name, [kind, span, ...parameters], fullAt, s])
       latest = Math.max(latest, fullAt)
     }
-    const { block } = this
-    if (block !== undefined && !isPast(block, now)) {
-      states.push(packBlock(block))
-      latest = Math.max(latest, block.until)
+    const { storedBan: ban } = this
+    if (ban !== undefined && !isPast(ban, now)) {
+      states.push(packBan(ban))
+      latest = Math.max(latest, ban.until)
     }
     return { text: JSON.stringify([version, ...states]), life: latest - now }
   }
 }
 
-/** A build that knows no blocks keeps it as the state of another deploy's policy, until it ends. */
-function packBlock({ from, until, reason }: Block): PackedState {
-  const packed: PackedBlock = reason === undefined ? [from, until] : [from, until, reason]
-  return [blockName, ['block', 0], until, packed as unknown as number[]]
+/** A build that knows no bans keeps it as the state of another deploy's policy, until it ends. */
+function packBan({ from, until, reason }: StoredBan): PackedState {
+  const packed: PackedBan = reason === undefined ? [from, until] : [from, until, reason]
+  return [banName, ['ban', 0], until, packed as unknown as number[]]
 }
 
-function blockOf(packed: PackedState | undefined): Block | undefined {
+function banOf(packed: PackedState | undefined): StoredBan | undefined {
   if (packed === undefined) return undefined
-  const [from, until, reason] = packed[3] as unknown as PackedBlock
+  const [from, until, reason] = packed[3] as unknown as PackedBan
   return { from, until, reason }
 }
 
@@ -125,12 +125,12 @@ function parse(text: string): readonly PackedState[] {
 }
 
 /**
- * The states and the block of a record, to inspect them.
+ * The states and the ban of a record, to inspect them.
  * @throws HeadgateError `HEADGATE_STORE_RECORD` if the text is not a record of this version
  */
-export function keptRecord(text: string | undefined): Pick<KeptKey, 'states' | 'block'> {
-  const { kept: states, block } = new KeyRecord(text)
-  return { states, block }
+export function keptRecord(text: string | undefined): Pick<KeptKey, 'states' | 'ban'> {
+  const { kept: states, storedBan: ban } = new KeyRecord(text)
+  return { states, ban }
 }
 
 function stateOf([name, [kind, span, ...parameters], fullAt, s]: PackedState): [name: string, state: SavedState] {

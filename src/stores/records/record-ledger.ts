@@ -121,8 +121,8 @@ export class RecordLedger implements Ledger {
     )
     const verdicts = new Map(decisions.flatMap(({ policies }) => policies.map((verdict) => [verdict.name, verdict])))
     const policies = this.#policies.map(({ name }) => verdicts.get(name) as Verdict)
-    const { at, blocked } = longestBlocked(decisions)
-    return { ...join(true, policies, 'store', at), ...(blocked && { blocked }) }
+    const { at, ban } = withLongestBan(decisions)
+    return { ...join(true, policies, 'store', at), ...(ban && { ban }) }
   }
 
   /** The items of `all` that belong to the policies of one scope. */
@@ -190,8 +190,8 @@ function cannotFind(method: 'clear' | 'list'): HeadgateError {
   )
 }
 
-/** The decision with the longest block; the first decision if no key is blocked. */
-function longestBlocked(decisions: readonly Decision[]): Decision {
-  const until = ({ blocked }: Decision) => blocked?.until ?? 0
+/** The decision with the longest ban; the first decision if no key is banned. */
+function withLongestBan(decisions: readonly Decision[]): Decision {
+  const until = ({ ban }: Decision) => ban?.until ?? 0
   return decisions.reduce((longest, each) => (until(each) > until(longest) ? each : longest))
 }

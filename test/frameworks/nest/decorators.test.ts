@@ -48,7 +48,7 @@ describe('@SkipRateLimit', () => {
 
   test('with a penalty, the policies that are left keep it', async () => {
     const { clock, store } = storeAt()
-    const penalty = { after: 2, within: '1h', block: '1h' } as const
+    const penalty = { after: 2, within: '1h', ban: '1h' } as const
     const { url } = await start('Express', {
       imports: [RateLimitModule.forRoot({ policies, store, penalty })],
       controllers: [Files],

@@ -9,14 +9,14 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 const start = Date.UTC(2026, 0, 1)
 afterEach(() => void vi.useRealTimers())
 
-/** Window, limit and block of a throttler, and the milliseconds between its hits. */
+/** Window, limit and ban of a throttler, and the milliseconds between its hits. */
 type Script = readonly [ttl: number, limit: number, blockDuration: number, steps: readonly number[]]
 
 const scripts: Readonly<Record<string, Script>> = {
-  'a block as long as the window': [2000, 2, 2000, [0, 0, 0, 500, 1499, 1, 0, 0, 0, 5000]],
-  'a longer block': [2000, 2, 6000, [0, 100, 0, 500, 5499, 1, 0, 0, 6000]],
-  'a shorter block, after which the count starts anew': [10_000, 2, 3000, [0, 0, 0, 2999, 1, 0, 0, 0]],
-  'no block': [2000, 2, 0, [0, 500, 0, 0, 1499, 1, 0, 500]],
+  'a ban as long as the window': [2000, 2, 2000, [0, 0, 0, 500, 1499, 1, 0, 0, 0, 5000]],
+  'a longer ban': [2000, 2, 6000, [0, 100, 0, 500, 5499, 1, 0, 0, 6000]],
+  'a shorter ban, after which the count starts anew': [10_000, 2, 3000, [0, 0, 0, 2999, 1, 0, 0, 0]],
+  'no ban': [2000, 2, 0, [0, 500, 0, 0, 1499, 1, 0, 500]],
   'a limit of 0': [2000, 0, 2000, [0, 1]],
 }
 

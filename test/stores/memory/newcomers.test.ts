@@ -3,7 +3,7 @@ import { RateLimiter } from '../../../src/index.ts'
 import { MemoryStore } from '../../../src/stores/memory/memory-store.ts'
 import { ManualClock } from '../../../src/testing/index.ts'
 
-const penalty = { after: 5, within: '10m', block: '1h' }
+const penalty = { after: 5, within: '10m', ban: '1h' }
 
 /** How many of so many keys that were never seen before are refused. */
 function refusedOf(keys: number, onFull: 'remember' | 'forget'): number {

@@ -32,7 +32,7 @@ function ledgersOf(store: Store, plans: readonly Policy[][], onChange: StateRule
 }
 
 const verbs = ['consume', 'consume', 'consume', 'peek', 'charge', 'refund', 'reserve', 'reset'] as const
-const punished = penalty({ after: 3, within: '2s', block: ['1s', '3s'] }, 'default', false)
+const punished = penalty({ after: 3, within: '2s', ban: ['1s', '3s'] }, 'default', false)
 const named = { name: 'a' }
 
 const planSets: Record<string, Policy[][]> = {

@@ -8,10 +8,10 @@ const { client } = await useRedis()
 
 test('calls that travel together are decided as if each came alone', () => checkBatchedCalls(client, 300))
 
-test('calls behind one on a blocked key are taken', async () => {
+test('calls behind one on a banned key are taken', async () => {
   const store = redisStore({ client, timeout: '30s' })
   const limiter = new RateLimiter({ name: 'behind', policies: slidingLog({ limit: 5, window: '1h' }), store })
-  await limiter.block('a', '1h')
+  await limiter.ban('a', '1h')
   const ids = ['a', 'b', 'c']
   for (const left of [4, 3]) {
     const decisions = await Promise.all(ids.map((id) => limiter.consume(id)))

@@ -64,20 +64,20 @@ describe.each(clients)('%s', (name, client) => {
     expect(left).toEqual(users.map(() => 8))
   })
 
-  test('a block of one scope refuses calls on keys in several slots, and counts nothing in the others', async () => {
+  test('a ban of one scope refuses calls on keys in several slots, and counts nothing in the others', async () => {
     const store = redisStore({ client, timeout: '10s' })
     const policies = ['ip', 'user'].map((scope) =>
       fixedWindow({ name: scope, scope, limit: 9, window: '1h', countRefused: scope === 'ip' }),
     )
-    const penalty = { after: 1, within: '1h', block: '1h' }
-    const limiter = new RateLimiter({ name: `${name}-blocks`, policies, penalty, store })
+    const penalty = { after: 1, within: '1h', ban: '1h' }
+    const limiter = new RateLimiter({ name: `${name}-bans`, policies, penalty, store })
     for (let n = 0; n < 10; n++) {
       const keys = { ip: `ip-${n}`, user: `user-${n}` }
-      await limiter.block({ user: keys.user }, '1h', { reason: 'why' })
+      await limiter.ban({ user: keys.user }, '1h', { reason: 'why' })
       const refused = await limiter.consume(keys)
-      expect(refused).toMatchObject({ allowed: false, policy: 'block', blocked: { scope: 'user', reason: 'why' } })
-      expect((await limiter.reserve(keys)).decision.blocked?.scope).toBe('user')
-      await limiter.unblock(keys)
+      expect(refused).toMatchObject({ allowed: false, policy: 'ban', ban: { scope: 'user', reason: 'why' } })
+      expect((await limiter.reserve(keys)).decision.ban?.scope).toBe('user')
+      await limiter.unban(keys)
       const admitted = await limiter.consume(keys)
       expect([admitted.allowed, admitted.policies[0]?.remaining]).toEqual([true, 8])
     }
@@ -96,7 +96,7 @@ describe.each(clients)('%s', (name, client) => {
   })
 
   test.each([
-    { after: 6, block: ['3s', '20s'], scope: 'ip' },
+    { after: 6, ban: ['3s', '20s'], scope: 'ip' },
     { after: 3, until: 'window', scope: 'ip' },
     { after: 1, until: 'window', scope: 'user' },
   ] as const)(

@@ -45,10 +45,10 @@ test('the limiter of a middleware with plans names the policies of every plan th
   }
   const store = redisStore({ client, prefix: 'plans:' })
   const { limiter } = rateLimit({ policies: () => plans.free, name: 'plans', store })
-  await limiter.block('ann', '1h') // before any plan is known
-  expect((await limiter.withPlan(plans.free).consume('ann')).policy).toBe('block')
+  await limiter.ban('ann', '1h') // before any plan is known
+  expect((await limiter.withPlan(plans.free).consume('ann')).policy).toBe('ban')
   expect(await limiter.inspect('ann')).toMatchObject({ refused: true, policies: [] })
-  await limiter.unblock('ann')
+  await limiter.unban('ann')
   await limiter.withPlan(plans.free).consume('ann')
   await limiter.withPlan(plans.pro).consume('ann', { cost: 2 })
   const { policies } = await limiter.inspect('ann')
@@ -98,20 +98,18 @@ describe.each(clients)('%s', (_, each) => {
     expect(redis).toEqual(memory)
     expect(redis?.policies[0]?.used).toBeGreaterThan(20)
     for (const [duration, options] of [['1h', { reason: 'prüft "Namen"' }], [Infinity]] as const) {
-      for (const limiter of limiters) for (const key of ['ann', 'bob']) await limiter.block(key, duration, options)
+      for (const limiter of limiters) for (const key of ['ann', 'bob']) await limiter.ban(key, duration, options)
       for (const key of ['ann', 'bob']) {
-        const [blocked, expected] = await Promise.all(limiters.map((limiter) => limiter.inspect(key)))
-        expect(blocked?.words).toMatch(
-          /^Blocked by hand (for 1 h more: "prüft \\"Namen\\""|until the block is lifted)\.$/,
-        )
-        expect(blocked).toEqual(expected)
+        const [banned, expected] = await Promise.all(limiters.map((limiter) => limiter.inspect(key)))
+        expect(banned?.words).toMatch(/^Banned by hand (for 1 h more: "prüft \\"Namen\\""|until the ban is lifted)\.$/)
+        expect(banned).toEqual(expected)
       }
     }
-    for (const limiter of limiters) await limiter.unblock('ann')
+    for (const limiter of limiters) await limiter.unban('ann')
     expect(await limiters[0]?.inspect('ann')).toEqual(redis)
     const listed: (string | undefined)[] = []
     for await (const { key, inspection } of limiters[0]?.list({ refused: true }) ?? []) {
-      if (inspection.block !== undefined) listed.push(key)
+      if (inspection.ban !== undefined) listed.push(key)
     }
     expect(listed).toEqual(['bob'])
   })
@@ -223,16 +221,16 @@ test('a record of a kind that this version does not know is left alone', async (
   expect((await limiter.inspect('ann')).policies[0]?.used).toBe(2)
 })
 
-test('inspectRedis lifts a block, also one by a penalty, and leaves what is used', async () => {
+test('inspectRedis lifts a ban, also one by a penalty, and leaves what is used', async () => {
   const prefix = `inspect-${prefixes++}`
   const store = redisStore({ client, prefix, timeout: '5s', refusalCache: false })
-  const penalty = { after: 1, within: '1h', block: '1h' }
+  const penalty = { after: 1, within: '1h', ban: '1h' }
   const limiter = new RateLimiter({ name: 'u', policies: '3/1m', penalty, store })
   await limiter.consume('ann', { cost: 2 })
-  await limiter.block('ann', '1h')
+  await limiter.ban('ann', '1h')
   await limiter.consume('bob', { cost: 3 })
   await limiter.consume('bob')
-  await limiter.block('eve', '1h')
+  await limiter.ban('eve', '1h')
   const inspector = inspectRedis(client, { prefix })
   const storeKeys: string[] = []
   for await (const { storeKey, inspection } of inspector.list()) {
@@ -240,13 +238,13 @@ test('inspectRedis lifts a block, also one by a penalty, and leaves what is used
     storeKeys.push(storeKey)
   }
   expect(storeKeys).toHaveLength(3)
-  for (const storeKey of storeKeys) await inspector.unblock(storeKey)
+  for (const storeKey of storeKeys) await inspector.unban(storeKey)
   expect(await limiter.peek('ann')).toMatchObject({ allowed: true, remaining: 1 })
   expect(await limiter.peek('bob')).toMatchObject({ allowed: false, policy: '1m' })
   expect(await limiter.peek('eve')).toMatchObject({ allowed: true, remaining: 3 })
   await client.set(`${prefix}:u:{broken}`, 'hello')
-  await expect(inspector.unblock(`${prefix}:u:{broken}`)).rejects.toMatchObject({ code: 'HEADGATE_STORE_RECORD' })
-  await expect(inspector.unblock('other:u:{ann}')).rejects.toMatchObject({ code: 'HEADGATE_KEY' })
+  await expect(inspector.unban(`${prefix}:u:{broken}`)).rejects.toMatchObject({ code: 'HEADGATE_STORE_RECORD' })
+  await expect(inspector.unban('other:u:{ann}')).rejects.toMatchObject({ code: 'HEADGATE_KEY' })
 })
 
 test('inspectRedis deletes keys, also those that are no record', async () => {
@@ -254,7 +252,7 @@ test('inspectRedis deletes keys, also those that are no record', async () => {
   const store = redisStore({ client, prefix, timeout: '5s', refusalCache: false })
   const limiter = new RateLimiter({ name: 'd', policies: '3/1m', store })
   await limiter.consume('ann', { cost: 3 })
-  await limiter.block('ann', '1h')
+  await limiter.ban('ann', '1h')
   await client.set(`${prefix}:d:{text}`, 'hello')
   await client.lpush(`${prefix}:d:{list}`, 'x')
   const inspector = inspectRedis(client, { prefix })
@@ -283,9 +281,9 @@ test('the mode shares says what this process has not reported', async () => {
     'Processes admit by their shares and report every 3600000 ms. This process has admitted 1 unit that it has not reported.',
   ])
   expect([policies[0]?.used, others]).toEqual([0, []])
-  await limiter.block('ann', '1h')
-  expect((await limiter.inspect('ann')).words).toMatch(/^Blocked by hand for /)
+  await limiter.ban('ann', '1h')
+  expect((await limiter.inspect('ann')).words).toMatch(/^Banned by hand for /)
   for await (const { key, inspection } of limiter.list({ refused: true })) {
-    expect([key, inspection.block?.scope]).toEqual(['ann', 'default'])
+    expect([key, inspection.ban?.scope]).toEqual(['ann', 'default'])
   }
 })

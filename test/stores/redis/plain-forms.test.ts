@@ -28,7 +28,7 @@ interface Terms {
 
 const start = Date.UTC(2026, 0, 1)
 const policies = slidingLog({ limit: 5, window: '10s' })
-const penalty = { after: 1, within: '10s', block: '30s' } as const
+const penalty = { after: 1, within: '10s', ban: '30s' } as const
 const withPenalty: Terms = { policies, penalty }
 
 const keyOf = (name: string, id: string) => `headgate:${name}:{${id}}`
@@ -137,13 +137,13 @@ const changes: Readonly<Record<string, Change>> = {
   'of the largest totals': write(numberAt.before, 2 ** 52),
 }
 
-/** Where the penalty's record begins, its state, and the end of its block. */
+/** Where the penalty's record begins, its state, and the end of its ban. */
 const penaltyChanges: Readonly<Record<string, Change>> = {
-  'whose block has no end': (value) => write(value.length - 7, 0)(value),
-  'whose block ends at the last moment': (value) => write(value.length - 7, Number.MAX_SAFE_INTEGER)(value),
-  'without the end of its block': (value) => value.subarray(0, -7),
-  'without the end of its block, of its size': (value) => writeByte(logEnd, 28)(value).subarray(0, -7),
-  'with the end of a block, of a smaller size': writeByte(logEnd, 28),
+  'whose ban has no end': (value) => write(value.length - 7, 0)(value),
+  'whose ban ends at the last moment': (value) => write(value.length - 7, Number.MAX_SAFE_INTEGER)(value),
+  'without the end of its ban': (value) => value.subarray(0, -7),
+  'without the end of its ban, of its size': (value) => writeByte(logEnd, 28)(value).subarray(0, -7),
+  'with the end of a ban, of a smaller size': writeByte(logEnd, 28),
   'of a larger size than it has': writeByte(logEnd, 42),
   'without its penalty': (value) => value.subarray(0, logEnd),
   'of its penalty alone': (value) => value.subarray(logEnd),
@@ -161,7 +161,7 @@ describe('a value is decided as by the whole script, and written likewise', () =
     for (const refused of [false, true]) await expectSame(withPenalty, change(await packedLog(withPenalty, refused)))
   })
 
-  test.each(Object.entries(penaltyChanges))('a blocked log %s', async (_, change) => {
+  test.each(Object.entries(penaltyChanges))('a banned log %s', async (_, change) => {
     await expectSame(withPenalty, change(await packedLog(withPenalty, true)))
   })
 })
@@ -182,9 +182,9 @@ const plans: Readonly<Record<string, Policy>> = {
 
 const penalties: Readonly<Record<string, PenaltyOptions | undefined>> = {
   'no penalty': undefined,
-  'a penalty': { after: 2, within: '5s', block: ['1s', '20s'] },
-  'a penalty that extends': { after: 2, within: '5s', block: '2s', extend: true },
-  'a penalty that restarts': { after: 2, within: '5s', block: '2s', restart: true },
+  'a penalty': { after: 2, within: '5s', ban: ['1s', '20s'] },
+  'a penalty that extends': { after: 2, within: '5s', ban: '2s', extend: true },
+  'a penalty that restarts': { after: 2, within: '5s', ban: '2s', restart: true },
   'a penalty until the window ends': { after: 2, within: '5s', until: 'window' },
 }
 

@@ -47,8 +47,8 @@ const policies = {
 
 const plans: readonly (readonly [string, Policy | Policy[], PenaltyOptions | undefined])[] = [
   ...Object.entries(policies).map(([name, plan]) => [name, plan, undefined] as const),
-  ['bucket with a penalty', policies.bucket, { after: 2, within: '20s', block: ['3s', '1m'] }],
-  ['log with a penalty', policies.log, { after: 1, within: '10s', block: '3s', restart: true }],
+  ['bucket with a penalty', policies.bucket, { after: 2, within: '20s', ban: ['3s', '1m'] }],
+  ['log with a penalty', policies.log, { after: 1, within: '10s', ban: '3s', restart: true }],
 ]
 
 describe.each(plans)('%s', (_, plan, penalty) => {

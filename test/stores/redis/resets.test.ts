@@ -57,23 +57,23 @@ test('a reset by one process takes the leased units of the others', async () => 
   expect((await b.peek('bob')).remaining).toBe(10)
 })
 
-test.each(['ioredis', 'node-redis'])('%s: a block by one process takes effect in the others at once', async (name) => {
+test.each(['ioredis', 'node-redis'])('%s: a ban by one process takes effect in the others at once', async (name) => {
   const before = await listeners()
   const [a, b] = [await limiterOf(name, { leases: { units: 10 } }), await limiterOf(name)]
   await expect.poll(listeners).toBe(before + 2)
   expect((await a.consume('mary')).allowed).toBe(true)
-  await b.block('mary', '1h', { reason: 'é'.repeat(200) })
-  await expect.poll(async () => (await a.consume('mary')).policy, { timeout: 300, interval: 5 }).toBe('block')
-  expect((await a.consume('mary')).blocked?.reason).toBe('é'.repeat(200))
+  await b.ban('mary', '1h', { reason: 'é'.repeat(200) })
+  await expect.poll(async () => (await a.consume('mary')).policy, { timeout: 300, interval: 5 }).toBe('ban')
+  expect((await a.consume('mary')).ban?.reason).toBe('é'.repeat(200))
   const calls = async () => Number(/cmdstat_evalsha:calls=(\d+)/.exec(await client.info('commandstats'))?.[1])
   const asked = await calls()
   for (let n = 0; n < 100; n++) expect((await a.consume('mary')).allowed).toBe(false)
   expect(await calls()).toBe(asked) // the refusal is repeated here
-  await b.unblock('mary')
+  await b.unban('mary')
   await expect.poll(async () => (await a.consume('mary')).allowed, { timeout: 300, interval: 5 }).toBe(true)
 })
 
-test('without a subscriber, a block takes effect when the cached second ends, and in its own process at once', async () => {
+test('without a subscriber, a ban takes effect when the cached second ends, and in its own process at once', async () => {
   const options = { timeout: '5s', leases: { units: 10 } } as const
   const [a, b] = await Promise.all(
     [1, 2].map(async () => {
@@ -82,27 +82,27 @@ test('without a subscriber, a block takes effect when the cached second ends, an
     }),
   )
   await a?.consume('k')
-  await b?.block('k', Infinity)
+  await b?.ban('k', Infinity)
   expect((await b?.consume('k'))?.retryAfter).toBe(Infinity)
   for (let n = 0; n < 9; n++) expect((await a?.consume('k'))?.allowed).toBe(true) // its lease
   expect((await a?.consume('k'))?.allowed).toBe(false)
-  await b?.unblock('k')
+  await b?.unban('k')
   await expect.poll(async () => (await a?.consume('k'))?.allowed, { timeout: 2000, interval: 20 }).toBe(true)
 })
 
-test('a block adds no command to a decision, and its bytes go with it', async () => {
+test('a ban adds no command to a decision, and its bytes go with it', async () => {
   const limiter = await limiterOf('ioredis')
   const key = 'headgate:ioredis:{sized}'
   await limiter.consume('sized')
   const before = await client.strlen(key)
-  await limiter.block('sized', '1h')
+  await limiter.ban('sized', '1h')
   expect((await client.strlen(key)) - before).toBe(21)
   expect(await client.pttl(key)).toBeGreaterThan(3_599_000)
-  await limiter.unblock('sized')
+  await limiter.unban('sized')
   expect(await client.strlen(key)).toBe(before)
-  await limiter.block('forever', Infinity)
+  await limiter.ban('forever', Infinity)
   expect(await client.pttl('headgate:ioredis:{forever}')).toBeGreaterThan(200 * 366 * 86_400_000)
-  await limiter.unblock('forever')
+  await limiter.unban('forever')
   expect(await client.exists('headgate:ioredis:{forever}')).toBe(0)
 })
 

@@ -538,8 +538,8 @@ describe('the cache of refusals', () => {
     expect((await calls()) - before).toBe(5)
   })
 
-  test('nothing is cached for a penalty whose blocks refusals extend', async () => {
-    const penalty = { after: 1, within: '1h', block: '1h' }
+  test('nothing is cached for a penalty whose bans refusals extend', async () => {
+    const penalty = { after: 1, within: '1h', ban: '1h' }
     const calls5 = async (extend: boolean) => {
       const store = redisStore({ client, prefix: `extend-${extend}` })
       const limiter = new RateLimiter({

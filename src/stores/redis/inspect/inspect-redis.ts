@@ -28,7 +28,7 @@ export interface RedisInspector extends StoreInspector {
 
 /**
  * Shows what limiters keep in Redis, from the records alone. It needs SCAN, EVAL, MGET and TIME, and for `reset` and
- * `unblock` PUBLISH and the commands of a decision.
+ * `unban` PUBLISH and the commands of a decision.
  * @throws HeadgateError `HEADGATE_OPTION` if the client or an option is invalid
  */
 export function inspectRedis(client: RedisClient, options: InspectRedisOptions = {}): RedisInspector {
@@ -52,7 +52,7 @@ export function inspectRedis(client: RedisClient, options: InspectRedisOptions =
     records: (id = '*') => recordsOf(connection, `${prefix}:*{${id}}`, names),
     partsOf,
     remove: (storeKey: string) => change('reset', storeKey),
-    unblock: (storeKey: string) => change('unban', storeKey),
+    unban: (storeKey: string) => change('unban', storeKey),
   }
   return { ...inspectStore(store, prefix), scriptSha: batching.script.sha }
 }

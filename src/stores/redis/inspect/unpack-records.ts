@@ -1,17 +1,17 @@
 /*
- * Reads the packed value of a key (see script/records.ts): its block, and its states as the algorithms in TypeScript have them.
+ * Reads the packed value of a key (see script/records.ts): its ban, and its states as the algorithms in TypeScript have them.
  */
 
-import type { Block } from '../../../algorithms/bans/index.ts'
+import type { StoredBan } from '../../../algorithms/bans/index.ts'
 import { type Definition, revive } from '../../../algorithms/index.ts'
 import type { KeptKey, KeptState } from '../../../inspection/index.ts'
 import { kindOf, kinds } from '../script/index.ts'
 
 /** As in script/records.ts: from this number on, the size is in four bytes after the head, or a log has one of two forms. */
 const narrow = 254
-/** A kind from this number on is of another layout. The last kind below it is that of a block. */
+/** A kind from this number on is of another layout. The last kind below it is that of a ban. */
 const layouts = 32
-const blockKind = 31
+const banKind = 31
 
 /** How many bytes the time and the total of an entry in a log take. */
 const narrowEntry = [6, 3] as const
@@ -21,8 +21,8 @@ const wideEntry = [7, 7] as const
  * @param names the policies that are known, by the hash of their names
  * @throws Error for a value that is no record of this layout
  */
-export function unpackRecords(value: Buffer, names: ReadonlyMap<string, string>): Pick<KeptKey, 'states' | 'block'> {
-  let block: Block | undefined
+export function unpackRecords(value: Buffer, names: ReadonlyMap<string, string>): Pick<KeptKey, 'states' | 'ban'> {
+  let ban: StoredBan | undefined
   const states: KeptState[] = []
   for (let at = 0; at < value.length; ) {
     const form = value.readUInt8(at)
@@ -37,18 +37,18 @@ export function unpackRecords(value: Buffer, names: ReadonlyMap<string, string>)
     const bytes = value.subarray(start, start + size)
     const definedBytes = value.subarray(at + 6, at + 6 + defined)
     at = start + size
-    if (kind === blockKind) {
-      block = unpackBlock(bytes)
+    if (kind === banKind) {
+      ban = unpackBan(bytes)
       continue
     }
     const definition = unpackDefinition(kind, definedBytes)
     states.push({ name: names.get(hash), hash, definition, s: unpackState(bytes, form, definition) })
   }
-  return { states, block }
+  return { states, ban }
 }
 
-/** Reads a block. A block without a reason ends after the two times. */
-function unpackBlock(bytes: Buffer): Block {
+/** Reads a ban. A ban without a reason ends after the two times. */
+function unpackBan(bytes: Buffer): StoredBan {
   const reason = bytes.toString('utf8', 14)
   return { from: seven(bytes, 0), until: seven(bytes, 7), reason: reason === '' ? undefined : reason }
 }

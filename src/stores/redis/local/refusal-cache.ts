@@ -6,7 +6,7 @@
  *
  * An entry is for one cost and the keys of one call, under one plan. Each of these keys must have nothing left:
  * a key with units left could change by other calls. Nothing is cached for policies that count refused calls, nor for
- * penalties whose blocks are extended by refused calls.
+ * penalties whose bans are extended by refused calls.
  * Nothing is cached while units are left, because a smaller call elsewhere may take them. Refunds, charges and resets
  * made through the same store remove the entry. Changes by other processes take effect when the entry expires, which is soon: an
  * entry lasts for a second by default, and then Redis is asked again.
@@ -64,7 +64,7 @@ export class RefusalCache extends KeyCache<CachedRefusal> {
     version: number,
   ): void {
     if (!response.repeats || version !== this.version || !onlyTimeChanges(plan, response)) return
-    let life = Math.min(this.#longest, response.block?.wait ?? Infinity)
+    let life = Math.min(this.#longest, response.ban?.wait ?? Infinity)
     for (const { next } of response.reports) if (next !== undefined && next > 0) life = Math.min(life, next)
     const now = this.clock()
     // Counts the life from when the request was sent, so that no call is refused here that Redis would admit.
@@ -73,14 +73,14 @@ export class RefusalCache extends KeyCache<CachedRefusal> {
   }
 }
 
-/** True if no call can change the refusal: each of the keys is blocked, or has nothing left. */
-function onlyTimeChanges(plan: PackedPlan, { reports, block }: ScriptResponse): boolean {
-  return (block !== undefined && plan.scopes.length === 1) || isExhausted(plan, reports)
+/** True if no call can change the refusal: each of the keys is banned, or has nothing left. */
+function onlyTimeChanges(plan: PackedPlan, { reports, ban }: ScriptResponse): boolean {
+  return (ban !== undefined && plan.scopes.length === 1) || isExhausted(plan, reports)
 }
 
 /** True if every scope has a policy that refuses and has nothing left. */
 function isExhausted({ policies, scopes }: PackedPlan, reports: readonly PolicyReport[]): boolean {
-  // A refusal changes the state of a penalty, except during a block.
+  // A refusal changes the state of a penalty, except during a ban.
   const deciding = punishes(policies) ? policies.filter(({ algorithm }) => algorithm.punishes) : policies
   const exhausted = policies.filter((policy, n) => {
     const { wait, remaining } = reports[n] as PolicyReport

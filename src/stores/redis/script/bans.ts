@@ -1,47 +1,47 @@
 /**
- * Restates algorithms/bans/ban.ts: the block of a key by hand. Its record has the id of no policy, a kind that no algorithm
+ * Restates algorithms/bans/ban.ts: the ban of a key by hand. Its record has the id of no policy, a kind that no algorithm
  * has, and as its state the two times, in 7 bytes each, and the reason. Other builds keep it like another deploy's record.
  */
-export const blocks = `
-function makers.blocks()
-  local blocks = {}
+export const bans = `
+function makers.bans()
+  local bans = {}
   local at
   local lingering = 600000000
   local records = make('parseRecords')
 
   local function new(from, till, reason)
     local state = pack('<i7i7', from, till) .. reason
-    local head = char(1, 0, 0, 0, 0, blockKind)
+    local head = char(1, 0, 0, 0, 0, banKind)
     local size = #state < narrow and char(#state) .. head or char(narrow) .. head .. pack('<I4', #state)
     return { from = from, till = till, reason = reason, record = size .. state }
   end
 
   -- @param duration Infinity for no end
-  function blocks.new(now, duration, reason)
+  function bans.new(now, duration, reason)
     return new(now, duration == never and maxSafe or now + duration, reason)
   end
 
-  function blocks.read(value, start, size)
+  function bans.read(value, start, size)
     local from, till = unpack('<i7i7', value, start)
     return new(from, till, sub(value, start + 14, start + size - 1))
   end
 
-  -- The block at \`now\`; nil if it is over.
-  function at(block, now)
-    local duration = block.till - block.from
-    if block.till <= now then return nil end
-    if block.till == maxSafe or block.from - now < max(clockSkew, duration) then return block end
-    return new(now, now + duration, block.reason)
+  -- The ban at \`now\`; nil if it is over.
+  function at(ban, now)
+    local duration = ban.till - ban.from
+    if ban.till <= now then return nil end
+    if ban.till == maxSafe or ban.from - now < max(clockSkew, duration) then return ban end
+    return new(now, now + duration, ban.reason)
   end
 
-  -- Responds with the longest block of the keys. Returns true if one is blocked.
-  function blocks.respond(policies)
+  -- Responds with the longest ban of the keys. Returns true if one is banned.
+  function bans.respond(policies)
     local longest, place
     for n, scope in ipairs(policies.scopes) do
-      local block = scope.block and at(scope.block, now)
-      if block and block ~= scope.block and verb ~= PEEK then scope.block, scope.changed = block, true end
-      if scope.block and scope.block.till + lingering <= now then scope.block = nil end
-      if block and (not longest or block.till > longest.till) then longest, place = block, n end
+      local ban = scope.ban and at(scope.ban, now)
+      if ban and ban ~= scope.ban and verb ~= PEEK then scope.ban, scope.changed = ban, true end
+      if scope.ban and scope.ban.till + lingering <= now then scope.ban = nil end
+      if ban and (not longest or ban.till > longest.till) then longest, place = ban, n end
     end
     if not longest then return false end
     respond(6)
@@ -52,22 +52,22 @@ function makers.blocks()
     return true
   end
 
-  -- Replaces the block of a key. Without one, lifts it, and those of penalties under any policy.
+  -- Replaces the ban of a key. Without one, lifts it, and those of penalties under any policy.
   -- Returns true if the value is broken: then nothing changes.
-  function blocks.replace(scope, key, block)
+  function bans.replace(scope, key, ban)
     local loaded = loadedBy and loadedBy[key] or scope.key == key and scope
     if loaded then unload(loaded) end
     local value = written[key]
     if value == nil then value = read[key] end
     if not value and mistyped[key] then return true end
-    local kept, expiry = '', block and block.till + margin or now
+    local kept, expiry = '', ban and ban.till + margin or now
     local function keep(id, definition, start, size, form, record)
-      if byte(definition) == blockKind then return end
+      if byte(definition) == banKind then return end
       local from = revive(definition)
       if from then
         local s = records.unpackState(from, value, start, size, form)
-        if not block and from.punishes then
-          from.algorithm.unblock(from, s, effectiveTime(from, s[1], now))
+        if not ban and from.punishes then
+          from.algorithm.unban(from, s, effectiveTime(from, s[1], now))
           record = records.pack(from, sub(record, 2, 6 + #definition), s)
         end
         local expires = records.fullAt(from, s, now) + margin
@@ -81,10 +81,10 @@ function makers.blocks()
       make('carry')
       if not pcall(records.each, value, keep) then return true end
     end
-    if block then kept = kept .. block.record end
+    if ban then kept = kept .. ban.record end
     written[key], writtenExpiry[key] = kept ~= '' and kept, expiry
   end
 
-  return blocks
+  return bans
 end
 `

@@ -10,8 +10,8 @@ export const largest: number = 9007199254740000
  */
 export const evaluation: string = `
 local CONSUME, RESERVE, CHARGE, REFUND, PEEK, RESET, SETTLE, RENEW = 0, 1, 2, 3, 4, 5, 6, 7
--- A RESET with this flag sets a block; with another flag it lifts the block.
-local BLOCK = 13
+-- A RESET with this flag sets a ban; with another flag it lifts the ban.
+local BAN = 13
 -- The first number of the reply is the time.
 local reply, size
 -- The values of the current request. It is plain if it consumes, reserves or peeks at one cost for every policy. Otherwise

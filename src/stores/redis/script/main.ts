@@ -12,7 +12,7 @@ import { luaNames } from './kinds.ts'
  * Requests, packed by wire/whole-message.ts: "<Bd" 48 (`0`) if the response is no longer wanted, TTL margin in ms. Then for
  * each request "<HBddH" plan, verb and flags, time in microseconds (-1: Redis TIME), cost, key; "<H" a key for each further scope; "<d" a
  * cost for each policy, if they differ; the tickets of a settlement or a renewal; how long a refused call has to wait, if its
- * settlement counts the refusal; "<Hdd" the key, the number and the life in microseconds of a numbered report; the maxWait of a reservation or renewal and the id for its tickets; "<dHc0" the duration and the reason of a block; the units of a lease and how many microseconds it has to last.
+ * settlement counts the refusal; "<Hdd" the key, the number and the life in microseconds of a numbered report; the maxWait of a reservation or renewal and the id for its tickets; "<dHc0" the duration and the reason of a ban; the units of a lease and how many microseconds it has to last.
  */
 
 export const main: string = `
@@ -90,7 +90,7 @@ repeat
   reply, size = {}, 1
   local position, length = 10, #requests
   while position <= length do
-    local planIndex, verbAndFlags, key, maxWait, id, units, shortestLife, refusedFor, broken, blocked
+    local planIndex, verbAndFlags, key, maxWait, id, units, shortestLife, refusedFor, broken, banned
     planIndex, verbAndFlags, now, cost, key, position = unpack('<HBddH', requests, position)
     local policies = plans[planIndex]
     verb = verbAndFlags % 8
@@ -103,17 +103,17 @@ repeat
         if verbAndFlags == RESET then forget(scope, key) end
       else
         if (scope.key ~= key or scope.provisional) and load(scope, key, now, verb == PEEK) then broken = true end
-        if scope.block then blocked = true end
+        if scope.ban then banned = true end
       end
     end
     if verb == RESET then
       if verbAndFlags ~= RESET then
-        local blocks, block, duration, reason = make('blocks')
-        if verbAndFlags == BLOCK then
+        local bans, ban, duration, reason = make('bans')
+        if verbAndFlags == BAN then
           duration, reason, position = unpack('<dHc0', requests, position)
-          block = blocks.new(now, duration, reason)
+          ban = bans.new(now, duration, reason)
         end
-        broken = blocks.replace(policies.scopes[1], key, block)
+        broken = bans.replace(policies.scopes[1], key, ban)
       end
       respond(broken and 5 or 1)
     else
@@ -132,11 +132,11 @@ repeat
       if broken then
         respond(5)
       else
-        -- A call on a blocked key is a peek, which is then refused.
-        blocked = blocked and make('blocks').respond(policies) and (verb == CONSUME or verb == RESERVE or verb == PEEK)
-        if blocked then verb = PEEK end
+        -- A call on a banned key is a peek, which is then refused.
+        banned = banned and make('bans').respond(policies) and (verb == CONSUME or verb == RESERVE or verb == PEEK)
+        if banned then verb = PEEK end
         evaluate(policies, maxWait)
-        if blocked then allowed = false end
+        if banned then allowed = false end
         if verb == REFUND or verb == SETTLE then
           verbs.giveBack(policies, verbAndFlags >= 128)
           if verbAndFlags >= 128 then verbs.countRefusal(policies, refusedFor) end

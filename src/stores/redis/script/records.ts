@@ -21,8 +21,8 @@ export const records = `
 local narrow, wide = 254, 255
 -- The kind of an algorithm is below this number. A build that writes records in another layout adds it to the kind.
 local layouts = 32
--- The kind of a block by hand, which no algorithm has.
-local blockKind = 31
+-- The kind of a ban by hand, which no algorithm has.
+local banKind = 31
 local carry, revive, define, effectiveTime, parseRecords
 
 local function newState(p)
@@ -161,8 +161,8 @@ function makers.parseRecords()
     for _, p in ipairs(scope) do policyOf[sub(p.head, 2, 5)] = p end
     each(value, function(id, definition, start, size, form, record)
       local p = policyOf[id]
-      if byte(definition) == blockKind then
-        scope.block = make('blocks').read(value, start, size)
+      if byte(definition) == banKind then
+        scope.ban = make('bans').read(value, start, size)
       elseif p and sub(p.head, 6) == definition then
         p.s = unpackState(p, value, start, size, form)
       else

@@ -3,7 +3,7 @@
  * same functions in the same order.
  */
 import type { Kind } from '../../../algorithms/index.ts'
-import { blocks } from './bans.ts'
+import { bans } from './bans.ts'
 import { carry } from './carry.ts'
 import { defaults } from './defaults.ts'
 import { evaluation } from './evaluation.ts'
@@ -22,7 +22,7 @@ export type ScriptPart =
   | 'states'
   | 'evaluation'
   | 'verbs'
-  | 'blocks'
+  | 'bans'
   | 'carry'
   | 'leases'
   | 'bookings'
@@ -39,7 +39,7 @@ export const parts: Readonly<Record<ScriptPart, string>> = {
   states,
   evaluation,
   verbs,
-  blocks,
+  bans,
   carry,
   leases,
   bookings,

@@ -32,9 +32,9 @@ local function packValue(scope)
     value, only = value .. other[1], nil
     expiry = max(expiry, other[2])
   end
-  if scope.block then
-    value, only = value .. scope.block.record, nil
-    expiry = max(expiry, scope.block.till)
+  if scope.ban then
+    value, only = value .. scope.ban.record, nil
+    expiry = max(expiry, scope.ban.till)
   end
   local grain = only and only.grain
   return value, grain and ceil((expiry + margin) / grain) * grain or expiry + margin
@@ -65,7 +65,7 @@ local function load(scope, key, now, looks)
     if loadedBy[key] then unload(loadedBy[key]) end
     loadedBy[key] = scope
   end
-  scope.key, scope.provisional, scope.others, scope.block = key, false, nil, nil
+  scope.key, scope.provisional, scope.others, scope.ban = key, false, nil, nil
   local value, first = written[key], scope[1]
   if value == nil then value = read[key] end
   if value and readRecords(scope, value) then

@@ -1,6 +1,6 @@
-import type { CallBlock } from '../../../algorithms/bans/index.ts'
+import type { CallBan } from '../../../algorithms/bans/index.ts'
 import type { Policy } from '../../../algorithms/index.ts'
-import type { Blocked, Decision, Verdict } from '../../../policy/index.ts'
+import type { Ban, Decision, Verdict } from '../../../policy/index.ts'
 import { Demand } from './demand.ts'
 
 /** What the share of a key needs to know of its limiter. */
@@ -64,10 +64,10 @@ export class KeyShare {
   reporting = false
   /** True if the store has no readable record of this key. */
   broken = false
-  /** The block of the key, as far as this process knows. Its times are by the local clock. */
-  #block: CallBlock | undefined
-  /** How often this process has changed the block. The answer to a report from before a change is older than the block here. */
-  #blockChanges = 0
+  /** The ban of the key, as far as this process knows. Its times are by the local clock. */
+  #ban: CallBan | undefined
+  /** How often this process has changed the ban. The answer to a report from before a change is older than the ban here. */
+  #banChanges = 0
 
   /** @param processes how many processes share the key, as far as this process knows */
   constructor(terms: ShareTerms, processes: number) {
@@ -80,15 +80,15 @@ export class KeyShare {
     this.#admitted = terms.policies.map(() => 0)
   }
 
-  setBlock(block: CallBlock | undefined): void {
-    this.#block = block
-    this.#blockChanges++
+  setBan(ban: CallBan | undefined): void {
+    this.#ban = ban
+    this.#banChanges++
   }
 
-  blockAt(now: number): CallBlock | undefined {
-    const block = this.#block
-    if (block === undefined || block.until <= now) return undefined
-    return { ...block, wait: block.until - now }
+  banAt(now: number): CallBan | undefined {
+    const ban = this.#ban
+    if (ban === undefined || ban.until <= now) return undefined
+    return { ...ban, wait: ban.until - now }
   }
 
   admits(n: number, cost: number, now: number): boolean {
@@ -190,7 +190,7 @@ export class KeyShare {
       this.#wanted = 0
     }
     this.reporting = true
-    return { ...this.#unanswered, own: this.#demand.at(now), changes: this.#blockChanges }
+    return { ...this.#unanswered, own: this.#demand.at(now), changes: this.#banChanges }
   }
 
   /**
@@ -199,14 +199,14 @@ export class KeyShare {
    * @param peers how many processes report as often as this one: the demand policy counts only these
    */
   answered(
-    { policies: verdicts, blocked, at }: Decision,
+    { policies: verdicts, ban, at }: Decision,
     { own, changes }: Sent,
     now: number,
     { count, peers }: { readonly count: number; readonly peers: number },
   ): void {
     this.reporting = false
     this.#unanswered = undefined
-    if (changes === this.#blockChanges) this.#block = blocked && localBlock(blocked, at as number, now)
+    if (changes === this.#banChanges) this.#ban = ban && localBan(ban, at as number, now)
     this.#verdicts = verdicts
     this.#answeredAt = now
     const all = (verdicts.at(-1) as Verdict).used
@@ -229,7 +229,7 @@ export class KeyShare {
 }
 
 /** @param at the store's time in milliseconds at the local time `now` */
-function localBlock({ until, scope, reason }: Blocked, at: number, now: number): CallBlock {
+function localBan({ until, scope, reason }: Ban, at: number, now: number): CallBan {
   const wait = 1000 * (until - at)
   return { scope, wait, until: now + wait, reason }
 }

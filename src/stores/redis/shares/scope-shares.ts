@@ -85,7 +85,7 @@ export class ScopeShares implements Reports {
   report(now: number): void {
     for (const [key, share] of this.#shares) {
       if (share.isDue) void this.#send(key, share, now)
-      else if (share.isForgettable(now) && share.blockAt(now) === undefined) this.#shares.delete(key)
+      else if (share.isForgettable(now) && share.banAt(now) === undefined) this.#shares.delete(key)
     }
   }
 

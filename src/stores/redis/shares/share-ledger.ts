@@ -1,4 +1,4 @@
-import { type CallBlock, callBlock, longerBlock, newBlock, withBlock } from '../../../algorithms/bans/index.ts'
+import { type CallBan, callBan, longerBan, newBan, withBan } from '../../../algorithms/bans/index.ts'
 import type { Costs, Details } from '../../../algorithms/evaluation/index.ts'
 import type { Policy } from '../../../algorithms/index.ts'
 import { HeadgateError, type MaybePromise, shown } from '../../../common/index.ts'
@@ -94,18 +94,18 @@ export class ShareLedger implements Ledger {
   async #changeBan(command: Command<'ban' | 'unban'>): Promise<undefined> {
     const { keys, ban } = command
     if (ban !== undefined) {
-      const { from: now, until, reason } = newBlock(this.#reporter.clock(), ban.duration, ban.reason)
-      this.#setBlocks(keys, (scope) => callBlock(scope, { from: now, until, reason }, now))
+      const { from: now, until, reason } = newBan(this.#reporter.clock(), ban.duration, ban.reason)
+      this.#setBans(keys, (scope) => callBan(scope, { from: now, until, reason }, now))
     }
     await this.#exact.run(command)
-    if (ban === undefined) this.#setBlocks(keys, () => undefined)
+    if (ban === undefined) this.#setBans(keys, () => undefined)
   }
 
-  #setBlocks(keys: readonly (string | undefined)[], blockOf: (scope: string) => CallBlock | undefined): void {
+  #setBans(keys: readonly (string | undefined)[], banOf: (scope: string) => CallBan | undefined): void {
     const now = this.#reporter.clock()
     for (const [n, key] of keys.entries()) {
       const share = key === undefined ? undefined : this.#scopes[n]?.shareOf(key, now)
-      share?.setBlock(blockOf(this.#scopeNames[n] as string))
+      share?.setBan(banOf(this.#scopeNames[n] as string))
     }
   }
 
@@ -148,9 +148,9 @@ export class ShareLedger implements Ledger {
   #decideLocally(shares: readonly KeyShare[], costs: Costs, now: number, details: Details | undefined): Decision {
     const costOf = (index: number) => (typeof costs === 'number' ? costs : (costs[index] as number))
     const allowed = this.#places.map(({ scope, n }, index) => (shares[scope] as KeyShare).admits(n, costOf(index), now))
-    const block = shares.map((share) => share.blockAt(now)).reduce(longerBlock)
+    const ban = shares.map((share) => share.banAt(now)).reduce(longerBan)
     const enough = allowed.every((each, index) => each || (this.#policies[index] as Policy).shadow)
-    const admitted = enough && block === undefined
+    const admitted = enough && ban === undefined
     const byScope = shares.map((): number[] => [])
     for (const [index, { scope, n }] of this.#places.entries()) {
       ;(byScope[scope] as number[])[n] = admitted && !allowed[index] ? 0 : costOf(index)
@@ -166,7 +166,7 @@ export class ShareLedger implements Ledger {
     })
     const source = this.#reporter.isColdWithout(this.#outage) ? 'fallback' : 'store'
     const decision = join(admitted, verdicts, source, details?.at ? Math.floor(now / 1000) : undefined)
-    return block === undefined ? decision : withBlock(decision, block, true)
+    return ban === undefined ? decision : withBan(decision, ban, true)
   }
 }
 

@@ -1,9 +1,9 @@
-import { callBlock, forever, isBlockable } from '../../../algorithms/bans/index.ts'
+import { callBan, forever, isBannable } from '../../../algorithms/bans/index.ts'
 import type { DecidingVerb, Tickets } from '../../../algorithms/evaluation/index.ts'
 import type { ScriptRequest } from './script-request.ts'
-import type { PolicyReport, ResponseBlock, ScriptResponse } from './script-response.ts'
+import type { PolicyReport, ResponseBan, ScriptResponse } from './script-response.ts'
 
-const nothing = { delay: 0, reports: [], tickets: undefined, lease: undefined, block: undefined }
+const nothing = { delay: 0, reports: [], tickets: undefined, lease: undefined, ban: undefined }
 
 /** Reads the flat reply to one batch, request by request in their order. */
 export class ReplyReader {
@@ -28,12 +28,12 @@ export class ReplyReader {
     const now = requestTime < 0 ? this.#now : requestTime
     const first = this.#next()
     if (first === 5) return undefined
-    const block = first === 6 ? this.#block(request, now) : undefined
-    const outcome = block === undefined ? first : this.#next()
+    const ban = first === 6 ? this.#ban(request, now) : undefined
+    const outcome = ban === undefined ? first : this.#next()
     const allowed = outcome === 1 || outcome === 2
     const repeats = outcome === 0
     if (verb === 'reset' || verb === 'ban' || verb === 'unban') return { now, allowed, repeats, ...nothing }
-    const delay = verb === 'reserve' && !block?.refuses ? this.#next() : 0
+    const delay = verb === 'reserve' && !ban?.refuses ? this.#next() : 0
     const hasNext = details?.nextAfter === true || (cacheable === true && !allowed)
     const reports: PolicyReport[] = []
     for (const { burst } of plan.policies) {
@@ -52,17 +52,17 @@ export class ReplyReader {
       reports,
       tickets,
       lease: lease === undefined ? undefined : this.#lease(),
-      block,
+      ban,
     }
   }
 
-  /** Reads the block of a key: its end (-1 for none), the number of its scope, and the reason, which may be empty. */
-  #block({ plan, verb }: ScriptRequest, now: number): ResponseBlock {
+  /** Reads the ban of a key: its end (-1 for none), the number of its scope, and the reason, which may be empty. */
+  #ban({ plan, verb }: ScriptRequest, now: number): ResponseBan {
     const end = this.#next()
     const until = end < 0 ? forever : end
     const scope = plan.scopes[this.#next() - 1] as string
     const reason = String(this.#reply[this.#at++]) || undefined
-    return { ...callBlock(scope, { from: now, until, reason }, now), refuses: isBlockable(verb as DecidingVerb) }
+    return { ...callBan(scope, { from: now, until, reason }, now), refuses: isBannable(verb as DecidingVerb) }
   }
 
   /** Reads the tickets. A policy that takes nothing in a renewal keeps its old ticket. */

@@ -1,4 +1,4 @@
-import { type CallBlock, withBlock } from '../../../algorithms/bans/index.ts'
+import { type CallBan, withBan } from '../../../algorithms/bans/index.ts'
 import type { Details, Tickets } from '../../../algorithms/evaluation/index.ts'
 import type { Policy } from '../../../algorithms/index.ts'
 import { type Decision, join, type Verdict } from '../../../policy/index.ts'
@@ -27,12 +27,12 @@ export interface ScriptResponse {
   readonly tickets: Tickets | undefined
   /** Units that were taken in addition to the cost, and how many microseconds all of them stay taken. */
   readonly lease: { readonly units: number; readonly life: number } | undefined
-  /** Present if one of the keys is blocked. */
-  readonly block: ResponseBlock | undefined
+  /** Present if one of the keys is banned. */
+  readonly ban: ResponseBan | undefined
 }
 
-export interface ResponseBlock extends CallBlock {
-  /** True if the block refuses the call. */
+export interface ResponseBan extends CallBan {
+  /** True if the ban refuses the call. */
   readonly refuses: boolean
 }
 
@@ -46,15 +46,15 @@ export function decisionOf(
   details?: Details,
   elapsed = 0,
 ): Decision {
-  const { now, allowed, reports, block } = response
+  const { now, allowed, reports, ban } = response
   const next = details?.nextAfter === true
   const verdicts =
     reports.length === 1
       ? [verdictOf(policies[0] as Policy, reports[0] as PolicyReport, next, elapsed)]
       : reports.map((report, n) => verdictOf(policies[n] as Policy, report, next, elapsed))
   const decision = join(allowed, verdicts, 'store', details?.at ? Math.floor((now + elapsed) / 1000) : undefined)
-  if (block === undefined) return decision
-  return withBlock(decision, { ...block, wait: block.wait - elapsed }, block.refuses)
+  if (ban === undefined) return decision
+  return withBan(decision, { ...ban, wait: ban.wait - elapsed }, ban.refuses)
 }
 
 function verdictOf({ name, limit, shadow }: Policy, report: PolicyReport, next: boolean, elapsed: number): Verdict {

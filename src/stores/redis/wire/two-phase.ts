@@ -12,11 +12,11 @@
  * refused that would otherwise be admitted. If this process or the connection dies in between, the units stay taken. A
  * renewal that one slot refuses holds its units in the other slots until their leases end.
  */
-import { isBlockable } from '../../../algorithms/bans/index.ts'
+import { isBannable } from '../../../algorithms/bans/index.ts'
 import { type Costs, type DecidingVerb, type Tickets, unitsBack } from '../../../algorithms/evaluation/index.ts'
 import { allOf } from '../../../common/index.ts'
 import type { RequestExtras, ScriptRequest } from './script-request.ts'
-import type { PolicyReport, ResponseBlock, ScriptResponse } from './script-response.ts'
+import type { PolicyReport, ResponseBan, ScriptResponse } from './script-response.ts'
 import type { SlotGroup } from './slot-groups.ts'
 
 const ignore = (): void => {}
@@ -36,8 +36,8 @@ export async function sendInTwoPhases(
     throw error
   })
   const allowed = responses.every((response) => response.allowed)
-  // A call on a blocked key counts as a refusal in no slot.
-  const punish = responses.some(({ block }) => block?.refuses) ? undefined : longestDelay(responses)
+  // A call on a banned key counts as a refusal in no slot.
+  const punish = responses.some(({ ban }) => ban?.refuses) ? undefined : longestDelay(responses)
   if (!allowed && takes) {
     await allOf(
       groups.map(async (group, n) => {
@@ -112,7 +112,7 @@ async function giveBack(
   response: ScriptResponse,
   punish: number | undefined,
 ): Promise<ScriptResponse> {
-  const { allowed, repeats, block } = response
+  const { allowed, repeats, ban } = response
   if (!allowed && (punish === undefined || !countsLater(whole, group))) return response
   const tickets = allowed ? response.tickets : group.places.map(() => undefined)
   const details = { nextAfter: whole.details?.nextAfter === true || whole.cacheable === true }
@@ -121,7 +121,7 @@ async function giveBack(
     ...report,
     wait: report.wait || (response.reports[n]?.wait ?? 0),
   }))
-  return { ...after, allowed, repeats, reports, block }
+  return { ...after, allowed, repeats, reports, ban }
 }
 
 /** The request that gives back what one slot took: by its tickets, or, for a charge, as a refund that counts no refusal. */
@@ -152,11 +152,11 @@ function joined(
   const reports: PolicyReport[] = []
   const tickets: Tickets[number][] = []
   let delay = 0
-  let block: ResponseBlock | undefined
+  let ban: ResponseBan | undefined
   for (const [g, { places }] of groups.entries()) {
     const response = responses[g] as ScriptResponse
     delay = Math.max(delay, response.delay)
-    if (response.block !== undefined && response.block.wait > (block?.wait ?? 0)) block = response.block
+    if (response.ban !== undefined && response.ban.wait > (ban?.wait ?? 0)) ban = response.ban
     for (const [n, place] of places.entries()) {
       reports[place] = response.reports[n] as PolicyReport
       tickets[place] = response.tickets?.[n]
@@ -171,6 +171,6 @@ function joined(
     reports,
     tickets: allowed && (whole.verb === 'reserve' || whole.verb === 'renew') ? tickets : undefined,
     lease: undefined,
-    block: block && { ...block, refuses: isBlockable(whole.verb as DecidingVerb) },
+    ban: ban && { ...ban, refuses: isBannable(whole.verb as DecidingVerb) },
   }
 }

@@ -238,7 +238,7 @@ test.each([
 test('a penalty: a clear error', () => {
   const { state } = fleet()
   const store = new ShareStore(memoryStore(), 100)
-  const penalty = { after: 3, within: '1m', block: '1h' }
+  const penalty = { after: 3, within: '1m', ban: '1h' }
   expect(() => new RateLimiter({ name: 'p', policies: '5/1m', penalty, store })).toThrow(
     expect.objectContaining({ code: 'HEADGATE_POLICY' }),
   )

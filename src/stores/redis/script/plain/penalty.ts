@@ -3,13 +3,13 @@ import type { PlainSteps } from './step.ts'
 
 /** Restates algorithms/bans/penalty.ts. */
 export const penalty: PlainSteps<Penalty> = {
-  numbers: ({ after, within, forget, blocks, countsAlways, endsWithWindow }) => ({
+  numbers: ({ after, within, forget, bans, countsAlways, endsWithWindow }) => ({
     ...{ after, within, forget, countsAlways, endsWithWindow, unlimited },
-    durations: `({ ${blocks.join(', ')} })`,
-    most: Math.max(1, blocks.length),
+    durations: `({ ${bans.join(', ')} })`,
+    most: Math.max(1, bans.length),
   }),
   step: {
-    state: ['last', 'start', 'refusals', 'blocks'],
+    state: ['last', 'start', 'refusals', 'bans'],
     lastNumber: 'ends',
     prelude: '',
     reset: '',
@@ -19,15 +19,15 @@ export const penalty: PlainSteps<Penalty> = {
     counts: 'countsAlways or ends <= at',
     count: `
 if ends > at then
-  ends = math.max(ends, at + durations[blocks])
+  ends = math.max(ends, at + durations[bans])
 else
-  if at - ends >= forget then blocks = 0 end
+  if at - ends >= forget then bans = 0 end
   if refusals == 0 or at - start >= within then start, refusals = at, 0 end
   refusals = refusals + 1
   if refusals >= after then
-    local duration = endsWithWindow and delay - (at - now) or durations[math.min(blocks + 1, most)]
+    local duration = endsWithWindow and delay - (at - now) or durations[math.min(bans + 1, most)]
     if duration ~= never then
-      ends, blocks, refusals = math.min(at + duration, maxSafe), math.min(blocks + 1, most), 0
+      ends, bans, refusals = math.min(at + duration, maxSafe), math.min(bans + 1, most), 0
     end
   end
 end
@@ -35,7 +35,7 @@ last = at
 `,
     report: `
 local counted = refusals > 0 and start + within - at or 0
-local forgotten = blocks > 0 and ends + forget - at or 0
+local forgotten = bans > 0 and ends + forget - at or 0
 used = counted > 0 and refusals or 0
 remaining = ends > at and 0 or unlimited - used
 reset = counted > forgotten and counted or forgotten

@@ -1,21 +1,21 @@
-/** Restates algorithms/bans/penalty.ts. State: last, start of the count, refusals, blocks, end of the block. */
+/** Restates algorithms/bans/penalty.ts. State: last, start of the count, refusals, bans, end of the ban. */
 export const penalty = `
 function makers.penalty()
   local unlimited = 4503599627370496
-  local aheadAt, block, atMost, extend
-  local restartRule, leastBlock = 2, 1000
+  local aheadAt, ban, atMost, extend
+  local restartRule, leastBan = 2, 1000
   local penalty = {}
 
-  -- The last number may be that of the rules, which is less than any block.
+  -- The last number may be that of the rules, which is less than any ban.
   function penalty.define(p, after, within, forget, ...)
-    p.slots, p.after, p.within, p.forget, p.blocks, p.punishes = 5, after, within, forget, { ... }, true
+    p.slots, p.after, p.within, p.forget, p.bans, p.punishes = 5, after, within, forget, { ... }, true
     p.span = max(within, ...)
-    if #p.blocks > 0 and p.blocks[#p.blocks] < leastBlock then
-      local rules = table.remove(p.blocks)
+    if #p.bans > 0 and p.bans[#p.bans] < leastBan then
+      local rules = table.remove(p.bans)
       p.extends, p.restarts = rules % restartRule == 1, rules >= restartRule
     end
-    p.endsWithWindow = #p.blocks == 0
-    p.longest = p.endsWithWindow and never or max(spread(p.blocks))
+    p.endsWithWindow = #p.bans == 0
+    p.longest = p.endsWithWindow and never or max(spread(p.bans))
   end
 
   function penalty.wait(p, s, at)
@@ -49,28 +49,28 @@ function makers.penalty()
     if s[3] == 0 or at - s[2] >= p.within then s[2], s[3] = at, 0 end
     s[3] = s[3] + 1
     s[1] = at
-    if s[3] >= p.after then block(p, s, at, wait) end
+    if s[3] >= p.after then ban(p, s, at, wait) end
   end
 
-  function block(p, s, at, wait)
-    local blocks = s[4]
-    local duration = p.endsWithWindow and wait or p.blocks[min(blocks + 1, #p.blocks)]
+  function ban(p, s, at, wait)
+    local bans = s[4]
+    local duration = p.endsWithWindow and wait or p.bans[min(bans + 1, #p.bans)]
     if duration == never then return end
     s[5] = min(at + duration, maxSafe)
-    s[4] = atMost(p, blocks + 1)
+    s[4] = atMost(p, bans + 1)
     s[3] = 0
   end
 
-  function atMost(p, blocks)
-    return min(blocks, max(1, #p.blocks))
+  function atMost(p, bans)
+    return min(bans, max(1, #p.bans))
   end
 
   function extend(p, s, at)
-    s[5] = max(s[5], at + p.blocks[s[4]])
+    s[5] = max(s[5], at + p.bans[s[4]])
     s[1] = at
   end
 
-  function penalty.unblock(p, s, at)
+  function penalty.unban(p, s, at)
     penalty.take(p, s, at)
     if s[3] == 0 and s[5] <= at then return end
     s[1], s[3], s[5] = at, 0, min(s[5], at)

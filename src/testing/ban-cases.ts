@@ -6,10 +6,10 @@ import { limiterOn, play, type StoreCases, type StoreFixture } from './timeline.
 
 const hour = 3_600_000
 
-/** False for a store whose ledgers have no `block`. */
-export async function canBlock(limiter: RateLimiter): Promise<boolean> {
+/** False for a store whose ledgers have no `ban`. */
+export async function canBan(limiter: RateLimiter): Promise<boolean> {
   const key = Object.fromEntries(limiter.scopes.map((scope) => [scope, 'nobody']))
-  return limiter.unblock(key).then(
+  return limiter.unban(key).then(
     () => true,
     (error: unknown) => {
       if (error instanceof HeadgateError && error.code === 'HEADGATE_UNSUPPORTED') return false
@@ -18,22 +18,22 @@ export async function canBlock(limiter: RateLimiter): Promise<boolean> {
   )
 }
 
-/** Runs on a store that can block keys. */
-function blocking(run: (fixture: StoreFixture) => Promise<void>): (fixture: StoreFixture) => Promise<void> {
+/** Runs on a store that can ban keys. */
+function banning(run: (fixture: StoreFixture) => Promise<void>): (fixture: StoreFixture) => Promise<void> {
   return async (fixture) => {
-    if (await canBlock(limiterOn(fixture.store, five, { name: 'asked' }))) await run(fixture)
+    if (await canBan(limiterOn(fixture.store, five, { name: 'asked' }))) await run(fixture)
   }
 }
 
 const five = fixedWindow({ limit: 5, window: '1d' })
 
-/** Tests of `block` and `unblock`, by their titles. A store without them passes. */
-export const blockCases: StoreCases = {
-  'a blocked key is refused until the block ends, and takes nothing': blocking(async (fixture) => {
+/** Tests of `ban` and `unban`, by their titles. A store without them passes. */
+export const banCases: StoreCases = {
+  'a banned key is refused until the ban ends, and takes nothing': banning(async (fixture) => {
     const limiter = limiterOn(fixture.store, five)
     await limiter.consume('k')
-    await limiter.block('k', '1h', { reason: 'scans \ud83d\ude80' })
-    const blocked = { until: fixture.clock.milliseconds + hour, scope: 'default', reason: 'scans \ud83d\ude80' }
+    await limiter.ban('k', '1h', { reason: 'scans \ud83d\ude80' })
+    const banned = { until: fixture.clock.milliseconds + hour, scope: 'default', reason: 'scans \ud83d\ude80' }
     for (const decision of [
       await limiter.consume('k'),
       await limiter.peek('k'),
@@ -41,90 +41,90 @@ export const blockCases: StoreCases = {
       (await limiter.reserve('k', { maxWait: '2h' })).decision,
     ]) {
       const { allowed, policy, remaining, policies } = decision
-      assertEqual([allowed, policy, remaining, decision.blocked], [false, 'block', 0, blocked])
+      assertEqual([allowed, policy, remaining, decision.ban], [false, 'ban', 0, banned])
       assertEqual(policies[0]?.remaining, 4, 'the verdicts are those of a peek')
     }
     await play(fixture, limiter)`
        consume other -> ok 4
-       3599999: consume k -> no 0 by block for 1 in default: scans \ud83d\ude80
+       3599999: consume k -> no 0 by ban for 1 in default: scans \ud83d\ude80
        3600000: consume k -> ok 3`
   }),
 
-  'charges, refunds and settlements work during a block, and tell it': blocking(async (fixture) => {
+  'charges, refunds and settlements work during a ban, and tell it': banning(async (fixture) => {
     const limiter = limiterOn(fixture.store, five)
     const reservation = await limiter.reserve('k', { cost: 3 })
     await play(fixture, limiter)`
-       block k Infinity
+       ban k Infinity
        charge k -> ok 1 in default
        refund k -> ok 2 in default`
     await reservation.settle(1)
     await play(fixture, limiter)`
-       consume k -> no 0 by block for Infinity in default
-       unblock k
+       consume k -> no 0 by ban for Infinity in default
+       unban k
        consume k -> ok 3`
   }),
 
-  'a second block replaces the first, unblock and reset lift it, and Infinity lasts': blocking(
+  'a second ban replaces the first, unban and reset lift it, and Infinity lasts': banning(
     (fixture) =>
       play(fixture, limiterOn(fixture.store, five))`
-       block k 2h first
-       peek k -> no 0 by block for 7200000 in default: first
-       block k 1h
-       peek k -> no 0 by block for 3600000 in default
-       block k 3h
-       peek k -> no 0 by block for 10800000 in default
-       unblock k
+       ban k 2h first
+       peek k -> no 0 by ban for 7200000 in default: first
+       ban k 1h
+       peek k -> no 0 by ban for 3600000 in default
+       ban k 3h
+       peek k -> no 0 by ban for 10800000 in default
+       unban k
        peek k -> ok 5
        consume k -> ok 4
-       block k Infinity
-       ${300 * 24 * hour}: peek k -> no 0 by block for Infinity in default
+       ban k Infinity
+       ${300 * 24 * hour}: peek k -> no 0 by ban for Infinity in default
        reset k
        peek k -> ok 5
-       block k 366d
-       ${666 * 24 * hour - 1}: peek k -> no 0 by block for 1 in default
-       unblock k
-       unblock k
+       ban k 366d
+       ${666 * 24 * hour - 1}: peek k -> no 0 by ban for 1 in default
+       unban k
+       unban k
        peek k -> ok 5`,
   ),
 
-  'a call is refused if any of its keys is blocked': blocking(async (fixture) => {
+  'a call is refused if any of its keys is banned': banning(async (fixture) => {
     const policies = ['address', 'user'].map((scope) => fixedWindow({ name: scope, scope, limit: 5, window: '1d' }))
     const limiter = limiterOn(fixture.store, policies)
     await play(fixture, limiter)`
-       block -,u 1h
-       consume a,u -> no 0 by block for 3600000 in user
+       ban -,u 1h
+       consume a,u -> no 0 by ban for 3600000 in user
        consume a,v -> ok 4
-       block a,- 2h longer
-       consume a,u -> no 0 by block for 7200000 in address: longer`
+       ban a,- 2h longer
+       consume a,u -> no 0 by ban for 7200000 in address: longer`
     const { policies: verdicts } = await limiter.peek({ address: 'a', user: 'u' })
     assertEqual([verdicts[0]?.remaining, verdicts[1]?.remaining], [4, 5], 'nothing was taken under either scope')
     await play(fixture, limiter)`
-       unblock a,-
-       3599999: consume a,u -> no 0 by block for 1 in user
+       unban a,-
+       3599999: consume a,u -> no 0 by ban for 1 in user
        3600000: consume a,u -> ok 3
-       block a,u 1h
-       consume a,v -> no 0 by block for 3600000 in address
-       consume b,u -> no 0 by block for 3600000 in user`
+       ban a,u 1h
+       consume a,v -> no 0 by ban for 3600000 in address
+       consume b,u -> no 0 by ban for 3600000 in user`
   }),
 
-  'unblock lifts the block of a penalty, which counts anew and knows its past blocks': blocking((fixture) => {
-    const penalty = { after: 2, within: '1h', block: ['1h', '10h'] }
+  'unban lifts the ban of a penalty, which counts anew and knows its past bans': banning((fixture) => {
+    const penalty = { after: 2, within: '1h', ban: ['1h', '10h'] }
     return play(fixture, limiterOn(fixture.store, fixedWindow({ limit: 1, window: '10s' }), { penalty }))`
        consume k -> ok 0
        consume k -> no 0 by 10s for 10000
        consume k -> no 0 by penalty for 3600000
-       block k 2h
-       unblock k
+       ban k 2h
+       unban k
        10000: consume k -> ok 0
        consume k -> no 0 by 10s for 10000
        consume k -> no 0 by penalty for 36000000`
   }),
 
-  'a block by a penalty holds under the next plan, whose longest block bounds it': blocking(async (fixture) => {
+  'a ban by a penalty holds under the next plan, whose longest ban bounds it': banning(async (fixture) => {
     const policies = fixedWindow({ limit: 9, window: '1h' })
     const untilWindow = { after: 1, within: '1h', until: 'window' } as const
     const limiter = limiterOn(fixture.store, policies, { penalty: untilWindow })
-    const timed = limiter.withPlan({ policies, penalty: { after: 1, within: '1h', block: ['1s', '10s'] } })
+    const timed = limiter.withPlan({ policies, penalty: { after: 1, within: '1h', ban: ['1s', '10s'] } })
     await play(fixture, limiter)`
        consume k 8 -> ok 1
        consume k 2 -> no 0 by 1h for 3600000
@@ -136,28 +136,28 @@ export const blockCases: StoreCases = {
     assertEqual((await limiter.peek('other')).resetAfter, 1000)
   }),
 
-  'a block holds under every plan, on every key, and never for another': blocking(async ({ store }) => {
+  'a ban holds under every plan, on every key, and never for another': banning(async ({ store }) => {
     const limiter = limiterOn(store, five)
     const plan = limiter.withPlan(fixedWindow({ limit: 100, window: '1h', name: 'pro' }))
     const both = async () => [(await limiter.consume('k')).allowed, (await plan.consume('k')).allowed]
     await limiter.consume('k')
-    await plan.block('k', '1h')
+    await plan.ban('k', '1h')
     assertEqual(await both(), [false, false])
-    await limiter.unblock('k')
+    await limiter.unban('k')
     assertEqual(await both(), [true, true])
     const keys = ['', ' ', 'K', 'k:', '{k}', '*', '\ud800', 'k\0', '__proto__', 'k'.repeat(10_000)]
-    for (const key of keys) await limiter.block(key, '1h')
+    for (const key of keys) await limiter.ban(key, '1h')
     const decisions = await Promise.all([...keys, 'k'].map((key) => limiter.peek(key)))
-    const others = decisions.filter(({ blocked }) => blocked === undefined)
-    assertTrue(others.length === 1 && others[0] === decisions.at(-1), 'each of them is blocked, and no other')
+    const others = decisions.filter(({ ban }) => ban === undefined)
+    assertTrue(others.length === 1 && others[0] === decisions.at(-1), 'each of them is banned, and no other')
   }),
 
-  'a clock that goes back leaves a block, and lengthens none': blocking((fixture) => {
+  'a clock that goes back leaves a ban, and lengthens none': banning((fixture) => {
     fixture.at(100 * hour)
     return play(fixture, limiterOn(fixture.store, five))`
-       block k 1h
-       ${100 * hour - 30_000}: consume k -> no 0 by block for 3630000 in default
-       ${50 * hour}: consume k -> no 0 by block for 3600000 in default
+       ban k 1h
+       ${100 * hour - 30_000}: consume k -> no 0 by ban for 3630000 in default
+       ${50 * hour}: consume k -> no 0 by ban for 3600000 in default
        ${51 * hour}: consume k -> ok 4`
   }),
 }
