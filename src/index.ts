@@ -19,7 +19,6 @@ export {
   segmentedWindow,
   slidingWindow,
 } from './algorithms/windows/index.ts'
-
 export {
   type Clock,
   type Duration,
@@ -88,7 +87,6 @@ export {
   type Units,
 } from './limiter/index.ts'
 export type { Ban, BurstOptions, Decision, PolicyOptions, Source, Verdict } from './policy/index.ts'
-
 export type {
   BreakerState,
   Health,
@@ -100,5 +98,4 @@ export type {
 export { type LruStoreOptions, lruStore } from './stores/lru.ts'
 export { type MemoryStore, type MemoryStoreOptions, type MemoryStoreStats, memoryStore } from './stores/memory/index.ts'
 export type { StoredKey, StoredKeyFilter, StoreInspector } from './stores/store-inspector.ts'
-
 export { type LogRefusalsOptions, logRefusals, type RefusalFields } from './telemetry/log-refusals.ts'

@@ -1,6 +1,5 @@
 import { shown, text } from '../../src/common/index.ts'
 import type { RateLimiter } from '../../src/limiter/index.ts'
-
 import { countersIn, hit, isHeadgateStore, read, type WindowCount } from './counters.ts'
 
 /** The hits of a client in its window, and when the window ends. */

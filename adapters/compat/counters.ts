@@ -3,7 +3,6 @@ import { counter } from '../../src/algorithms/windows/index.ts'
 import { longestWindow, type MaybePromise, wallClock } from '../../src/common/index.ts'
 import { RateLimiter } from '../../src/limiter/index.ts'
 import type { Store } from '../../src/stores/contract/index.ts'
-
 import { memoryStore } from '../../src/stores/memory/index.ts'
 import { limiterName } from './option-values.ts'
 

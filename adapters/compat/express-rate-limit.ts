@@ -19,7 +19,6 @@ import type { NextFunction, Request, RequestHandler, Response } from 'express'
 import { whenEnded } from '../../src/http/held/index.ts'
 import { checkedLimit, MemoryStore, secondsLeft, undoOf } from './counter-store.ts'
 import { type Config, configOf, ipKeyGenerator, resolved, setHeaders } from './express/index.ts'
-
 import {
   type ClientRateLimitInfo,
   DAY,
@@ -30,7 +29,6 @@ import {
   type RateLimitRequestHandler,
   SECOND,
 } from './express/types.ts'
-
 import { hasLeft } from './network.ts'
 
 export type { EnabledValidations, Validations } from './express/index.ts'

@@ -31,7 +31,6 @@ import type {
 } from 'fastify'
 import plugin from 'fastify-plugin'
 import { apply, countingOf, hookOf, type Limit, merged, normalizeIP, settingsOf } from './fastify/index.ts'
-
 import type {
   CreateRateLimitOptions,
   RateLimitCheck,

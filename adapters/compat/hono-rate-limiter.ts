@@ -26,7 +26,6 @@ import type {
   HonoConfigType,
   RateLimitInfo,
 } from './hono/types.ts'
-
 import { defined } from './option-values.ts'
 
 export { webSocketLimiter } from './hono/index.ts'

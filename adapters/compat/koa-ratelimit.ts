@@ -24,7 +24,6 @@ import { isPromise, longestWindow, shown, wallClock } from '../../src/common/ind
 import { decide, RateLimiter } from '../../src/limiter/index.ts'
 import type { Store } from '../../src/stores/contract/index.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
-
 import { countersOn, hit, isHeadgateStore, type WindowCount } from './counters.ts'
 import { hasLeft } from './network.ts'
 import { hashOf, largestLog, numberFor } from './option-values.ts'

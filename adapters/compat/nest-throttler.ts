@@ -18,7 +18,6 @@ import { longestWindow, wallClock } from '../../src/common/index.ts'
 import { decide, RateLimiter } from '../../src/limiter/index.ts'
 import type { OnStoreError, Store } from '../../src/stores/contract/index.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
-
 import { largestLog, limiterName, numberFor } from './option-values.ts'
 
 /** What the guard of @nestjs/throttler gets for a request. Times are whole seconds. */

@@ -5,7 +5,6 @@ import { flag, knownOptions, reason, warnOnce } from '../../src/common/index.ts'
 import { createGuard, type Framework, type Guard } from '../../src/http/index.ts'
 import type { KeyExtractor } from '../../src/http/keys/index.ts'
 import type { PolicyLikes, RateLimiter } from '../../src/limiter/index.ts'
-
 import { checkServer } from './check-server.ts'
 import { refuseUpgrade } from './refuse-upgrade.ts'
 import { upgradeView } from './request-key.ts'

@@ -1,6 +1,5 @@
 import { HeadgateError, tooOld } from '../../src/common/index.ts'
 import type { Key, PolicyLikes, RateLimiter } from '../../src/limiter/index.ts'
-
 import { ConnectionKey, keyOfConnection } from './connection-key.ts'
 import { MessageLimit } from './message-limit.ts'
 import { type MessageOptions, readMessageOptions } from './message-options.ts'

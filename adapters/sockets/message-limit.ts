@@ -2,7 +2,6 @@ import { Fifo, HeadgateError, isPromise, longestSleep, type MaybePromise } from 
 import { callHook } from '../../src/http/index.ts'
 import { decide, type Key, type RateLimiter } from '../../src/limiter/index.ts'
 import type { Decision } from '../../src/policy/index.ts'
-
 import type { ConnectionKey } from './connection-key.ts'
 import { checkedMessageCost, type MessageRefusal, type MessageSettings } from './message-options.ts'
 import { type MessageTransport, noticeOf } from './message-transport.ts'

@@ -1,7 +1,6 @@
 import type { Policy } from '../../src/algorithms/index.ts'
 import { asError, reason, warnOnce } from '../../src/common/index.ts'
 import { retryAfterSeconds, tryAgain } from '../../src/http/index.ts'
-
 import type { MessageRefusal } from './message-options.ts'
 
 /** What a limit needs from the library of a socket. */

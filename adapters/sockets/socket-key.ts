@@ -1,6 +1,5 @@
 import { HeadgateError, knownOptions, shown } from '../../src/common/index.ts'
 import type { Key } from '../../src/limiter/index.ts'
-
 import { defaultScope } from '../../src/policy/index.ts'
 import type { ConnectionKey } from './connection-key.ts'
 

@@ -1,5 +1,4 @@
 import { HeadgateError, warnOfSeconds } from '../common/index.ts'
-
 import { type BurstOptions, type PolicySettings, policySettings } from '../policy/index.ts'
 import type { Algorithm, Policy } from './algorithm.ts'
 

@@ -1,5 +1,4 @@
 import { type Duration, HeadgateError, monthFix, shown } from '../common/index.ts'
-
 import type { BurstOptions, PolicyOptions } from '../policy/index.ts'
 import { Algorithm, type Policy } from './algorithm.ts'
 import { gcra, leakyBucket, tokenBucket } from './buckets/index.ts'

@@ -9,7 +9,6 @@
  *                                                                                       local: decided in this process
  */
 import { type MaybePromise, monotonicClock, realSleeper } from '../common/index.ts'
-
 import {
   type Command,
   type Health,

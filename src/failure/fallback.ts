@@ -11,7 +11,6 @@ import type {
   OutcomeOf,
   Verb,
 } from '../stores/contract/index.ts'
-
 import type { DeferredRefunds } from './deferred-refunds.ts'
 import type { LocalQuota } from './local-quota.ts'
 import type { Reconciler } from './reconciler.ts'

@@ -9,7 +9,6 @@
  */
 import { LRUCache } from 'lru-cache'
 import { allOf, isBrokenRecord } from '../common/index.ts'
-
 import type { StoreCharges } from './store-charges.ts'
 import type { StoreLink } from './store-link.ts'
 

@@ -1,6 +1,5 @@
 import type { HeadgateError } from '../common/index.ts'
 import type { Command, Ledger, LedgerTerms, OpenLedger } from '../stores/contract/index.ts'
-
 import type { LocalQuota } from './local-quota.ts'
 import type { StoreLink } from './store-link.ts'
 

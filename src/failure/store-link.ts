@@ -8,7 +8,6 @@ import {
   monotonicClock,
   type Sleeper,
 } from '../common/index.ts'
-
 import {
   type Command,
   DeadlineItem,
@@ -18,7 +17,6 @@ import {
   type Store,
   type Verb,
 } from '../stores/contract/index.ts'
-
 import { type Breaker, breakerOf } from './breaker.ts'
 
 /** The event of the channel `headgate:store:call`: published after a call to a store that answers with a promise. */

@@ -1,9 +1,7 @@
 import { unitsBack } from '../algorithms/evaluation/index.ts'
 import { HeadgateError, type MaybePromise } from '../common/index.ts'
 import type { Decision } from '../policy/index.ts'
-
 import { type Booking, type Command, choiceFor, type OnFailure, type OutcomeOf } from '../stores/contract/index.ts'
-
 import { warnIfOpened } from './breaker-warning.ts'
 import type { CallVerb, Fallback } from './fallback.ts'
 import { isMisuse, StoreRequest } from './store-link.ts'

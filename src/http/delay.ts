@@ -1,8 +1,6 @@
 import type { Policy } from '../algorithms/index.ts'
 import { type Duration, duration, HeadgateError, readOptions, whole } from '../common/index.ts'
-
 import type { Key, Reservation, Units } from '../limiter/index.ts'
-
 import { type Booked, BookedSlots } from './booked-slots.ts'
 
 /** Options of `delay`. */

@@ -1,6 +1,5 @@
 import { asError, isPromise, type MaybePromise } from '../common/index.ts'
 import { type PlanLike, type PlanLimiter, RateLimiter } from '../limiter/index.ts'
-
 import { Enforcement } from './enforced-share.ts'
 import type { Framework } from './framework.ts'
 import { FunctionDeadline } from './function-deadline.ts'

@@ -1,6 +1,5 @@
 import type { MaybePromise } from '../common/index.ts'
 import type { PlanLike, PlanLimiter, PolicyLikes, RateLimiter, RateLimiterOptions } from '../limiter/index.ts'
-
 import type { PolicyOptions } from '../policy/index.ts'
 import type { GuardOptions } from './guard-options.ts'
 import type { FindKey } from './keys/index.ts'

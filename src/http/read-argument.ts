@@ -1,8 +1,6 @@
 import { isConstructor, policy } from '../algorithms/index.ts'
-
 import { HeadgateError, knownOptions, shown } from '../common/index.ts'
 import { PlanLimiter, type PolicyLikes, RateLimiter } from '../limiter/index.ts'
-
 import { defaultScope, type PolicyOptions } from '../policy/index.ts'
 import type { GuardOptions } from './guard-options.ts'
 import type { LimiterParts, PoliciesOf, RateLimitArgument } from './rate-limit-options.ts'

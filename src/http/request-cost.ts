@@ -1,7 +1,6 @@
 import type { Policy } from '../algorithms/index.ts'
 import { HeadgateError, invalidOption, type MaybePromise, shown } from '../common/index.ts'
 import { checkUnits, costsOf, type Units } from '../limiter/index.ts'
-
 import type { RequestView } from './keys/index.ts'
 
 /**

@@ -12,7 +12,6 @@ import {
   type StoreFailure,
   storeErrors,
 } from '../stores/contract/index.ts'
-
 import type { Framework } from './framework.ts'
 
 /** The event that hooks and channels get for a decision. With Koa, request and response are both the context. */

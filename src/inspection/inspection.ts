@@ -13,7 +13,6 @@ import {
   sameDefinition,
   timeText,
 } from '../algorithms/index.ts'
-
 import type { Source } from '../policy/index.ts'
 import type { KeptKey, KeptState } from './kept-key.ts'
 import { inspectPolicy, type PolicyInspection } from './policy-inspection.ts'

@@ -1,6 +1,5 @@
 import type { StoredBan } from '../algorithms/bans/index.ts'
 import type { Definition, Policy } from '../algorithms/index.ts'
-
 import type { Source } from '../policy/index.ts'
 
 /** The state of one key under one policy, as a store keeps it. */

@@ -1,6 +1,5 @@
 import { type PenaltyOptions, penalty } from '../algorithms/bans/index.ts'
 import { type CarryRule, carryRules, type Policy, type PolicyLike, toPolicy } from '../algorithms/index.ts'
-
 import {
   anything,
   check,

@@ -1,7 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { flag, optional, readOptions, scopeOf, whole } from '../common/index.ts'
 import { type InspectedLimiter, type Inspection, inspectionOf, type KeptListing } from '../inspection/index.ts'
-
 import type { CheckedLedger } from '../stores/contract/index.ts'
 
 /** The options of `list`. */

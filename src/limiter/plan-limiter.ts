@@ -1,5 +1,4 @@
 import { type Policy, toPolicy } from '../algorithms/index.ts'
-
 import { limiterUnder, type RateLimiter } from './limiter.ts'
 import { type PlanLike, type RateLimiterOptions, readPlans } from './limiter-options.ts'
 import type { ShownLimiter } from './list-keys.ts'

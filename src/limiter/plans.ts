@@ -1,7 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { PenaltyOptions } from '../algorithms/bans/index.ts'
 import type { CarryRule, Policy, PolicyLike } from '../algorithms/index.ts'
-
 import { HeadgateError, shown } from '../common/index.ts'
 import {
   type CheckedLedger,

@@ -1,7 +1,6 @@
 import type { Policy } from '../algorithms/index.ts'
 import { callOptions, type Duration, HeadgateError, hook, invalidOption, milliseconds } from '../common/index.ts'
 import type { Units } from '../limiter/index.ts'
-
 import type { PacerContext } from './context.ts'
 import { callCost } from './pacer-cost.ts'
 import { needsFunction } from './pacer-errors.ts'

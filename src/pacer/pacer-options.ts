@@ -19,11 +19,9 @@ import {
   unbounded,
   whole,
 } from '../common/index.ts'
-
 import { type PolicyLikes, RateLimiter, storeOption } from '../limiter/index.ts'
 import { type FailureTerms, failureOptions, type OnStoreError, type Store } from '../stores/contract/index.ts'
 import { memoryStore } from '../stores/memory/index.ts'
-
 import type { Progress } from './pacer-events.ts'
 import type { Polling } from './poll-times.ts'
 

@@ -1,7 +1,6 @@
 import { isPromise, type MaybePromise } from '../common/index.ts'
 import type { Reservation, Units } from '../limiter/index.ts'
 import type { Decision } from '../policy/index.ts'
-
 import type { Booking } from '../stores/contract/index.ts'
 import type { CallCost } from './pacer-cost.ts'
 import { closed } from './pacer-errors.ts'

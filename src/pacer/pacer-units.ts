@@ -1,9 +1,7 @@
 import { type Costs, type Tickets, unitsBack } from '../algorithms/evaluation/index.ts'
 import { type Policy, withLimit } from '../algorithms/index.ts'
 import { HeadgateError, isPromise, longestWindow, type MaybePromise } from '../common/index.ts'
-
 import { type RateLimiter, Reservation, type ReservedCall } from '../limiter/index.ts'
-
 import {
   type Booking,
   type CheckedLedger,
@@ -11,7 +9,6 @@ import {
   type LedgerTerms,
   openLedger,
 } from '../stores/contract/index.ts'
-
 import { type CallCost, costsIn } from './pacer-cost.ts'
 
 /** The longest wait that is booked, in microseconds. */

@@ -1,7 +1,5 @@
 import type { Policy, PolicyLike } from '../algorithms/index.ts'
-
 import { HeadgateError, shown, whole } from '../common/index.ts'
-
 import type { Store } from '../stores/contract/index.ts'
 import type { PacerContext } from './context.ts'
 import { KeyMap } from './key-map.ts'
@@ -10,7 +8,6 @@ import { oncePerTick, PacerEvents, type Progress } from './pacer-events.ts'
 import { type PacerConfig, type PacerOptions, readPacerOptions } from './pacer-options.ts'
 import { PacerUnits } from './pacer-units.ts'
 import { PollingQueue, type Queue, ReservingQueue } from './queue/index.ts'
-
 import { runsOf } from './run-spacing.ts'
 import { Scheduler } from './timers/index.ts'
 

@@ -9,7 +9,6 @@ import {
   wallClock,
   whole,
 } from '../common/index.ts'
-
 import { Deadlines, type SharedStoreOptions, type SharedTerms, sharedOptions } from './contract/index.ts'
 import { KeyQueue, type ReadAndSwap, RecordStore, SwapRunner } from './records/index.ts'
 

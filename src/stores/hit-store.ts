@@ -14,7 +14,6 @@ import {
 } from '../common/index.ts'
 import { withFailover } from '../failure/index.ts'
 import { type Decision, join, type Verdict } from '../policy/index.ts'
-
 import {
   type Booking,
   bookingOf,

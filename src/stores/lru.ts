@@ -8,7 +8,6 @@
 import { LRUCache } from 'lru-cache'
 import { type Clock, clockOr, monotonicClock, readOptions, whole } from '../common/index.ts'
 import type { KeptKey, KeyPage } from '../inspection/index.ts'
-
 import {
   type Command,
   decodeId,

@@ -1,6 +1,5 @@
 import { nextTick } from 'node:process'
 import { check, HeadgateError, readOptions } from '../common/index.ts'
-
 import { type CompareAndSetOptions, compareAndSetStore, swapOptions } from './compare-and-set.ts'
 import { ReadBatcher } from './read-batcher.ts'
 import type { RecordStore } from './records/index.ts'

@@ -1,6 +1,5 @@
 import { HeadgateError, shown } from '../common/index.ts'
 import { type Inspection, inspectionOf, type KeptKey } from '../inspection/index.ts'
-
 import { decodeId, decodeName, soughtId } from './contract/index.ts'
 
 /** A key of any limiter, as a store has it. */

@@ -4,7 +4,6 @@
  * are collected.
  */
 import type { LimiterCallEvent, Units } from '../limiter/index.ts'
-
 import { policyOf, type Result, resultOf, results } from './result.ts'
 
 /** The attributes of a counted series: `{ limiter, policy, result }`. A call without a decision has no policy. */

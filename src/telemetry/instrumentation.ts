@@ -2,7 +2,6 @@ import type { Meter, MeterProvider, Tracer, TracerProvider } from '@opentelemetr
 import * as api from '@opentelemetry/api'
 import { channel } from '#platform'
 import { check, flag, optional, type Reader, readOptions, tooOld } from '../common/index.ts'
-
 import { Metrics } from './metrics.ts'
 import { addDecision, addStoreSpan } from './spans.ts'
 

@@ -17,9 +17,7 @@ import {
   whole,
 } from '../common/index.ts'
 import type { Key, LimiterCallEvent, Units } from '../limiter/index.ts'
-
 import { keyName } from '../stores/memory/index.ts'
-
 import { policyOf, resultOf } from './result.ts'
 
 /** The fields of a logged refusal. */

@@ -1,7 +1,6 @@
 import { HeadgateError } from '../common/index.ts'
 import type { Inspection } from '../inspection/index.ts'
 import type { Key, RateLimiter, Reservation, Units } from '../limiter/index.ts'
-
 import { assertEqual } from './assert.ts'
 import type { ManualClock } from './manual-clock.ts'
 

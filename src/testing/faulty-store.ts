@@ -21,11 +21,8 @@ import {
   shown,
   unbounded,
 } from '../common/index.ts'
-
 import { withFailover } from '../failure/index.ts'
-
 import { Deadlines, type Ledger, type LedgerTerms, type Store, type StoreTraits } from '../stores/contract/index.ts'
-
 import type { ManualClock } from './manual-clock.ts'
 
 const kinds = ['delay', 'error', 'hang', 'lost-reply', 'partition'] as const

@@ -3,7 +3,6 @@ import type { Policy } from '../algorithms/index.ts'
 import { concurrency } from '../algorithms/logs/index.ts'
 import { fixedWindow, slidingWindow } from '../algorithms/windows/index.ts'
 import type { Key, RateLimiter, Reservation } from '../limiter/index.ts'
-
 import { assertEqual } from './assert.ts'
 import { samples } from './sample-policies.ts'
 import { limiterOn, play, type StoreCases } from './timeline.ts'

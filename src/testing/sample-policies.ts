@@ -2,7 +2,6 @@ import { gcra, leakyBucket, tokenBucket } from '../algorithms/buckets/index.ts'
 import type { Kind, Policy } from '../algorithms/index.ts'
 import { concurrency, slidingLog } from '../algorithms/logs/index.ts'
 import { fixedWindow, segmentedWindow, slidingWindow } from '../algorithms/windows/index.ts'
-
 import type { PolicyOptions } from '../policy/index.ts'
 
 type MakePolicy = (options: PolicyOptions) => Policy

@@ -1,6 +1,5 @@
 import { type Key, RateLimiter, type RateLimiterOptions } from '../limiter/index.ts'
 import type { Decision } from '../policy/index.ts'
-
 import type { Store } from '../stores/contract/index.ts'
 import { assertEqual } from './assert.ts'
 import type { ManualClock } from './manual-clock.ts'

@@ -3,7 +3,6 @@ import { LRUCache } from 'lru-cache'
 import { HeadgateError, isPromise, type MaybePromise, wallClock } from '../../../src/common/index.ts'
 import type { RateLimiter } from '../../../src/limiter/index.ts'
 import { memoryStore } from '../../../src/stores/memory/index.ts'
-
 import { countersIn, countersOn, hit, isHeadgateStore, read, type WindowCount } from '../counters.ts'
 import type { Counting, Settings } from './settings.ts'
 import type { FastifyRateLimitStore, FastifyRateLimitStoreCtor, KeyHits } from './types.ts'

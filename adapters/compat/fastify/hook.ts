@@ -1,7 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import ms from 'ms'
 import { isPromise, shown } from '../../../src/common/index.ts'
-
 import { hasLeft } from '../network.ts'
 import { CannotRead } from './counting.ts'
 import { type Counting, normalizeIP, type Settings } from './settings.ts'

@@ -1,7 +1,6 @@
 import type { FastifyRequest, RouteOptions } from 'fastify'
 import ms from 'ms'
 import { type MaybePromise, whole } from '../../../src/common/index.ts'
-
 import { networkOf } from '../network.ts'
 import type { KeyHits, RateLimitOptions, RateLimitPluginOptions } from './types.ts'
 

@@ -12,7 +12,6 @@ import {
   warnOfSeconds,
   whole,
 } from '../../common/index.ts'
-
 import type { Policy } from '../algorithm.ts'
 import { makePolicy } from '../define-policy.ts'
 import { Penalty, unlimited } from './penalty.ts'

@@ -1,5 +1,4 @@
 import { invalidOption, milliseconds, warnOfSeconds } from '../../common/index.ts'
-
 import { checkPolicyOptions, type PolicyOptions, policySettings } from '../../policy/index.ts'
 import type { Policy } from '../algorithm.ts'
 import { makePolicy } from '../define-policy.ts'

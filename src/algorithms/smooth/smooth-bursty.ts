@@ -12,7 +12,6 @@
  * Bound: in any span t, max + rate * t units, plus the cost of the last call, which the next call pays for.
  */
 import { type Duration, duration, invalidOption } from '../../common/index.ts'
-
 import type { Policy } from '../algorithm.ts'
 import { defineSmoothPolicy, type SmoothOptions } from './define-smooth-policy.ts'
 import { Smooth } from './smooth.ts'

@@ -23,7 +23,6 @@
  * A limiter starts cold. Bound: in any span t, rate * t units, plus the cost of the last call.
  */
 import { type Duration, invalidOption, milliseconds } from '../../common/index.ts'
-
 import type { Policy } from '../algorithm.ts'
 import { defineSmoothPolicy, type SmoothOptions } from './define-smooth-policy.ts'
 import { Smooth } from './smooth.ts'

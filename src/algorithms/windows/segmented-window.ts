@@ -15,7 +15,6 @@
  * reservations.
  */
 import { HeadgateError, whole } from '../../common/index.ts'
-
 import type { PolicyOptions } from '../../policy/index.ts'
 import { Algorithm, type Numbers, type Policy, type Report, type Ticket } from '../algorithm.ts'
 import { definePolicy } from '../define-policy.ts'

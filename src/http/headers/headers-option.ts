@@ -1,7 +1,6 @@
 import { anything, flag, HeadgateError, readOptions, shown } from '../../common/index.ts'
 import type { Key } from '../../limiter/index.ts'
 import type { Decision } from '../../policy/index.ts'
-
 import type { Dialect } from './dialect.ts'
 import { drafts } from './drafts.ts'
 import type { LegacyOptions } from './legacy.ts'

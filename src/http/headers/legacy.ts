@@ -1,5 +1,4 @@
 import { check, HeadgateError, monotonicClock, oneOf, readOptions, shown } from '../../common/index.ts'
-
 import { tokenPattern } from '../keys/index.ts'
 import { wholeSeconds } from '../retry-after.ts'
 import { bindingVerdict, type ReportedPolicy, resetOf, type Writer } from './dialect.ts'

@@ -1,6 +1,5 @@
 import { hmacSha256 } from '#platform'
 import { base64, HeadgateError, knownOptions, shown } from '../../common/index.ts'
-
 import type { Key } from '../../limiter/index.ts'
 
 /** Options of `pk`, the partition key in the fields of draft-8 and draft-11. */

@@ -9,7 +9,6 @@ import {
   settleAndHold,
   type Units,
 } from '../../limiter/index.ts'
-
 import { type CountRule, countRule } from '../count.ts'
 import { Delay } from '../delay.ts'
 import type { Framework, RequestDecision } from '../framework.ts'

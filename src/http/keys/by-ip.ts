@@ -1,5 +1,4 @@
 import { anything, flag, HeadgateError, readOptions, warnOnce, whole } from '../../common/index.ts'
-
 import { AddressKeys, addressKey } from './address-key.ts'
 import { readsAddress } from './address-source.ts'
 import type { KeyExtractor, RequestView } from './key-extractor.ts'

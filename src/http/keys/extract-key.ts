@@ -1,6 +1,5 @@
 import { HeadgateError, isPromise, type MaybePromise, shown } from '../../common/index.ts'
 import type { Key } from '../../limiter/index.ts'
-
 import { byIp } from './by-ip.ts'
 import type { Extracted, KeyExtractor, RequestView } from './key-extractor.ts'
 

@@ -1,6 +1,5 @@
 import { parse } from 'cookie'
 import { HeadgateError, shown, warnOnce } from '../../common/index.ts'
-
 import { type KeyExtractor, type RequestView, tokenPattern } from './key-extractor.ts'
 
 /**

@@ -1,5 +1,4 @@
 import { HeadgateError, isPromise, shown, warnOnce } from '../../common/index.ts'
-
 import { addressIn } from './address.ts'
 import type { RequestView } from './key-extractor.ts'
 

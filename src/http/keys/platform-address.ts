@@ -1,5 +1,4 @@
 import { HeadgateError, invalidOption, warnOnce } from '../../common/index.ts'
-
 import { addressIn, isAddress } from './address.ts'
 import { AddressList } from './address-list.ts'
 import type { RequestView } from './key-extractor.ts'

@@ -1,5 +1,4 @@
 import { HeadgateError, knownOptions, shown } from '../../common/index.ts'
-
 import { defaultScope } from '../../policy/index.ts'
 import { byIp } from './by-ip.ts'
 import { checkExtractor } from './combine.ts'

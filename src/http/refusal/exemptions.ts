@@ -1,5 +1,4 @@
 import { hook, isPromise, type MaybePromise } from '../../common/index.ts'
-
 import type { Framework } from '../framework.ts'
 import type { GuardOptions } from '../guard-options.ts'
 import { AddressList, type FindKey, warnOfNoAddress } from '../keys/index.ts'

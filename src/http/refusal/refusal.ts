@@ -1,7 +1,6 @@
 import { flag, HeadgateError, hook, isPromise, type MaybePromise } from '../../common/index.ts'
 import type { RateLimiter } from '../../limiter/index.ts'
 import type { Decision } from '../../policy/index.ts'
-
 import type { Framework } from '../framework.ts'
 import type { GuardOptions } from '../guard-options.ts'
 import { retryAfterSeconds } from '../retry-after.ts'

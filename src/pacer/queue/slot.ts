@@ -1,6 +1,5 @@
 import type { Tickets } from '../../algorithms/evaluation/index.ts'
 import { LinkedList, type ListNode, type Size, Slots } from '../../common/index.ts'
-
 import { type CallCost, sizeOf } from '../pacer-cost.ts'
 import { Task } from '../timers/index.ts'
 import { PriorityQueue } from './priority-queue.ts'

@@ -1,5 +1,4 @@
 import type { ListNode, Size } from '../../common/index.ts'
-
 import type { PacerContext } from '../context.ts'
 import { type CallCost, sizeOf } from '../pacer-cost.ts'
 import { timedOut } from '../pacer-errors.ts'

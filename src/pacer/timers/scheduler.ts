@@ -1,5 +1,4 @@
 import { type Clock, longestSleep, type Sleeper } from '../../common/index.ts'
-
 import { Task, TaskQueue } from './timer-heap.ts'
 
 /**

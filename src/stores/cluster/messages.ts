@@ -2,7 +2,6 @@
  * The messages between a worker and the primary: plain values that JSON can hold, because node:cluster sends JSON by default.
  */
 import { type Policy, revive } from '../../algorithms/index.ts'
-
 import { type ErrorCode, HeadgateError, shown } from '../../common/index.ts'
 import type { Command, LedgerTerms, Outcome } from '../contract/index.ts'
 

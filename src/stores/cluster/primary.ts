@@ -2,7 +2,6 @@ import cluster, { type Worker } from 'node:cluster'
 import { LRUCache } from 'lru-cache'
 import { HeadgateError, shown } from '../../common/index.ts'
 import type { Command, Ledger, LedgerTerms, Store, StoreTraits } from '../contract/index.ts'
-
 import {
   isRequestMessage,
   type LedgerResponse,

@@ -16,7 +16,6 @@ import {
   type StoreTraits,
   type Verb,
 } from '../contract/index.ts'
-
 import { isResponseMessage, packTerms, type RequestMessage, restore } from './messages.ts'
 
 type PendingRequest = PendingCall<Outcome>

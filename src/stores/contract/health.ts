@@ -1,6 +1,5 @@
 import { HeadgateError, type MaybePromise, monotonicClock } from '../../common/index.ts'
 import type { Source } from '../../policy/index.ts'
-
 import type { Command, OutcomeOf, Verb } from './command.ts'
 import type { OnFailure } from './on-store-error.ts'
 import { isFallible, type Ledger, type LedgerTerms, type Store } from './store.ts'

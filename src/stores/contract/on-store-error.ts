@@ -11,7 +11,6 @@ import {
   warnOnce,
   whole,
 } from '../../common/index.ts'
-
 import type { Channel } from '../../platform/platform.ts'
 
 /**

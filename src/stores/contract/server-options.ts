@@ -8,7 +8,6 @@ import {
   type Settled,
   whole,
 } from '../../common/index.ts'
-
 import type { BreakerTerms } from './store.ts'
 
 /** The options of every store that processes share. */

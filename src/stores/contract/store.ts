@@ -3,7 +3,6 @@
  * headgate/testing checks a store against this contract.
  */
 import type { Policy, StateRule } from '../../algorithms/index.ts'
-
 import type { MaybePromise } from '../../common/index.ts'
 import type { Command, OutcomeOf, Verb } from './command.ts'
 import type { FailureTerms } from './on-store-error.ts'

@@ -1,5 +1,4 @@
 import { type Clock, clockOr, monotonicClock, oneOf, readOptions, whole } from '../../common/index.ts'
-
 import type { Ledger, LedgerTerms, Store, StoreTraits } from '../contract/index.ts'
 import type { Seed } from './key-hash.ts'
 import type { Capacity, KeyTable } from './key-table.ts'

@@ -1,8 +1,6 @@
 import { readOptions, text } from '../../common/index.ts'
-
 import { Deadlines, ScopedEvaluation, sharedOptions } from '../contract/index.ts'
 import { KeyQueue, keptRecord, type StateOutcome } from '../records/index.ts'
-
 import { type InspectedStore, inspectStore, type StoredRecord, type StoreInspector } from '../store-inspector.ts'
 import { checkPool, type PostgresClient, type PostgresPool, withClient } from './postgres-client.ts'
 import { RowReader } from './row-reader.ts'

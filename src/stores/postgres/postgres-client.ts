@@ -3,7 +3,6 @@
  */
 
 import { check, longestSleep, type Reader } from '../../common/index.ts'
-
 import { errorOf } from './postgres-error.ts'
 
 /** The methods that the store needs from a client of Postgres, as `pg` has them. */

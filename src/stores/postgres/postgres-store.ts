@@ -8,10 +8,8 @@ import {
   wallClock,
   whole,
 } from '../../common/index.ts'
-
 import { Deadlines, type SharedStoreOptions, sharedOptions } from '../contract/index.ts'
 import { KeyQueue, RecordStore } from '../records/index.ts'
-
 import { checkPool, type PostgresPool, withClient } from './postgres-client.ts'
 import { migrationError } from './postgres-error.ts'
 import { RowReader } from './row-reader.ts'

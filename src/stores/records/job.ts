@@ -14,7 +14,6 @@ import {
   type ScopedEvaluation,
   type StateVerb,
 } from '../contract/index.ts'
-
 import { emptyRecord, KeyRecord, type SavedText } from './key-record.ts'
 
 /** The outcome of a command on states. */

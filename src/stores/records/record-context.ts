@@ -1,6 +1,5 @@
 import type { Clock } from '../../common/index.ts'
 import type { BreakerTerms, Deadlines } from '../contract/index.ts'
-
 import type { KeyQueue } from './key-queue.ts'
 import type { SizeLimit } from './size-limit.ts'
 

@@ -16,10 +16,8 @@ import {
   type StateVerb,
   type Verb,
 } from '../contract/index.ts'
-
 import type { StateOutcome } from './job.ts'
 import { keptRecord } from './key-record.ts'
-
 import type { RecordContext } from './record-context.ts'
 import { keepsStart, recordKey, recordKeyStart } from './record-key.ts'
 

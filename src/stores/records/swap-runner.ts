@@ -10,7 +10,6 @@
  * between, the units stay taken until time gives them back.
  */
 import { type Clock, checkClock, HeadgateError, type MaybePromise, shown, storeError } from '../../common/index.ts'
-
 import { exchanged, exchangeStart } from '../contract/index.ts'
 import { emptyText, type Job, type Write } from './job.ts'
 import type { SavedText } from './key-record.ts'

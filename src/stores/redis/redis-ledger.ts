@@ -2,7 +2,6 @@ import type { Costs, DecidingVerb, Details, Tickets } from '../../algorithms/eva
 import { type MaybePromise, monotonicClock } from '../../common/index.ts'
 import type { KeyPage } from '../../inspection/index.ts'
 import type { Decision } from '../../policy/index.ts'
-
 import {
   type Booking,
   bookingOf,

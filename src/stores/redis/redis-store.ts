@@ -13,7 +13,6 @@ import {
   wallClock,
   whole,
 } from '../../common/index.ts'
-
 import { withFailover } from '../../failure/index.ts'
 import {
   type Ledger,
@@ -28,7 +27,6 @@ import { encodeId, slotOf } from './keys.ts'
 import { Leases, type LeasesOption, leaseSizeOf, RefusalCache, Resets, wordOr } from './local/index.ts'
 import type { RedisContext } from './redis-context.ts'
 import { RedisLedger } from './redis-ledger.ts'
-
 import { PlainScripts, Script, script } from './script/index.ts'
 import { ShareStore } from './shares/index.ts'
 import { Batcher } from './wire/index.ts'

@@ -2,7 +2,6 @@
  * The clients that redisStore takes. Clients are recognised by their methods, never by their name. No client is imported.
  */
 import { invalidOption, monotonicClock, tooOld } from '../../../common/index.ts'
-
 import { errorsOf } from './client-errors.ts'
 import { sendByIoredis } from './ioredis-command.ts'
 import { ioredisScan, type KeyScan, nodeRedisScan } from './key-scan.ts'

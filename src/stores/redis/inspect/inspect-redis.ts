@@ -7,7 +7,6 @@ import type { Publisher } from '../local/index.ts'
 import { packPlan, Script, script } from '../script/index.ts'
 import { Batcher } from '../wire/index.ts'
 import { hashesOf } from './inspect-keys.ts'
-
 import { scanRecords } from './record-reader.ts'
 import { unpackRecords } from './unpack-records.ts'
 import { usualNames } from './usual-names.ts'

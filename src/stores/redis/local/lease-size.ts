@@ -3,7 +3,6 @@
  */
 import { LRUCache } from 'lru-cache'
 import { anything, type Reader, readOptions, whole } from '../../../common/index.ts'
-
 import { Demand } from '../shares/index.ts'
 import { wordOr } from './word-or.ts'
 

@@ -3,7 +3,6 @@
  * message is lost with its connection, a refusal stays for as long as the cache of refusals repeats it.
  */
 import { invalidOption, reason, warnOnce } from '../../../common/index.ts'
-
 import type { RedisClient } from '../client/index.ts'
 import type { CacheEntry, KeyCache } from './key-cache.ts'
 

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import type { Algorithm, Policy, StateRule } from '../../../algorithms/index.ts'
-
 import { HeadgateError, shown } from '../../../common/index.ts'
 import { kinds } from './kinds.ts'
 import type { Script } from './loaded-script.ts'

@@ -1,7 +1,6 @@
 import type { Tickets } from '../../../algorithms/evaluation/index.ts'
 import { concurrency } from '../../../algorithms/logs/index.ts'
 import { type Clock, isBrokenRecord, type Sleeper, warnOnce } from '../../../common/index.ts'
-
 import type { Ledger, Store } from '../../contract/index.ts'
 
 /** The name of the limiter that counts processes. No limiter of a user can have it. */

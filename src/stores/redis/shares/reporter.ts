@@ -1,5 +1,4 @@
 import type { Clock, Sleeper } from '../../../common/index.ts'
-
 import type { Store } from '../../contract/index.ts'
 import type { Outage } from './outage.ts'
 import { Processes } from './processes.ts'

@@ -4,9 +4,7 @@ import type { Policy } from '../../../algorithms/index.ts'
 import { HeadgateError, type MaybePromise, shown } from '../../../common/index.ts'
 import type { KeptKey, KeyPage } from '../../../inspection/index.ts'
 import { type Decision, join, type Verdict } from '../../../policy/index.ts'
-
 import type { Command, Ledger, LedgerTerms, Outcome, OutcomeOf, Verb } from '../../contract/index.ts'
-
 import { isDemand } from './demand.ts'
 import type { KeyShare } from './key-share.ts'
 import { Outage } from './outage.ts'

@@ -19,7 +19,6 @@
  */
 import { type Clock, monotonicClock, type Sleeper, timerSleeper } from '../../../common/index.ts'
 import { withFailover } from '../../../failure/index.ts'
-
 import type { Ledger, LedgerTerms, Store, StoreTraits } from '../../contract/index.ts'
 import { type ExactStore, Reporter } from './reporter.ts'
 import { ShareLedger } from './share-ledger.ts'

@@ -5,7 +5,6 @@ import { isMissing } from '../script/index.ts'
 import type { Message, WaitingRequest } from './message.ts'
 import type { RedisNode } from './node-notes.ts'
 import { ReplyReader } from './reply-reader.ts'
-
 import type { ScriptRequest } from './script-request.ts'
 
 /** The sender of a batch. */

@@ -2,7 +2,6 @@ import { forever } from '../../../algorithms/bans/index.ts'
 import { newReservationId, type Tickets } from '../../../algorithms/evaluation/index.ts'
 import type { BanTerms } from '../../contract/index.ts'
 import { cacheableFlag, nextFlag, type PackedPlan } from '../script/index.ts'
-
 import type { ScriptRequest } from './script-request.ts'
 
 const wanted = 0x31 // '1'
