@@ -271,7 +271,7 @@ describe('a function as onStoreError', () => {
     }
     await settle()
     const hooks = warned.mock.calls.filter(([, options]) => (options as { code?: string }).code === 'HEADGATE_HOOK')
-    expect(hooks).toHaveLength(3)
+    expect(hooks).toHaveLength(4)
     warned.mockRestore()
   })
 })

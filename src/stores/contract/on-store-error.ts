@@ -7,6 +7,7 @@ import {
   type Readers,
   reason,
   type Sleeper,
+  shown,
   unbounded,
   warnOnce,
   whole,
@@ -72,7 +73,10 @@ export function choose<Event>(option: OnStoreError<Event> | undefined, event: Ev
   try {
     const chosen: unknown = option(event)
     if (choices.includes(chosen)) return chosen as StoreErrorAction
-    if (chosen !== undefined) Promise.resolve(chosen).catch(broken) // also handles promises of other libraries
+    if (typeof chosen === 'string') {
+      const message = `onStoreError returned ${shown(chosen)}, which is no action; calls go on without it.`
+      warnOnce('HEADGATE_HOOK', `${message} Return 'closed', 'open', 'local' or 'throw'.`, 'onStoreError returned')
+    } else if (chosen !== undefined) Promise.resolve(chosen).catch(broken) // also handles promises of other libraries
     return undefined
   } catch (error) {
     broken(error)
