@@ -71,13 +71,13 @@ function drawCurve({ title, limits, series, level, marked }, number) {
       { label: 'limit' },
       ...series.map((each, n) => ({ ...lineOf(each, colours[n], n), value: (_plot, each) => share(each) })),
     ],
-    hooks: { draw: [(plot) => drawKnee(plot, { level, marked, quiet, text })] },
+    hooks: { draw: [(plot) => drawLevel(plot, { level, marked, quiet, text })] },
   }
   return new uPlot(options, [limits, ...series.map(({ values }) => values)], place)
 }
 
 /** Draws the level that the reader accepts, and the least limit whose share stays below this level. */
-function drawKnee(plot, { level, marked, quiet, text }) {
+function drawLevel(plot, { level, marked, quiet, text }) {
   const { ctx, bbox } = plot
   const [x, y] = [plot.valToPos(marked, 'x', true), plot.valToPos(level, 'y', true)]
   ctx.save()

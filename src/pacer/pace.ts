@@ -174,7 +174,7 @@ export abstract class Pace {
   }
 
   /**
-   * Forgets the permits that all processes took and booked under this key, so the pace begins anew. The waiting calls
+   * Forgets the units that all processes took and booked under this key, so the pace begins anew. The waiting calls
    * of this process are booked again. Use it when a process that was killed has left many slots, or after a test.
    *
    * Rejects with HeadgateError `HEADGATE_STORE_UNAVAILABLE` if the store fails and `onStoreError` is `'closed'`.

@@ -16,7 +16,7 @@ import type { Policy } from '../algorithm.ts'
 import { makePolicy } from '../define-policy.ts'
 import { Penalty, unlimited } from './penalty.ts'
 
-/** The options of a penalty, which blocks a key that keeps being refused. */
+/** The options of a penalty, which bans a key that keeps being refused. */
 export interface PenaltyOptions {
   /** How many refusals lead to a ban, such as 10. */
   after: number
