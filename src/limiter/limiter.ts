@@ -32,20 +32,9 @@ export interface ReserveOptions extends CostOptions {
   maxWait?: Duration
 }
 
-/*
- * For adapters only: these functions return a promise only if the store does, take details, and throw on
- * misuse. The class defines them below, because they use its private fields.
- */
-/** `consume` for adapters. */
-export let decide: (limiter: RateLimiter, key: Key, cost: Units, extras?: CallExtras) => MaybePromise<Decision>
-/** `reserve` for adapters. `maxWait` is in whole milliseconds. */
-export let book: (
-  limiter: RateLimiter,
-  key: Key,
-  cost: Units,
-  maxWait: number,
-  extras?: CallExtras,
-) => MaybePromise<Reservation>
+// The class assigns these: only the class reaches its private methods.
+let decideBy: typeof decide
+let bookBy: typeof book
 
 /**
  * Decides about calls by its policies and the states in its store.
@@ -107,7 +96,7 @@ export class RateLimiter extends Operations<RateLimiter> {
   consume(key: Key, options?: CostOptions): Promise<Decision> {
     // Not async: that would wrap the promise of the store in another one.
     try {
-      return Promise.resolve(decide(this, key, costOf(options)))
+      return Promise.resolve(this.#decide(key, costOf(options)))
     } catch (error) {
       return Promise.reject(error)
     }
@@ -120,7 +109,7 @@ export class RateLimiter extends Operations<RateLimiter> {
    */
   consumeSync(key: Key, options?: CostOptions): Decision {
     if (!this.store.synchronous) throw needsPromise()
-    return decide(this, key, costOf(options)) as Decision
+    return this.#decide(key, costOf(options)) as Decision
   }
 
   /**
@@ -164,7 +153,7 @@ export class RateLimiter extends Operations<RateLimiter> {
   async reserve(key: Key, options?: ReserveOptions): Promise<Reservation> {
     if (options !== undefined) callOptions('reserve', options, ['cost', 'maxWait'])
     const { cost = 1, maxWait = 0 } = options ?? {}
-    return book(this, key, cost, milliseconds(maxWait, 'reserve: maxWait', 'HEADGATE_MAX_WAIT', 0))
+    return this.#book(key, cost, milliseconds(maxWait, 'reserve: maxWait', 'HEADGATE_MAX_WAIT', 0))
   }
 
   async #run(verb: 'peek' | 'refund' | 'charge', key: Key, options: CostOptions | undefined): Promise<Decision> {
@@ -172,35 +161,54 @@ export class RateLimiter extends Operations<RateLimiter> {
     return this.#ledger.run({ verb, keys: keysOf(key, this.scopes), costs })
   }
 
-  static {
-    decide = (limiter, key, cost, extras) => {
-      const keys = keysOf(key, limiter.scopes)
-      const costs = costsOf(cost, limiter.policies)
-      const ledger = limiter.#ledger
-      const weight = weightOf(limiter.plans.options.heavyKeys)
-      const command = { verb: 'consume', keys, costs, details: extras?.details } as const
-      if (weight > 0 || calls.hasSubscribers) {
-        const call = { limiter, key, cost, keys, enforced: extras?.enforced, counts: limiter.#counts, weight }
-        return watch(call, () => ledger.run(command, extras?.onFailure))
-      }
-      return ledger.run(command, extras?.onFailure)
+  #decide(key: Key, cost: Units, extras?: CallExtras): MaybePromise<Decision> {
+    const keys = keysOf(key, this.scopes)
+    const costs = costsOf(cost, this.policies)
+    const ledger = this.#ledger
+    const weight = weightOf(this.plans.options.heavyKeys)
+    const command = { verb: 'consume', keys, costs, details: extras?.details } as const
+    if (weight > 0 || calls.hasSubscribers) {
+      const call = { limiter: this, key, cost, keys, enforced: extras?.enforced, counts: this.#counts, weight }
+      return watch(call, () => ledger.run(command, extras?.onFailure))
     }
-
-    book = (limiter, key, cost, maxWait, extras) => {
-      const { policies } = limiter
-      const ledger = limiter.#ledger
-      const keys = keysOf(key, limiter.scopes)
-      const costs = costsOf(cost, policies)
-      const { details, onFailure, enforced } = extras ?? {}
-      const run: ReservedCall['run'] = (command) => ledger.run(command, onFailure)
-      const call = { run, policies, keys, costs, load: limiter.plans.load }
-      const weight = weightOf(limiter.plans.options.heavyKeys)
-      const watched = { limiter, key, cost, keys, enforced, counts: limiter.#counts, weight }
-      const booking = watch(watched, () => run({ verb: 'reserve', keys, costs, maxWait: maxWait * 1000, details }))
-      if ('then' in booking) return booking.then((booked) => new Reservation(call, booked))
-      return new Reservation(call, booking)
-    }
+    return ledger.run(command, extras?.onFailure)
   }
+
+  #book(key: Key, cost: Units, maxWait: number, extras?: CallExtras): MaybePromise<Reservation> {
+    const { policies } = this
+    const ledger = this.#ledger
+    const keys = keysOf(key, this.scopes)
+    const costs = costsOf(cost, policies)
+    const { details, onFailure, enforced } = extras ?? {}
+    const run: ReservedCall['run'] = (command) => ledger.run(command, onFailure)
+    const call = { run, policies, keys, costs, load: this.plans.load }
+    const weight = weightOf(this.plans.options.heavyKeys)
+    const watched = { limiter: this, key, cost, keys, enforced, counts: this.#counts, weight }
+    const booking = watch(watched, () => run({ verb: 'reserve', keys, costs, maxWait: maxWait * 1000, details }))
+    if ('then' in booking) return booking.then((booked) => new Reservation(call, booked))
+    return new Reservation(call, booking)
+  }
+
+  static {
+    decideBy = (limiter, key, cost, extras) => limiter.#decide(key, cost, extras)
+    bookBy = (limiter, key, cost, maxWait, extras) => limiter.#book(key, cost, maxWait, extras)
+  }
+}
+
+/** `consume` for adapters: it returns a promise only if the store does, takes details, and throws on misuse. */
+export function decide(limiter: RateLimiter, key: Key, cost: Units, extras?: CallExtras): MaybePromise<Decision> {
+  return decideBy(limiter, key, cost, extras)
+}
+
+/** `reserve` for adapters, as `decide` is `consume`. `maxWait` is in whole milliseconds. */
+export function book(
+  limiter: RateLimiter,
+  key: Key,
+  cost: Units,
+  maxWait: number,
+  extras?: CallExtras,
+): MaybePromise<Reservation> {
+  return bookBy(limiter, key, cost, maxWait, extras)
 }
 
 function weightOf(heavyKeys: HeavyKeys | undefined): number {

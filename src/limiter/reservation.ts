@@ -16,8 +16,13 @@ export interface ReservedCall {
   readonly load?: Load
 }
 
-/** For adapters: `settle`, but units in flight stay held until `release`. The class assigns this function. */
-export let settleAndHold: (reservation: Reservation, actual: Units) => MaybePromise<unknown>
+// The class assigns this: only the class reaches its private methods.
+let settleAndHoldBy: typeof settleAndHold
+
+/** For adapters: `settle`, but units in flight stay held until `release`. */
+export function settleAndHold(reservation: Reservation, actual: Units): MaybePromise<unknown> {
+  return settleAndHoldBy(reservation, actual)
+}
 
 /**
  * Units taken from a limiter before the call's true cost is known. A reservation is settled once: the first `settle` or
@@ -112,13 +117,15 @@ export class Reservation {
     return this.#apply((n) => (this.#holds(n) ? -this.#cost(n) : corrected ? 0 : (corrections[n] as number)), true)
   }
 
+  #settleAndHold(actual: Units): MaybePromise<unknown> {
+    const corrections = this.#corrections(actual)
+    if (this.#settled || this.#corrected) return undefined
+    this.#corrected = true
+    return this.#apply((n) => corrections[n] as number, false)
+  }
+
   static {
-    settleAndHold = (reservation, actual) => {
-      const corrections = reservation.#corrections(actual)
-      if (reservation.#settled || reservation.#corrected) return undefined
-      reservation.#corrected = true
-      return reservation.#apply((n) => corrections[n] as number, false)
-    }
+    settleAndHoldBy = (reservation, actual) => reservation.#settleAndHold(actual)
   }
 
   /** The correction for each policy. @throws HeadgateError `HEADGATE_COST` */
