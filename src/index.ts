@@ -95,7 +95,7 @@ export type {
   StoreErrorAction,
   StoreFailure,
 } from './stores/contract/index.ts'
-export { type LruStoreOptions, lruStore } from './stores/lru.ts'
+export { type LruStoreOptions, lruStore } from './stores/lru-store.ts'
 export { type MemoryStore, type MemoryStoreOptions, type MemoryStoreStats, memoryStore } from './stores/memory/index.ts'
 export type { StoredKey, StoredKeyFilter, StoreInspector } from './stores/store-inspector.ts'
 export { type LogRefusalsOptions, logRefusals, type RefusalFields } from './telemetry/log-refusals.ts'

@@ -82,7 +82,7 @@ test.each([
   ['src/http/guard.ts', 'src/limiter/index.ts', true],
   ['src/http/keys/by-ip.ts', 'src/http/guard.ts', true],
   ['src/http/guard.ts', 'src/http/keys/by-ip.ts', false],
-  ['src/http/guard.ts', 'src/stores/lru.ts', true],
+  ['src/http/guard.ts', 'src/stores/lru-store.ts', true],
 ])('%s may import %s: %s', (file, imported, may) => expect(isThroughDoor(file, imported)).toBe(may))
 
 /** Files that may import modules of Node: frameworks, stores that have a server, and the platform. */

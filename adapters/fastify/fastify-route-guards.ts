@@ -1,6 +1,6 @@
 import type { FastifyContextConfig, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { createGuard, type Guard, type GuardOptions, type RateLimitArgument, routeName } from '../../src/http/index.ts'
-import { limitIn, routeMark } from './fastify-early-routes.ts'
+import { limitIn, routeMark } from './fastify-configured-routes.ts'
 import { fastifyFramework } from './fastify-framework.ts'
 
 type Argument = RateLimitArgument<FastifyRequest, FastifyReply>

@@ -21,7 +21,7 @@ import {
   decorate,
   isChecked,
 } from './fastify-checks.ts'
-import { limitedRoutesOf, limitIn } from './fastify-early-routes.ts'
+import { limitedRoutesOf, limitIn } from './fastify-configured-routes.ts'
 import { fastifyFramework, patternOfGet } from './fastify-framework.ts'
 import { type FastifyGuard, guardOfRoute, RouteGuards } from './fastify-route-guards.ts'
 

@@ -7,7 +7,15 @@
 export { type Algorithm, type Kind, type Numbers, type Policy, Report } from './algorithm.ts'
 export { type CarryRule, carry, carryRules, hasFullQuota, pointTo, type StateRule } from './carry.ts'
 export { withLimit } from './define-policy.ts'
-export { are, type Description, type Facts, type InspectedNumbers, timeText, type UnitsAt, units } from './describe.ts'
 export { effectiveTime, withLag } from './effective-time.ts'
 export { type Definition, isConstructor, revive, sameDefinition } from './kinds.ts'
 export { type PolicyLike, policy, toPolicy } from './shorthand.ts'
+export {
+  are,
+  type Description,
+  type Facts,
+  type InspectedNumbers,
+  timeText,
+  type UnitsAt,
+  units,
+} from './state-words.ts'

@@ -40,3 +40,4 @@ export { callOptions, knownOptions, type Reader, type Readers, readOptions } fro
 export { longestSleep, realSleeper, type Sleeper, timerSleeper } from './sleeper.ts'
 export { type Size, Slots } from './slots.ts'
 export { reason, warnOnce } from './warn.ts'
+export { wordOrOptions } from './word-or-options.ts'

@@ -99,7 +99,7 @@ class FailoverLedger implements ShardLedger {
     return link.breaker.closed ? link.request(ledger, command) : Promise.reject(link.breaker.lastError)
   }
 
-  /** Clears without a deadline: the time grows with the number of keys. */
+  /** Clears the keys in the store, then what this process knows of them. No deadline: the time grows with the keys. */
   async #clear(command: Command): Promise<undefined> {
     await this.#fallback.ledger.run(command)
     this.forgetAll()

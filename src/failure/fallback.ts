@@ -143,7 +143,7 @@ export class Fallback {
     await this.shared.link.request(this.ledger, { verb, keys, costs, tickets }).catch(() => undefined)
   }
 
-  /** Gives surplus units back to the store once it responds. Units beyond the reservation were charged in this process. */
+  /** Gives the surplus of a settled reservation back to the store, once the store responds. Other units are left out here. */
   giveBackLater({ keys, costs = 1, tickets }: Command<CallVerb>): void {
     if (typeof costs === 'number' || costs.every((cost) => cost >= 0)) return
     const back = costs.map((cost) => Math.min(0, cost))

@@ -47,7 +47,7 @@ export interface NoAddressEvent<Request = unknown, Response = unknown> {
   readonly limiter: string
   /** True if the refusal is enforced. False outside the share of `enforce`, and if `shared` is true. */
   readonly enforced: boolean
-  /** True if the request goes on and shares one limit with all such requests, as over a unix socket. */
+  /** True if the request goes on, because its connection has no addresses (a unix socket). All such requests share one limit. */
   readonly shared: boolean
   /** How many requests without an address this middleware has had: 1 for the first. */
   readonly count: number

@@ -1,6 +1,6 @@
 import type { PacerEvents } from './pacer-events.ts'
+import type { PacerLedger } from './pacer-ledger.ts'
 import type { PacerSettings } from './pacer-options.ts'
-import type { PacerUnits } from './pacer-units.ts'
 import type { Runs } from './run-spacing.ts'
 import type { Scheduler } from './timers/index.ts'
 
@@ -9,7 +9,7 @@ type Shared = 'clock' | 'polling' | 'maxQueue' | 'horizon' | 'order' | 'concurre
 /** The parts and settings that all keys of a pacer share. */
 export interface PacerContext extends Pick<PacerSettings, Shared> {
   readonly scheduler: Scheduler
-  readonly units: PacerUnits
+  readonly units: PacerLedger
   /** Renews leases. Its timers keep no process alive. Present if units in flight are counted. */
   readonly renewals: Scheduler | undefined
   /** Counts calls by the times at which they really went. Present with `spacing: 'actual'`. */

@@ -4,7 +4,7 @@ import type { Decision } from '../policy/index.ts'
 import type { Booking } from '../stores/contract/index.ts'
 import type { CallCost } from './pacer-cost.ts'
 import { closed } from './pacer-errors.ts'
-import { delayOf } from './pacer-units.ts'
+import { delayOf } from './pacer-ledger.ts'
 import type { Queue, ReservedSlot } from './queue/index.ts'
 
 /**

@@ -5,8 +5,8 @@ import type { PacerContext } from './context.ts'
 import { KeyMap } from './key-map.ts'
 import { Pace } from './pace.ts'
 import { oncePerTick, PacerEvents, type Progress } from './pacer-events.ts'
+import { PacerLedger } from './pacer-ledger.ts'
 import { type PacerConfig, type PacerOptions, readPacerOptions } from './pacer-options.ts'
-import { PacerUnits } from './pacer-units.ts'
 import { PollingQueue, type Queue, ReservingQueue } from './queue/index.ts'
 import { runsOf } from './run-spacing.ts'
 import { Scheduler } from './timers/index.ts'
@@ -46,7 +46,7 @@ export class Pacer extends Pace {
     const settings = readPacerOptions(policy, options)
     const { limiter, clock, sleeper, quietSleeper, failure, spacing, onProgress } = settings
     const { polling, maxQueue, horizon, order, concurrency } = settings
-    const units = new PacerUnits(limiter, failure)
+    const units = new PacerLedger(limiter, failure)
     this.name = limiter.name
     this.store = limiter.store
     // Copy each field: an object made by spreading the settings is slow to read, and doubled the time of a call.

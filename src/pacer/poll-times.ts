@@ -13,7 +13,7 @@
  * of its time.
  */
 import type { Decision, Verdict } from '../policy/index.ts'
-import type { PacerUnits } from './pacer-units.ts'
+import type { PacerLedger } from './pacer-ledger.ts'
 
 /** The longest time between two polls, as a multiple of the shortest. */
 const slowest = 4
@@ -30,7 +30,7 @@ export interface Polling {
 
 /** All times are microseconds. */
 export class PollTimes {
-  readonly #units: PacerUnits
+  readonly #units: PacerLedger
   readonly #polling: Polling
   /** How many requests were refused since the last one that was granted. */
   #refusals = 0
@@ -40,7 +40,7 @@ export class PollTimes {
   #othersUntil = 0
   #othersFrom = 0
 
-  constructor(units: PacerUnits, polling: Polling) {
+  constructor(units: PacerLedger, polling: Polling) {
     this.#units = units
     this.#polling = polling
   }

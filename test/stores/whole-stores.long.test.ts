@@ -1,5 +1,5 @@
 /* Every store but Redis, with random scripts at full depth. */
-import { lruStore } from '../../src/stores/lru.ts'
+import { lruStore } from '../../src/stores/lru-store.ts'
 import { MapDatabase } from '../support/map-store.ts'
 import { clusterWorker, memcached, postgres } from '../support/server-stores.ts'
 import { describeWholeStore } from '../support/whole-store.ts'

@@ -3,7 +3,11 @@ import { afterAll, vi } from 'vitest'
 import { forgetWarnings } from '../../src/common/warn.ts'
 import { watchForwarded } from '../../src/http/keys/by-ip.ts'
 
+/** @hono/node-server replaces these, as its users have it. */
+const { Request, Response } = globalThis
+
 afterAll(() => {
+  Object.assign(globalThis, { Request, Response })
   vi.restoreAllMocks()
   vi.useRealTimers()
   forgetWarnings()

@@ -30,9 +30,9 @@
  */
 import { HeadgateError } from '../../common/index.ts'
 import type { Algorithm, Numbers, Report } from '../algorithm.ts'
-import { type Facts, type InspectedNumbers, nextWords, type Terms, timeText } from '../describe.ts'
 import { toleranceOf } from '../effective-time.ts'
 import { gcd, maxSafe } from '../exact-math.ts'
+import { type Facts, type InspectedNumbers, nextWords, type Terms, timeText } from '../state-words.ts'
 import { DrainingBucket } from './bucket-base.ts'
 
 const slots = 3

@@ -27,8 +27,8 @@
  */
 import { HeadgateError } from '../../common/index.ts'
 import type { Algorithm, Numbers, Report } from '../algorithm.ts'
-import { type Facts, type InspectedNumbers, type Terms, timeText, toMilliseconds } from '../describe.ts'
 import { maxSafe } from '../exact-math.ts'
+import { type Facts, type InspectedNumbers, type Terms, timeText, toMilliseconds } from '../state-words.ts'
 import { DrainingBucket } from './bucket-base.ts'
 
 export class IntervalBucket extends DrainingBucket {

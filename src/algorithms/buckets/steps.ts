@@ -13,7 +13,10 @@
  */
 import { ratioDown } from '../exact-math.ts'
 
-/** With 64 streams at once, a gateway loses under 1 per cent of what it gives back: docs/algorithms.md. */
+/**
+ * The most steps that a state keeps. Beyond this number, two neighbours are merged. With 64 streams at once, a gateway then
+ * loses under 1 per cent of what it gives back: docs/algorithms.md.
+ */
 export const maxSteps = 32
 
 /** How the level falls: by `rate` in each `per` microseconds. */

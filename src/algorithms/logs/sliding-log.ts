@@ -30,7 +30,7 @@ import {
   toMilliseconds,
   type UnitsAt,
   usedWords,
-} from '../describe.ts'
+} from '../state-words.ts'
 import { condensedLog, condenseLog } from './condense-log.ts'
 import {
   append,

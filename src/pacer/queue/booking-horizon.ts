@@ -16,8 +16,8 @@ import type { LinkedList } from '../../common/index.ts'
 import type { Booking } from '../../stores/contract/index.ts'
 import { mostOf } from '../pacer-cost.ts'
 import type { Task } from '../timers/index.ts'
+import type { Slot } from './booked-slot.ts'
 import type { Queue } from './queue.ts'
-import type { Slot } from './slot.ts'
 import type { Waiter } from './waiter.ts'
 
 export class BookingHorizon {

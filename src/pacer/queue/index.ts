@@ -3,8 +3,8 @@
  * imports `runs` and `timers`.
  */
 
+export type { ReservedSlot } from './booked-slot.ts'
 export { PollingQueue } from './polling-queue.ts'
 export type { Queue } from './queue.ts'
 export { ReservingQueue } from './reserving-queue.ts'
-export type { ReservedSlot } from './slot.ts'
 export { start } from './waiter.ts'

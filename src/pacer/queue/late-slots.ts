@@ -1,7 +1,7 @@
 import type { RunSpacing } from '../run-spacing.ts'
 import type { Task } from '../timers/index.ts'
+import type { Slot } from './booked-slot.ts'
 import type { Queue } from './queue.ts'
-import type { Slot } from './slot.ts'
 
 /** Slots whose time has come, but whose calls would go too soon after calls that went late: see run-spacing.ts. */
 export class LateSlots {

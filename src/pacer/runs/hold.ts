@@ -12,7 +12,7 @@ export class Hold {
   readonly #onEnd: () => void
   #end: Task | undefined
 
-  /** @param onEnd called at the end, if a call waits for it */
+  /** @param onEnd called when the hold ends, if a call waits for that */
   constructor(context: PacerContext, onEnd: () => void) {
     this.#context = context
     this.#onEnd = onEnd

@@ -32,7 +32,7 @@ export class WorkerStore implements Store {
   #terms = new Map<string, number>()
   /** The requests of the next message. */
   #requests: RequestMessage['requests'][number][] = []
-  /** The messages without a response, by the ids of their first requests, while anyone subscribes to exchanges. */
+  /** The messages without a response, by the id of the first request in each. Kept only while `headgate:store:exchange` has subscribers. */
   readonly #exchanges = new Map<number, PendingCall<void>>()
   #nextId = 0
 

@@ -223,7 +223,7 @@ function keysOf(tasks: readonly Task[]): string[] {
   return [...new Set(tasks.flatMap(({ job }) => job.keys))].sort()
 }
 
-/** The text of each key that has a row. */
+/** The record of each key that has a row, as text. Undefined for a row without a record. */
 function textsOf({ rows }: Rows): ReadonlyMap<string, string | undefined> {
   return new Map(rows.map(({ key, record }) => [key as string, (record ?? undefined) as string | undefined]))
 }

@@ -12,6 +12,7 @@ import {
   unbounded,
   wallClock,
   whole,
+  wordOrOptions,
 } from '../../common/index.ts'
 import { withFailover } from '../../failure/index.ts'
 import {
@@ -24,7 +25,7 @@ import {
 } from '../contract/index.ts'
 import { type Connection, connectionOf, type RedisClient } from './client/index.ts'
 import { encodeId, slotOf } from './keys.ts'
-import { Leases, type LeasesOption, leaseSizeOf, RefusalCache, Resets, wordOr } from './local/index.ts'
+import { Leases, type LeasesOption, leaseSizeOf, RefusalCache, Resets } from './local/index.ts'
 import type { RedisContext } from './redis-context.ts'
 import { RedisLedger } from './redis-ledger.ts'
 import { PlainScripts, Script, script } from './script/index.ts'
@@ -84,8 +85,8 @@ const readers = {
   client: connectionOf,
   time: oneOf('redis', 'client'),
   clock: clockOr(undefined),
-  batch: wordOr([true, false], { size: whole(undefined, { most: largestBatch }) }, '{ size: 32 }'),
-  refusalCache: wordOr([true, false], { longest: duration() }, "{ longest: '1s' }"),
+  batch: wordOrOptions([true, false], { size: whole(undefined, { most: largestBatch }) }, '{ size: 32 }'),
+  refusalCache: wordOrOptions([true, false], { longest: duration() }, "{ longest: '1s' }"),
   subscriber: anything,
   leases: optional(leaseSizeOf),
   reconnectAfter: unbounded(duration('5s')),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { overload } from '../../../bench/overload/overload.mjs'
 import { type Clock, policy } from '../../../src/index.ts'
-import { lruStore } from '../../../src/stores/lru.ts'
+import { lruStore } from '../../../src/stores/lru-store.ts'
 import { algorithms, limitOf, opener, period, planOpener, plans } from './overload-rig.ts'
 
 const capacity = 50

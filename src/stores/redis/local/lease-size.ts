@@ -2,9 +2,8 @@
  * How many units of a key a process holds ahead of its calls: a fixed number, or by demand (the units used lately).
  */
 import { LRUCache } from 'lru-cache'
-import { anything, type Reader, readOptions, whole } from '../../../common/index.ts'
+import { anything, type Reader, readOptions, whole, wordOrOptions } from '../../../common/index.ts'
 import { Demand } from '../shares/index.ts'
-import { wordOr } from './word-or.ts'
 
 /** How many units of a key one call takes ahead: a number, or by demand. `most`: the most held ahead by demand, default 1000. */
 export type LeasesOption = 'auto' | { units: number } | { units: 'auto'; most?: number }
@@ -19,7 +18,7 @@ const leastDemand = 10
 const maxKeys = 10_000
 const mostByDefault = 1000
 
-const fixed = wordOr(['auto'], { units: whole() }, '{ units: 100 }')
+const fixed = wordOrOptions(['auto'], { units: whole() }, '{ units: 100 }')
 
 /** @throws HeadgateError `HEADGATE_OPTION` */
 export const leaseSizeOf: Reader<LeaseSize> = (leases, name) => {

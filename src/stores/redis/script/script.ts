@@ -6,14 +6,14 @@ import type { Kind } from '../../../algorithms/index.ts'
 import { bans } from './bans.ts'
 import { carry } from './carry.ts'
 import { defaults } from './defaults.ts'
-import { evaluation } from './evaluation.ts'
+import { evaluation } from './evaluate-policies.ts'
 import { luaOf } from './kinds.ts'
-import { leases } from './leases.ts'
 import { main } from './main.ts'
+import { verbs } from './other-verbs.ts'
 import { records } from './records.ts'
 import { states } from './states.ts'
 import { bookings, exactMath, smooth } from './steps/index.ts'
-import { verbs } from './verbs.ts'
+import { leases } from './take-leases.ts'
 
 export type ScriptPart =
   | Kind

@@ -22,8 +22,8 @@ export class ScopeShares implements Reports {
   readonly #ledger: Ledger
   readonly #terms: ShareTerms
   readonly #shares = new Map<string, KeyShare>()
-  /** The sender of these reports: an id that no other process, and no other limiter or plan of this process, has. */
-  readonly #by = newReservationId().toString(36)
+  /** Names this object as the sender of its reports: no other process, limiter or plan has the same id. */
+  readonly #sender = newReservationId().toString(36)
   /** The number of the last report of any key. If a key is forgotten and comes back, its numbers still go up. */
   #number = 0
   readonly #instances: number
@@ -95,7 +95,7 @@ export class ScopeShares implements Reports {
     const life = Math.max(shortestMemory, 3 * this.#reporter.period)
     try {
       const costs = [...admitted, wanted]
-      const report = { by: this.#by, number, life }
+      const report = { by: this.#sender, number, life }
       const details = { nextAfter: true, at: true }
       const decision = await this.#ledger.run({ verb: 'charge', keys: [key], costs, report, details })
       const { clock, processes } = this.#reporter

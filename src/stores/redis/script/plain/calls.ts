@@ -1,4 +1,4 @@
-import { largest } from '../evaluation.ts'
+import { largest } from '../evaluate-policies.ts'
 import { freshState, type PlainPolicy } from './plain-records.ts'
 import { waitFor } from './step.ts'
 

@@ -1,7 +1,7 @@
-import { check, type Reader, type Readers, readOptions, shown } from '../../../common/index.ts'
+import { check, type Reader, type Readers, readOptions, shown } from './index.ts'
 
 /** One of these words, or an object of options. The first word is the default. @param example such an object, for the error */
-export function wordOr<const Word, Values extends object>(
+export function wordOrOptions<const Word, Values extends object>(
   words: readonly Word[],
   readers: Readers<Values>,
   example: string,

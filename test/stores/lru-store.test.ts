@@ -14,7 +14,7 @@ import {
   tokenBucket,
 } from '../../src/index.ts'
 import type { Ledger, LedgerTerms } from '../../src/store.ts'
-import { lruStore } from '../../src/stores/lru.ts'
+import { lruStore } from '../../src/stores/lru-store.ts'
 import { ManualClock } from '../../src/testing/index.ts'
 import { seededRandom } from '../support/seeded-random.ts'
 import { describeWholeStore } from '../support/whole-store.ts'

@@ -6,7 +6,7 @@ export const largest: number = 9007199254740000
 
 /**
  * Restates algorithms/evaluation/evaluation.ts, one request after the other. The reply is one flat list of integers. Requests
- * that are not plain (see the variable `plain`) are in verbs.ts.
+ * that are not plain (see the variable `plain`) are in other-verbs.ts.
  */
 export const evaluation: string = `
 local CONSUME, RESERVE, CHARGE, REFUND, PEEK, RESET, SETTLE, RENEW = 0, 1, 2, 3, 4, 5, 6, 7

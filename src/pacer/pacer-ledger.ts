@@ -18,7 +18,7 @@ const longestWait = longestWindow * 1000
  * Takes units from the store and gives them back, at a rate that can be set. The ledger handles timeouts and a store
  * that fails: see src/failure.
  */
-export class PacerUnits {
+export class PacerLedger {
   readonly #limiter: RateLimiter
   readonly #failure: FailureTerms
   policies: readonly Policy[]
