@@ -13,7 +13,7 @@ const layers: readonly Readonly<Record<string, RegExp>>[] = [
       /^src\/stores\/((redis|postgres|cluster|records)\/|(compare-and-set|memcached|hit-store|read-batcher|store-inspector)\.ts$)/,
   },
   { failure: /^src\/failure\// },
-  { memory: /^src\/stores\/(memory\/|lru\.ts$)/ },
+  { memory: /^src\/stores\/(memory\/|lru-store\.ts$)/ },
   { 'the contract of stores': /^src\/stores\/contract\// },
   { inspection: /^src\/inspection\// },
   { algorithms: /^src\/algorithms\// },

@@ -1,4 +1,6 @@
-import { check, type Reader, type Readers, readOptions, shown } from './index.ts'
+import { shown } from './errors.ts'
+import { check } from './option-readers.ts'
+import { type Reader, type Readers, readOptions } from './options.ts'
 
 /** One of these words, or an object of options. The first word is the default. @param example such an object, for the error */
 export function wordOrOptions<const Word, Values extends object>(
