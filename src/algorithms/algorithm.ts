@@ -1,7 +1,7 @@
 import type { PolicySettings } from '../policy/index.ts'
 import { toleranceOf } from './effective-time.ts'
 import { maxSafe } from './exact-math.ts'
-import { type Description, type Facts, type Terms, usedWords } from './state-words.ts'
+import { type Description, type Facts, type Terms, usedWords } from './state-description.ts'
 
 /** The array that a state is in: one array for many keys, or an array of a key's own, which can grow. */
 export type Numbers = Float64Array | number[]

@@ -18,4 +18,4 @@ export {
   timeText,
   type UnitsAt,
   units,
-} from './state-words.ts'
+} from './state-description.ts'

@@ -13,8 +13,8 @@ import type {
 } from '../stores/contract/index.ts'
 import type { DeferredRefunds } from './deferred-refunds.ts'
 import type { LocalQuota } from './local-quota.ts'
+import { OwedCharges } from './owed-charges.ts'
 import type { Reconciler } from './reconciler.ts'
-import { StoreCharges } from './store-charges.ts'
 import type { StoreLink } from './store-link.ts'
 
 /** How calls were decided. */
@@ -45,7 +45,7 @@ export class Fallback {
   readonly shared: SharedFailover
   readonly ledger: Ledger
   readonly quota: LocalQuota
-  readonly charges: StoreCharges
+  readonly charges: OwedCharges
 
   /** @param ledger a ledger of the store */
   constructor(terms: LedgerTerms, shared: SharedFailover, quota: LocalQuota, ledger: Ledger) {
@@ -53,7 +53,7 @@ export class Fallback {
     this.shared = shared
     this.ledger = ledger
     this.quota = quota
-    this.charges = new StoreCharges(shared.link, shared.open, terms, quota, ledger)
+    this.charges = new OwedCharges(shared.link, shared.open, terms, quota, ledger)
   }
 
   /** Decides a call in this process. */

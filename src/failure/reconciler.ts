@@ -9,7 +9,7 @@
  */
 import { LRUCache } from 'lru-cache'
 import { allOf, isBrokenRecord } from '../common/index.ts'
-import type { StoreCharges } from './store-charges.ts'
+import type { OwedCharges } from './owed-charges.ts'
 import type { StoreLink } from './store-link.ts'
 
 /** A key of one scope that may owe units to the store. */
@@ -19,7 +19,7 @@ interface Debt {
   readonly key: string
   settling: Promise<void> | undefined
   /** The policies under which the key has spent units since it was last settled. */
-  charges: StoreCharges[]
+  charges: OwedCharges[]
   /** True if the key has to be reset in the store before it is charged. */
   reset: boolean
 }
@@ -52,7 +52,7 @@ export class Reconciler {
   }
 
   /** Notes that these keys spend units locally. */
-  note(charges: StoreCharges, keys: readonly string[]): void {
+  note(charges: OwedCharges, keys: readonly string[]): void {
     for (const [n, scope] of charges.scopes.entries()) {
       const debt = this.#debt(scope, keys[n] as string)
       if (!debt.charges.includes(charges)) debt.charges.push(charges)
@@ -64,7 +64,7 @@ export class Reconciler {
    * Notes that these keys were reset locally. Units that they spend from now on are charged after the reset in the
    * store.
    */
-  reset(charges: StoreCharges, keys: readonly string[]): void {
+  reset(charges: OwedCharges, keys: readonly string[]): void {
     this.forget(charges, keys)
     for (const [n, scope] of charges.scopes.entries()) {
       Object.assign(this.#debt(scope, keys[n] as string), { charges: [charges], reset: true })
@@ -83,12 +83,12 @@ export class Reconciler {
     return debt
   }
 
-  forget({ scopes }: StoreCharges, keys: readonly string[]): void {
+  forget({ scopes }: OwedCharges, keys: readonly string[]): void {
     for (const [n, scope] of scopes.entries()) this.#debts?.delete(nameOf(scope, keys[n] as string))
   }
 
   /** Charges the store for what these keys owe; undefined if they owe nothing. Rejects if the store fails: the debts stay. */
-  settle({ scopes }: StoreCharges, keys: readonly string[]): Promise<unknown> | undefined {
+  settle({ scopes }: OwedCharges, keys: readonly string[]): Promise<unknown> | undefined {
     if (this.#debts === undefined || this.#debts.size === 0) return undefined
     const debts = scopes
       .map((scope, n) => this.#debts?.peek(nameOf(scope, keys[n] as string)))

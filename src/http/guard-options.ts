@@ -1,6 +1,6 @@
 import type { Duration, MaybePromise } from '../common/index.ts'
 import type { Decision } from '../policy/index.ts'
-import type { Count } from './count.ts'
+import type { Count } from './count-rule.ts'
 import type { DelayOptions } from './delay.ts'
 import type { RequestDecision } from './framework.ts'
 import type { HeadersOption } from './headers/index.ts'

@@ -3,7 +3,7 @@
  * `guard.ts` from top to bottom, as a request goes. It imports `limiter` and what that imports.
  */
 
-export type { Count } from './count.ts'
+export type { Count } from './count-rule.ts'
 export type { DelayOptions } from './delay.ts'
 export { type Framework, type RequestDecision, routeName } from './framework.ts'
 export { createGuard, type Guard } from './guard.ts'

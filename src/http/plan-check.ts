@@ -14,7 +14,7 @@ import type { Framework, RequestDecision } from './framework.ts'
 import type { FunctionDeadline } from './function-deadline.ts'
 import type { GuardOptions } from './guard-options.ts'
 import { Headers } from './headers/index.ts'
-import { HeldUnits } from './held/index.ts'
+import { HeldReservations } from './held/index.ts'
 import { findKey, type KeyExtractor, mayLackAddress, warnOfNoAddress } from './keys/index.ts'
 import type { Refusal } from './refusal/index.ts'
 import { type Cost, checkedCost, readCost } from './request-cost.ts'
@@ -40,7 +40,7 @@ export class PlanCheck<Request, Response> {
   readonly #limiter: RateLimiter
   readonly #extractors: readonly KeyExtractor<Request, Response>[]
   readonly #cost: Cost<Request, Response>
-  readonly #heldUnits: HeldUnits<Request, Response> | undefined
+  readonly #heldUnits: HeldReservations<Request, Response> | undefined
   readonly #headers: Headers
   /** The extras of a call without a listener for store errors: the same for every request. */
   readonly #extras: CallExtras
@@ -65,7 +65,7 @@ export class PlanCheck<Request, Response> {
     this.#extractors = extractors
     this.#cost = readCost(options.cost, one ? limiter.policies : [])
     this.#attach = hook('(decision, request) => ...')(options.attach, 'attach')
-    const heldUnits = new HeldUnits(limiter, parts.framework, options, events)
+    const heldUnits = new HeldReservations(limiter, parts.framework, options, events)
     this.#heldUnits = heldUnits.needed ? heldUnits : undefined
     const { headers = options.enforce === 0 ? false : 'legacy' } = options
     this.#headers = new Headers(headers, limiter.policies)
@@ -156,7 +156,7 @@ export class PlanCheck<Request, Response> {
 
   /** `#decide` with a reservation, for `settle`, `count`, `delay` and units in flight. */
   #reserve(key: Key, cost: Units, request: Request, response: Response): MaybePromise<boolean> {
-    const heldUnits = this.#heldUnits as HeldUnits<Request, Response>
+    const heldUnits = this.#heldUnits as HeldReservations<Request, Response>
     const reserved = (reservation: Reservation) => {
       const held = { reservation, key, cost, request, response }
       const admitted = reservation.allowed && heldUnits.hold(held)

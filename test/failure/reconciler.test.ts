@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import type { OwedCharges } from '../../src/failure/owed-charges.ts'
 import { Reconciler } from '../../src/failure/reconciler.ts'
-import type { StoreCharges } from '../../src/failure/store-charges.ts'
 import { StoreLink } from '../../src/failure/store-link.ts'
 import { fixedWindow, type PolicyLike, RateLimiter, smoothBursty, tokenBucket } from '../../src/index.ts'
 import { Reservation, type ReservedCall } from '../../src/limiter/reservation.ts'
@@ -251,7 +251,7 @@ test('only so many keys are remembered: the one that spent least recently is for
   const { store, clock } = new FailoverFixture('10/1h')
   const link = new StoreLink(store, 'api', undefined, clock.now, () => () => undefined)
   const reconciler = new Reconciler(link, 3)
-  const charges = { scopes: ['default'] } as unknown as StoreCharges
+  const charges = { scopes: ['default'] } as unknown as OwedCharges
   for (const key of ['a', 'b', 'c', 'a', 'd', 'e']) reconciler.note(charges, [key])
   expect(reconciler.size).toBe(3)
   reconciler.forget(charges, ['b'])

@@ -107,7 +107,7 @@ export class Evaluation {
    */
   private canPromise(): boolean {
     const enforced = this.policies.filter(({ policy, cost }) => !policy.shadow && cost > 0)
-    // Allowed beside the promise: a penalty, which counts no units, and units in flight, which are held from now on.
+    // Two kinds of policy prevent no promise unless they delay the call: a penalty, and one that counts units in flight.
     const [evaluation, ...more] = enforced.filter(({ algorithm, wait }) => {
       return wait > 0 || !(algorithm.punishes || algorithm.leases)
     })

@@ -30,7 +30,7 @@ import {
   toMilliseconds,
   type UnitsAt,
   usedWords,
-} from '../state-words.ts'
+} from '../state-description.ts'
 import { condensedLog, condenseLog } from './condense-log.ts'
 import {
   append,

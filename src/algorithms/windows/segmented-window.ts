@@ -19,7 +19,7 @@ import type { PolicyOptions } from '../../policy/index.ts'
 import { Algorithm, type Numbers, type Policy, type Report, type Ticket } from '../algorithm.ts'
 import { definePolicy } from '../define-policy.ts'
 import { maxSafe, ratioUp } from '../exact-math.ts'
-import { type Description, debtWords, type Facts, nextWords, timeText, usedWords } from '../state-words.ts'
+import { type Description, debtWords, type Facts, nextWords, timeText, usedWords } from '../state-description.ts'
 
 /** The largest limit: a window with debt, counted refusals and one call more then still holds less than 2^53 units. */
 const most = 2 ** 50

@@ -21,7 +21,15 @@ import type { PolicyOptions } from '../../policy/index.ts'
 import { Algorithm, type Numbers, type Policy, type Report, type Ticket } from '../algorithm.ts'
 import { definePolicy } from '../define-policy.ts'
 import { maxFactor, mulDiv, ratioDown, ratioUp } from '../exact-math.ts'
-import { are, type Description, debtWords, type Facts, timeText, toMilliseconds, usedWords } from '../state-words.ts'
+import {
+  are,
+  type Description,
+  debtWords,
+  type Facts,
+  timeText,
+  toMilliseconds,
+  usedWords,
+} from '../state-description.ts'
 
 export class SlidingWindow extends Algorithm {
   readonly kind = 'slidingWindow'

@@ -3,5 +3,5 @@
  * of `http`.
  */
 
-export { HeldUnits } from './held-units.ts'
+export { HeldReservations } from './held-reservations.ts'
 export { type EndingResponse, whenEnded } from './when-ended.ts'

@@ -1,6 +1,6 @@
 import type { Clock } from '../../common/index.ts'
 import type { Connection } from './client/index.ts'
-import type { Leases, RefusalCache, Resets } from './local/index.ts'
+import type { Leases, RefusalCache, ResetMessages } from './local/index.ts'
 import type { PlainScripts } from './script/index.ts'
 import type { Batcher } from './wire/index.ts'
 
@@ -15,5 +15,5 @@ export interface RedisContext {
   readonly refusalCache: RefusalCache | undefined
   readonly leases: Leases | undefined
   /** Present if this store tells other processes which keys were reset. */
-  readonly resets: Resets | undefined
+  readonly resets: ResetMessages | undefined
 }

@@ -25,7 +25,7 @@ import {
 } from '../contract/index.ts'
 import { type Connection, connectionOf, type RedisClient } from './client/index.ts'
 import { encodeId, slotOf } from './keys.ts'
-import { Leases, type LeasesOption, leaseSizeOf, RefusalCache, Resets } from './local/index.ts'
+import { Leases, type LeasesOption, leaseSizeOf, RefusalCache, ResetMessages } from './local/index.ts'
 import type { RedisContext } from './redis-context.ts'
 import { RedisLedger } from './redis-ledger.ts'
 import { PlainScripts, Script, script } from './script/index.ts'
@@ -57,8 +57,9 @@ export interface RedisStoreOptions extends SharedStoreOptions {
   subscriber?: RedisClient
   /**
    * How many units of a key one call takes ahead, for this process to spend locally. Leases save requests, but some
-   * units may be taken and never spent. `'auto'` takes as many as the process used in the last 100 ms or three round trips, at
-   * most 1000 or `{ units: 'auto', most }`, and the next ones before these are used up. Default: no leases.
+   * units may be taken and never spent. `'auto'` takes about as many as the process uses in 100 ms, or in three round trips
+   * if they are longer, at most 1000 or `{ units: 'auto', most }`. It takes the next units before these are used up.
+   * Default: no leases.
    */
   leases?: LeasesOption
   /**
@@ -156,7 +157,10 @@ export class RedisStore implements Store {
       plainScripts: new PlainScripts(ttlMargin, changePlain),
       refusalCache,
       leases: leased,
-      resets: subscriber === undefined ? undefined : new Resets(options.client, subscriber, `${prefix}:resets`, caches),
+      resets:
+        subscriber === undefined
+          ? undefined
+          : new ResetMessages(options.client, subscriber, `${prefix}:resets`, caches),
     }
   }
 

@@ -6,4 +6,4 @@
 export { type LeasesOption, leaseSizeOf } from './lease-size.ts'
 export { Leases } from './leases.ts'
 export { RefusalCache } from './refusal-cache.ts'
-export { type Publisher, Resets } from './resets.ts'
+export { type Publisher, ResetMessages } from './reset-messages.ts'

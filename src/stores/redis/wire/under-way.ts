@@ -14,9 +14,9 @@ export interface BatcherOptions {
   readonly timeout: number
   /** How much longer than its quota a key lives, in milliseconds. */
   readonly ttlMargin: number
-  /** The most requests in a batch as long as no other batch waits; with 1, each request is sent at once. */
+  /** The most requests in a batch while no other batch waits to be sent; with 1, each request is sent at once. */
   readonly size: number
-  /** The most requests in a batch that waits behind others. */
+  /** The most requests in a batch, however many batches wait to be sent before it. */
   readonly most: number
   /** After how many milliseconds without any answer the client is told to reconnect. */
   readonly reconnectAfter: number

@@ -60,7 +60,7 @@ interface FixedRecords extends Records {
   packAfter(format: string, values: readonly string[]): string
 }
 
-/** Records of a fixed length, which is that of the numbers of their states. The last record may lack its last number. */
+/** Records whose length is fixed, because each state has a fixed count of numbers. The last record may lack its last number. */
 function fixedRecords(parts: readonly PlainPolicy[]): FixedRecords {
   const last = parts.at(-1)?.step.lastNumber
   const [short, long] = [formOf(parts, undefined), formOf(parts, last)]

@@ -57,7 +57,7 @@ function isPlainPolicy({ algorithm, limit, countRefused, shadow }: Policy, n: nu
   return n > 0 && n === others.length && !(algorithm.restarts && others.some((other) => other.countRefused))
 }
 
-/** @param whole the whole script */
+/** The script of one plan, followed by the whole script, which decides what the short one cannot. @param whole that script */
 export function plainScript(terms: PlainTerms, whole: string = script): string {
   const parts = terms.policies.map((policy, index): PlainPolicy => {
     const n = index + 1

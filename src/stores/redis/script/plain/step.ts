@@ -28,7 +28,7 @@ export interface PlainStep {
   readonly report: string
 }
 
-/** The record of a log: size, numbers, and entries. It is the first record of a value. */
+/** The Lua code for the record of a log. In the value, that record comes first: its size, then the numbers of the state, then the entries. It is the first record of a value. */
 export interface LogRecord {
   /** The names of the variables besides the state. The code around sets `head` and `size`. */
   readonly names: readonly string[]

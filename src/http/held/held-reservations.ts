@@ -9,7 +9,7 @@ import {
   settleAndHold,
   type Units,
 } from '../../limiter/index.ts'
-import { type CountRule, countRule } from '../count.ts'
+import { type CountRule, countRule } from '../count-rule.ts'
 import { Delay } from '../delay.ts'
 import type { Framework, RequestDecision } from '../framework.ts'
 import type { GuardOptions } from '../guard-options.ts'
@@ -30,7 +30,7 @@ export interface HeldRequest<Request, Response> {
  * Units that a reservation holds until the request has ended, for the options `settle`, `count` and `delay`, and for
  * policies that count units in flight. A guard with none of these makes no reservations.
  */
-export class HeldUnits<Request, Response> {
+export class HeldReservations<Request, Response> {
   readonly #limiter: RateLimiter
   readonly #framework: Framework<Request, Response>
   readonly #events: RequestEvents<Request, Response>

@@ -7,7 +7,7 @@ import type { StoreLink } from './store-link.ts'
  * Charges the store for units that were spent locally under one set of policies. Each policy has units of its own: after
  * 600 calls in ten minutes, the store has to be charged 600 units under a daily policy, and ten under one of ten a second.
  */
-export class StoreCharges {
+export class OwedCharges {
   readonly #link: StoreLink
   readonly #open: OpenLedger
   /** The store's ledger with the policies of all scopes. */

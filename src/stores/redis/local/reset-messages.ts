@@ -27,7 +27,7 @@ const separator = '\n'
 /** At the end of a name: all keys that begin with the text before it. No key of a state ends with it. */
 const all = '*'
 
-export class Resets {
+export class ResetMessages {
   readonly #publisher: Publisher
   readonly #channel: string
 
