@@ -134,7 +134,7 @@ export function restart({ policy: { scope } }: PolicyEvaluation, all: readonly P
 function restartOne(evaluation: PolicyEvaluation, now: number): void {
   const { s, i, algorithm, cost } = evaluation
   s.fill(0, i, i + algorithm.slots)
-  // A key's own array also has the entries of a log, or reservations: they are cut off.
+  // If the key has an array of its own, the entries of a log or the reservations stand behind the slots. They go too.
   if (Array.isArray(s) && s.length > i + algorithm.slots) s.length = i + algorithm.slots
   evaluation.at = now
   evaluation.wait = cost === 0 ? 0 : algorithm.wait(s, i, now, cost)

@@ -29,7 +29,7 @@ import { type Description, type Facts, type Terms, timeText, toMilliseconds } fr
 
 /** The most permits of one call: Guava counts them in an int. */
 const mostPermits = 2 ** 31 - 1
-/** 142 years in microseconds. `free` stays below, so that times stay exact. */
+/** 142 years in microseconds. The time of the next free permit (`free`) stays below this, so that a double holds it exactly. */
 const longest = 2 ** 52
 
 export abstract class Smooth extends Algorithm {

@@ -154,7 +154,7 @@ export class SlidingWindow extends Algorithm {
     return true
   }
 
-  /** Removes the debt: the whole limit stays used. No call is admitted now that the debt would have refused. */
+  /** Removes the debt: the whole limit stays used. A call that the debt refuses at this moment is still refused. */
   #endDebt(s: Numbers, i: number, at: number): void {
     const [start, current, previous] = [s[i + 1] as number, s[i + 2] as number, s[i + 3] as number]
     const left = this.span - (at - start)

@@ -42,7 +42,7 @@ export class Refusal<Request, Response> {
       : this.#sendReturned(response, returned)
   }
 
-  /** Handles what `refuse` returned: true lets the request go on. */
+  /** Handles what the option `refuse` returned. Returns true if the request goes on, which only the value true asks for. */
   #sendReturned(response: Response, value: unknown): boolean {
     const framework = this.#framework
     if (value !== true) framework.returned?.(response, value)

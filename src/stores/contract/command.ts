@@ -106,7 +106,7 @@ export type OutcomeOf<V extends Verb> = V extends 'reserve' | 'renew'
 /** The outcome of any command. */
 export type Outcome = OutcomeOf<Verb>
 
-/** The outcome of a reservation that was decided at once. */
+/** The booking of a reservation's decision. @param delay how long its caller has to wait, in microseconds */
 export function bookingOf(decision: Decision, delay: number, tickets: () => Tickets): Booking {
   if (!decision.allowed) return { decision, wait: 0, tickets: undefined }
   return { decision, wait: Math.ceil(delay / 1000), delay, tickets: tickets() }

@@ -40,7 +40,7 @@ export class StateRows {
   readonly #hasLogs: boolean
   /** The list of each row, if several plans share the rows. */
   private readonly lists: (readonly State[] | undefined)[] = []
-  /** How many bytes the condensed lists take. */
+  /** The bytes of all lists of states; counted only if logs are condensed. */
   #bytes = 0
 
   /** @param condensed true if logs are condensed, and the rows have a bounded number of bytes */

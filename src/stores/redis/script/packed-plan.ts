@@ -20,7 +20,7 @@ export interface PackedPlan {
   readonly policies: readonly Policy[]
   readonly scopes: readonly string[]
   readonly bytes: Buffer
-  /** The short script of this plan alone, for the most frequent calls. */
+  /** Decides the most frequent calls of this plan. Undefined: the whole script decides every call. */
   plain?: Script | undefined
 }
 
