@@ -71,11 +71,11 @@ export function tooOldFastify(): HeadgateError {
 
 function route(request: FastifyRequest): string {
   // A 404 is no route, but the global limit applies to it: it is no sign that the limiter is in the wrong place.
-  if (request.is404) return routeName(request.method, '404')
+  if (request.is404) return routeName(undefined, '404')
   const options = request.routeOptions
   if (options?.config === undefined) throw tooOldFastify()
-  const { config, url } = options
-  return routeName(request.method, config[patternOfGet] ?? url)
+  const { config, method, url } = options
+  return routeName(method, config[patternOfGet] ?? url)
 }
 
 /** The functions that the guard needs from Fastify. */
