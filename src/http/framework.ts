@@ -91,7 +91,10 @@ export interface Framework<Request, Response> {
   send(response: Response, type: string, body: string, members?: object): void
   /** True if the body of a refusal is JSON, whatever the client accepts. Default false. */
   readonly jsonOnly?: boolean
-  /** Sends what `refuse` returned. Only for frameworks whose handlers return the response. */
+  /**
+   * Sends what `refuse` returned. Only for frameworks whose handlers return the response. It gets no undefined, unless the
+   * head of the response is sent.
+   */
   returned?(response: Response, value: unknown): void
 }
 
