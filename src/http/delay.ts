@@ -10,8 +10,8 @@ export interface DelayOptions {
    */
   max: Duration
   /**
-   * How many requests may wait at once, over all keys. A key gets a place while it holds fewer places than are free: so one
-   * key holds at most half of the queue. Default 100. Example: `50`.
+   * How many requests may wait at once, over all keys. A key gets at most a quarter of the places that other keys do not
+   * hold, rounded up. Default 100. Example: `50`.
    */
   queue?: number
 }
@@ -23,8 +23,8 @@ const anHour = 3_600_000
  * the queue.
  *
  * With one queue for all keys, a single key could fill it, and every burst of another key would be refused. So a key gets
- * a place only while it holds fewer places than are free. One key holds at most half of the queue, two keys a third
- * each, and n keys leave a share of 1 in n + 1 to newcomers.
+ * at most a quarter of the places that other keys do not hold. Keys that take as much as they get leave three quarters,
+ * then nine sixteenths, and so on: a newcomer finds a place as long as one is free.
  */
 export class Delay {
   readonly #max: number
@@ -60,7 +60,7 @@ export class Delay {
   enter(key: Key): number {
     const own = this.#ownOf(key)
     const held = this.#held.get(own) ?? 0
-    if (held >= this.#free) return 0
+    if (held * 3 >= this.#free) return 0 // a quarter of `held` and `free` together
     this.#held.set(own, held + 1)
     this.#free--
     return this.#max

@@ -273,6 +273,7 @@ test.each([
   ['an unknown option', { headers: { dialect: 'legacy' } }],
   ['near that is not a boolean', { headers: { near: 0.8 } }],
   ['a field name that would inject', { headers: { legacy: { limit: 'X-Limit: 5\r\nSet-Cookie' } } }],
+  ['a field name of any length', { headers: { legacy: { remaining: 'x'.repeat(129) } } }],
   ['an empty field name', { headers: { legacy: { reset: '' } } }],
   ['an unknown form of the reset time', { headers: { legacy: { resetAs: 'date' } } }],
   ['an empty salt', { headers: { dialects: 'draft-8', pk: { salt: '' } } }],
