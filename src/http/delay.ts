@@ -41,13 +41,13 @@ export class Delay {
     const { max, queue } = readOptions('delay', options, readers)
     this.#max = max
     this.#free = queue
-    const enforced = policies.filter(({ shadow, algorithm }) => !shadow && !algorithm.punishes && !algorithm.leases)
+    const enforced = policies.filter(({ shadow, algorithm }) => !shadow && !algorithm.punishes)
     const [booked] = enforced
     if (enforced.length !== 1 || !booked?.algorithm.promises) {
       throw new HeadgateError(
         'HEADGATE_OPTION',
         'delay needs exactly one policy that can promise a future time: a bucket, a fixed window or a sliding log. ' +
-          `Write policies: '10/1s token-bucket'.`,
+          "Write policies: '10/1s token-bucket'. Put a limit of units in flight into another middleware, behind this one.",
       )
     }
     this.#scope = booked.scope

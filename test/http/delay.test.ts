@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { rateLimit } from '../../adapters/express.ts'
-import { byHeader, concurrency, RateLimiter, tokenBucket } from '../../src/index.ts'
+import { byHeader, RateLimiter, slidingLog, tokenBucket } from '../../src/index.ts'
 import { asyncStore } from '../support/async-store.ts'
 import { contract, hangUp, signal, stillStore, until } from '../support/contract.ts'
 import { get } from '../support/frameworks.ts'
@@ -166,7 +166,7 @@ contract((app, lacks) => {
 
   test('no key of another scope makes another share', async () => {
     const { url } = await app({
-      policies: [tokenBucket({ limit: 1, window: '1s' }), concurrency({ limit: 99, scope: 'tab' })],
+      policies: [policies, slidingLog({ limit: 1, window: '1h', scope: 'tab', shadow: true })],
       keys: { default: keys, tab: byHeader('x-tab') },
       delay: { max: '1h', queue: 8 },
     })
@@ -181,6 +181,10 @@ contract((app, lacks) => {
 test.each([
   ['a sliding window, which cannot promise', { policies: '5/1s', delay: { max: '1s' } }],
   ['two policies', { policies: ['5/1s token-bucket', '100/1h token-bucket'], delay: { max: '1s' } }],
+  [
+    'units in flight, whose lease would end while the request waits',
+    { policies: [policies, '2 at once'], delay: { max: '1s' } },
+  ],
   ['no max', { policies, delay: {} }],
   ['a max beyond an hour', { policies, delay: { max: '2h' } }],
   ['an empty queue', { policies, delay: { max: '1s', queue: 0 } }],
