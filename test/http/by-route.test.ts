@@ -62,6 +62,10 @@ const keys = combine(byIp(), byRoute())
 const hourly = (limit: number) => ({ limit, window: '1h', keys })
 const address = () => '192.0.2.1'
 
+function koaOk(context: Koa.Context): void {
+  context.body = 'ok'
+}
+
 interface Routes {
   /** The limit is before all routes. */
   readonly before: boolean
@@ -79,10 +83,9 @@ const apps: Record<string, (routes: Routes) => Promise<string>> = {
     const router = new Router()
     const limit = forKoa(hourly(2))
     const own = before ? [] : [limit]
-    const ok = (context: Koa.Context) => context.res.end('ok')
     if (before) app.use(limit)
-    router.all('/all/:x', ...own, ok)
-    router.get('/own/:x', ...own, ok).post('/own/:x', ...own, ok)
+    router.all('/all/:x', ...own, koaOk)
+    router.get('/own/:x', ...own, koaOk).post('/own/:x', ...own, koaOk)
     app.use(router.routes())
     return listen(app.callback())
   },
@@ -207,7 +210,7 @@ test('Fastify: a route for several methods has one quota, and its HEAD route sha
 test('Koa: a route for several methods has one quota', async () => {
   const app = new Koa()
   const router = new Router()
-  router.register('/list', ['get', 'post'], [forKoa(hourly(2)), (context) => context.res.end('ok')])
+  router.register('/list', ['get', 'post'], [forKoa(hourly(2)), koaOk])
   const url = await listen(app.use(router.routes()).callback())
   expect(await statuses(url, 'POST /list', 'GET /list', 'HEAD /list', 'POST /list')).toEqual([200, 200, 429, 429])
 })
@@ -284,4 +287,57 @@ describe.each([
       200, 429, 404, 429, 429,
     ])
   })
+})
+
+/** The same `POST /login` below `/admin`, `/shop` and `/t/:id`, with one limit of 1 an hour for all three. */
+const nested: Record<string, () => Promise<string>> = {
+  Koa() {
+    const app = new Koa()
+    const limit = forKoa(hourly(1))
+    for (const prefix of ['/admin', '/shop', '/t/:id']) {
+      const login = new Router().post('/login', limit, koaOk)
+      app.use(new Router().use(prefix, login.routes()).routes())
+    }
+    return listen(app.callback())
+  },
+  async Fastify() {
+    const app = fastify()
+    const { hook } = forFastify(hourly(1))
+    for (const prefix of ['/admin', '/shop', '/t/:id']) {
+      app.register(async (inner) => void inner.post('/login', { preHandler: hook }, async () => 'ok'), { prefix })
+    }
+    running.push(app)
+    return app.listen({ host: '127.0.0.1', port: 0 })
+  },
+  Hono() {
+    const app = new Hono()
+    const limit = forHono(hourly(1), { address }) as never
+    for (const prefix of ['/admin', '/shop', '/t/:id']) {
+      app.route(
+        prefix,
+        new Hono().post('/login', limit, (context) => context.text('ok')),
+      )
+    }
+    return listen(createAdaptorServer({ fetch: app.fetch, overrideGlobalObjects: false }) as never)
+  },
+  h3() {
+    const app = new H3({ silent: true })
+    const middleware = [forH3(hourly(1), { address })]
+    for (const prefix of ['/admin', '/shop'])
+      app.mount(
+        prefix,
+        new H3().post('/login', () => 'ok', { middleware }),
+      )
+    app.post('/t/:id/login', () => 'ok', { middleware })
+    return listen(toNodeHandler(app.fetch as never) as never)
+  },
+}
+
+test.each(Object.entries(nested))('%s: a route below several paths has a quota for each pattern', async (_, start) => {
+  const url = await start()
+  const paths = ['/admin/login', '/shop/login', '/t/1/login', '/t/2/login', '/admin/login', '/shop/login']
+  expect(await statuses(url, ...paths.map((path) => `POST ${path}`))).toEqual([200, 200, 200, 429, 429, 429])
+  const others = ['OPTIONS', 'HEAD', 'GET', 'PUT'].map((method) => `${method} /admin/login`)
+  expect((await statuses(url, ...others)).includes(429)).toBe(false) // no route, so nothing is counted
+  expect(await statuses(url, 'POST /ADMIN/login', 'POST /admin/login?x=1', 'POST /admin/login')).not.toContain(200)
 })
