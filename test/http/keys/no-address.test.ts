@@ -23,6 +23,7 @@ import { rateLimit as forKoa } from '../../../adapters/koa.ts'
 import { forgetWarnings } from '../../../src/common/warn.ts'
 import { byHeader, byIp, byRoute, combine, type NoAddressEvent } from '../../../src/index.ts'
 import { until } from '../../support/contract.ts'
+import { frameworks as allFrameworks } from '../../support/frameworks.ts'
 
 const warned = vi.spyOn(process, 'emitWarning')
 beforeEach(() => {
@@ -178,6 +179,20 @@ describe.each(Object.entries(frameworks))('%s', (_name, start) => {
       await until(() => warned.mock.calls.length === 1)
     })
   })
+})
+
+/** The frameworks on a server of Node: elsewhere, nobody sees that a client has left. */
+const served = Object.entries(allFrameworks).filter(([name]) => !/^(Express|Koa|Fastify|.*without Node$)/.test(name))
+
+test.each(served)('%s: a client that writes and resets the connection is not admitted', async (_name, start) => {
+  for (const more of [{}, { keys: byHeader('x-key') }, { keys: () => 'k', deny: ['203.0.113.7'] }]) {
+    const { url, handled, close } = await start({ limit: { limit: 20, window: '1h', ...more } })
+    const port = Number(new URL(url).port)
+    for (let n = 0; n < 10; n++) await writeAndReset(port)
+    expect(await get(port, { 'x-key': 'k' })).toBe(200)
+    expect(handled()).toBe(1)
+    await close()
+  }
 })
 
 describe('the module in place of express-rate-limit', () => {
