@@ -105,6 +105,8 @@ export const fastifyFramework: Framework<FastifyRequest, FastifyReply> = {
   clearRefusal: (reply) => void reply.code(200).removeHeader('retry-after').removeHeader('cache-control'),
   send: (reply, type, body) => void reply.type(type).send(body),
   returned(reply, value) {
-    if (value !== undefined && value !== reply && !reply.sent) reply.send(value)
+    if (value === undefined) return reply.sent // without a response, the client would wait for ever
+    if (value !== reply && !reply.sent) reply.send(value)
+    return true
   },
 }

@@ -92,10 +92,10 @@ export interface Framework<Request, Response> {
   /** True if the body of a refusal is JSON, whatever the client accepts. Default false. */
   readonly jsonOnly?: boolean
   /**
-   * Sends what `refuse` returned. Only for frameworks whose handlers return the response. It gets no undefined, unless the
-   * head of the response is sent.
+   * Sends what `refuse` returned. Only for frameworks whose handlers return the response. Returns false if there is nothing
+   * to send and nothing was sent: then the guard sends its own refusal.
    */
-  returned?(response: Response, value: unknown): void
+  returned?(response: Response, value: unknown): unknown
 }
 
 /**

@@ -38,7 +38,7 @@ const fail = () => {
   throw new Error('broken')
 }
 
-contract((app) => {
+contract((app, _lacks, name) => {
   const refused = async (refuse: Refuse): Promise<Received & { ran: number }> => {
     const limiter = new RateLimiter({ policies: ['1/1h fixed-window', '9 at once'], store: stillStore().store })
     const { url, handled } = await app({ limiter, keys: () => 'k', refuse })
@@ -61,17 +61,18 @@ contract((app) => {
     }
   })
 
-  test('a refuse that returns nothing, at once or later, where handlers return their response', async () => {
-    let callback = false
+  test('a refuse that returns nothing, at once or later, leaves no request without a response', async () => {
     for (const refuse of [() => undefined, async () => undefined]) {
-      const received = await refused((_decision, _request, response) => {
-        // A response of Node may come later, by a callback, so this one is sent there.
-        callback = typeof response.end === 'function'
-        if (callback) setImmediate(() => respond(response))
+      const { status, body } = await refused((_decision, _request, response) => {
+        // A response of Node may come later, by a callback.
+        if (typeof response.end === 'function') setImmediate(() => respond(response))
         return refuse()
       })
-      const isKoa = received.body === 'Too Many Requests'
-      expect([received.status, isKoa ? own : received.body]).toEqual([429, callback ? 'mine' : own])
+      expect([status, body]).toEqual([
+        429,
+        expect.stringMatching(/^(mine|Too Many Requests|Too many requests. .*\n|)$/),
+      ])
+      if (name === 'Fastify') expect(body).toBe(own)
     }
   })
 })

@@ -43,16 +43,17 @@ export class Refusal<Request, Response> {
 
   /**
    * Handles what the option `refuse` returned. Returns true if the request goes on, which only the value true asks for. False
-   * is no response in any framework, and undefined is none where handlers return their response.
+   * is no response in any framework.
    */
   #sendReturned(value: unknown, request: Request, response: Response, bodyOf: (form: Form) => Body): boolean {
     const framework = this.#framework
-    const none = value === false || (value === undefined && framework.returned !== undefined)
-    if (none && !framework.headersSent(response)) return this.#send(request, response, bodyOf)
-    if (value !== true) framework.returned?.(response, value)
-    else if (framework.clearRefusal === undefined) framework.setStatus(response, 200)
+    if (value !== true) {
+      const none = value === false ? !framework.headersSent(response) : framework.returned?.(response, value) === false
+      return none && this.#send(request, response, bodyOf)
+    }
+    if (framework.clearRefusal === undefined) framework.setStatus(response, 200)
     else framework.clearRefusal(response)
-    return value === true
+    return true
   }
 
   /** Ends a request whose response has already begun: no refusal can be sent, and no handler may run. */
