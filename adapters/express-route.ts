@@ -49,8 +49,8 @@ function staticMounts(layers: readonly Layer[], route: object, mount: string, ar
 
 interface Application {
   /** Express 4. There, `router` throws. */
-  readonly _router?: { readonly stack: readonly Layer[] }
-  readonly router: { readonly stack: readonly Layer[] }
+  readonly _router?: Layer['handle']
+  readonly router?: Layer['handle']
   readonly mountpath: unknown
   readonly parent?: Application
 }
@@ -64,12 +64,13 @@ function mountOf({ parent, mountpath }: Application): string | undefined {
 
 const known = new WeakMap<object, readonly string[]>()
 
-/** All static paths on which the route's router is mounted, in lower case. */
-function mountsOf(app: Application, route: object): readonly string[] {
+/** All static paths on which the route's router is mounted, in lower case. None without an application of Express. */
+function mountsOf(app: Application | undefined, route: object): readonly string[] {
   let mounts = known.get(route)
   if (mounts === undefined) {
-    const own = mountOf(app)
-    mounts = own === undefined ? [] : staticMounts((app._router ?? app.router).stack, route, own, [])
+    const own = app && mountOf(app)
+    const { stack = [] } = app?._router ?? app?.router ?? {}
+    mounts = own === undefined ? [] : staticMounts(stack, route, own, [])
     known.set(route, mounts)
   }
   return mounts
@@ -83,7 +84,7 @@ function mountsOf(app: Application, route: object): readonly string[] {
 export function expressRoute({ app, baseUrl, method, route }: Request): string {
   if (route === undefined) return routeName(undefined, undefined)
   const mount = baseUrl?.toLowerCase()
-  const isStatic = !mount || mountsOf(app as unknown as Application, route).includes(mount)
+  const isStatic = !mount || mountsOf(app as unknown as Application | undefined, route).includes(mount)
   const path: string | undefined = route.path?.toString()
   return routeName(declaredMethod(method, route), isStatic ? (mount || '') + (path ?? '') : `*${path}`)
 }

@@ -289,6 +289,16 @@ describe.each([
   })
 })
 
+test('the package router without an application of Express: mounted routes share one quota', async () => {
+  const outer = Router5()
+  const inner = Router5().post('/login', forExpress(hourly(1)), (_request, response) => void response.end('ok'))
+  outer.use('/admin', inner).use('/shop', inner)
+  const url = await listen((request, response) =>
+    outer(request as never, response as never, () => response.end('none')),
+  )
+  expect(await statuses(url, 'POST /admin/login', 'POST /shop/login')).toEqual([200, 429])
+})
+
 /** The same `POST /login` below `/admin`, `/shop` and `/t/:id`, with one limit of 1 an hour for all three. */
 const nested: Record<string, () => Promise<string>> = {
   Koa() {
