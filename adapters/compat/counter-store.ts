@@ -1,10 +1,33 @@
-import { shown, text } from '../../src/common/index.ts'
+import { type MaybePromise, shown, text } from '../../src/common/index.ts'
 import type { RateLimiter } from '../../src/limiter/index.ts'
 import { countersIn, hit, isHeadgateStore, read, type WindowCount } from './counters.ts'
 
 /** The hits of a client in its window, and when the window ends. */
 export interface ClientRateLimitInfo {
   totalHits: number
+  resetTime: Date | undefined
+}
+
+/** The interface of the stores of express-rate-limit and hono-rate-limiter. @template Info the hits of a client */
+export interface HitStore<Info> {
+  // biome-ignore lint/suspicious/noExplicitAny: stores of others take the options of their package, which have another `store`
+  init?: (options: any) => MaybePromise<void>
+  get?: (key: string) => MaybePromise<Info | undefined>
+  increment: (key: string) => MaybePromise<Info>
+  decrement: (key: string) => MaybePromise<void>
+  resetKey: (key: string) => MaybePromise<void>
+  resetAll?: () => MaybePromise<void>
+  shutdown?: () => MaybePromise<void>
+  /** True if no other process has the keys. */
+  localKeys?: boolean
+  prefix?: string
+}
+
+/** What an application reads about a request that was counted. */
+export interface HitInfo {
+  limit: number
+  used: number
+  remaining: number
   resetTime: Date | undefined
 }
 
@@ -23,7 +46,7 @@ export function checkedLimit(limit: number): number {
 /** The response fields of drafts 6 and 7. */
 export function draftFields(
   draft: unknown,
-  { limit, remaining, resetTime }: { limit: number; remaining: number; resetTime: Date | undefined },
+  { limit, remaining, resetTime }: HitInfo,
   windowMs: number,
 ): Record<string, string> {
   const reset = secondsLeft(resetTime, windowMs)

@@ -1,9 +1,12 @@
 import { LRUCache } from 'lru-cache'
 import { HeadgateError } from '../../src/common/index.ts'
-import { type PolicyLikes, RateLimiter } from '../../src/limiter/index.ts'
+import { type PolicyLikes, RateLimiter, type RateLimiterOptions } from '../../src/limiter/index.ts'
 
 /** The limiters by the text of their policies. The bound is for programs that make new policies all the time. */
-const limiters = new LRUCache<string, RateLimiter>({ max: 1000 })
+const limiters = new LRUCache<string, RateLimiter, RateLimiterOptions>({
+  max: 1000,
+  memoMethod: (_text, _stale, { context }) => new RateLimiter(context),
+})
 
 /**
  * The limiter for an argument of `limitMessages`. Each connection passes its policies again, so equal policies get the
@@ -12,12 +15,7 @@ const limiters = new LRUCache<string, RateLimiter>({ max: 1000 })
  */
 export function sharedLimiter(policies: PolicyLikes | RateLimiter): RateLimiter {
   if (policies instanceof RateLimiter) return policies
-  const text = typeof policies === 'string' ? policies : textOf(policies)
-  const known = limiters.get(text)
-  if (known !== undefined) return known
-  const limiter = new RateLimiter({ policies })
-  limiters.set(text, limiter)
-  return limiter
+  return limiters.memo(typeof policies === 'string' ? policies : textOf(policies), { context: { policies } })
 }
 
 function textOf(policies: PolicyLikes): string {

@@ -1,7 +1,7 @@
 import { Deadlines } from '../../../src/stores/contract/index.ts'
 import { type Connection, connectionOf } from '../../../src/stores/redis/client/index.ts'
+import type { WindowCount } from '../counters.ts'
 import type { Counting, Settings } from './settings.ts'
-import type { KeyHits } from './types.ts'
 
 /** Counts a hit. With too many, the window begins anew ('continues') or gets longer ('backs off'). */
 const hit = `
@@ -33,19 +33,19 @@ export class ChangingInRedis implements Counting {
     this.#rule = continueExceeding ? 'continues' : exponentialBackoff ? 'backs off' : 'ends'
   }
 
-  hit(key: string, window: number, max: number): Promise<KeyHits> {
+  hit(key: string, window: number, max: number): Promise<WindowCount> {
     return this.#ask(hit, key, [window, max, this.#rule])
   }
 
-  read(key: string): Promise<KeyHits> {
+  read(key: string): Promise<WindowCount> {
     return this.#ask(read, key, [])
   }
 
-  async #ask(script: string, key: string, args: unknown[]): Promise<KeyHits> {
+  async #ask(script: string, key: string, args: unknown[]): Promise<WindowCount> {
     // ioredis takes Buffers for bytes, and any other array for several arguments.
     const bytes = args.map((arg) => Buffer.from(String(arg)))
     const { reply } = this.#connection.eval(script, [this.#prefix + key], bytes)
-    const [current, ttl] = (await this.#deadlines.bound(reply)) as [number, number]
-    return { current, ttl }
+    const [used, resetAfter] = (await this.#deadlines.bound(reply)) as [number, number]
+    return { used, resetAfter }
   }
 }

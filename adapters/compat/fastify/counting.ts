@@ -5,11 +5,7 @@ import type { RateLimiter } from '../../../src/limiter/index.ts'
 import { memoryStore } from '../../../src/stores/memory/index.ts'
 import { countersIn, countersOn, hit, isHeadgateStore, read, type WindowCount } from '../counters.ts'
 import type { Counting, Settings } from './settings.ts'
-import type { FastifyRateLimitStore, FastifyRateLimitStoreCtor, KeyHits } from './types.ts'
-
-function hitsOf({ used, resetAfter }: WindowCount): KeyHits {
-  return { current: used, ttl: resetAfter }
-}
+import type { FastifyRateLimitStore, FastifyRateLimitStoreCtor } from './types.ts'
 
 /** Throws the error of the store's client, as a store of @fastify/rate-limit does. */
 function clientError(error: unknown): never {
@@ -20,29 +16,19 @@ function clientError(error: unknown): never {
 export type CountingOf = (settings: Settings) => Counting
 
 class StoreCounting implements Counting {
-  readonly #byWindow = new LRUCache<number, RateLimiter>({ max: 1000 })
-  readonly #make: (window: number) => RateLimiter
+  readonly #byWindow: LRUCache<number, RateLimiter>
 
   constructor(make: (window: number) => RateLimiter) {
-    this.#make = make
+    this.#byWindow = new LRUCache({ max: 1000, memoMethod: make })
   }
 
-  #of(window: number): RateLimiter {
-    let counters = this.#byWindow.get(window)
-    if (counters === undefined) {
-      counters = this.#make(window)
-      this.#byWindow.set(window, counters)
-    }
-    return counters
+  hit(key: string, window: number): MaybePromise<WindowCount> {
+    const count = hit(this.#byWindow.memo(window), key)
+    return isPromise(count) ? count.catch(clientError) : count
   }
 
-  hit(key: string, window: number): MaybePromise<KeyHits> {
-    const count = hit(this.#of(window), key)
-    return isPromise(count) ? count.then(hitsOf, clientError) : hitsOf(count)
-  }
-
-  read(key: string, window: number): Promise<KeyHits> {
-    return read(this.#of(window), key).then(hitsOf, clientError)
+  read(key: string, window: number): Promise<WindowCount> {
+    return read(this.#byWindow.memo(window), key).catch(clientError)
   }
 }
 
@@ -62,7 +48,7 @@ function extendsWindows({ continueExceeding, exponentialBackoff }: Settings): bo
 }
 
 interface ChangingWindow {
-  current: number
+  used: number
   readonly start: number
   end: number
 }
@@ -79,21 +65,21 @@ class ChangingInMemory implements Counting {
     this.#extends = extendsWindows(settings)
   }
 
-  hit(key: string, window: number, max: number): KeyHits {
+  hit(key: string, window: number, max: number): WindowCount {
     const now = Date.now()
-    const entry = this.#live(key, window, now) ?? { current: 0, start: now, end: now + window }
-    const isNew = entry.current++ === 0
-    const over = entry.current - max
+    const entry = this.#live(key, window, now) ?? { used: 0, start: now, end: now + window }
+    const isNew = entry.used++ === 0
+    const over = entry.used - max
     const longer = () => Math.min(window * 2 ** (over - 1), Number.MAX_SAFE_INTEGER)
     if (this.#extends && !isNew && over > 0) entry.end = now + (this.#continues ? window : longer())
     this.#windows.set(key, entry)
-    return { current: entry.current, ttl: entry.end - now }
+    return { used: entry.used, resetAfter: entry.end - now }
   }
 
-  read(key: string, window: number): KeyHits {
+  read(key: string, window: number): WindowCount {
     const now = Date.now()
-    const { current = 0, end = now } = this.#live(key, window, now) ?? {}
-    return { current, ttl: end - now }
+    const { used = 0, end = now } = this.#live(key, window, now) ?? {}
+    return { used, resetAfter: end - now }
   }
 
   #live(key: string, window: number, now: number): ChangingWindow | undefined {
@@ -105,7 +91,7 @@ class ChangingInMemory implements Counting {
 }
 
 /** Counts in Redis: by `redisStore`, or by a script if refusals make windows longer. */
-async function inRedis({ redis, nameSpace = 'fastify-rate-limit-' }: Settings): Promise<CountingOf> {
+async function inRedis({ redis, nameSpace }: Settings): Promise<CountingOf> {
   const { redisStore } = await import('../../../src/stores/redis/index.ts')
   const { connectionOf } = await import('../../../src/stores/redis/client/index.ts')
   const { ChangingInRedis } = await import('./changing-in-redis.ts')
@@ -138,25 +124,26 @@ class ForeignCounting implements Counting {
     this.#store = store
   }
 
-  hit(key: string, window: number, max: number): Promise<KeyHits> {
+  hit(key: string, window: number, max: number): Promise<WindowCount> {
     return this.#ask('incr', key, window, max)
   }
 
-  async read(key: string, window: number, max: number): Promise<KeyHits> {
+  async read(key: string, window: number, max: number): Promise<WindowCount> {
     if (typeof this.#store.read === 'function') return this.#ask('read', key, window, max)
     throw new CannotRead('The store of this rate limit has no read, which { increment: false } needs.')
   }
 
-  #ask(method: 'incr' | 'read', key: string, window: number, max: number): Promise<KeyHits> {
-    return new Promise((resolve, reject) => {
-      this.#store[method]?.(key, (error, hits) => (error ? reject(error) : resolve(hits as KeyHits)), window, max)
+  async #ask(method: 'incr' | 'read', key: string, window: number, max: number): Promise<WindowCount> {
+    const { current, ttl } = await new Promise<{ current: number; ttl: number }>((resolve, reject) => {
+      this.#store[method]?.(key, (error, hits) => (error ? reject(error) : resolve(hits!)), window, max)
     })
+    return { used: current, resetAfter: ttl }
   }
 }
 
 /** Makes the function that returns where each limit of the plugin counts. */
 export async function countingOf(settings: Settings): Promise<CountingOf> {
-  const { store, redis, nameSpace = 'fastify-rate-limit-' } = settings
+  const { store, redis, nameSpace } = settings
   if (isHeadgateStore(store)) {
     return (own) => {
       if (extendsWindows(own)) throw needsOtherStore()
