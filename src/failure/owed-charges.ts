@@ -1,4 +1,4 @@
-import type { HeadgateError } from '../common/index.ts'
+import { getOrInsert, type HeadgateError } from '../common/index.ts'
 import type { Command, Ledger, LedgerTerms, OpenLedger } from '../stores/contract/index.ts'
 import type { LocalQuota } from './local-quota.ts'
 import type { StoreLink } from './store-link.ts'
@@ -65,12 +65,10 @@ export class OwedCharges {
   }
 
   async #request(scope: string, command: Command): Promise<void> {
-    let ledger = this.#ledgers.get(scope)
-    if (ledger === undefined) {
+    const ledger = getOrInsert(this.#ledgers, scope, () => {
       const policies = this.#terms.policies.filter((policy) => policy.scope === scope)
-      ledger = this.#open({ ...this.#terms, policies, scopes: [scope] }, this.#whole)
-      this.#ledgers.set(scope, ledger)
-    }
+      return this.#open({ ...this.#terms, policies, scopes: [scope] }, this.#whole)
+    })
     await this.#link.request(ledger, command)
   }
 }
