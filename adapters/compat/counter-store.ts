@@ -1,6 +1,7 @@
 import { type MaybePromise, shown, text } from '../../src/common/index.ts'
 import type { RateLimiter } from '../../src/limiter/index.ts'
 import { countersIn, hit, isHeadgateStore, read, type WindowCount } from './counters.ts'
+import { numberFor } from './option-values.ts'
 
 /** The hits of a client in its window, and when the window ends. */
 export interface ClientRateLimitInfo {
@@ -77,13 +78,15 @@ export function undoOf(
 /**
  * The store for the option `store`: without a value, a memory store; for a store of headgate, one that counts there.
  * Undefined for any other value.
- * @throws HeadgateError for an invalid name, or if a store of headgate has a limiter of that name
+ * @throws TypeError unless the window is a number or a text of a number; HeadgateError for an invalid name, or if a store of
+ *   headgate has a limiter of that name
  */
-export function counterStoreOf(given: unknown, windowMs: number, name: string | undefined): CounterStore | undefined {
+export function counterStoreOf(given: unknown, windowMs: unknown, name: string | undefined): CounterStore | undefined {
+  const window = numberFor('windowMs', windowMs, 0, Infinity)
   if (given === undefined) return new MemoryStore()
   if (!isHeadgateStore(given)) return undefined
   if (name !== undefined) text(undefined, 'HEADGATE_NAME')(name, 'name')
-  return new CounterStore(countersIn(windowMs, given, name))
+  return new CounterStore(countersIn(window, given, name))
 }
 
 function infoOf({ used, resetAfter }: WindowCount): ClientRateLimitInfo {
