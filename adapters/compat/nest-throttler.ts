@@ -13,7 +13,7 @@
 import { LRUCache } from 'lru-cache'
 import type { PenaltyOptions } from '../../src/algorithms/bans/index.ts'
 import { slidingLog } from '../../src/algorithms/logs/index.ts'
-import { longestWindow, wallClock } from '../../src/common/index.ts'
+import { getOrInsert, longestWindow, wallClock } from '../../src/common/index.ts'
 import { decide, RateLimiter } from '../../src/limiter/index.ts'
 import type { OnStoreError, Store } from '../../src/stores/contract/index.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
@@ -56,10 +56,7 @@ export class HeadgateThrottlerStorage {
   /** The limiter of each throttler. Requests with different limits, windows and bans share one count for each key. */
   readonly #limiters = new Map<string, RateLimiter>()
   /** The last plans by their text, and the last plan of each throttler: finding a plan takes longer than counting. */
-  readonly #plans = new LRUCache<string, RateLimiter, Throttler>({
-    max: 1000,
-    memoMethod: (_text, _stale, { context }) => this.#makePlan(context),
-  })
+  readonly #plans = new LRUCache<string, RateLimiter>({ max: 1000 })
   readonly #last = new Map<string, Throttler & { readonly plan: RateLimiter }>()
 
   constructor({ store, onStoreError = 'local' }: ThrottlerStorageOptions = {}) {
@@ -90,7 +87,8 @@ export class HeadgateThrottlerStorage {
     const last = this.#last.get(name)
     if (last !== undefined && last.limit === limit && last.ttl === ttl && last.blockDuration === blockDuration)
       return last.plan
-    const plan = this.#plans.memo(`${ttl}:${limit}:${blockDuration}:${name}`, { context: throttler })
+    const text = `${ttl}:${limit}:${blockDuration}:${name}`
+    const plan = getOrInsert(this.#plans, text, () => this.#makePlan(throttler))
     this.#last.set(name, { ...throttler, plan })
     return plan
   }

@@ -1,12 +1,9 @@
 import { LRUCache } from 'lru-cache'
-import { HeadgateError } from '../../src/common/index.ts'
-import { type PolicyLikes, RateLimiter, type RateLimiterOptions } from '../../src/limiter/index.ts'
+import { getOrInsert, HeadgateError } from '../../src/common/index.ts'
+import { type PolicyLikes, RateLimiter } from '../../src/limiter/index.ts'
 
 /** The limiters by the text of their policies. The bound is for programs that make new policies all the time. */
-const limiters = new LRUCache<string, RateLimiter, RateLimiterOptions>({
-  max: 1000,
-  memoMethod: (_text, _stale, { context }) => new RateLimiter(context),
-})
+const limiters = new LRUCache<string, RateLimiter>({ max: 1000 })
 
 /**
  * The limiter for an argument of `limitMessages`. Each connection passes its policies again, so equal policies get the
@@ -15,7 +12,8 @@ const limiters = new LRUCache<string, RateLimiter, RateLimiterOptions>({
  */
 export function sharedLimiter(policies: PolicyLikes | RateLimiter): RateLimiter {
   if (policies instanceof RateLimiter) return policies
-  return limiters.memo(typeof policies === 'string' ? policies : textOf(policies), { context: { policies } })
+  const text = typeof policies === 'string' ? policies : textOf(policies)
+  return getOrInsert(limiters, text, () => new RateLimiter({ policies }))
 }
 
 function textOf(policies: PolicyLikes): string {

@@ -1,7 +1,7 @@
 /** A Map, a WeakMap or a cache. */
 interface Table<Key, Value> {
   get(key: Key): Value | undefined
-  set(key: Key, value: Value): unknown
+  set(key: Key, value: NoInfer<Value>): unknown
 }
 
 /** The value of a key, made and kept at its first use: `getOrInsertComputed`, which Map has in newer runtimes. */

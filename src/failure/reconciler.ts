@@ -75,7 +75,7 @@ export class Reconciler {
   #debt(scope: string, key: string): Debt {
     // `maxSize` and not `max`: lru-cache allocates the memory of `max` entries at once.
     this.#debts ??= new LRUCache({ maxSize: this.#maxKeys, sizeCalculation: () => 1 })
-    return getOrInsert<string, Debt>(this.#debts, nameOf(scope, key), (name) => {
+    return getOrInsert(this.#debts, nameOf(scope, key), (name) => {
       return { name, scope, key, settling: undefined, charges: [], reset: false }
     })
   }

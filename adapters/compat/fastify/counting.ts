@@ -1,6 +1,6 @@
 import type { RouteOptions } from 'fastify'
 import { LRUCache } from 'lru-cache'
-import { HeadgateError, isPromise, type MaybePromise, wallClock } from '../../../src/common/index.ts'
+import { getOrInsert, HeadgateError, isPromise, type MaybePromise, wallClock } from '../../../src/common/index.ts'
 import type { RateLimiter } from '../../../src/limiter/index.ts'
 import { memoryStore } from '../../../src/stores/memory/index.ts'
 import { countersIn, countersOn, hit, isHeadgateStore, read, type WindowCount } from '../counters.ts'
@@ -16,19 +16,20 @@ function clientError(error: unknown): never {
 export type CountingOf = (settings: Settings) => Counting
 
 class StoreCounting implements Counting {
-  readonly #byWindow: LRUCache<number, RateLimiter>
+  readonly #byWindow = new LRUCache<number, RateLimiter>({ max: 1000 })
+  readonly #make: (window: number) => RateLimiter
 
   constructor(make: (window: number) => RateLimiter) {
-    this.#byWindow = new LRUCache({ max: 1000, memoMethod: make })
+    this.#make = make
   }
 
   hit(key: string, window: number): MaybePromise<WindowCount> {
-    const count = hit(this.#byWindow.memo(window), key)
+    const count = hit(getOrInsert(this.#byWindow, window, this.#make), key)
     return isPromise(count) ? count.catch(clientError) : count
   }
 
   read(key: string, window: number): Promise<WindowCount> {
-    return read(this.#byWindow.memo(window), key).catch(clientError)
+    return read(getOrInsert(this.#byWindow, window, this.#make), key).catch(clientError)
   }
 }
 
