@@ -105,7 +105,7 @@ export class Metrics {
 
   pacerRefused({ pacer, instance, cost, error }: PacerEvent & { readonly error: unknown }): void {
     this.#live.pacerCalled(instance)
-    this.#counts.countPaced(pacer, most(cost), isStoreError(error) ? 'error' : 'refused')
+    this.#counts.countPaced(pacer, most(cost), codeOf(error).startsWith('HEADGATE_STORE') ? 'error' : 'refused')
   }
 
   exchanged({ kind: store, calls, duration, error }: ExchangeEvent): void {
@@ -125,8 +125,4 @@ export function codeOf(error: unknown): string {
   return String(Reflect.get(Object(error), 'code')).startsWith('HEADGATE_')
     ? (error as { code: string }).code
     : '_OTHER'
-}
-
-function isStoreError(error: unknown): boolean {
-  return codeOf(error).startsWith('HEADGATE_STORE')
 }
