@@ -93,12 +93,12 @@ export function rateLimit(
   done?: (error?: Error) => void,
 ): unknown {
   if (done !== undefined) {
-    const { own, limit } = readOwn(second as GivenArgument)
-    return install(first as FastifyInstance, () => createGuard(fastifyFramework, limit as Argument), {}, own, done)
+    const { own, limit } = readOwn(checks, second as GivenArgument, undefined)
+    return install(first as FastifyInstance, () => createGuard(fastifyFramework, limit), {}, own, done)
   }
-  const { own, limit, options } = readOwn(first as GivenArgument | false, second as Options & Own)
-  if (limit === false) checkRouteDefaults(options)
-  const guard = limit === false ? undefined : createGuard(fastifyFramework, limit, options)
+  const { own, limit, options } = readOwn(checks, first as GivenArgument, second as Options & Own)
+  if (first === false) checkRouteDefaults(options)
+  const guard = first === false ? undefined : createGuard(fastifyFramework, limit, options)
   const makeGuard = (registered: object) => {
     checkRegistered(registered)
     return guard
@@ -115,13 +115,7 @@ export function rateLimit(
 }
 
 const checks = { configKey: text() }
-
-function readOwn(
-  first: GivenArgument | false,
-  second?: Options & Own,
-): { own: Own; limit: Argument | false; options: Options | undefined } {
-  return ownOptions<Own, FastifyRequest, FastifyReply, AnyPolicies>(checks, first as GivenArgument, second)
-}
+const readOwn = ownOptions<Own, FastifyRequest, FastifyReply, AnyPolicies>
 
 const metadata = { name: 'headgate' }
 // `app.register(rateLimit, options)` registers the function itself, so it needs the metadata of a plugin.

@@ -15,7 +15,7 @@
  * at once. There is no timer: calls send the probes.
  */
 import { channel } from '#platform'
-import { type Clock, monotonicClock } from '../common/index.ts'
+import { type Clock, getOrInsert, monotonicClock } from '../common/index.ts'
 import type { BreakerState, BreakerTerms, Store } from '../stores/contract/index.ts'
 
 /** The event of the channel `headgate:store-state`. */
@@ -153,9 +153,6 @@ export function breakersOf(store: Store): ReadonlyMap<string | undefined, Breake
 
 /** The breaker of a store, or of one of its shards. All limiters on the store share it. */
 export function breakerOf(store: Store, clock: Clock = monotonicClock, shard?: string): Breaker {
-  const ofStore = breakers.get(store) ?? new Map<string | undefined, Breaker>()
-  breakers.set(store, ofStore)
-  const breaker = ofStore.get(shard) ?? new Breaker(store, clock, shard)
-  ofStore.set(shard, breaker)
-  return breaker
+  const ofStore = getOrInsert(breakers, store, () => new Map<string | undefined, Breaker>())
+  return getOrInsert(ofStore, shard, () => new Breaker(store, clock, shard))
 }

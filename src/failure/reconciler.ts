@@ -8,7 +8,7 @@
  * once the store responds.
  */
 import { LRUCache } from 'lru-cache'
-import { allOf, isBrokenRecord } from '../common/index.ts'
+import { allOf, getOrInsert, isBrokenRecord } from '../common/index.ts'
 import type { OwedCharges } from './owed-charges.ts'
 import type { StoreLink } from './store-link.ts'
 
@@ -75,12 +75,9 @@ export class Reconciler {
   #debt(scope: string, key: string): Debt {
     // `maxSize` and not `max`: lru-cache allocates the memory of `max` entries at once.
     this.#debts ??= new LRUCache({ maxSize: this.#maxKeys, sizeCalculation: () => 1 })
-    const name = nameOf(scope, key)
-    let debt = this.#debts.get(name)
-    if (debt !== undefined) return debt
-    debt = { name, scope, key, settling: undefined, charges: [], reset: false }
-    this.#debts.set(name, debt)
-    return debt
+    return getOrInsert(this.#debts, nameOf(scope, key), (name) => {
+      return { name, scope, key, settling: undefined, charges: [], reset: false }
+    })
   }
 
   forget({ scopes }: OwedCharges, keys: readonly string[]): void {

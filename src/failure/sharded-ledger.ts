@@ -1,4 +1,4 @@
-import type { MaybePromise } from '../common/index.ts'
+import { getOrInsert, type MaybePromise } from '../common/index.ts'
 import {
   type CheckedLedger,
   type Command,
@@ -63,12 +63,7 @@ export class ShardedLedger implements CheckedLedger {
   }
 
   #shard(name: string, keys: readonly string[]): Shard {
-    let shard = this.#shards.get(name)
-    if (shard === undefined) {
-      shard = { ledger: this.#open(name), keys }
-      this.#shards.set(name, shard)
-    }
-    return shard
+    return getOrInsert(this.#shards, name, () => ({ ledger: this.#open(name), keys }))
   }
 
   /** The state of the worst shard, and sums over all shards. A shard that lost its keys in a failover does not count. */

@@ -173,7 +173,8 @@ export class StoreLink {
     if (!breaker.startProbe(limiter)) return
     this.request(ledger, command).then(
       () => breaker.endProbe(true, undefined, limiter),
-      (error) => breaker.endProbe(!isFailure(error), error, limiter),
+      // A mistake of the caller, or a broken record of one key, shows that the store works.
+      (error) => breaker.endProbe(isMisuse(error) || isBrokenRecord(error), error, limiter),
     )
   }
 
@@ -204,11 +205,6 @@ export class StoreLink {
     }
     return request.failed(error)
   }
-}
-
-/** True if the store itself failed. A mistake of the caller, or a broken record of one key, shows that the store works. */
-function isFailure(error: unknown): boolean {
-  return !isMisuse(error) && !isBrokenRecord(error)
 }
 
 /** True for a mistake of the caller that the store detected. It is not a failure of the store. */

@@ -4,7 +4,7 @@ import { honoNodePair } from '../../hono-framework.ts'
 import { nodePair } from '../../web/index.ts'
 import { checkedLimit, counterStoreOf, undoOf } from '../counter-store.ts'
 import { hasLeft } from '../network.ts'
-import { defined, numberFor } from '../option-values.ts'
+import { defined } from '../option-values.ts'
 import type { HonoConfigType, RateLimitInfo, Store } from './types.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: the environment, the path and the input of a context are the user's
@@ -51,8 +51,7 @@ export function optionsOf<Options>(config: object, defaults: object): Options & 
     throw new TypeError(`keyGenerator must be a function that returns the key of a client, got ${shown(keyGenerator)}.`)
   }
   if (typeof limit !== 'function') checkedLimit(limit)
-  const window = numberFor('windowMs', windowMs, 0, Infinity)
-  const store: Store = counterStoreOf(options.store, window, name) ?? (options.store as Store)
+  const store: Store = counterStoreOf(options.store, windowMs, name) ?? (options.store as Store)
   if (typeof store?.increment !== 'function') {
     throw new TypeError(`store must have increment, decrement and resetKey, got ${shown(store)}.`)
   }
