@@ -29,7 +29,7 @@ const parts = [
   'test/http/keys/{address,by-cookie}.test.ts',
   'test/pacer/{properties,set-rate,settling}.test.ts',
   'test/stores/memory/overflow-plans.test.ts',
-  'test/stores/redis/shares/{share-fleet,worst-case}.test.ts',
+  'test/stores/shares/{share-fleet,worst-case}.test.ts',
   'test/stores/redis/{acl,contract,docs}.test.ts',
   'test/stores/{compare-and-set,memcached}.test.ts',
   'test/testing/faulty-store.test.ts',

@@ -10,7 +10,7 @@ const layers: readonly Readonly<Record<string, RegExp>>[] = [
   { limiter: /^src\/limiter\// },
   {
     'stores that can fail':
-      /^src\/stores\/((redis|postgres|cluster|records)\/|(compare-and-set|memcached|hit-store|read-batcher|store-inspector)\.ts$)/,
+      /^src\/stores\/((redis|postgres|cluster|records|shares)\/|(compare-and-set|memcached|hit-store|read-batcher|store-inspector)\.ts$)/,
   },
   { failure: /^src\/failure\// },
   { memory: /^src\/stores\/(memory\/|lru-store\.ts$)/ },

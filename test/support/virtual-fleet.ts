@@ -6,11 +6,13 @@ import TinyQueue from 'tinyqueue'
 import type { Sleeper } from '../../src/common/sleeper.ts'
 import { HeadgateError, memoryStore, RateLimiter, type RateLimiterOptions, type Store } from '../../src/index.ts'
 import { withFailover } from '../../src/store.ts'
-import { ShareStore } from '../../src/stores/redis/shares/share-store.ts'
+import { ShareStore } from '../../src/stores/shares/share-store.ts'
 import { seededRandom } from './seeded-random.ts'
 
 interface Event {
   readonly time: number
+  /** Events of one time happen in their order, as commands of one connection do. */
+  readonly order: number
   readonly run: () => void
 }
 
@@ -23,8 +25,10 @@ export interface FleetTerms {
   readonly roundTrip: (process: number) => number
   /** In milliseconds. Default: a call waits for as long as it takes. */
   readonly timeout?: number
-  /** How many processes the user says there are. Default 1. */
+  /** How many processes the user says there are. Default: as many as there are. */
   readonly instances?: number
+  /** By how many milliseconds the clock of a process is ahead. Default 0. */
+  readonly ahead?: (process: number) => number
 }
 
 interface Process {
@@ -49,7 +53,8 @@ const start = 1_767_225_600_000_000
 
 export class VirtualFleet {
   now = start
-  readonly #events = new TinyQueue<Event>([], (a, b) => a.time - b.time)
+  readonly #events = new TinyQueue<Event>([], (a, b) => a.time - b.time || a.order - b.order)
+  #order = 0
   readonly #terms: FleetTerms
   readonly #exact: Store
   /** The processes that run, by their place. One starts with its first request. */
@@ -65,11 +70,11 @@ export class VirtualFleet {
   }
 
   #start(place: number): Process {
-    const { policies, period, roundTrip, instances = 1 } = this.#terms
+    const { policies, period, roundTrip, processes, instances = processes, ahead = () => 0 } = this.#terms
     const process: Process = { wakes: 0, ended: false, limiter: undefined }
     const remote = this.#behind(this.#exact, roundTrip(place), process)
     const own = typeof period === 'object' ? period[place] : period
-    const store = own === undefined ? remote : new ShareStore(remote, own, () => this.now, this.#sleeper(process))
+    const store = own === undefined ? remote : new ShareStore(remote, own, instances, () => this.now + ahead(place) * 1000, this.#sleeper(process))
     process.limiter = new RateLimiter({
       name: 'fleet',
       policies,
@@ -82,10 +87,15 @@ export class VirtualFleet {
     return process
   }
 
+  /** How many processes have ended. */
+  ended = 0
+
   /** Ends the process at that place at once. The next request there starts another one. */
   end(place: number): void {
     const process = this.#running[place]
-    if (process !== undefined) process.ended = true
+    if (process === undefined) return
+    process.ended = true
+    this.ended++
     this.#running[place] = undefined
   }
 
@@ -125,7 +135,7 @@ export class VirtualFleet {
   }
 
   at(time: number, run: () => void): void {
-    this.#events.push({ time: Math.round(time), run })
+    this.#events.push({ time: Math.round(time), order: this.#order++, run })
   }
 
   /** The store, so far away that a call takes that long. */

@@ -1,14 +1,11 @@
-import { newReservationId } from '../../../algorithms/evaluation/index.ts'
-import type { Policy } from '../../../algorithms/index.ts'
-import { isBrokenRecord } from '../../../common/index.ts'
-import type { Ledger, LedgerTerms } from '../../contract/index.ts'
-import { demandPolicy } from './demand.ts'
-import { KeyShare, type ShareTerms } from './key-share.ts'
+import { newReservationId } from '../../algorithms/evaluation/index.ts'
+import type { Policy } from '../../algorithms/index.ts'
+import { isBrokenRecord } from '../../common/index.ts'
+import type { Ledger, LedgerTerms } from '../contract/index.ts'
+import { KeyShare } from './key-share.ts'
 import type { Outage } from './outage.ts'
 import type { Reporter, Reports } from './reporter.ts'
 
-/** Demand is counted over so many periods. */
-const periods = 5
 /** The most keys of a scope that have a share in this process, at about 500 bytes each. */
 const mostKeys = 100_000
 /** How long, at least, the store remembers the number of a report, in microseconds: a report sent twice counts once. */
@@ -17,31 +14,23 @@ const shortestMemory = 120_000_000
 /** The shares of the keys of one scope of a limiter. */
 export class ScopeShares implements Reports {
   readonly policies: readonly Policy[]
+  readonly #instances: number
   readonly #reporter: Reporter
   readonly #outage: Outage
   readonly #ledger: Ledger
-  readonly #terms: ShareTerms
   readonly #shares = new Map<string, KeyShare>()
   /** Names this object as the sender of its reports: no other process, limiter or plan has the same id. */
   readonly #sender = newReservationId().toString(36)
   /** The number of the last report of any key. If a key is forgotten and comes back, its numbers still go up. */
   #number = 0
-  readonly #instances: number
 
-  /** @param instances how many processes share the limits, as configured */
+  /** @param instances how many processes share the limits */
   constructor(terms: LedgerTerms, scope: string, reporter: Reporter, outage: Outage, instances: number) {
-    const policies = terms.policies.filter((policy) => policy.scope === scope)
-    const window = Math.ceil((periods * reporter.period) / 1000)
-    this.policies = policies
+    this.policies = terms.policies.filter((policy) => policy.scope === scope)
     this.#instances = instances
     this.#reporter = reporter
     this.#outage = outage
-    this.#terms = { policies, demandWindow: window * 1000, random: Math.random }
-    this.#ledger = reporter.store.open({
-      ...terms,
-      policies: [...policies, demandPolicy(scope, window)],
-      scopes: [scope],
-    })
+    this.#ledger = reporter.store.open({ ...terms, policies: this.policies, scopes: [scope] })
     reporter.add(this)
   }
 
@@ -50,15 +39,11 @@ export class ScopeShares implements Reports {
   }
 
   /** The share of a key; undefined if there are too many keys, or if the key's record is broken. */
-  shareOf(key: string, now: number): KeyShare | undefined {
-    const count = this.#reporter.processes.atLeast(this.#instances)
+  shareOf(key: string): KeyShare | undefined {
     const share = this.#shares.get(key)
-    if (share !== undefined) {
-      share.refresh(now, count)
-      return share.broken ? undefined : share
-    }
+    if (share !== undefined) return share.broken ? undefined : share
     if (this.#shares.size >= mostKeys) return undefined
-    const created = new KeyShare(this.#terms, count)
+    const created = new KeyShare(this.policies, this.#instances)
     this.#shares.set(key, created)
     return created
   }
@@ -81,25 +66,40 @@ export class ScopeShares implements Reports {
     this.#shares.clear()
   }
 
-  /** Sends the reports that are due, and forgets idle keys with their full quota. */
+  /** Sends the reports that are due, and forgets keys with their full quota. */
   report(now: number): void {
     for (const [key, share] of this.#shares) {
-      if (share.isDue) void this.#send(key, share, now)
-      else if (share.isForgettable(now) && share.banAt(now) === undefined) this.#shares.delete(key)
+      if (share.isDue) void this.#send(key, share)
+      else if (share.isForgettable(now)) this.#shares.delete(key)
     }
   }
 
-  async #send(key: string, share: KeyShare, now: number): Promise<void> {
-    const sent = share.send(now, ++this.#number)
-    const { number, admitted, wanted } = sent
-    const life = Math.max(shortestMemory, 3 * this.#reporter.period)
+  /** Reports a key at once, ahead of a call that the store decides. */
+  reportAhead(key: string): void {
+    const share = this.#shares.get(key)
+    if (share === undefined) return
+    if (share.unreported > 0 && share.isDue) void this.#send(key, share)
+    share.exceed()
+  }
+
+  async #send(key: string, share: KeyShare): Promise<void> {
+    const sent = share.ask(++this.#number)
     try {
-      const costs = [...admitted, wanted]
-      const report = { by: this.#sender, number, life }
-      const details = { nextAfter: true, at: true }
-      const decision = await this.#ledger.run({ verb: 'charge', keys: [key], costs, report, details })
-      const { clock, processes } = this.#reporter
-      share.answered(decision, sent, clock(), processes)
+      const { report } = sent
+      const details = { at: true, nextAfter: true }
+      const life = Math.max(shortestMemory, 3 * this.#reporter.period)
+      const decision = await this.#ledger.run(
+        report === undefined
+          ? { verb: 'peek', keys: [key], details }
+          : {
+              verb: 'charge',
+              keys: [key],
+              costs: report.admitted,
+              report: { by: this.#sender, number: report.number, life },
+              details,
+            },
+      )
+      share.answered(decision, sent, this.#reporter.clock())
       this.#reporter.answered = true
       this.#outage.reported()
     } catch (error) {

@@ -1,0 +1,140 @@
+import { newBan } from '../../algorithms/bans/index.ts'
+import type { Costs, Details } from '../../algorithms/evaluation/index.ts'
+import type { Policy } from '../../algorithms/index.ts'
+import { HeadgateError, type MaybePromise, shown } from '../../common/index.ts'
+import type { KeptKey } from '../../inspection/index.ts'
+import { type Decision, join } from '../../policy/index.ts'
+import type { Command, Ledger, LedgerTerms, Outcome, OutcomeOf, Verb } from '../contract/index.ts'
+import type { KeyShare } from './key-share.ts'
+import { Outage } from './outage.ts'
+import type { Reporter } from './reporter.ts'
+import { ScopeShares } from './scope-shares.ts'
+
+/** The scope of a policy, and its index among the policies of the scope. */
+interface Place {
+  readonly scope: number
+  readonly n: number
+}
+
+/** Admits by this process's share of each key. Every other call goes to the store. */
+export class ShareLedger implements Ledger {
+  readonly #exact: Ledger
+  readonly #reporter: Reporter
+  readonly #outage: Outage
+  readonly #scopes: readonly ScopeShares[]
+  readonly #places: readonly Place[]
+
+  /** @throws HeadgateError `HEADGATE_POLICY` for a policy that only the store can decide */
+  constructor(terms: LedgerTerms, reporter: Reporter, instances: number) {
+    const { policies, scopes } = terms
+    for (const policy of policies) checkPolicy(policy)
+    this.#exact = reporter.store.open(terms)
+    this.#reporter = reporter
+    this.#outage = new Outage(reporter.period)
+    this.#scopes = scopes.map((scope) => new ScopeShares(terms, scope, reporter, this.#outage, instances))
+    this.#places = policies.map((policy) => {
+      const scope = scopes.indexOf(policy.scope)
+      return { scope, n: (this.#scopes[scope] as ScopeShares).policies.indexOf(policy) }
+    })
+  }
+
+  run<V extends Verb>(command: Command<V>): MaybePromise<OutcomeOf<V>> {
+    return this.#run(command) as MaybePromise<OutcomeOf<V>>
+  }
+
+  #run(command: Command): MaybePromise<Outcome> {
+    const { verb } = command
+    const keys = command.keys as readonly string[]
+    if (verb === 'consume') return this.#consume(command as Command<'consume'>)
+    if (verb === 'reset') for (const [n, scope] of this.#scopes.entries()) scope.forget(keys[n] as string)
+    if (verb === 'ban') this.#ban(command as Command<'ban'>)
+    if (verb === 'clear') return this.#clear(command)
+    if (verb === 'inspect') return this.#inspect(command as Command<'inspect'>)
+    return verb === 'peek' || verb === 'charge' ? this.#decideExactly(command) : this.#exact.run(command)
+  }
+
+  #consume(command: Command<'consume'>): MaybePromise<Decision> {
+    const { keys, costs = 1, details } = command
+    const now = this.#reporter.clock()
+    this.#reporter.wake()
+    const shares = this.#sharesOf(keys)
+    if (shares === undefined) return this.#decideExactly(command) as Promise<Decision>
+    this.#outage.check(now)
+    if (this.#admit(shares, costs, now)) return this.#decision(shares, now, details)
+    for (const [n, scope] of this.#scopes.entries()) scope.reportAhead(keys[n] as string)
+    return this.#decideExactly(command) as Promise<Decision>
+  }
+
+  async #decideExactly(command: Command): Promise<Outcome> {
+    const outcome = await this.#exact.run(command)
+    this.#reporter.answered = true
+    for (const [n, scope] of this.#scopes.entries()) scope.mended(command.keys[n] as string)
+    return outcome
+  }
+
+  /** Notes that the keys are banned. Other processes learn it with their next report. */
+  #ban({ keys, ban }: Command<'ban'>): void {
+    const { until } = newBan(this.#reporter.clock(), ban?.duration ?? 0, undefined)
+    for (const [n, key] of keys.entries()) if (key !== undefined) this.#scopes[n]?.shareOf(key)?.ban(until)
+    this.#reporter.wake()
+  }
+
+  async #clear(command: Command): Promise<undefined> {
+    for (const scope of this.#scopes) scope.forgetAll()
+    await this.#exact.run(command)
+    for (const scope of this.#scopes) scope.forgetAll() // units admitted meanwhile were reported to keys that are now cleared
+  }
+
+  /** The store's states, with a note of what this process has admitted since its last report. */
+  async #inspect(command: Command<'inspect'>): Promise<readonly KeptKey[]> {
+    const { keys } = command
+    const kept = await this.#exact.run(command)
+    return kept.map((key, n) => {
+      const units = this.#scopes[n]?.unreported(keys[n] as string) ?? 0
+      const own =
+        units > 0
+          ? ` This process has admitted ${units} ${units === 1 ? 'unit' : 'units'} that it has not reported.`
+          : ''
+      const period = `Processes admit by their shares and report every ${this.#reporter.period / 1000} ms.`
+      return { ...key, notes: [...(key.notes ?? []), period + own] }
+    })
+  }
+
+  #sharesOf(keys: readonly string[]): readonly KeyShare[] | undefined {
+    const shares: KeyShare[] = []
+    for (const [n, scope] of this.#scopes.entries()) {
+      const share = scope.shareOf(keys[n] as string)
+      if (share === undefined) return undefined
+      shares.push(share)
+    }
+    return shares
+  }
+
+  /** Takes the costs from the shares if all of them suffice. Returns true then. */
+  #admit(shares: readonly KeyShare[], costs: Costs, now: number): boolean {
+    if (shares.some((share) => share.isBanned(now))) return false
+    const costOf = (index: number) => (typeof costs === 'number' ? costs : (costs[index] as number))
+    const suffice = this.#places.every(({ scope, n }, index) => {
+      return (shares[scope] as KeyShare).admits(n, costOf(index), now)
+    })
+    if (!suffice) return false
+    for (const [index, { scope, n }] of this.#places.entries()) (shares[scope] as KeyShare).count(n, costOf(index))
+    return true
+  }
+
+  #decision(shares: readonly KeyShare[], now: number, details: Details | undefined): Decision {
+    const verdicts = this.#places.map(({ scope, n }) => (shares[scope] as KeyShare).verdict(n, now, details?.nextAfter))
+    const source = this.#reporter.isColdWithout(this.#outage) ? 'fallback' : 'store'
+    return join(true, verdicts, source, details?.at ? Math.floor(now / 1000) : undefined)
+  }
+}
+
+function checkPolicy({ name, countRefused, algorithm }: Policy): void {
+  const { punishes, leases, paysLater } = algorithm
+  if (!countRefused && !punishes && !leases && !paysLater) return
+  throw new HeadgateError(
+    'HEADGATE_POLICY',
+    `shareStore cannot decide the policy ${shown(name)} without asking the store: it has buckets, windows and logs, without ` +
+      'countRefused. Give that policy to a limiter on redisStore itself.',
+  )
+}
