@@ -8,6 +8,13 @@ export interface Report {
   readonly admitted: readonly number[]
 }
 
+/** What the store refused last under a policy. */
+interface Refusal {
+  readonly cost: number
+  readonly verdict: Verdict
+  readonly at: number
+}
+
 /** A question to the store that is under way. */
 export interface Sent {
   /** Undefined if this process has admitted nothing, and only asks what remains. */
@@ -32,6 +39,8 @@ export class KeyShare {
   /** The verdicts of the last answer; undefined before the first answer. */
   #verdicts: readonly Verdict[] | undefined
   #answeredAt = 0
+  /** The store's refusals since the last question, for each policy. */
+  readonly #refusals: (Refusal | undefined)[]
   /** True while a question is under way. */
   asking = false
   /** True if the store has no readable record of this key. */
@@ -46,6 +55,7 @@ export class KeyShare {
     this.#policies = policies
     this.#instances = instances
     this.#admitted = policies.map(() => 0)
+    this.#refusals = policies.map(() => undefined)
   }
 
   /** @param until in microseconds of the local clock */
@@ -119,6 +129,21 @@ export class KeyShare {
     return { ...verdict, nextAfter: next > 0 ? Math.min(next, resetAfter) : resetAfter }
   }
 
+  /** Notes that the store refused this cost. Until the next question, such a cost is refused here. */
+  refused(n: number, cost: number, verdict: Verdict, at: number): void {
+    this.#refusals[n] = { cost, verdict, at }
+  }
+
+  /** The verdict of a cost that the store refused lately. @param untilReport milliseconds until the store is asked again */
+  refusal(n: number, cost: number, now: number, untilReport: number): Verdict | undefined {
+    const refusal = this.#refusals[n]
+    if (refusal === undefined || cost < refusal.cost) return undefined
+    const { verdict, at } = refusal
+    const elapsed = Math.floor((now - at) / 1000)
+    const resetAfter = Math.max(1, verdict.resetAfter - elapsed)
+    return { ...verdict, retryAfter: Math.max(1, verdict.retryAfter - elapsed, untilReport), resetAfter }
+  }
+
   /** Admitted units that the store has not counted, as far as this process knows, under the policy that has most. */
   get unreported(): number {
     return Math.max(0, ...this.#admitted.map((_, n) => this.#unreported(n)))
@@ -143,6 +168,7 @@ export class KeyShare {
       this.#admitted.fill(0)
     }
     this.#exceeded = false
+    this.#refusals.fill(undefined)
     this.asking = true
     return { report: this.#unanswered, bans: this.#bans }
   }

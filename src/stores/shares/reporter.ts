@@ -26,6 +26,7 @@ export class Reporter {
   readonly period: number
   readonly #sleeper: Sleeper
   readonly #scopes: Reports[] = []
+  #nextAt = 0
   #sleeping = false
 
   constructor(store: ExactStore, period: number, clock: Clock, sleeper: Sleeper) {
@@ -39,6 +40,11 @@ export class Reporter {
     this.#scopes.push(scope)
   }
 
+  /** Milliseconds until the next reports, rounded up. */
+  untilNext(now: number): number {
+    return Math.ceil(Math.max(0, this.#nextAt - now) / 1000)
+  }
+
   /** True if the store has never answered this process, and is known to fail: a report failed, or no connection is open. */
   isColdWithout(outage: Outage): boolean {
     return !this.answered && (outage.fails || this.store.connected === false)
@@ -48,6 +54,7 @@ export class Reporter {
   wake(): void {
     if (this.#sleeping) return
     this.#sleeping = true
+    this.#nextAt = this.clock() + this.period
     this.#sleeper(this.period / 1000, () => this.#report())
   }
 

@@ -3,7 +3,7 @@ import type { Costs, Details } from '../../algorithms/evaluation/index.ts'
 import type { Policy } from '../../algorithms/index.ts'
 import { HeadgateError, type MaybePromise, shown } from '../../common/index.ts'
 import type { KeptKey } from '../../inspection/index.ts'
-import { type Decision, join } from '../../policy/index.ts'
+import { type Decision, join, type Verdict } from '../../policy/index.ts'
 import type { Command, Ledger, LedgerTerms, Outcome, OutcomeOf, Verb } from '../contract/index.ts'
 import type { KeyShare } from './key-share.ts'
 import { Outage } from './outage.ts'
@@ -60,9 +60,23 @@ export class ShareLedger implements Ledger {
     const shares = this.#sharesOf(keys)
     if (shares === undefined) return this.#decideExactly(command) as Promise<Decision>
     this.#outage.check(now)
-    if (this.#admit(shares, costs, now)) return this.#decision(shares, now, details)
+    if (shares.some((share) => share.isBanned(now))) return this.#pass(command, shares)
+    if (this.#admit(shares, costs, now)) return this.#decision(true, this.#verdicts(shares, now, details), now, details)
+    return this.#refuse(shares, costs, now, details) ?? this.#pass(command, shares)
+  }
+
+  /** Lets the store decide a call that is more than the share, after a report. */
+  async #pass(command: Command<'consume'>, shares: readonly KeyShare[]): Promise<Decision> {
+    const { keys, costs = 1 } = command
     for (const [n, scope] of this.#scopes.entries()) scope.reportAhead(keys[n] as string)
-    return this.#decideExactly(command) as Promise<Decision>
+    const decision = (await this.#decideExactly(command)) as Decision
+    if (decision.allowed || decision.ban !== undefined) return decision
+    const now = this.#reporter.clock()
+    for (const [index, { scope, n }] of this.#places.entries()) {
+      const verdict = decision.policies[index] as Verdict
+      if (!verdict.allowed && !verdict.shadow) (shares[scope] as KeyShare).refused(n, costOf(costs, index), verdict, now)
+    }
+    return decision
   }
 
   async #decideExactly(command: Command): Promise<Outcome> {
@@ -112,21 +126,37 @@ export class ShareLedger implements Ledger {
 
   /** Takes the costs from the shares if all of them suffice. Returns true then. */
   #admit(shares: readonly KeyShare[], costs: Costs, now: number): boolean {
-    if (shares.some((share) => share.isBanned(now))) return false
-    const costOf = (index: number) => (typeof costs === 'number' ? costs : (costs[index] as number))
     const suffice = this.#places.every(({ scope, n }, index) => {
-      return (shares[scope] as KeyShare).admits(n, costOf(index), now)
+      return (shares[scope] as KeyShare).admits(n, costOf(costs, index), now)
     })
     if (!suffice) return false
-    for (const [index, { scope, n }] of this.#places.entries()) (shares[scope] as KeyShare).count(n, costOf(index))
+    for (const [index, { scope, n }] of this.#places.entries()) (shares[scope] as KeyShare).count(n, costOf(costs, index))
     return true
   }
 
-  #decision(shares: readonly KeyShare[], now: number, details: Details | undefined): Decision {
-    const verdicts = this.#places.map(({ scope, n }) => (shares[scope] as KeyShare).verdict(n, now, details?.nextAfter))
-    const source = this.#reporter.isColdWithout(this.#outage) ? 'fallback' : 'store'
-    return join(true, verdicts, source, details?.at ? Math.floor(now / 1000) : undefined)
+  /** The refusal of costs that the store has refused since the last report; undefined if there is none. */
+  #refuse(shares: readonly KeyShare[], costs: Costs, now: number, details?: Details): Decision | undefined {
+    const untilReport = this.#reporter.untilNext(now)
+    const refusals = this.#places.map(({ scope, n }, index) => {
+      return (shares[scope] as KeyShare).refusal(n, costOf(costs, index), now, untilReport)
+    })
+    if (refusals.every((refusal) => refusal === undefined)) return undefined
+    const verdicts = this.#verdicts(shares, now, details).map((verdict, index) => refusals[index] ?? verdict)
+    return this.#decision(false, verdicts, now, details)
   }
+
+  #verdicts(shares: readonly KeyShare[], now: number, details: Details | undefined): readonly Verdict[] {
+    return this.#places.map(({ scope, n }) => (shares[scope] as KeyShare).verdict(n, now, details?.nextAfter))
+  }
+
+  #decision(allowed: boolean, verdicts: readonly Verdict[], now: number, details: Details | undefined): Decision {
+    const source = this.#reporter.isColdWithout(this.#outage) ? 'fallback' : 'store'
+    return join(allowed, verdicts, source, details?.at ? Math.floor(now / 1000) : undefined)
+  }
+}
+
+function costOf(costs: Costs, index: number): number {
+  return typeof costs === 'number' ? costs : (costs[index] as number)
 }
 
 function checkPolicy({ name, countRefused, algorithm }: Policy): void {

@@ -7,11 +7,11 @@ import {
   RateLimiter,
   smoothBursty,
   tokenBucket,
-} from '../../../../src/index.ts'
-import type { Ledger } from '../../../../src/store.ts'
-import { ShareStore } from '../../../../src/stores/redis/shares/share-store.ts'
-import { ManualClock } from '../../../../src/testing/index.ts'
-import { asyncStore, remoteStore } from '../../../support/async-store.ts'
+} from '../../../src/index.ts'
+import type { Ledger } from '../../../src/store.ts'
+import { ShareStore } from '../../../src/stores/shares/share-store.ts'
+import { ManualClock } from '../../../src/testing/index.ts'
+import { asyncStore, remoteStore } from '../../support/async-store.ts'
 
 afterEach(() => vi.restoreAllMocks())
 

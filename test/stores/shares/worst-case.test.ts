@@ -53,7 +53,7 @@ test('no attack exceeds the bound', { timeout: 900_000 }, async () => {
     if (!faults && policy.window === 3_600_000) expect(await fleet.used()).toBe(admitted.length)
   }
   expect(beyondMost).toEqual([])
-  console.log(`worst ${most}`)
+  expect(most).toBeGreaterThan(0.5) // the search finds what the bound is for
 })
 
 test('the bound is tight: one process drains the store, and then the shares of all others are asked', async () => {
@@ -64,11 +64,12 @@ test('the bound is tight: one process drains the store, and then the shares of a
   expect(fleet.outcome.admitted.length).toBe(400 + 7 * 50)
 })
 
-test('a crowd at all processes at once gets the limit', async () => {
+test('a crowd at all processes at once gets the limit, and at most a unit of each process more', async () => {
   const fleet = new VirtualFleet({ policies: '400/1h fixed-window', processes: 8, period: 100, roundTrip: () => 2 })
   for (let n = 0; n < 4000; n++) fleet.request(0, n % 8)
   await fleet.until(1000)
-  expect(fleet.outcome.admitted.length).toBe(400)
+  expect(fleet.outcome.admitted.length).toBeGreaterThanOrEqual(400)
+  expect(fleet.outcome.admitted.length).toBeLessThanOrEqual(408)
 })
 
 test('a limit below the number of processes holds exactly', async () => {
@@ -103,14 +104,12 @@ test.each([600, 100, 50])('a client that turns through 12 processes every %i ms 
   expect(late).toBeGreaterThan(0.95 * perSecond)
 })
 
-test('a process that gets all calls has all units at once', async () => {
+test('a process that gets all calls has all units, but for a period at first', async () => {
   const policies = tokenBucket({ limit: 1000, burst: 4000, window: '1s' })
   const fleet = new VirtualFleet({ policies, processes: 8, period: 100, roundTrip: () => 2 })
   for (let time = 0; time < 8000; time += 0.5) fleet.request(time, Math.floor(time * 2) % 8)
   for (let time = 8000; time < 10_000; time += 0.5) fleet.request(time, 3)
   await fleet.until(11_000)
-  for (const from of [0, 200, 400, 600, 800]) {
-    const units = fleet.outcome.admitted.filter((time) => time >= 8000 + from && time < 8200 + from).length
-    expect(units).toBeGreaterThan(180)
-  }
+  const admitted = fleet.outcome.admitted.filter((time) => time >= 8000 && time < 10_000)
+  expect(admitted.length).toBeGreaterThan(2 * 1000 - 100)
 })
