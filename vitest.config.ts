@@ -12,7 +12,7 @@ const listening = ['test/telemetry/stores.test.ts']
 const packed = ['test/{package,neighbours}.test.ts']
 /** Tests that start Redis, PostgreSQL or Memcached, or other processes of Node. */
 const servers = [
-  'test/stores/redis/*.test.ts',
+  'test/stores/{redis/*,shares/redis}.test.ts',
   'test/stores/{cluster,fleet,memcached,postgres}*.test.ts',
   'test/stores/size.test.ts',
   'test/failure/{bursts,causes,drills,faults,half-open*}.test.ts',

@@ -147,7 +147,7 @@ describe('while the store fails', () => {
   })
 })
 
-test('in the mode shares a ban holds here at once, and in another process after its next report', async () => {
+test('with shareStore a ban holds here at once, and in another process after its next report', async () => {
   const clock = new ManualClock()
   const exact = asyncStore(memoryStore({ clock: clock.now }))
   const [a, b] = [1, 2].map(() => {

@@ -74,7 +74,10 @@ export class VirtualFleet {
     const process: Process = { wakes: 0, ended: false, limiter: undefined }
     const remote = this.#behind(this.#exact, roundTrip(place), process)
     const own = typeof period === 'object' ? period[place] : period
-    const store = own === undefined ? remote : new ShareStore(remote, own, instances, () => this.now + ahead(place) * 1000, this.#sleeper(process))
+    const store =
+      own === undefined
+        ? remote
+        : new ShareStore(remote, own, instances, () => this.now + ahead(place) * 1000, this.#sleeper(process))
     process.limiter = new RateLimiter({
       name: 'fleet',
       policies,

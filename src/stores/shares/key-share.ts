@@ -129,6 +129,16 @@ export class KeyShare {
     return { ...verdict, nextAfter: next > 0 ? Math.min(next, resetAfter) : resetAfter }
   }
 
+  /**
+   * Learns from a call that the store decided. Only what lowers the share is taken over, because a report that is under way is
+   * not in these numbers.
+   */
+  learn(verdicts: readonly Verdict[], now: number): void {
+    if (verdicts.some(({ remaining }, n) => remaining > this.#remaining(n, now))) return
+    this.#verdicts = verdicts
+    this.#answeredAt = now
+  }
+
   /** Notes that the store refused this cost. Until the next question, such a cost is refused here. */
   refused(n: number, cost: number, verdict: Verdict, at: number): void {
     this.#refusals[n] = { cost, verdict, at }
@@ -140,8 +150,9 @@ export class KeyShare {
     if (refusal === undefined || cost < refusal.cost) return undefined
     const { verdict, at } = refusal
     const elapsed = Math.floor((now - at) / 1000)
-    const resetAfter = Math.max(1, verdict.resetAfter - elapsed)
-    return { ...verdict, retryAfter: Math.max(1, verdict.retryAfter - elapsed, untilReport), resetAfter }
+    const never = cost > (this.#policies[n] as Policy).burst
+    const retryAfter = never ? Infinity : Math.max(1, verdict.retryAfter - elapsed, untilReport)
+    return { ...verdict, retryAfter, resetAfter: Math.max(1, verdict.resetAfter - elapsed) }
   }
 
   /** Admitted units that the store has not counted, as far as this process knows, under the policy that has most. */

@@ -70,13 +70,20 @@ export class ShareLedger implements Ledger {
     const { keys, costs = 1 } = command
     for (const [n, scope] of this.#scopes.entries()) scope.reportAhead(keys[n] as string)
     const decision = (await this.#decideExactly(command)) as Decision
-    if (decision.allowed || decision.ban !== undefined) return decision
-    const now = this.#reporter.clock()
-    for (const [index, { scope, n }] of this.#places.entries()) {
-      const verdict = decision.policies[index] as Verdict
-      if (!verdict.allowed && !verdict.shadow) (shares[scope] as KeyShare).refused(n, costOf(costs, index), verdict, now)
-    }
+    if (decision.ban === undefined) this.#learn(decision, shares, costs)
     return decision
+  }
+
+  #learn({ allowed, policies }: Decision, shares: readonly KeyShare[], costs: Costs): void {
+    const now = this.#reporter.clock()
+    const byScope = shares.map((): Verdict[] => [])
+    for (const [index, { scope, n }] of this.#places.entries()) {
+      const verdict = policies[index] as Verdict
+      ;(byScope[scope] as Verdict[])[n] = verdict
+      if (allowed || verdict.allowed || verdict.shadow) continue
+      ;(shares[scope] as KeyShare).refused(n, costOf(costs, index), verdict, now)
+    }
+    for (const [scope, share] of shares.entries()) share.learn(byScope[scope] as Verdict[], now)
   }
 
   async #decideExactly(command: Command): Promise<Outcome> {
@@ -130,7 +137,8 @@ export class ShareLedger implements Ledger {
       return (shares[scope] as KeyShare).admits(n, costOf(costs, index), now)
     })
     if (!suffice) return false
-    for (const [index, { scope, n }] of this.#places.entries()) (shares[scope] as KeyShare).count(n, costOf(costs, index))
+    for (const [index, { scope, n }] of this.#places.entries())
+      (shares[scope] as KeyShare).count(n, costOf(costs, index))
     return true
   }
 

@@ -17,15 +17,16 @@ type Beyond = (times: readonly number[]) => number
 
 /** Each with by how many units calls at these times go beyond the limit. */
 const policies: readonly ((limit: number) => readonly [policy: Policy, beyond: Beyond])[] = [
-  (limit) => [
-    tokenBucket({ limit: 100, burst: limit, window: '1s' }),
-    (times) => beyondBucket(times, limit, 0.1),
-  ],
+  (limit) => [tokenBucket({ limit: 100, burst: limit, window: '1s' }), (times) => beyondBucket(times, limit, 0.1)],
   (limit) => [tokenBucket({ limit, window: '500ms' }), (times) => beyondBucket(times, limit, limit / 500)],
   (limit) => [fixedWindow({ limit, window: '1h' }), (times) => times.length - limit],
   (limit) => [
     fixedWindow({ limit, window: '2s' }),
-    (times) => mostIn(times.map((time) => 2000 * Math.floor(time / 2000)), 1) - limit,
+    (times) =>
+      mostIn(
+        times.map((time) => 2000 * Math.floor(time / 2000)),
+        1,
+      ) - limit,
   ],
   (limit) => [slidingLog({ limit, window: '3s' }), (times) => mostIn(times, 3000) - limit],
   (limit) => [segmentedWindow({ limit, window: '2s', segments: 4 }), (times) => mostIn(times, 2000) - limit],
