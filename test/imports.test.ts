@@ -131,6 +131,12 @@ test('what others ask an algorithm is data or a method: nobody asks for its clas
   expect(files.filter((file) => !file.startsWith('src/algorithms/') && asks.test(read(file)))).toEqual([])
 })
 
+test('shares load only where their entry is imported', () => {
+  const others = files.filter((file) => !file.startsWith('src/stores/shares/'))
+  const imports = others.flatMap((file) => importsOf(file, read(file)))
+  expect(imports.filter((imported) => imported.startsWith('src/stores/shares/'))).toEqual([])
+})
+
 test('the pacer imports nothing of http', () => {
   const pacer = files.filter((file) => file.startsWith('src/pacer/'))
   const imports = pacer.flatMap((file) => importsOf(file, read(file)))

@@ -172,7 +172,7 @@ test('leases and shares: both processes together never admit more than twice the
   const calls = processes.flatMap((each) => Array.from({ length: 300 }, () => each.consume('k')))
   const admitted = (await Promise.all(calls)).filter(({ allowed }) => allowed).length
   expect(admitted).toBeGreaterThanOrEqual(100)
-  expect(admitted).toBeLessThanOrEqual(102)
+  expect(admitted).toBeLessThanOrEqual(200)
   const exact = redisStore({ client, prefix: 'shares-l', timeout: '5s' })
   const strict = new RateLimiter({ name: 'api', policies: '100/1h fixed-window', store: exact })
   expect((await strict.peek('k')).policies[0]?.used).toBeGreaterThanOrEqual(admitted)
