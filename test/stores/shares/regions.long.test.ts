@@ -38,6 +38,5 @@ test.each([
     const missing = Math.max(0, due - times.length - 0.02 * offered)
     cells.push(percent(beyond), percent(missing / seconds), ((1000 * calls) / offered).toFixed(0))
   }
-  console.log(`ROW | ${processes} | ${period} ms | ${cells.join(" | ")} |`)
   expect(docs).toContain(`| ${processes} | ${period} ms | ${cells.join(' | ')} |`)
 })
