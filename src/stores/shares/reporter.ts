@@ -1,6 +1,6 @@
 import type { Clock, Sleeper } from '../../common/index.ts'
 import type { Store } from '../contract/index.ts'
-import type { Outage } from './outage.ts'
+import { Outage } from './outage.ts'
 
 /** The store that all processes share: the shares report to it. */
 export interface ExactStore extends Store {
@@ -26,6 +26,7 @@ export class Reporter {
   readonly period: number
   readonly #sleeper: Sleeper
   readonly #scopes: Reports[] = []
+  readonly #outages = new Map<string, Outage>()
   #nextAt = 0
   #sleeping = false
 
@@ -46,8 +47,18 @@ export class Reporter {
   }
 
   /** True if the store has never answered this process, and is known to fail: a report failed, or no connection is open. */
-  isColdWithout(outage: Outage): boolean {
-    return !this.answered && (outage.fails || this.store.connected === false)
+  isCold(keys: readonly string[]): boolean {
+    return !this.answered && (this.store.connected === false || keys.some((key) => this.outageOf(key).fails))
+  }
+
+  /** The outage of the shard that has the key. */
+  outageOf(key: string): Outage {
+    const shard = this.store.traits?.shardOf?.([key]) ?? ''
+    const known = this.#outages.get(shard)
+    if (known !== undefined) return known
+    const outage = new Outage(this.period)
+    this.#outages.set(shard, outage)
+    return outage
   }
 
   /** Begins a period, unless one is running. */

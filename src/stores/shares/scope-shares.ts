@@ -3,7 +3,6 @@ import type { Policy } from '../../algorithms/index.ts'
 import { isBrokenRecord } from '../../common/index.ts'
 import type { Ledger, LedgerTerms } from '../contract/index.ts'
 import { KeyShare } from './key-share.ts'
-import type { Outage } from './outage.ts'
 import type { Reporter, Reports } from './reporter.ts'
 
 /** The most keys of a scope that have a share in this process, at about 500 bytes each. */
@@ -11,12 +10,11 @@ const mostKeys = 100_000
 /** How long, at least, the store remembers the number of a report, in microseconds: a report sent twice counts once. */
 const shortestMemory = 120_000_000
 
-/** The shares of the keys of one scope of a limiter. */
+/** The shares of the keys of one scope of a limiter, in all shards of the store. */
 export class ScopeShares implements Reports {
   readonly policies: readonly Policy[]
   readonly #instances: number
   readonly #reporter: Reporter
-  readonly #outage: Outage
   readonly #ledger: Ledger
   readonly #shares = new Map<string, KeyShare>()
   /** Names this object as the sender of its reports: no other process, limiter or plan has the same id. */
@@ -25,11 +23,10 @@ export class ScopeShares implements Reports {
   #number = 0
 
   /** @param instances how many processes share the limits */
-  constructor(terms: LedgerTerms, scope: string, reporter: Reporter, outage: Outage, instances: number) {
+  constructor(terms: LedgerTerms, scope: string, reporter: Reporter, instances: number) {
     this.policies = terms.policies.filter((policy) => policy.scope === scope)
     this.#instances = instances
     this.#reporter = reporter
-    this.#outage = outage
     this.#ledger = reporter.store.open({ ...terms, policies: this.policies, scopes: [scope] })
     reporter.add(this)
   }
@@ -84,6 +81,7 @@ export class ScopeShares implements Reports {
 
   async #send(key: string, share: KeyShare): Promise<void> {
     const sent = share.ask(++this.#number)
+    const outage = this.#reporter.outageOf(key)
     try {
       const { report } = sent
       const details = { at: true, nextAfter: true }
@@ -101,12 +99,12 @@ export class ScopeShares implements Reports {
       )
       share.answered(decision, sent, this.#reporter.clock())
       this.#reporter.answered = true
-      this.#outage.reported()
+      outage.reported()
     } catch (error) {
       share.failed()
       // A broken record is an error of its key alone.
       share.broken = isBrokenRecord(error)
-      if (!share.broken) this.#outage.failed(error, this.#reporter.clock())
+      if (!share.broken) outage.failed(error, this.#reporter.clock())
     }
   }
 }

@@ -1,14 +1,12 @@
 import { newBan } from '../../algorithms/bans/index.ts'
 import type { Costs, Details } from '../../algorithms/evaluation/index.ts'
-import type { Policy } from '../../algorithms/index.ts'
-import { HeadgateError, type MaybePromise, shown } from '../../common/index.ts'
+import type { MaybePromise } from '../../common/index.ts'
 import type { KeptKey } from '../../inspection/index.ts'
 import { type Decision, join, type Verdict } from '../../policy/index.ts'
 import type { Command, Ledger, LedgerTerms, Outcome, OutcomeOf, Verb } from '../contract/index.ts'
 import type { KeyShare } from './key-share.ts'
-import { Outage } from './outage.ts'
 import type { Reporter } from './reporter.ts'
-import { ScopeShares } from './scope-shares.ts'
+import type { ScopeShares } from './scope-shares.ts'
 
 /** The scope of a policy, and its index among the policies of the scope. */
 interface Place {
@@ -20,18 +18,15 @@ interface Place {
 export class ShareLedger implements Ledger {
   readonly #exact: Ledger
   readonly #reporter: Reporter
-  readonly #outage: Outage
   readonly #scopes: readonly ScopeShares[]
   readonly #places: readonly Place[]
 
-  /** @throws HeadgateError `HEADGATE_POLICY` for a policy that only the store can decide */
-  constructor(terms: LedgerTerms, reporter: Reporter, instances: number) {
+  /** @param shares those of each scope */
+  constructor(terms: LedgerTerms, reporter: Reporter, shares: readonly ScopeShares[]) {
     const { policies, scopes } = terms
-    for (const policy of policies) checkPolicy(policy)
     this.#exact = reporter.store.open(terms)
     this.#reporter = reporter
-    this.#outage = new Outage(reporter.period)
-    this.#scopes = scopes.map((scope) => new ScopeShares(terms, scope, reporter, this.#outage, instances))
+    this.#scopes = shares
     this.#places = policies.map((policy) => {
       const scope = scopes.indexOf(policy.scope)
       return { scope, n: (this.#scopes[scope] as ScopeShares).policies.indexOf(policy) }
@@ -59,10 +54,10 @@ export class ShareLedger implements Ledger {
     this.#reporter.wake()
     const shares = this.#sharesOf(keys)
     if (shares === undefined) return this.#decideExactly(command) as Promise<Decision>
-    this.#outage.check(now)
+    for (const key of keys) this.#reporter.outageOf(key).check(now)
     if (shares.some((share) => share.isBanned(now))) return this.#pass(command, shares)
-    if (this.#admit(shares, costs, now)) return this.#decision(true, this.#verdicts(shares, now, details), now, details)
-    return this.#refuse(shares, costs, now, details) ?? this.#pass(command, shares)
+    if (this.#admit(shares, costs, now)) return this.#decision(true, this.#verdicts(shares, now, details), command, now)
+    return this.#refuse(shares, command, now) ?? this.#pass(command, shares)
   }
 
   /** Lets the store decide a call that is more than the share, after a report. */
@@ -143,36 +138,28 @@ export class ShareLedger implements Ledger {
   }
 
   /** The refusal of costs that the store has refused since the last report; undefined if there is none. */
-  #refuse(shares: readonly KeyShare[], costs: Costs, now: number, details?: Details): Decision | undefined {
+  #refuse(shares: readonly KeyShare[], command: Command<'consume'>, now: number): Decision | undefined {
+    const { costs = 1, details } = command
     const untilReport = this.#reporter.untilNext(now)
     const refusals = this.#places.map(({ scope, n }, index) => {
       return (shares[scope] as KeyShare).refusal(n, costOf(costs, index), now, untilReport)
     })
     if (refusals.every((refusal) => refusal === undefined)) return undefined
     const verdicts = this.#verdicts(shares, now, details).map((verdict, index) => refusals[index] ?? verdict)
-    return this.#decision(false, verdicts, now, details)
+    return this.#decision(false, verdicts, command, now)
   }
 
   #verdicts(shares: readonly KeyShare[], now: number, details: Details | undefined): readonly Verdict[] {
     return this.#places.map(({ scope, n }) => (shares[scope] as KeyShare).verdict(n, now, details?.nextAfter))
   }
 
-  #decision(allowed: boolean, verdicts: readonly Verdict[], now: number, details: Details | undefined): Decision {
-    const source = this.#reporter.isColdWithout(this.#outage) ? 'fallback' : 'store'
+  #decision(allowed: boolean, verdicts: readonly Verdict[], command: Command<'consume'>, now: number): Decision {
+    const { keys, details } = command
+    const source = this.#reporter.isCold(keys) ? 'fallback' : 'store'
     return join(allowed, verdicts, source, details?.at ? Math.floor(now / 1000) : undefined)
   }
 }
 
 function costOf(costs: Costs, index: number): number {
   return typeof costs === 'number' ? costs : (costs[index] as number)
-}
-
-function checkPolicy({ name, countRefused, algorithm }: Policy): void {
-  const { punishes, leases, paysLater } = algorithm
-  if (!countRefused && !punishes && !leases && !paysLater) return
-  throw new HeadgateError(
-    'HEADGATE_POLICY',
-    `shareStore cannot decide the policy ${shown(name)} without asking the store: it has buckets, windows and logs, without ` +
-      'countRefused. Give that policy to a limiter on redisStore itself.',
-  )
 }

@@ -15,20 +15,24 @@
  * more than it takes off `used`. So at any time a key has got at most 2 x burst, and what has come back. This depends on no
  * order of calls, no demand and no timing.
  */
+import type { Policy } from '../../algorithms/index.ts'
 import {
   anything,
   type Clock,
   duration,
+  HeadgateError,
   invalidOption,
   monotonicClock,
   readOptions,
   type Sleeper,
+  shown,
   timerSleeper,
   whole,
 } from '../../common/index.ts'
 import { withFailover } from '../../failure/index.ts'
 import type { Ledger, LedgerTerms, Store, StoreTraits } from '../contract/index.ts'
 import { type ExactStore, Reporter } from './reporter.ts'
+import { ScopeShares } from './scope-shares.ts'
 import { ShareLedger } from './share-ledger.ts'
 
 /** The options of `shareStore`. */
@@ -68,6 +72,8 @@ export class ShareStore implements Store {
   readonly traits: StoreTraits
   readonly #reporter: Reporter
   readonly #instances: number
+  /** By the terms of a ledger, which the ledgers of all shards have. */
+  readonly #shares = new WeakMap<LedgerTerms, readonly ScopeShares[]>()
 
   /**
    * @param exact the store that all processes share
@@ -86,9 +92,32 @@ export class ShareStore implements Store {
     this.#instances = instances
   }
 
+  /** @throws HeadgateError `HEADGATE_POLICY` for a policy that only the store can decide */
   open({ failure, ...terms }: LedgerTerms, joins?: Ledger): Ledger {
+    for (const policy of terms.policies) checkPolicy(policy)
     const instances = Math.max(this.#instances, failure?.instances ?? 1)
     const whole = { ...terms, ...(failure && { failure: { ...failure, instances } }) }
-    return withFailover(this, whole, joins, (bare) => new ShareLedger(bare, this.#reporter, instances))
+    return withFailover(this, whole, joins, (bare) => {
+      return new ShareLedger(bare, this.#reporter, this.#sharesOf(bare, instances))
+    })
   }
+
+  /** The shares of each scope. The ledgers of all shards have them together, as a key has one share in this process. */
+  #sharesOf(terms: LedgerTerms, instances: number): readonly ScopeShares[] {
+    const known = this.#shares.get(terms)
+    if (known !== undefined) return known
+    const shares = terms.scopes.map((scope) => new ScopeShares(terms, scope, this.#reporter, instances))
+    this.#shares.set(terms, shares)
+    return shares
+  }
+}
+
+function checkPolicy({ name, countRefused, algorithm }: Policy): void {
+  const { punishes, leases, paysLater } = algorithm
+  if (!countRefused && !punishes && !leases && !paysLater) return
+  throw new HeadgateError(
+    'HEADGATE_POLICY',
+    `shareStore cannot decide the policy ${shown(name)} without asking the store: it has buckets, windows and logs, without ` +
+      'countRefused. Give that policy to a limiter on redisStore itself.',
+  )
 }

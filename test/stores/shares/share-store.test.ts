@@ -265,6 +265,23 @@ describe('a store that fails', () => {
   })
 })
 
+test('a key has one share in a process, whatever nodes of a Cluster the other keys of its calls are on', async () => {
+  const clock = new ManualClock()
+  const exact = asyncStore(memoryStore({ clock: clock.now }))
+  const behind = remoteStore((terms) => exact.open(terms), { shardOf: (keys) => [...new Set(keys)].sort().join('+') })
+  const store = new ShareStore(behind, 100, 2, clock.now, clock.sleeper)
+  const policies = [
+    fixedWindow({ name: 'calls', limit: 20, window: '1h', scope: 'ip' }),
+    fixedWindow({ name: 'user', limit: 100, window: '1h', scope: 'user' }),
+  ]
+  const limiter = new RateLimiter({ name: 'api', policies, store, storeTimeout: Infinity })
+  const all = Array.from({ length: 40 }, (_, n) => limiter.consume({ ip: 'i', user: `u${n % 4}` }))
+  const admitted = (await Promise.all(all)).filter(({ allowed }) => allowed).length
+  expect(admitted).toBe(20)
+  await limiter.reset({ ip: 'i', user: 'u0' })
+  expect((await limiter.consume({ ip: 'i', user: 'u1' })).allowed).toBe(true)
+})
+
 test.each([
   ['countRefused', fixedWindow({ limit: 5, window: '1m', countRefused: true })],
   ['units in flight', concurrency({ limit: 4 })],
