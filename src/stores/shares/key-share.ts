@@ -144,6 +144,11 @@ export class KeyShare {
     this.#refusals[n] = { cost, verdict, at }
   }
 
+  /** Call it when units of the key may have come back: the next call asks the store. */
+  forgetRefusals(): void {
+    this.#refusals.fill(undefined)
+  }
+
   /** The verdict of a cost that the store refused lately. @param untilReport milliseconds until the store is asked again */
   refusal(n: number, cost: number, now: number, untilReport: number): Verdict | undefined {
     const refusal = this.#refusals[n]
@@ -179,7 +184,7 @@ export class KeyShare {
       this.#admitted.fill(0)
     }
     this.#exceeded = false
-    this.#refusals.fill(undefined)
+    this.forgetRefusals()
     this.asking = true
     return { report: this.#unanswered, bans: this.#bans }
   }

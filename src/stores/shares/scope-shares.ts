@@ -45,6 +45,11 @@ export class ScopeShares implements Reports {
     return created
   }
 
+  /** Call it after a command that may give units of a key back. */
+  forgetRefusals(key: string): void {
+    this.#shares.get(key)?.forgetRefusals()
+  }
+
   /** Call it when the store has decided on a key. */
   mended(key: string): void {
     if (this.#shares.get(key)?.broken) this.#shares.delete(key)

@@ -45,7 +45,14 @@ export class ShareLedger implements Ledger {
     if (verb === 'ban') this.#ban(command as Command<'ban'>)
     if (verb === 'clear') return this.#clear(command)
     if (verb === 'inspect') return this.#inspect(command as Command<'inspect'>)
-    return verb === 'peek' || verb === 'charge' ? this.#decideExactly(command) : this.#exact.run(command)
+    if (verb === 'peek' || verb === 'charge') return this.#decideExactly(command)
+    return verb === 'refund' || verb === 'settle' ? this.#giveBack(command) : this.#exact.run(command)
+  }
+
+  async #giveBack(command: Command): Promise<Outcome> {
+    const outcome = await this.#exact.run(command)
+    for (const [n, scope] of this.#scopes.entries()) scope.forgetRefusals(command.keys[n] as string)
+    return outcome
   }
 
   #consume(command: Command<'consume'>): MaybePromise<Decision> {

@@ -119,6 +119,18 @@ describe('two processes', () => {
     expect(await limiter.consume('k')).toMatchObject({ allowed: true })
   })
 
+  test('units that this process gives back are there at once', async () => {
+    const { process } = fleet()
+    const limiter = process('10/1h fixed-window')
+    expect(await calls(limiter, 11)).toBe('11111111110')
+    await limiter.refund('k', { cost: 2 })
+    expect(await calls(limiter, 3)).toBe('110')
+    const reservation = await limiter.reserve('other', { cost: 10 })
+    expect(await calls(limiter, 6, 'other')).toBe('111110')
+    await reservation.cancel()
+    expect(await calls(limiter, 1, 'other')).toBe('1')
+  })
+
   test('a refusal says nothing of a smaller cost', async () => {
     const { process } = fleet()
     const limiter = process('10/1h fixed-window')
