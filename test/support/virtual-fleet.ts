@@ -61,6 +61,8 @@ export class VirtualFleet {
   readonly #running: (Process | undefined)[] = []
   /** Until when the server stands still. */
   #serverWakes = 0
+  /** When the store took a decision: an answer that reaches a process late admits nothing late. */
+  readonly #decidedAt = new WeakMap<object, number>()
   readonly outcome: Outcome = { admitted: [], by: [], refused: 0, calls: 0 }
 
   constructor(terms: FleetTerms) {
@@ -151,6 +153,7 @@ export class VirtualFleet {
         this.#inServer(this.now + roundTrip * 500, () => {
           this.outcome.calls++
           Promise.resolve(call()).then((result) => {
+            if (typeof result === 'object' && result !== null) this.#decidedAt.set(result, this.now)
             this.#in(process, this.now + roundTrip * 500, () => resolve(result))
           }, reject)
         })
@@ -179,14 +182,14 @@ export class VirtualFleet {
   requestNow(place: number, key = 'k', cost = 1): void {
     const process = this.#running[place] ?? this.#start(place)
     this.#in(process, this.now, async () => {
-      const { allowed } = await (process.limiter as RateLimiter)
-        .consume(key, { cost })
-        .catch(() => ({ allowed: false }))
+      const decision = await (process.limiter as RateLimiter).consume(key, { cost }).catch(() => ({ allowed: false }))
+      const { allowed } = decision
+      const at = this.#decidedAt.get(decision) ?? this.now
       const { admitted, by } = this.outcome
       if (key === 'other') return
       if (!allowed) this.outcome.refused++
       else {
-        for (let n = 0; n < cost; n++) admitted.push((this.now - start) / 1000)
+        for (let n = 0; n < cost; n++) admitted.push((at - start) / 1000)
         by[place] = (by[place] ?? 0) + cost
       }
     })
@@ -259,17 +262,18 @@ export function mostIn(times: readonly number[], window: number): number {
   return most
 }
 
-/** By how many units calls at these times go beyond a bucket. */
+/** By how many units calls at these times go beyond a bucket. It counts in whole microseconds and millionths of a unit. */
 export function beyondBucket(times: readonly number[], burst: number, perMillisecond: number): number {
+  const [unit, perMicrosecond] = [1_000_000, Math.round(perMillisecond * 1000)]
   let level = 0
   let last = 0
   let most = 0
-  for (const time of times.toSorted((a, b) => a - b)) {
-    level = Math.max(0, level - (time - last) * perMillisecond) + 1
+  for (const time of times.map((each) => Math.round(each * 1000)).sort((a, b) => a - b)) {
+    level = Math.max(0, level - (time - last) * perMicrosecond) + unit
     last = time
     most = Math.max(most, level)
   }
-  return Math.max(0, Math.ceil(most - burst))
+  return Math.max(0, Math.ceil((most - burst * unit) / unit))
 }
 
 export interface Load {
