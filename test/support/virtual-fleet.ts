@@ -250,13 +250,13 @@ function shared(store: Store): Store {
   }
 }
 
-/** The most units in any window of that length, in milliseconds. */
+/** The most units in any window of that length, in milliseconds. Times are compared in whole microseconds. */
 export function mostIn(times: readonly number[], window: number): number {
   const sorted = times.toSorted((a, b) => a - b)
   let first = 0
   let most = 0
   for (let last = 0; last < sorted.length; last++) {
-    while ((sorted[last] as number) - (sorted[first] as number) >= window) first++
+    while (Math.round(1000 * ((sorted[last] as number) - (sorted[first] as number))) >= 1000 * window) first++
     most = Math.max(most, last - first + 1)
   }
   return most
