@@ -271,19 +271,3 @@ test('inspectRedis deletes keys, also those that are no record', async () => {
   await expect(inspector.reset(`${prefix}:d`)).rejects.toMatchObject({ code: 'HEADGATE_KEY' })
   await expect(inspector.reset('other:d:{ann}')).rejects.toMatchObject({ code: 'HEADGATE_KEY' })
 })
-
-test('the mode shares says what this process has not reported', async () => {
-  const store = redisStore({ client, prefix: `inspect-${prefixes++}`, timeout: '5s', mode: 'shares', report: '1h' })
-  const limiter = new RateLimiter({ name: 'o', policies: '6/1h', store })
-  await limiter.consume('ann')
-  const { notes, policies, others } = await limiter.inspect('ann')
-  expect(notes).toEqual([
-    'Processes admit by their shares and report every 3600000 ms. This process has admitted 1 unit that it has not reported.',
-  ])
-  expect([policies[0]?.used, others]).toEqual([0, []])
-  await limiter.ban('ann', '1h')
-  expect((await limiter.inspect('ann')).words).toMatch(/^Banned by hand for /)
-  for await (const { key, inspection } of limiter.list({ refused: true })) {
-    expect([key, inspection.ban?.scope]).toEqual(['ann', 'default'])
-  }
-})
