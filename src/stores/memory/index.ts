@@ -4,4 +4,4 @@
  */
 
 export { keyName, longestKey } from './key-name.ts'
-export { type MemoryStore, type MemoryStoreOptions, type MemoryStoreStats, memoryStore } from './memory-store.ts'
+export { MemoryStore, type MemoryStoreOptions, type MemoryStoreStats, memoryStore } from './memory-store.ts'
