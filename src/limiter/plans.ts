@@ -10,7 +10,7 @@ import {
   openLedger,
   type Store,
 } from '../stores/contract/index.ts'
-import { MemoryStore } from '../stores/memory/index.ts'
+import { keysIn } from '../stores/memory/index.ts'
 import type { HeavyKeys } from './heaviest/index.ts'
 import type { Load } from './limiter-events.ts'
 
@@ -81,7 +81,7 @@ export class Plans<Limiter extends object> {
     const { uniqueName, store, name } = this.options
     if (uniqueName) registerName(store, name)
     else if (policies !== undefined) warnOfAlike(store, policies)
-    if (store instanceof MemoryStore) warnOfMany(store, name)
+    if (keysIn(store) !== undefined) warnOfMany(store, name)
   }
 
   /** Opens a ledger for the policies. All ledgers of the name reach the same states. */
@@ -204,7 +204,7 @@ function warnOfAlike(store: Store, policies: readonly Policy[]): void {
 }
 
 interface Last {
-  readonly store: WeakRef<MemoryStore>
+  readonly store: WeakRef<Store>
   /** How many limiters in a row were asked for one key and then followed by another of their name. */
   readonly alike: number
 }
@@ -217,11 +217,11 @@ const lastOf = new LRUCache<string, Last>({ max: 100 })
  * limiter that is made in each request is used so, and limits nobody. Limiters that are made first and asked later give no
  * warning, and neither do limiters with several keys.
  */
-function warnOfMany(store: MemoryStore, name: string): void {
+function warnOfMany(store: Store, name: string): void {
   const last = lastOf.get(name)
   const before = last?.store.deref()
   if (before === store) return
-  const keys = before?.stats().keys ?? 0
+  const keys = (before && keysIn(before)) ?? 0
   const alike = keys > 1 ? 0 : (last?.alike ?? 0) + keys
   lastOf.set(name, { store: new WeakRef(store), alike })
   if (alike !== many - 1) return

@@ -179,7 +179,7 @@ const client = { evalSha: async () => [], eval: async () => [] }
 const socket = Object.assign(new EventEmitter(), { send: () => 0, close: () => 0, pause: () => 0, resume: () => 0 })
 
 /** Mistakes at the other doors. */
-const elsewhere: readonly (readonly [string, () => unknown, string, ...string[]])[] = [
+const elsewhere: readonly (readonly [mistake: string, make: () => unknown, code: string, ...words: string[]])[] = [
   [
     'RateLimiter: limit',
     () => new RateLimiter({ limit: 5, window: '1m' } as Unchecked),
@@ -253,7 +253,8 @@ const elsewhere: readonly (readonly [string, () => unknown, string, ...string[]]
   ],
 ]
 
-test.each(elsewhere)('%s', (_, make, code, ...words) => {
+test.each(elsewhere)('%s', (...row) => {
+  const [, make, code, ...words] = row as unknown as (typeof elsewhere)[number]
   for (let n = 0; n < 2; n++) {
     const all = seen(make)
     expect(all).toEqual([expect.stringMatching(`^${code} `)])
@@ -433,6 +434,14 @@ describe.each(Object.entries(frameworks))('on %s, a field of a proxy while nothi
     await get(told.url, { 'x-real-ip': '127.0.0.1' })
     expect(warnings()).toEqual([])
   })
+})
+
+test('a field that comes late gives the warning within 64 requests', async () => {
+  const url = await startExpress(express5, forExpress('1000/1h'))
+  await statuses(url, Array(100).fill({}))
+  expect(warnings()).toEqual([])
+  await statuses(url, Array(64).fill({ 'x-real-ip': '203.0.113.7' }))
+  expect(warnings()).toEqual([expect.stringMatching(/^HEADGATE_FORWARDED A request has x-real-ip/)])
 })
 
 describe('a limiter that is made in each request', () => {

@@ -95,7 +95,7 @@ let watching = true
 let checked = 0
 
 const proxyFields = [...new Set(Object.values(platformFields).flatMap(({ names }) => names)), 'forwarded']
-/** One request of so many is searched for every field. Each proxy sends its field with every request. */
+/** So many requests are searched for every field, and after that one of so many: a proxy sends its field with every request. */
 const sample = 64
 
 /**
@@ -103,7 +103,8 @@ const sample = 64
  * the field. A field with the address itself gives no warning: then the framework reads the field.
  */
 function warnOfForwarded<Request>(request: Request, view: RequestView<Request>): void {
-  const all = checked++ % sample === 0
+  const all = checked < sample || checked % sample === 0
+  checked++
   if (view.header(request, 'x-forwarded-for') !== undefined) warnOfFields(['x-forwarded-for'], request, view)
   else if (all) warnOfFields(proxyFields, request, view)
 }
