@@ -23,7 +23,7 @@ new RateLimiter({ policies: { limit: 100, window: '1h' } })`,
     cause:
       'Either a proxy is in front, and all its clients share one limit, or a client forges the field. The fields are `X-Forwarded-For`, `X-Real-IP`, ' +
       '`Forwarded`, `CF-Connecting-IP`, `Fly-Client-IP`, `X-Vercel-Forwarded-For` and `X-Nf-Client-Connection-Ip`. `X-Forwarded-For` is looked for ' +
-      'in each request, and the others in the first 64 requests and then in one of 64. A field that has the very address that the limit goes by gives no warning.',
+      'in each request, and the others in the first 1000 requests. A field that has the very address that the limit goes by gives no warning.',
     fix: 'Name the proxy, as [the page on addresses](../addresses.md) says. If there is no proxy, write `byIp({ warn: false })`.',
     wrong: `import express from 'express'
 import { rateLimit } from 'headgate/express'

@@ -34,6 +34,12 @@ export interface ByIpOptions {
   warn?: boolean
 }
 
+/** A proxy sends its field with every request, so few requests tell whether there is one. */
+const firstRequests = 1000
+const forwarded = ['x-forwarded-for']
+const platformNames = Object.values(platformFields).flatMap(({ names }) => names)
+const proxyFields = [...new Set([...forwarded, ...platformNames, 'forwarded'])]
+
 const readers = {
   ipv6Prefix: whole(56, { most: 128 }),
   ...{ trustedProxies: anything, platform: anything, proxies: anything },
@@ -91,40 +97,31 @@ function findClient({ platform, proxies, trustedProxies }: ByIpOptions, warns: b
 
 /** False once the warning was given: after that, requests are not checked. */
 let watching = true
-/** How many requests were checked. */
-let checked = 0
-
-const proxyFields = [...new Set(Object.values(platformFields).flatMap(({ names }) => names)), 'forwarded']
-/** So many requests are searched for every field, and after that one of so many: a proxy sends its field with every request. */
-const sample = 64
+/** How many more requests are searched for every field. After that, only for X-Forwarded-For: this costs each request time. */
+let searches = firstRequests
 
 /**
  * Warns of a proxy's field without a trusted proxy: either all clients share the quota of the proxy, or a client forges
  * the field. A field with the address itself gives no warning: then the framework reads the field.
  */
 function warnOfForwarded<Request>(request: Request, view: RequestView<Request>): void {
-  const all = checked < sample || checked % sample === 0
-  checked++
-  if (view.header(request, 'x-forwarded-for') !== undefined) warnOfFields(['x-forwarded-for'], request, view)
-  else if (all) warnOfFields(proxyFields, request, view)
+  if (searches > 0 || view.header(request, 'x-forwarded-for') !== undefined) warnOfFields(request, view)
 }
 
-function warnOfFields<Request>(names: readonly string[], request: Request, view: RequestView<Request>): void {
+function warnOfFields<Request>(request: Request, view: RequestView<Request>): void {
+  if (view.trustsProxy(request)) return
+  const names = searches > 0 ? proxyFields : forwarded
+  searches--
   const found = names.filter((name) => view.header(request, name) !== undefined)
-  if (found[0] === undefined || view.trustsProxy(request)) return
+  if (found[0] === undefined) return
   const address = view.address(request)
-  if (address !== undefined && names.some((name) => hasEntry(view.header(request, name), address))) return
+  if (address !== undefined && found.some((name) => view.header(request, name)?.includes(address))) return
   watching = false
   warnOnce(
     'HEADGATE_FORWARDED',
     `A request has ${found[0]}, but no proxy is trusted. If a proxy is in front, all its clients share one limit. ` +
       `${trustFix(found[0])} If there is no proxy, write keys: byIp({ warn: false }).`,
   )
-}
-
-/** True if a field has the address as one of its entries. */
-function hasEntry(text: string | undefined, address: string): boolean {
-  return text?.split(/[\s,;="[\]]+/).includes(address) ?? false
 }
 
 function trustFix(field: string): string {
@@ -144,5 +141,5 @@ function trustFix(field: string): string {
 /** Allows the warning again. For tests: many tests run in one process. */
 export function watchForwarded(): void {
   watching = true
-  checked = 0
+  searches = firstRequests
 }
