@@ -17,7 +17,7 @@ export function addressView<Request>(
 ): AddressView<Request> {
   if (trustedProxies === undefined) {
     const address = (request: Request) => finder.peer(request) ?? undefined
-    return { ...finder, address, trustsProxy: (request) => isForwarded(finder, request) }
+    return { ...finder, address, trustsProxy: () => false }
   }
   const client = clientBehind(trustedProxies)
   return { ...finder, address: (request) => client(request, finder), trustsProxy: () => true }
@@ -39,11 +39,4 @@ export function toldFinder<Request>(
     peer: (request) => toldAddress(tell(request), option),
     unaddressed: (request) => ((tell(request) ?? undefined) === undefined ? finder.unaddressed(request) : false),
   }
-}
-
-/** True if a proxy has forwarded this address: the function that found it trusts that proxy. */
-function isForwarded<Request>({ peer, header }: Finder<Request>, request: Request): boolean {
-  const address = peer(request)
-  const forwarded = header(request, 'x-forwarded-for')?.split(',') ?? []
-  return forwarded.some((entry) => entry.trim() === address)
 }

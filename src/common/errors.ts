@@ -131,6 +131,15 @@ export function tooOld(entry: string, name: string, lowest: string): HeadgateErr
   return new HeadgateError('HEADGATE_VERSION', `${entry} needs ${name} ${lowest} or later. ${fix}`)
 }
 
+/** The error for a middleware that another framework called. @param entry what the middleware was imported from */
+export function misplaced(entry: string): HeadgateError {
+  return new HeadgateError(
+    'HEADGATE_OPTION',
+    `A middleware of ${entry} was called by another framework, which passes it other arguments. Write import { rateLimit } from the ` +
+      "entry point of that framework, such as 'headgate/express', 'headgate/koa', 'headgate/fastify' or 'headgate/hono'.",
+  )
+}
+
 /** The error for a store that failed. @param store the store's name @param cause what the store's client threw */
 export function storeError(store: string, cause: unknown): HeadgateError {
   if (cause instanceof HeadgateError) return cause

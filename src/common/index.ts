@@ -12,6 +12,7 @@ export {
   HeadgateError,
   invalidOption,
   isBrokenRecord,
+  misplaced,
   shown,
   storeError,
   tooOld,

@@ -37,7 +37,7 @@ export class Delay {
 
   /** @throws HeadgateError `HEADGATE_OPTION` if an option is wrong, or if the policies cannot promise a future time */
   constructor(options: DelayOptions, policies: readonly Policy[]) {
-    const readers = { max: duration(undefined, { most: anHour }), queue: whole(100) }
+    const readers = { max: duration(undefined, { most: anHour, usual: 100 }), queue: whole(100) }
     const { max, queue } = readOptions('delay', options, readers)
     this.#max = max
     this.#free = queue

@@ -55,7 +55,7 @@ const breaker: Reader<BreakerTerms> = (given, name) => {
 
 export const sharedOptions: Readers<SharedTerms> = {
   prefix,
-  timeout: duration('100ms'),
+  timeout: duration('100ms', { usual: 20 }),
   ttlMargin: duration('1s', { least: 0 }),
   breaker,
 }
