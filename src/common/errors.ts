@@ -93,6 +93,12 @@ export type ErrorCode =
 /** The address of the site. A test compares it with `homepage` of package.json. */
 const site = 'https://headgate.github.io/headgate'
 
+interface HeadgateErrorOptions extends ErrorOptions {
+  retryAfter?: number | undefined
+  uncounted?: boolean | undefined
+  shards?: readonly string[] | undefined
+}
+
 /** The only error that this package throws: for misuse and broken I/O. A refused call is no error, but a decision. */
 export class HeadgateError extends Error {
   readonly code: ErrorCode
@@ -102,15 +108,21 @@ export class HeadgateError extends Error {
   declare readonly retryAfter?: number
   /** With an error of a store: true if the call certainly did not count. Else undefined. */
   declare readonly uncounted?: true
+  /**
+   * With an error of a store in parts: the parts that failed, such as the address of a node of Redis Cluster; none if each of
+   * them answered. Undefined if that is not known.
+   */
+  declare readonly shards?: readonly string[]
 
   /** @param message a sentence with what is wrong, then a sentence with the fix */
-  constructor(code: ErrorCode, message: string, options?: ErrorOptions & { retryAfter?: number; uncounted?: boolean }) {
+  constructor(code: ErrorCode, message: string, options?: HeadgateErrorOptions) {
     super(message, options)
     this.name = 'HeadgateError'
     this.code = code
     this.help = `${site}/errors/${code}`
     if (options?.retryAfter !== undefined) this.retryAfter = options.retryAfter
     if (options?.uncounted) this.uncounted = true
+    if (options?.shards !== undefined) this.shards = options.shards
   }
 }
 

@@ -101,12 +101,12 @@ export class ScopeShares implements Reports {
       const { clock, processes } = this.#reporter
       share.answered(decision, sent, clock(), processes)
       this.#reporter.answered = true
-      this.#outage.reported()
+      this.#outage.reported(key)
     } catch (error) {
       share.failed()
       // A broken record is an error of its key alone.
       share.broken = isBrokenRecord(error)
-      if (!share.broken) this.#outage.failed(error, this.#reporter.clock())
+      if (!share.broken) this.#outage.failed(key, error, this.#reporter.clock())
     }
   }
 }

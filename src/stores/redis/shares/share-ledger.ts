@@ -34,7 +34,7 @@ export class ShareLedger implements Ledger {
     this.#exact = reporter.store.open(terms)
     this.#scopeNames = scopes
     this.#reporter = reporter
-    this.#outage = new Outage(reporter.period)
+    this.#outage = new Outage(reporter.period, reporter.store.traits?.shardOf)
     this.#policies = policies
     this.#scopes = scopes.map((scope) => new ScopeShares(terms, scope, reporter, this.#outage, instances))
     this.#places = policies.map((policy) => {
@@ -68,7 +68,7 @@ export class ShareLedger implements Ledger {
     const local = !this.#reporter.processes.unreadable && !this.#isLarge(costs)
     const shares = local ? this.#sharesOf(keys, now) : undefined
     if (shares === undefined) return this.#decideExactly(command) as Promise<Decision>
-    this.#outage.check(now)
+    this.#outage.check(keys, now)
     return this.#decideLocally(shares, costs, now, details)
   }
 
