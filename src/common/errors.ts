@@ -93,12 +93,6 @@ export type ErrorCode =
 /** The address of the site. A test compares it with `homepage` of package.json. */
 const site = 'https://headgate.github.io/headgate'
 
-interface HeadgateErrorOptions extends ErrorOptions {
-  retryAfter?: number | undefined
-  uncounted?: boolean | undefined
-  shards?: readonly string[] | undefined
-}
-
 /** The only error that this package throws: for misuse and broken I/O. A refused call is no error, but a decision. */
 export class HeadgateError extends Error {
   readonly code: ErrorCode
@@ -115,7 +109,11 @@ export class HeadgateError extends Error {
   declare readonly shards?: readonly string[]
 
   /** @param message a sentence with what is wrong, then a sentence with the fix */
-  constructor(code: ErrorCode, message: string, options?: HeadgateErrorOptions) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options?: ErrorOptions & { retryAfter?: number; uncounted?: boolean; shards?: readonly string[] | undefined },
+  ) {
     super(message, options)
     this.name = 'HeadgateError'
     this.code = code

@@ -157,7 +157,8 @@ export class Reconciler {
       }
     }
     this.#running = false
-    if (this.size === 0) this.#debts = undefined // releases the memory too
+    if (this.size === 0)
+      this.#debts = undefined // releases the memory too
     else for (const debt of this.#all) this.#settleLater(debt)
   }
 

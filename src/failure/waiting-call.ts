@@ -14,12 +14,7 @@ export class WaitingCall<V extends CallVerb> extends StoreRequest<V> {
   /** True for a settlement while the breaker is open: the store gets it later. A settlement that was sent is never sent again. */
   readonly #unsent: boolean
 
-  constructor(
-    fallback: Fallback,
-    command: Command<V>,
-    breakers: readonly Breaker[],
-    onFailure: OnFailure | undefined,
-  ) {
+  constructor(fallback: Fallback, command: Command<V>, breakers: readonly Breaker[], onFailure: OnFailure | undefined) {
     super(fallback.ledger, command, breakers)
     this.#fallback = fallback
     this.#onFailure = onFailure
