@@ -49,7 +49,7 @@ for (const name of clients) {
     name: `Redis, a user with the rule of the docs, ${name}`,
     test: quickTest,
     create: (clock) =>
-      redisStore({ client: own, clock, ttlMargin: '1d', timeout: '10s', prefix: `headgate:${name}-${stores++}` }),
+      redisStore({ client: own, clock, ttlMargin: '1d', timeout: '10s', prefix: `headgate/${name}-${stores++}` }),
   })
 }
 
