@@ -31,7 +31,7 @@ const parts = [
   'test/stores/memory/overflow-plans.test.ts',
   'test/stores/redis/shares/{share-fleet,worst-case}.test.ts',
   'test/stores/redis/{acl,contract,docs}.test.ts',
-  'test/stores/{compare-and-set,memcached}.test.ts',
+  'test/stores/{compare-and-set,memcached,releases}.test.ts',
   'test/testing/faulty-store.test.ts',
 ]
 const installServers = './test/support/programs.ts'
