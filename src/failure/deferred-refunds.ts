@@ -44,7 +44,7 @@ export class DeferredRefunds {
 
   /** True if a breaker of the keys is open. The refund then runs after its next response. */
   #waits({ keys }: Refund): boolean {
-    const failing = this.#link.breakersOf(keys).find(({ closed }) => !closed)
+    const failing = this.#link.parts.of(keys).find(({ closed }) => !closed)
     if (failing === undefined) return false
     if (this.#awaited.has(failing)) return true
     this.#awaited.add(failing)

@@ -69,7 +69,7 @@ class FailoverLedger implements CheckedLedger {
     if (verb === 'reset') this.forget(keys) // the keys are reset under the policies of all limiters of that name
     const { charges, quota, shared } = fallback
     const { link, reconciler } = shared
-    const breakers = link.breakersOf(keys)
+    const breakers = link.parts.of(keys)
     const call = new WaitingCall(fallback, command, breakers, onFailure)
     const failing = breakers.find(({ closed }) => !closed)
     if (failing === undefined) {
@@ -98,7 +98,7 @@ class FailoverLedger implements CheckedLedger {
   #scan(command: Command): MaybePromise<Outcome> {
     const { ledger, shared } = this.#fallback
     const { link } = shared
-    const failing = link.breakersOf().find(({ closed }) => !closed)
+    const failing = link.parts.of().find(({ closed }) => !closed)
     return failing === undefined ? link.request(ledger, command) : Promise.reject(failing.lastError)
   }
 
@@ -119,7 +119,8 @@ class FailoverLedger implements CheckedLedger {
 
   health(): Health {
     const { link, reconciler, counters } = this.#fallback.shared
-    const { breakers, errors } = link
+    const { errors, parts } = link
+    const { breakers } = parts
     const worst = (['open', 'half-open', 'closed'] as const)
       .map((state) => breakers.find((breaker) => breaker.state === state))
       .find((breaker) => breaker !== undefined)

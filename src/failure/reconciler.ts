@@ -108,7 +108,7 @@ export class Reconciler {
     const { name, scope, key } = debt
     const forgotten = () => this.#debts?.peek(name) !== debt
     // A charge that times out counts as made. So a store that may be failing gets a charge of 0 units first.
-    if (this.#link.breakersOf([key]).some(({ doubtful }) => doubtful)) await debt.charges[0]?.check(scope, key)
+    if (this.#link.parts.of([key]).some(({ doubtful }) => doubtful)) await debt.charges[0]?.check(scope, key)
     if (debt.reset) await allOf(debt.charges.map((each) => each.reset(scope, key)))
     debt.reset = false
     const { charges } = debt
@@ -127,7 +127,7 @@ export class Reconciler {
   #settleLater({ key }: Debt): void {
     this.#again = true
     if (this.#running) return
-    for (const breaker of this.#link.breakersOf([key])) {
+    for (const breaker of this.#link.parts.of([key])) {
       if (this.#awaited.has(breaker)) continue
       this.#awaited.add(breaker)
       breaker.onNextResponse(() => {
@@ -163,7 +163,7 @@ export class Reconciler {
   }
 
   #canSettle({ key }: Debt): boolean {
-    return this.#link.breakersOf([key]).every(({ closed }) => closed)
+    return this.#link.parts.of([key]).every(({ closed }) => closed)
   }
 }
 

@@ -17,7 +17,8 @@ import {
   type Store,
   type Verb,
 } from '../stores/contract/index.ts'
-import { Breaker, breakerOf } from './breaker.ts'
+import { Breaker } from './breaker.ts'
+import { StoreParts } from './store-parts.ts'
 
 /** The event of the channel `headgate:store:call`: published after a call to a store that answers with a promise. */
 export interface StoreCallEvent {
@@ -40,12 +41,6 @@ const calls = channel('headgate:store:call')
 const defaultTimeout = 100
 /** Milliseconds that the link waits longer than the store's own timeout: the store may be able to withdraw the request. */
 const grace = 10
-
-/** A part of the store, and the last key that it decided on for this limiter. */
-interface Part {
-  readonly breaker: Breaker
-  key: string
-}
 
 /** One command to the store. The caller gets the return value of `succeeded` or of `failed`. */
 export class StoreRequest<V extends Verb> extends DeadlineItem {
@@ -101,11 +96,7 @@ export class StoreLink {
   readonly store: Store
   /** The name of the limiter. */
   readonly limiter: string
-  readonly #clock: Clock
-  /** The breaker of a store without parts. */
-  readonly #whole: readonly Breaker[] | undefined
-  /** The parts that this limiter has asked, by their names. */
-  readonly #parts = new Map<string, Part>()
+  readonly parts: StoreParts
   readonly #deadlines: Deadlines
   /** True if the store itself rejects each request in time. */
   readonly #storeKeepsDeadlines: boolean
@@ -118,35 +109,9 @@ export class StoreLink {
     const own = kept === undefined ? defaultTimeout : kept + grace
     this.store = store
     this.limiter = limiter
-    this.#clock = clock
-    this.#whole = store.traits?.shardOf === undefined ? [breakerOf(store, clock)] : undefined
+    this.parts = new StoreParts(store, clock)
     this.#deadlines = new Deadlines('The store', timeout ?? own, 'See the option storeTimeout.', clock, sleeper)
     this.#storeKeepsDeadlines = timeout === Infinity || (timeout === undefined && kept !== undefined)
-  }
-
-  /** The breakers of the parts of the store that decide on these keys. A store without parts has one breaker. */
-  breakersOf(keys: readonly (string | undefined)[] = []): readonly Breaker[] {
-    if (this.#whole !== undefined) return this.#whole
-    return [...new Set(keys.flatMap((key) => (key === undefined ? [] : this.#breakerOf(key))))]
-  }
-
-  #breakerOf(key: string): Breaker {
-    const { store } = this
-    const shard = store.traits?.shardOf?.(key) as string
-    let part = this.#parts.get(shard)
-    if (part === undefined) {
-      part = { breaker: breakerOf(store, this.#clock, shard), key }
-      this.#parts.set(shard, part)
-    }
-    part.key = key
-    return part.breaker
-  }
-
-  /** The breakers that this limiter has asked. A part that lost its keys in a failover does not count. */
-  get breakers(): readonly Breaker[] {
-    const { shardOf } = this.store.traits ?? {}
-    const present = [...this.#parts].filter(([name, { key }]) => shardOf?.(key) === name)
-    return this.#whole ?? present.map(([, { breaker }]) => breaker)
   }
 
   /** Sends the request. */
@@ -198,12 +163,12 @@ export class StoreLink {
 
   /** Sends a command. A failure rejects the promise. */
   request<V extends Verb>(ledger: Ledger, command: Command<V>): Promise<OutcomeOf<V>> {
-    return Promise.resolve(this.send(new StoreRequest(ledger, command, this.breakersOf(command.keys))))
+    return Promise.resolve(this.send(new StoreRequest(ledger, command, this.parts.of(command.keys))))
   }
 
   /** Sends a probe to each part that decides on this key, if one is due. No caller waits for it. @param send sends a request on the key */
   probe(key: string, send: () => Promise<void>): void {
-    for (const breaker of this.breakersOf([key])) if (breaker.startProbe(this.limiter)) this.#probe(breaker, send)
+    for (const breaker of this.parts.of([key])) if (breaker.startProbe(this.limiter)) this.#probe(breaker, send)
   }
 
   #probe(breaker: Breaker, send: () => Promise<void>): void {

@@ -1,5 +1,4 @@
 import { HeadgateError, storeError } from '../../../common/index.ts'
-import type { Connection } from './redis-client.ts'
 
 /** Matches at the start, or after a `-`: Redis before 7 puts the place in the script before the code. */
 const readOnly = /(^|-)(READONLY|MASTERDOWN)/
@@ -60,7 +59,7 @@ export function redisError(cause: unknown, script: string, node?: readonly strin
 }
 
 /** The error of a client. If ioredis only says that its connection is closed, the cause of that. */
-export function causeOf(error: unknown, connection: Connection): unknown {
+export function causeOf(error: unknown, connection: { problem(): unknown }): unknown {
   if (!(error instanceof Error && error.message.startsWith('Connection is closed'))) return error
   return connection.problem() ?? error
 }
