@@ -93,7 +93,7 @@ export function writerOf(name: string, definition: Definition): Algorithm {
   throw new HeadgateError(
     'HEADGATE_STORE_RECORD',
     `The state of the policy ${shown(name)} is of a kind that this version does not know: ${shown(definition.kind)}. ` +
-      'Run the version that wrote it, or delete it with reset(key).',
+      'Run the version that wrote it, or delete the key with reset(key).',
     { uncounted: true },
   )
 }

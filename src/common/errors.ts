@@ -44,8 +44,8 @@
  * - `HEADGATE_STORE_TIMEOUT`: the store did not respond within its `timeout`. With `uncounted`, nothing was written. Else it is not
  *   known whether the call counted. `cause` is the client's own error, if it has one, such as a connection that is refused.
  * - `HEADGATE_STORE`: the store failed. `cause` is the error of its client.
- * - `HEADGATE_STORE_RECORD`: what the store has under this key is not a record that this version reads, or is not what this
- *   call should have written there. The error concerns that key alone. `reset` deletes it.
+ * - `HEADGATE_STORE_RECORD`: what the store has under this key is not a record that this version reads, such as a state of a kind that
+ *   it does not know, or is not what this call should have written there. The error concerns that key alone. `reset` deletes it.
  *
  * `acquire`, `reserve` and `throttle` of a pacer also reject with:
  *

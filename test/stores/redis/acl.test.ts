@@ -44,7 +44,8 @@ const clients = ['ioredis', 'node-redis']
 let stores = 0
 
 for (const name of clients) {
-  const own = await userWith(name, `limits-${name}`, [...rule, ...operating])
+  // A prefix for each test.
+  const own = await userWith(name, `limits-${name}`, [...rule, '~headgate/*', ...operating])
   testStore({
     name: `Redis, a user with the rule of the docs, ${name}`,
     test: quickTest,

@@ -1,5 +1,4 @@
 /* Nodes of Redis Cluster fail, and slots move, under calls on keys of several nodes. */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Cluster } from 'ioredis'
 import { createCluster } from 'redis'
 import { afterAll, describe, expect, test } from 'vitest'
@@ -46,7 +45,7 @@ function idsOf(node: number, count: number): string[] {
 
 describe.each(clients)('%s, with a node that stands still', (name, client) => {
   test('five calls wait for it, whichever other nodes they need, and the rest goes on', async () => {
-    const store = redisStore({ client, timeout: 100 })
+    const store = redisStore({ client, timeout: 250 })
     const limiter = new RateLimiter({ name: `still-${name}`, policies, store, onStoreError: 'closed' })
     const alone = new RateLimiter({ name: `alone-${name}`, policies: '1000000/1h', store, onStoreError: 'closed' })
     const [first, still, third] = [0, 1, 2].map((node) => idsOf(node, 9)) as [string[], string[], string[]]
@@ -70,7 +69,7 @@ describe.each(clients)('%s, with a node that stands still', (name, client) => {
       const timed = async (call: () => Promise<{ source: string }>) => {
         const began = performance.now()
         const result = await outcome(call())
-        if (performance.now() - began > 90) waited++
+        if (performance.now() - began > 240) waited++
         return result
       }
       const results: string[] = []
@@ -95,7 +94,7 @@ describe.each(clients)('%s, with a node that stands still', (name, client) => {
 
 describe.each(clients)('%s, with a slot that is half moved', (name, client) => {
   test('it is no failure of its nodes, and a call is tried once more', async () => {
-    const store = redisStore({ client, timeout: 100 })
+    const store = redisStore({ client, timeout: '2s' })
     const limiter = new RateLimiter({ name: `half-${name}`, policies, store, onStoreError: 'closed' })
     const ids = idsOf(0, name === 'ioredis' ? 1 : 2)
     const id = ids.at(-1) as string
@@ -118,16 +117,21 @@ describe.each(clients)('%s, with a slot that is half moved', (name, client) => {
         code: 'HEADGATE_STORE_UNAVAILABLE',
         cause: { code: 'HEADGATE_STORE', uncounted: true, message: expect.stringContaining('TRYAGAIN') },
       })
-      expect(performance.now() - began).toBeLessThan(90)
+      expect(performance.now() - began).toBeLessThan(1000)
     }
     expect(limiter.health()).toMatchObject({ state: 'closed', errors: 0 })
     expect((await limiter.consume({ ip: idsOf(0, 3)[2] as string, user: idsOf(0, 3)[2] as string })).source).toBe(
       'store',
     )
-    const call = limiter.consume(keys)
-    await sleep(5)
-    expect(await move(storeKeys[1] as string)).toContain('OK')
-    expect(await call).toMatchObject({ source: 'store', remaining: 999_998 })
+    // The other key follows while a call is tried. A busy machine may take longer for that than the call waits.
+    let used = 1
+    for (let tries = 0; used === 1 && tries < 20; tries++) {
+      const call = limiter.consume(keys).catch(() => undefined)
+      expect(await move(storeKeys[1] as string)).toContain('OK')
+      if ((await call)?.source === 'store') used++
+      else await to.command('MIGRATE', '127.0.0.1', `${from.port}`, storeKeys[1] as string, '0', '5000')
+    }
+    expect(used).toBe(2)
     for (const node of [to, from]) expect(await node.command('CLUSTER', 'SETSLOT', slot, 'NODE', toId)).toContain('OK')
     expect(await limiter.consume(keys)).toMatchObject({ source: 'store', remaining: 999_997 })
   })
