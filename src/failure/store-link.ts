@@ -25,7 +25,7 @@ export interface StoreCallEvent {
   readonly store: Store
   /** The limiter's name. */
   readonly limiter: string
-  /** The part of the store, such as a node of Redis Cluster; undefined if it has no parts. */
+  /** The part of the store, such as a node of Redis Cluster, or several, joined by `+`; undefined if it has no parts. */
   readonly shard: string | undefined
   /** The start of the call, in milliseconds since the epoch. */
   readonly startedAt: number
@@ -138,7 +138,8 @@ export class StoreLink {
   #observed<V extends Verb>(request: StoreRequest<V>, result: Promise<OutcomeOf<V>>): Promise<OutcomeOf<V>> {
     if (!calls.hasSubscribers) return result
     const { store, limiter } = this
-    const shard = request.breakers.flatMap((breaker) => breaker.shard ?? []).join('+') || undefined
+    const shards = request.breakers.flatMap((breaker) => breaker.shard ?? [])
+    const shard = shards.sort().join('+') || undefined
     const startedAt = monotonicClock() / 1000
     const ended = () => {
       const duration = monotonicClock() / 1000 - startedAt
