@@ -1,7 +1,7 @@
 /*
  * A ledger that decides every call: by the store, or by `onStoreError` if the store fails.
  *
- *     call -> breakers closed? -> settle what the key owes -> store, within the deadline -> decision
+ *     call -> breaker closed? -> settle what the key owes -> store, within the deadline -> decision
  *                  |                        |                        |
  *                  no                     fails                    fails
  *                  +------------------------+------------------------+--> the choice -> closed: an error

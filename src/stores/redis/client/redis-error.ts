@@ -43,18 +43,17 @@ function refusedCommand(text: string, script: string): string {
  * The error of a call that failed, with the fix if it is known.
  * @param cause what the client rejected with
  * @param script the text of the script that was called
- * @param node the node of Redis Cluster that was asked, in a list
+ * @param shards the nodes of Redis Cluster that failed
  */
-export function redisError(cause: unknown, script: string, node?: readonly string[]): HeadgateError {
+export function redisError(cause: unknown, script: string, shards?: readonly string[]): HeadgateError {
   if (cause instanceof HeadgateError) return cause
   const { code, message } = storeError('Redis', cause)
   const text = cause instanceof Error ? cause.message : String(cause)
   const fix = fixes.find(([pattern]) => pattern.test(text))?.[1]
-  const moving = isTryAgain(cause)
   return new HeadgateError(
     code,
     fix === undefined ? message : `${message.replace(/\.$/, '')}. ${refusedCommand(text, script)}${fix}`,
-    { cause, uncounted: moving, shards: moving ? [] : node },
+    { cause, uncounted: isTryAgain(cause), shards },
   )
 }
 

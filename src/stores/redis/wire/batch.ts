@@ -37,8 +37,8 @@ export class Batch extends DeadlineItem {
   readonly name: string
   /** The slot of its keys in Redis Cluster, else 0. */
   readonly slot: number
-  /** The node of Redis Cluster that decides, as errors name it; undefined without Redis Cluster. */
-  readonly #shards: readonly string[] | undefined
+  /** The nodes of Redis Cluster whose failure an error of the batch is: the one that decides. Undefined without Redis Cluster. */
+  #shards: readonly string[] | undefined
   /** Empty once the batch is settled: a client that keeps the batch must not keep finished calls alive. */
   calls: WaitingRequest[]
   #script = ''
@@ -68,8 +68,10 @@ export class Batch extends DeadlineItem {
       this.#sent = connection.evalSha(script.sha, keys, args)
       return await this.#sent.reply
     } catch (error) {
-      if (isTryAgain(error)) await sleep(movingPause)
-      else if (isMissing(error)) node.lostScripts()
+      if (isTryAgain(error)) {
+        this.#shards = [] // the node works
+        await sleep(movingPause)
+      } else if (isMissing(error)) node.lostScripts()
       else throw error
       // If the connection broke meanwhile, the call may have run already.
       if (this.#withdrawn) throw error
