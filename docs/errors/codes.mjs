@@ -390,7 +390,7 @@ await limiter.consume('ann') // let through, not counted`,
   },
   HEADGATE_STORE_RECORD: {
     cause:
-      'What the store has under this key is not a record that this version reads: other code wrote it, or another build. Or Postgres has written ' +
+      'What the store has under this key is not a record that this version reads: other code wrote it, or another version, perhaps with an algorithm that this one does not know. Or Postgres has written ' +
       'something else there than the decision: a trigger or a rule changes the table, or the row was changed by hand. Other keys go on.',
     fix: 'Give headgate a `prefix` of its own, and a table without triggers and rules. `limiter.reset(key)` deletes what is there.',
     wrong: `import { RateLimiter } from 'headgate'

@@ -13,7 +13,7 @@ import { type Algorithm, type Numbers, Report } from './algorithm.ts'
 import { effectiveTime } from './effective-time.ts'
 import type { PolicyEvaluation } from './evaluation/index.ts'
 import { ratioUp } from './exact-math.ts'
-import { type Definition, revive, sameDefinition } from './kinds.ts'
+import { type Definition, sameDefinition, writerOf } from './kinds.ts'
 
 /** What happens to a key's state when the numbers of its policy change. */
 export type CarryRule = 'keep' | 'scale'
@@ -57,6 +57,7 @@ export function hasFullQuota(s: Numbers, i: number, algorithm: Algorithm, now: n
  * Points the evaluation of a policy to the state of a key. A state that was written under other numbers is copied and rewritten.
  * @param left the stored state under the policy's name, with the algorithm that wrote it; undefined for a new key
  * @param copyOf copies a state
+ * @throws HeadgateError `HEADGATE_STORE_RECORD` for a state of a kind that this version does not know
  */
 export function pointTo(
   policy: PolicyEvaluation,
@@ -67,7 +68,7 @@ export function pointTo(
 ): void {
   const { algorithm } = policy
   const same = left !== undefined && sameDefinition(left.definition, algorithm)
-  const from = left === undefined || same ? undefined : revive(left.definition)
+  const from = left === undefined || same ? undefined : writerOf(policy.policy.name, left.definition)
   policy.i = 0
   policy.carried = false
   policy.foreign = undefined

@@ -12,6 +12,7 @@ import {
   type StateRule,
   sameDefinition,
   timeText,
+  writerOf,
 } from '../algorithms/index.ts'
 import type { Source } from '../policy/index.ts'
 import type { KeptKey, KeptState } from './kept-key.ts'
@@ -138,7 +139,7 @@ function inspectOwn(policy: Policy, { now, states }: KeptKey, rule: StateRule): 
   const state = states.find(({ name }) => name === policy.name)
   if (state !== undefined && sameDefinition(state.definition, algorithm))
     return inspectPolicy(policy, state.s, now, false)
-  const from = state && revive(state.definition)
+  const from = state && writerOf(policy.name, state.definition)
   if (from === undefined) return inspectPolicy(policy, new Array(algorithm.slots).fill(0), now, false)
   const { s } = state as KeptState
   const carried = carry(s.slice(), from, algorithm, now, rule)

@@ -54,8 +54,8 @@ function makers.carry()
   function revive(definition)
     local from = revivedBy[definition]
     if from == nil then
-      local numbers, position = {}, 2
-      while position <= #definition do numbers[#numbers + 1], position = unpackNumber(definition, position) end
+      local known, numbers, position = kinds[byte(definition)], {}, 2
+      while known and position <= #definition do numbers[#numbers + 1], position = unpackNumber(definition, position) end
       from = define({}, byte(definition), spread(numbers))
       revivedBy[definition] = from
     end
