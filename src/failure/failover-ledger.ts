@@ -75,8 +75,9 @@ class FailoverLedger implements ShardLedger {
       return settled === undefined ? link.send(call) : link.sendAfter(settled, call)
     }
     // The store decides and writes a charge of 0 units like any other charge, but no number changes.
-    link.probe(ledger, { verb: 'charge', keys, costs: 0 })
-    return call.failed(link.breaker.lastError)
+    const probe = link.probe(ledger, { verb: 'charge', keys, costs: 0 })
+    const failed = () => call.failed(link.breaker.lastError)
+    return probe === undefined ? failed() : probe.then(failed)
   }
 
   /** The keys are banned in the local quota too, so that a ban holds while the store fails. */

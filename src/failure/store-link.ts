@@ -1,4 +1,4 @@
-import { channel } from '#platform'
+import { channel, isolatesRequests } from '#platform'
 import {
   type Clock,
   HeadgateError,
@@ -167,15 +167,16 @@ export class StoreLink {
     return Promise.resolve(this.send(new StoreRequest(ledger, command)))
   }
 
-  /** Sends a probe if one is due. No caller waits for it. */
-  probe(ledger: Ledger, command: Command): void {
+  /** Sends a probe if one is due. Returns what the caller has to wait for: a probe that would end with the caller's request. */
+  probe(ledger: Ledger, command: Command): Promise<void> | undefined {
     const { breaker, limiter } = this
-    if (!breaker.startProbe(limiter)) return
-    this.request(ledger, command).then(
+    if (!breaker.startProbe(limiter)) return undefined
+    const ended = this.request(ledger, command).then(
       () => breaker.endProbe(true, undefined, limiter),
       // A mistake of the caller, or a broken record of one key, shows that the store works.
       (error) => breaker.endProbe(isMisuse(error) || isBrokenRecord(error), error, limiter),
     )
+    return isolatesRequests ? ended : undefined
   }
 
   #bounded<V extends Verb>(request: StoreRequest<V>, response: Promise<OutcomeOf<V>>): Promise<OutcomeOf<V>> {
