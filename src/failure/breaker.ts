@@ -14,7 +14,7 @@
  * A probe is a request of its own, and no caller waits for it. While the breaker is not closed, every call is decided
  * at once. There is no timer: calls send the probes.
  */
-import { channel } from '#platform'
+import { channel, isolatesRequests } from '#platform'
 import { type Clock, getOrInsert, monotonicClock } from '../common/index.ts'
 import type { BreakerState, BreakerTerms, Store } from '../stores/contract/index.ts'
 
@@ -108,9 +108,13 @@ export class Breaker {
     this.#become('open', limiter)
   }
 
-  /** True if the caller must now probe the store and report the result with `endProbe`. There is one probe at a time. */
+  /**
+   * True if the caller must now probe the store and report the result with `endProbe`. There is one probe at a time. A probe
+   * that could end with its request, whose client has left, is followed by another one.
+   */
   startProbe(limiter = ''): boolean {
-    if (this.state !== 'open' || this.#clock() - this.since < this.#pause) return false
+    const due = this.state === 'open' || (this.state === 'half-open' && isolatesRequests)
+    if (!due || this.#clock() - this.since < this.#pause) return false
     this.#become('half-open', limiter)
     return true
   }

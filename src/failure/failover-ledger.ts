@@ -77,8 +77,9 @@ class FailoverLedger implements CheckedLedger {
       const settled = reconciler.settle(charges, keys)
       return settled === undefined ? link.send(call) : link.sendAfter(settled, call)
     }
-    for (const [n, key] of keys.entries()) link.probe(key, () => charges.check(charges.scopes[n] as string, key))
-    return call.failed(failing.lastError)
+    const probes = keys.map((key, n) => link.probe(key, () => charges.check(charges.scopes[n] as string, key)))
+    const failed = () => call.failed(failing.lastError)
+    return probes.some((probe) => probe !== undefined) ? Promise.all(probes).then(failed) : failed()
   }
 
   /** The keys are banned in the local quota too, so that a ban holds while the store fails. */

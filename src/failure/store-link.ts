@@ -1,4 +1,4 @@
-import { channel } from '#platform'
+import { channel, isolatesRequests } from '#platform'
 import {
   type Clock,
   HeadgateError,
@@ -167,14 +167,21 @@ export class StoreLink {
     return Promise.resolve(this.send(new StoreRequest(ledger, command, this.parts.of(command.keys))))
   }
 
-  /** Sends a probe to each part that decides on this key, if one is due. No caller waits for it. @param send sends a request on the key */
-  probe(key: string, send: () => Promise<void>): void {
-    for (const breaker of this.parts.of([key])) if (breaker.startProbe(this.limiter)) this.#probe(breaker, send)
+  /**
+   * Sends a probe to each part of the store that decides on this key, if a probe is due. Returns what the caller has to wait for: probes
+   * that would end with the caller's request.
+   * @param send sends a request on the key
+   */
+  probe(key: string, send: () => Promise<void>): Promise<unknown> | undefined {
+    const due = this.parts.of([key]).filter((breaker) => breaker.startProbe(this.limiter))
+    if (due.length === 0) return undefined
+    const ended = Promise.all(due.map((breaker) => this.#probe(breaker, send)))
+    return isolatesRequests ? ended : undefined
   }
 
-  #probe(breaker: Breaker, send: () => Promise<void>): void {
+  #probe(breaker: Breaker, send: () => Promise<void>): Promise<void> {
     const { limiter } = this
-    send().then(
+    return send().then(
       () => breaker.endProbe(true, undefined, limiter),
       (error) => breaker.endProbe(!isFailure(error), error, limiter),
     )
