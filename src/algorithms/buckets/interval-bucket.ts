@@ -191,7 +191,7 @@ export class IntervalBucket extends DrainingBucket {
     if (behind > 0) out.remaining = 0
   }
 
-  protected drainsAs(from: Algorithm): from is IntervalBucket {
+  override continues(from: Algorithm): from is IntervalBucket {
     return from instanceof IntervalBucket && from.per === this.per && from.aligned === this.aligned
   }
 

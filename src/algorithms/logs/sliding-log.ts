@@ -167,14 +167,16 @@ export class SlidingLog extends Algorithm {
     out.reset = newest + this.span - now
   }
 
+  override continues(from: Algorithm): boolean {
+    return from.kind === this.kind && from.span === this.span
+  }
+
   /** Every entry keeps its time. If the entries exceed the limit, the newest count. */
-  override carry(s: Numbers, i: number, at: number, from: Algorithm, times: number, per: number): boolean {
-    if (!(from instanceof SlidingLog) || from.kind !== this.kind || from.span !== this.span) return false
+  override carry(s: Numbers, i: number, at: number, _from: Algorithm, times: number, per: number): void {
     this.#advance(s, i, at)
     scale(s, i, times, per)
     if (times !== per) s[i + 4] = 0
     if ((s[i + 2] as number) > 0) keepNewest(s, i, this.limit)
-    return true
   }
 
   /** Merges to one entry, with the newest time and the larger sum. All entries of both would grow without bound. */

@@ -9,15 +9,15 @@ function makers.bucket()
     p.tolerance = p.tolerance or max(clockSkew, p.span, weight)
   end
 
-  local function excessWait(p, level, cost)
-    local excess = level - (p.capacity - cost * p.weight)
+  local function excessWait(p, level, ticks)
+    local excess = level - (p.capacity - ticks)
     if excess <= 0 then return 0 end
-    return cost > p.burst and never or ceil(excess / p.rate)
+    return ticks > p.capacity and never or ceil(excess / p.rate)
   end
 
   function bucket.wait(p, s, at, cost)
-    if s[3] ~= 0 then return bucket.waitBehind(p, s, max(at, s[1]), cost) end
-    return excessWait(p, drained(p, s[2], at - s[1]), cost)
+    if s[3] ~= 0 then return bucket.waitBehind(p, s, max(at, s[1]), cost * p.weight) end
+    return excessWait(p, drained(p, s[2], at - s[1]), cost * p.weight)
   end
 
   function bucket.take(p, s, at, cost, delay)
@@ -43,9 +43,13 @@ function makers.bucket()
     local levelAt, advance, void, close
     make('bookings')
 
-    function bucket.waitBehind(p, s, now, cost)
+    function bucket.scaledWait(p, s, at, cost, capacity)
+      return bucket.waitBehind(p, s, max(at, s[1]), ratioUp(cost, p.capacity, capacity))
+    end
+
+    function bucket.waitBehind(p, s, now, ticks)
       local from = max(now, bookings.lastAfter(s, now))
-      return from - now + excessWait(p, levelAt(p, s, from), cost)
+      return from - now + excessWait(p, levelAt(p, s, from), ticks)
     end
 
     function levelAt(p, s, at)
@@ -131,7 +135,7 @@ function makers.bucket()
     end
 
     function bucket.adopt(p, s, at, from)
-      if from.kind ~= p.kind then return false end
+      if not bucket.continues(p, from) then return false end
       bucket.take(from, s, at, 0, 0)
       s[2] = min(maxSafe, ratioUp(s[2], p.weight, from.weight))
       if s[3] ~= 0 then
@@ -141,18 +145,20 @@ function makers.bucket()
       return true
     end
 
+    function bucket.continues(p, from)
+      return from.kind == p.kind
+    end
+
     function bucket.carry(p, s, at, from, times, per)
-      if from.kind ~= p.kind then return false end
       bucket.take(from, s, at, 0, 0)
       local level = ratioUp(s[2], times, per)
       local ticks = level < maxSafe and ratioUp(level, p.weight, from.weight) or never
       s[2] = min(p.capacity, ticks)
-      if s[3] == 0 then return true end
+      if s[3] == 0 then return end
       bookings.scale(s, times, per)
       bookings.scale(s, p.weight, from.weight)
       bookings.endRuns(p, s)
       if times ~= per or ticks > p.capacity then void(s, 0) end
-      return true
     end
   end)
 end

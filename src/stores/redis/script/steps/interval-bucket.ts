@@ -63,7 +63,7 @@ function makers.intervalBucket()
   end
 
   return lazily(interval, function()
-    local behind, advance, void, close, sameWindows
+    local behind, advance, void, close
     make('bookings')
 
     function interval.waitBehind(p, s, start, at, cost)
@@ -162,26 +162,28 @@ function makers.intervalBucket()
     end
 
     function interval.adopt(p, s, at, from)
-      if not sameWindows(p, from) then return false end
+      if not interval.continues(p, from) then return false end
       interval.take(from, s, at, 0, 0)
       bookings.endRuns(p, s)
       return true
     end
 
-    function sameWindows(p, from)
+    function interval.continues(p, from)
       return from.kind == p.kind and from.per == p.per and from.aligned == p.aligned
     end
 
+    function interval.scaledWait(p, s, at, cost, capacity)
+      return interval.wait(p, s, at, ratioUp(cost, p.capacity, capacity))
+    end
+
     function interval.carry(p, s, at, from, times, per)
-      if not sameWindows(p, from) then return false end
       interval.take(from, s, at, 0, 0)
       local spent = ratioUp(s[2], times, per)
       s[2] = min(p.capacity, spent)
-      if s[4] == 0 then return true end
+      if s[4] == 0 then return end
       bookings.scale(s, times, per)
       bookings.endRuns(p, s)
       if times ~= per or spent > p.capacity then void(s, 0) end
-      return true
     end
   end)
 end

@@ -130,13 +130,15 @@ ${otherLogEntries}
       return entry < s[3] and timeOf(s, entry) == time and entry or -1
     end
 
-    function log.carry(p, s, at, from, times, per)
-      if from.kind ~= p.kind or from.span ~= p.span then return false end
+    function log.continues(p, from)
+      return from.kind == p.kind and from.span == p.span
+    end
+
+    function log.carry(p, s, at, _, times, per)
       advance(p, s, at)
       scale(s, times, per)
       if times ~= per then s[5] = 0 end
       if s[3] > 0 then keepNewest(s, p.limit) end
-      return true
     end
   end)
 end
