@@ -24,7 +24,7 @@
  */
 import type { Numbers } from '../algorithm.ts'
 import { ratioUp } from '../exact-math.ts'
-import { addStep, type Drain, drained, endOfSteps, giveBackSince, scaleSteps } from './steps.ts'
+import { addStep, type Drain, drained, endOfSteps, giveBackSince, lastStep, scaleSteps } from './steps.ts'
 
 /** The most bookings of one state. Beyond it, bookings are merged into a run. */
 export const maxBookings = 64
@@ -111,9 +111,14 @@ export class Bookings {
     return level
   }
 
-  /** Notes that a call came at `time`, when the level was `level`. */
-  arrive(s: number[], time: number, level: number): void {
-    addStep(s, this.#start, time, level)
+  /** Notes that a call came at `time`, when the level was `level`. @param fell 1 if the level has fallen since the last step */
+  arrive(s: number[], time: number, level: number, fell: 0 | 1): void {
+    addStep(s, this.#start, time, level, fell)
+  }
+
+  /** The `since` of a call at `time`: calls that come after a refund of the same time are told apart from those before it. */
+  since(s: Numbers, time: number): number {
+    return this.in(s) ? Math.max(time, lastStep(s, this.#start)) : time
   }
 
   /** Books units ahead, at a time that is not before the last booking. @param level at `now` */
@@ -208,10 +213,7 @@ export class Bookings {
     const bookings = s.slice(this.#firstBooking(s))
     s.length = this.#start
     if (bookings.length === 0) return
-    s.push(0)
-    for (let k = 0; k < bookings.length; k += 3) {
-      s.push((bookings[k] as number) - ahead, (bookings[k + 1] as number) - ahead, bookings[k + 2] as number)
-    }
+    s.push(0, ...bookings.map((number, k) => (k % 3 === 2 ? number : number - ahead)))
   }
 
   /** True if nothing is left to settle: the level is 0 and no booking is ahead. */

@@ -47,7 +47,13 @@ export abstract class DrainingBucket extends Algorithm implements Drain {
     const open = s[i + this.idSlot] !== 0 && Array.isArray(s)
     const rest = open ? this.bookings.refund(s, s[this.#timeSlot] as number, level, ticks) : ticks
     s[i + 1] = Math.max(0, level - rest)
-    if (open) this.close(s)
+    if (!open) return
+    if (rest > 0) this.bookings.arrive(s, this.bookings.since(s, s[this.#timeSlot] as number) + 1, s[1] as number, 0)
+    this.close(s)
+  }
+
+  override bookedAt(s: Numbers, i: number, at: number, delay: number): number {
+    return delay > 0 ? at + delay : this.bookings.since(s, s[i + this.#timeSlot] as number)
   }
 
   override settle(s: Numbers, i: number, at: number, units: number, [since, , whole]: Ticket): void {
@@ -57,7 +63,7 @@ export abstract class DrainingBucket extends Algorithm implements Drain {
     const level = s[1] as number
     const ticks = Math.min(units, whole) * this.weight
     const back =
-      since > now
+      since > this.bookings.since(s, now)
         ? this.bookings.cancel(s, now, level, since, whole * this.weight, ticks)
         : this.bookings.settle(s, level, since, ticks)
     s[1] = level - back

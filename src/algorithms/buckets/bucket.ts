@@ -125,12 +125,13 @@ export class Bucket extends DrainingBucket {
   }
 
   #takeAmongBookings(s: number[], at: number, ticks: number, delay: number): void {
+    const fell = at > (s[0] as number) ? 1 : 0
     const level = this.#advance(s, at)
     if (delay > 0) {
       this.bookings.book(s, at, level, at + delay, ticks)
       if (s[2] === 0) s[2] = -1
     } else if (ticks > 0) {
-      if (s[2] !== 0) this.bookings.arrive(s, at, level)
+      if (s[2] !== 0) this.bookings.arrive(s, at, level, fell)
       s[1] = level + ticks
     }
   }
@@ -151,8 +152,9 @@ export class Bucket extends DrainingBucket {
   override count(s: Numbers, i: number, at: number, cost: number): void {
     const level = this.#levelAt(s, i, at)
     const filled = Math.min(this.capacity, level + cost * this.weight)
+    const fell = at > (s[i] as number) ? 1 : 0
     this.take(s, i, at, 0, 0)
-    if (s[i + 2] !== 0 && filled > level) this.bookings.arrive(s as number[], at, level)
+    if (s[i + 2] !== 0 && filled > level) this.bookings.arrive(s as number[], at, level, fell)
     s[i + 1] = Math.max(level, filled)
   }
 

@@ -89,7 +89,7 @@ export class Evaluation {
 
   private waitOf(evaluation: PolicyEvaluation, cost: number, ticket: Ticket | undefined): number {
     const { verb, now } = this
-    if (verb === 'charge') return evaluation.evaluateCharge(now, cost)
+    if (verb === 'charge' || (verb === 'settle' && cost > 0)) return evaluation.evaluateCharge(now, cost)
     if (verb === 'renew') return evaluation.evaluateRenewal(now, cost, ticket)
     if (verb !== 'refund' && verb !== 'settle') return evaluation.evaluate(now, cost)
     evaluation.begin(now, cost)

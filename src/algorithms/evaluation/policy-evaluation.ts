@@ -69,7 +69,7 @@ export class PolicyEvaluation {
     return this.wrote ? reset : (this.foreign as ForeignState).reset(reset)
   }
 
-  /** Computes the wait of a charge: 0, unless the charge makes the numbers inexact. */
+  /** Computes the wait of a charge, also by a settlement: 0, unless the charge makes the numbers inexact. */
   evaluateCharge(now: number, cost: number): number {
     this.begin(now, cost)
     const { algorithm, s, i, at } = this.own(now)
@@ -178,7 +178,7 @@ export function settle(evaluation: PolicyEvaluation, now: number, ticket: Ticket
   const { cost } = evaluation
   const { algorithm, s, i, at } = evaluation.own(now)
   if (cost > 0) {
-    if (!algorithm.fits(s, i, at, cost, 0)) return // a debt that is too large to stay exact is not charged
+    if (evaluation.wait > 0) return // the numbers would not stay exact
     algorithm.take(s, i, at, cost, 0)
   } else {
     if (cost === 0 || ticket === undefined || !knows(algorithm, s, i, ticket)) return

@@ -48,7 +48,7 @@ function makers.verbs()
       local p, wait = policies[n], 0
       if costs then cost = costs[n] end
       p.at = effectiveTime(p, p.s[1], now)
-      if verb == CHARGE then
+      if verb == CHARGE or (verb == SETTLE and cost > 0) then
         local from, s, at = own(p)
         if not (keepsNothing(p) or from.algorithm.fits(from, s, at, cost, 0)) then wait = never end
       elseif verb == RENEW then
@@ -145,7 +145,7 @@ function makers.verbs()
   function settle(p, ticket)
     local from, s, at = own(p)
     if cost > 0 then
-      if keepsNothing(p) or not from.algorithm.fits(from, s, at, cost, 0) then return end
+      if p.wait > 0 or keepsNothing(p) then return end
       from.algorithm.take(from, s, at, cost, 0)
     else
       if cost == 0 or not ticket or not knows(from, s, ticket) then return end

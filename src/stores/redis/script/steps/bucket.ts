@@ -63,12 +63,13 @@ function makers.bucket()
     end
 
     function bucket.takeAmongBookings(p, s, at, ticks, delay)
+      local fell = at > s[1] and 1 or 0
       local level = advance(p, s, at)
       if delay > 0 then
         bookings.book(p, s, at, level, at + delay, ticks)
         if s[3] == 0 then s[3] = -1 end
       elseif ticks > 0 then
-        if s[3] ~= 0 then bookings.arrive(s, at, level) end
+        if s[3] ~= 0 then bookings.arrive(s, at, level, fell) end
         s[2] = level + ticks
       end
     end
@@ -96,8 +97,9 @@ function makers.bucket()
     function bucket.count(p, s, at, cost)
       local level = levelAt(p, s, at)
       local filled = min(p.capacity, level + cost * p.weight)
+      local fell = at > s[1] and 1 or 0
       bucket.take(p, s, at, 0, 0)
-      if s[3] ~= 0 and filled > level then bookings.arrive(s, at, level) end
+      if s[3] ~= 0 and filled > level then bookings.arrive(s, at, level, fell) end
       s[2] = max(level, filled)
     end
 
@@ -107,17 +109,19 @@ function makers.bucket()
       local open = s[3] ~= 0
       if open and s.more then rest = bookings.refund(p, s, at, level, rest) end
       s[2] = max(0, level - rest)
-      if open then close(s) end
+      if not open then return end
+      if rest > 0 then bookings.arrive(s, bookings.since(s, at) + 1, s[2], 0) end
+      close(s)
     end
 
     function bucket.bookedAt(p, s, at, delay)
-      return at + delay
+      return delay > 0 and at + delay or bookings.since(s, at)
     end
 
     function bucket.settle(p, s, at, units, since, whole)
       local level = advance(p, s, at)
       local ticks = min(units, whole) * p.weight
-      if since > at then
+      if since > bookings.since(s, at) then
         s[2] = level - bookings.cancel(p, s, at, level, since, whole * p.weight, ticks)
       else
         s[2] = level - bookings.settle(s, level, since, ticks)

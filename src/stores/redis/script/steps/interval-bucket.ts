@@ -104,7 +104,7 @@ function makers.intervalBucket()
       if start <= from then return spent end
       close(s)
       if s[4] ~= 0 then
-        bookings.arrive(s, start, spent)
+        bookings.arrive(s, start, spent, 1)
       elseif spent == 0 then
         s[3] = opensAt(p, at)
       end
@@ -134,18 +134,20 @@ function makers.intervalBucket()
       local open = s[4] ~= 0
       if open and s.more then rest = bookings.refund(p, s, s[3], spent, cost) end
       s[2] = max(0, spent - rest)
-      if open then close(s) end
+      if not open then return end
+      if rest > 0 then bookings.arrive(s, bookings.since(s, s[3]) + 1, s[2], 0) end
+      close(s)
     end
 
     function interval.bookedAt(p, s, at, delay)
-      return delay > 0 and at + delay or s[3]
+      return delay > 0 and at + delay or bookings.since(s, s[3])
     end
 
     function interval.settle(p, s, at, units, since, whole)
       local spent = advance(p, s, at)
       local start = s[3]
       local back = min(units, whole)
-      if since > start then
+      if since > bookings.since(s, start) then
         s[2] = spent - bookings.cancel(p, s, start, spent, since, whole, back)
       else
         s[2] = spent - bookings.settle(s, spent, since, back)
