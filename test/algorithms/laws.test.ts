@@ -5,5 +5,5 @@ import { describeSettlementLaws } from '../support/settlement-laws.ts'
 
 /** laws.long.test.ts tries thirty times as many timelines. */
 describeLaws('memory', (clock) => memoryStore({ clock }), { numRuns: 20 })
-describeSettlementLaws('memory', (clock) => memoryStore({ clock }), { numRuns: Number(process.env.SETTLE_RUNS ?? 40) })
-describePlanLaws('memory', (clock) => memoryStore({ clock }), { numRuns: Number(process.env.PLAN_RUNS ?? 200) })
+describeSettlementLaws('memory', (clock) => memoryStore({ clock }), { numRuns: 40 })
+describePlanLaws('memory', (clock) => memoryStore({ clock }), { numRuns: 300 })

@@ -17,10 +17,20 @@ const times = fc.integer({ min: 1, max: 5000 })
 /** Policies of every kind but penalties. */
 const policies: Readonly<Record<string, fc.Arbitrary<Policy>>> = {
   ...Object.fromEntries(
-    Object.entries(algorithms).map(([name, promised]) => [name, promised().map(({ policy }) => policy)]),
+    Object.entries(algorithms).map(([name, promised]) => [
+      name,
+      promised()
+        .map(({ policy }) => policy)
+        .filter(isSmall),
+    ]),
   ),
   concurrency: fc.tuple(limits, times).map(([limit, lease]) => concurrency({ limit, lease })),
   smoothBursty: fc.tuple(limits, times).map(([rate, maxBurst]) => smoothBursty({ rate, maxBurst })),
+}
+
+/** False for a log that is too large for the values of some stores. */
+function isSmall({ algorithm, limit }: Policy): boolean {
+  return !algorithm.grows || limit <= 10_000
 }
 
 /** Any two policies, or two that differ in the limit alone: then the times of used units stay. */
@@ -98,7 +108,7 @@ export function describePlanLaws(name: string, create: CreateStore, { numRuns }:
           ),
           { numRuns },
         ),
-      120_000,
+      600_000,
     )
   })
 }
