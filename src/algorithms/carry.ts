@@ -87,7 +87,8 @@ class CarriedState implements ForeignState {
   wait(cost: number, own: number): number {
     const { s, algorithm: from } = this
     const to = this.#to
-    if (own === Infinity || this.#changesAnyway) return own
+    // The next call writes these states anyway: a rate that was set, and a penalty, whose ban is cut by that call.
+    if (own === Infinity || this.#rule === 'retune' || to.punishes) return own
     const at = effectiveTime(from, s[0] as number, this.#now)
     const [most, whole] = [capacity(to), capacity(from)]
     const scaled = scales(from, to, this.#rule)
@@ -99,15 +100,10 @@ class CarriedState implements ForeignState {
   }
 
   reset(own: number): number {
-    if (own === 0 || this.#changesAnyway) return own
+    if (this.#rule === 'retune' || capacity(this.#to) === 0) return own
     const at = effectiveTime(this.algorithm, this.s[0] as number, this.#now)
     this.algorithm.report(this.s, 0, at, report)
     return report.reset + (at - this.#now)
-  }
-
-  /** True if the next call changes the state, whatever it costs: a penalty counts it, and a rate that was set holds for it. */
-  get #changesAnyway(): boolean {
-    return this.#rule === 'retune' || this.#to.punishes === true
   }
 }
 

@@ -44,9 +44,6 @@ export const banCases: StoreCases = {
        charge k -> ok 1 in default
        refund k -> ok 2 in default`
     await reservation.settle(1)
-    assertEqual((await limiter.refund('other')).resetAfter, 0)
-    assertEqual((await limiter.refund('k')).resetAfter, Infinity)
-    await limiter.charge('k')
     await play(fixture, limiter)`
        consume k -> no 0 by ban for Infinity in default
        unban k
