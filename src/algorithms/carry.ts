@@ -100,7 +100,7 @@ class CarriedState implements ForeignState {
   }
 
   reset(own: number): number {
-    if (this.#rule === 'retune' || capacity(this.#to) === 0) return own
+    if (this.#rule === 'retune' || this.#to.punishes || capacity(this.#to) === 0) return own
     const at = effectiveTime(this.algorithm, this.s[0] as number, this.#now)
     this.algorithm.report(this.s, 0, at, report)
     return report.reset + (at - this.#now)

@@ -10,7 +10,6 @@
  *            |     \  |  \___
  *            |      \_|      \____
  *          call    lowest         now
- *
  * So it is enough to know, for the time of each call, the lowest level since: a staircase that never falls (steps.ts).
  *
  * A reservation that has to wait is booked ahead: its units pour at the promised time. Bookings are first come, first
@@ -18,7 +17,6 @@
  * there are too many, the two bookings that act first become a run: units that pour at `start` and act as soon as they fit,
  * the last of them at `end`. The level after `end` is the same. Only the last booking of a run can be given back. While a
  * state has a run, calls before the run give nothing back.
- *
  * These numbers follow the state in a key's own array: the number of steps; each step (time, lowest); each booking (start, end,
  * ticks). A state without these numbers has no open reservation, or no later call.
  */
