@@ -56,7 +56,13 @@ export class PolicyEvaluation {
     this.cost = cost
     this.wrote = false
     if (this.wroteForeign) this.wroteForeign = false
-    this.wait = wait === 0 ? 0 : this.carried ? this.waitCarried(cost, wait + (at - now)) : wait + (at - now)
+    if (wait !== 0) return this.refuse(cost, wait + (at - now))
+    this.wait = 0
+    return 0
+  }
+
+  private refuse(cost: number, wait: number): number {
+    this.wait = this.carried ? this.waitCarried(cost, wait) : wait
     return this.policy.shadow ? 0 : this.wait
   }
 
