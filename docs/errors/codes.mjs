@@ -71,7 +71,9 @@ slidingWindow({ scope: '', limit: 10, window: '1d' })`,
 slidingWindow({ scope: 'user', limit: 10, window: '1d' })`,
   },
   HEADGATE_INEXACT: {
-    cause: 'The product of the limit, the window and the burst passes 2^53, so whole numbers could not count it.',
+    cause:
+      'The product of the limit, the window and the burst passes 2^53, so whole numbers could not count it. Or `settle` charges ' +
+      'so many units beyond the estimate that a policy could not count them exactly.',
     fix: 'Choose a limit that shares a divisor with the window, a shorter window, or a smaller burst.',
     wrong: `import { tokenBucket } from 'headgate'
 

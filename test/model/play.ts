@@ -318,9 +318,9 @@ class Player {
     return this.#last === 0 || (this.#clock >= this.#last && this.#rules.reset(this.#entries, this.#clock) === 0)
   }
 
-  /** A refusal of a plan that owns the state takes the new time if the clock went far back. */
+  /** A refusal takes the new time if the clock went far back. */
   #refused(): void {
-    if (this.#now < this.#last && this.#plan === this.#owner) this.#commit()
+    if (this.#now < this.#last) this.#commit()
   }
 
   #pour(cost: number, wait: number): Entry {

@@ -21,6 +21,7 @@ const steps = fc.array(
       { weight: 2, arbitrary: fc.constant('consume' as const) },
       { weight: 3, arbitrary: fc.constant('reserve' as const) },
       { weight: 3, arbitrary: fc.constant('settle' as const) },
+      { weight: 1, arbitrary: fc.constant('refund' as const) },
     ),
     which: fc.nat(mostOpen),
     actual: fc.oneof(fc.constantFrom(0, 1000), thousandth),
@@ -72,6 +73,16 @@ export function describeSettlementLaws(name: string, create: CreateStore, { numR
         for (const { step, does, which, actual } of steps) {
           time += stands ? 0 : elapsed(step.after, promised.window, last)
           const cost = Math.min(units(step.cost, promised.capacity), promised.capacity)
+          if (does === 'refund') {
+            // docs/algorithms.md: a sliding or segmented window does not know the order within a window, nor a log within a microsecond.
+            if (algorithm === 'slidingWindow' || algorithm === 'segmentedWindow') continue
+            if (algorithm === 'slidingLog') time++
+            const left = (await plain.peek(key)).policies[0]?.used as number
+            if (opensItself && left <= cost) continue
+            for (const limiter of [booked, plain]) await limiter.refund(key, { cost })
+            if (algorithm === 'slidingLog') time++
+            continue
+          }
           if (does === 'settle' || open.length === mostOpen) {
             if (open.length > 0) await settle(which)
             continue

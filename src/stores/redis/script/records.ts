@@ -24,7 +24,7 @@ local narrow, wide = 254, 255
 local layouts = 32
 -- The kind of a ban by hand, which no algorithm has.
 local banKind = 31
-local carry, revive, define, kinds, effectiveTime, parseRecords, margin
+local carry, waitCarried, resetCarried, revive, define, kinds, effectiveTime, parseRecords, margin
 
 local function newState(p)
   if p.grows then return p.algorithm.new() end
