@@ -461,12 +461,17 @@ class Player {
     await reservation.settle(actual)
     if (!this.#kind.leases && actual > cost) this.#charged(actual - cost, plan)
     else if (generation === this.#generation && (this.#kind.leases || actual < cost)) {
-      if (this.#isNew && plan !== this.#owner) return
+      if (plan !== this.#owner && (this.#isNew || this.#hasEnded(entry))) return
       this.#commit()
       if (generation !== this.#generation) return // the clock went far back, or the key is like new
       entry.units -= BigInt(this.#kind.leases ? cost : cost - actual)
       this.#forget(this.#last)
     }
+  }
+
+  /** A lease that has ended gives nothing back. */
+  #hasEnded({ time }: Entry): boolean {
+    return this.#kind.leases && time <= this.#now - this.#micros
   }
 
   /** A charge moves no key to another plan, but a key that is like new has none. */
