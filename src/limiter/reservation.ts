@@ -171,8 +171,8 @@ export class Reservation {
 }
 
 /** @throws HeadgateError `HEADGATE_INEXACT` if a policy could not charge the units beyond the estimate */
-function checkCharged({ policies }: Decision): void {
-  const inexact = policies.find(({ retryAfter }) => retryAfter === Infinity)
+function checkCharged(decision: Decision | undefined): void {
+  const inexact = decision?.policies.find(({ retryAfter }) => retryAfter === Infinity)
   if (inexact === undefined) return
   throw new HeadgateError(
     'HEADGATE_INEXACT',
