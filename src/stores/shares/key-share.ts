@@ -24,9 +24,9 @@ export interface Sent {
 }
 
 /**
- * The units of one key that a process may admit without asking: an equal part of what remained by the store's last
- * answer, less the units admitted since. Of the units that come back to a bucket, it gets an equal part too.
- * `share-store.ts` proves the bound.
+ * The units of a key that a process may admit without asking: an equal part of what remained by the store's last
+ * answer, less what it has admitted since. It also gets an equal part of what comes back to a bucket. `share-store.ts`
+ * proves the bound.
  */
 export class KeyShare {
   readonly #policies: readonly Policy[]
@@ -84,8 +84,7 @@ export class KeyShare {
   }
 
   /**
-   * Units that a bucket has freed since the last answer. 0 for windows and logs: only the store knows when they free
-   * units.
+   * Units that a bucket has freed since the last answer. 0 for others: only the store knows when a window frees units.
    */
   #back(n: number, now: number): number {
     const { algorithm, limit, window } = this.#policies[n] as Policy
