@@ -123,8 +123,8 @@ async function byRedis({ db, duration, max, namespace }: Settings): Promise<Limi
 
 /** The prefix for a namespace. If the namespace has characters that no prefix may have, its hash is the prefix. */
 function prefixOf(namespace: string): string {
-  if (/^[\w.:-]{1,128}$/.test(namespace)) return namespace
-  return `limit:${hashOf(namespace)}`
+  if (/^[\w.-]{1,128}$/.test(namespace)) return namespace
+  return `limit/${hashOf(namespace)}`
 }
 
 const storeFix = 'Give a store of headgate, such as redisStore({ client }), or leave it out and give db.'

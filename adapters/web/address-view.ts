@@ -1,5 +1,6 @@
 import type { Framework } from '../../src/http/index.ts'
-import { clientBehind, type TrustedProxies, toldAddress } from '../../src/http/keys/index.ts'
+import { clientBehind, isUnixSocket, type TrustedProxies, toldAddress } from '../../src/http/keys/index.ts'
+import type { NodePair } from '../node-pair.ts'
 
 /** The functions that find addresses where the framework has no proxy setting of its own. */
 export type Finder<Request> = Required<Pick<Framework<Request, never>, 'peer' | 'header' | 'unaddressed'>>
@@ -38,5 +39,25 @@ export function toldFinder<Request>(
     ...finder,
     peer: (request) => toldAddress(tell(request), option),
     unaddressed: (request) => ((tell(request) ?? undefined) === undefined ? finder.unaddressed(request) : false),
+  }
+}
+
+/**
+ * The header and the peer of a request, on a server of Node or on any other. Node has parsed the headers already, and a
+ * server on Node would first copy all of them for `request.headers`. Only a server of Node shows its sockets.
+ */
+export function finderOver<Call>(
+  pairOf: (call: Call) => Partial<NodePair> | undefined,
+  requestOf: (call: Call) => Pick<Request, 'headers'>,
+): Omit<Finder<Call>, 'peer'> {
+  return {
+    unaddressed(call) {
+      const node = pairOf(call)?.req
+      return node && isUnixSocket(node.socket)
+    },
+    header(call, name) {
+      const parsed = pairOf(call)?.req?.headers
+      return parsed === undefined ? (requestOf(call).headers.get(name) ?? undefined) : parsed[name]?.toString()
+    },
   }
 }

@@ -269,7 +269,7 @@ describe.each(stores)('%s', (kind, url) => {
     [[url, 'top', '--by', 'name'], '--by must be one of refused, share, ban'],
     [[url, 'watch', '--every', '0'], '--every must be'],
     [[url, 'top', '--polcy', 'x'], "Unknown option '--polcy'"],
-    [[url, 'top', '--prefix', 'a b'], 'prefix must be 1 to 128 letters, digits and _ . : -, got "a b"'],
+    [[url, 'top', '--prefix', 'a b'], 'prefix must be 1 to 128 letters, digits and _ . / -, got "a b"'],
     [
       [`${kind}://someone:p#ss@127.0.0.1/x`, 'top'],
       'The connection string cannot be read. Check the port. In a password, write # as %23',

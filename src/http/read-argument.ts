@@ -60,7 +60,8 @@ export function readArgument<Request, Response>(
   if (!('policies' in argument)) {
     knownOptions('rateLimit', argument, [...policyOptions, 'policies', 'limiter', ...limiterParts, ...guardOptions])
     const policies = pick(argument, policyOptions) as PolicyOptions
-    return { limiter: new RateLimiter({ policies, ...pick(argument, limiterParts) }), options }
+    // One name for both: the policy is all that the limiter has.
+    return { limiter: new RateLimiter({ policies, ...pick(argument, ['name', ...limiterParts]) }), options }
   }
   knownOptions('rateLimit', argument, policiesOptions)
   const { policies } = argument

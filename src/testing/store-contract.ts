@@ -60,7 +60,7 @@ export function testStore({ name, create, test, close }: StoreContract): void {
       )
     }
   }
-  const all = Object.entries(samples).map(([name, make], n) => make({ name, limit: 5 + n, window: 1000 + 100 * n }))
+  const all = Object.entries(samples).map(([name, make], n) => make({ name, limit: 5 + n, window: `${1000 + 100 * n}ms` }))
   declare('all algorithms in one limiter: the same decisions as the memory store', (fixture) =>
     checkDecisions(fixture, all),
   )

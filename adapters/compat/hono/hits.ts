@@ -1,7 +1,6 @@
 import type { Context } from 'hono'
 import { shown } from '../../../src/common/index.ts'
-import { honoNodePair } from '../../hono-framework.ts'
-import { nodePair } from '../../web/index.ts'
+import { nodePair, pairBeside } from '../../node-pair.ts'
 import { checkedLimit, counterStoreOf, undoOf } from '../counter-store.ts'
 import { hasLeft } from '../network.ts'
 import { defined } from '../option-values.ts'
@@ -64,7 +63,7 @@ export function optionsOf<Options>(config: object, defaults: object): Options & 
 export async function countHit(counting: CountingOptions, context: AnyContext): Promise<Hit | undefined> {
   const { store, requestPropertyName, requestStorePropertyName } = counting
   const key = await counting.keyGenerator(context)
-  const node = honoNodePair(context) ?? nodePair(context.req.raw)
+  const node = pairBeside(context.env) ?? nodePair(context.req.raw)
   if (!key && hasLeft(node?.req ?? {})) return undefined
   const { totalHits, resetTime } = await store.increment(key)
   const limit = checkedLimit(await (typeof counting.limit === 'function' ? counting.limit(context) : counting.limit))

@@ -22,7 +22,7 @@ import {
   type StoreTraits,
   sharedOptions,
 } from '../contract/index.ts'
-import { type Connection, connectionOf, type RedisClient } from './client/index.ts'
+import { connectionOf, type RedisClient } from './client/index.ts'
 import { encodeId, slotOf } from './keys.ts'
 import { Leases, type LeasesOption, leaseSizeOf, RefusalCache, ResetMessages } from './local/index.ts'
 import type { RedisContext } from './redis-context.ts'
@@ -110,7 +110,7 @@ export class RedisStore implements Store {
     const clock = read.clock ?? (read.time === 'client' ? wallClock : undefined)
     const localClock = clock ?? monotonicClock
     // Each node of a cluster has its own circuit breaker.
-    const shardOf = (keys: readonly string[]) => nodesOf(connection, keys)
+    const shardOf = (key: string) => connection.nodeOf(slotOf(`{${encodeId(key)}}`))
     this.traits = { kind: 'redis', timeout, prefix, breaker, ...(connection.cluster && { shardOf }) }
     const refusalCache =
       read.refusalCache === false ? undefined : new RefusalCache(localClock, longestRefusal(read.refusalCache))
@@ -145,12 +145,6 @@ export class RedisStore implements Store {
   open(terms: LedgerTerms, joins?: Ledger): Ledger {
     return withFailover(this, terms, joins, (bare) => new RedisLedger(bare, this.#context))
   }
-}
-
-/** The addresses of the nodes that decide on these keys. */
-function nodesOf(connection: Connection, keys: readonly string[]): string {
-  const nodes = keys.map((key) => connection.nodeOf(slotOf(`{${encodeId(key)}}`)))
-  return nodes.length === 1 ? (nodes[0] as string) : [...new Set(nodes)].sort().join('+')
 }
 
 /** The longest time that a refusal is repeated, in microseconds. */

@@ -53,7 +53,7 @@ export class Reporter {
 
   /** The outage of the shard that stores the key. */
   outageOf(key: string): Outage {
-    const shard = this.store.traits?.shardOf?.([key]) ?? ''
+    const shard = this.store.traits?.shardOf?.(key) ?? ''
     const known = this.#outages.get(shard)
     if (known !== undefined) return known
     const outage = new Outage(this.period)

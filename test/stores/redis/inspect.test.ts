@@ -43,7 +43,7 @@ test('the limiter of a middleware with plans names the policies of every plan th
     free: tokenBucket({ name: 'an unusual name', limit: 2, window: '1h' }),
     pro: slidingLog({ name: 'another one', limit: 5, window: '1h' }),
   }
-  const store = redisStore({ client, prefix: 'plans:' })
+  const store = redisStore({ client, prefix: 'plans/' })
   const { limiter } = rateLimit({ policies: () => plans.free, name: 'plans', store })
   await limiter.ban('ann', '1h') // before any plan is known
   expect((await limiter.withPlan(plans.free).consume('ann')).policy).toBe('ban')

@@ -318,7 +318,7 @@ test('a penalty: a clear error', () => {
 
 describe('a store that fails in part', () => {
   /** A store whose calls on some keys reject with these errors. */
-  function partly(shardOf?: (keys: readonly string[]) => string) {
+  function partly(shardOf?: (key: string) => string) {
     const clock = new ManualClock()
     const exact = memoryStore({ clock: clock.now })
     const failing = new Map<string, Error>()
@@ -367,7 +367,7 @@ describe('a store that fails in part', () => {
   })
 
   test('a shard that fails is an error of its keys alone', async () => {
-    const { clock, failing, limiter } = partly(([key]) => (key === 'lost' ? 'one' : 'other'))
+    const { clock, failing, limiter } = partly((key) => (key === 'lost' ? 'one' : 'other'))
     await calls(limiter, 1, 'lost')
     await calls(limiter, 1, 'well')
     await clock.pass('100ms')
