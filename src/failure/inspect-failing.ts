@@ -8,7 +8,7 @@ import type { Fallback } from './fallback.ts'
 import { isMisuse } from './store-link.ts'
 import { unavailable } from './waiting-call.ts'
 
-/** If the store fails and `onStoreError` does not let this process decide, rejects with the error of a call. */
+/** If the store fails and `onStoreError` is `'closed'` or `'throw'`, rejects with the error that a call gets. */
 export async function inspectKeys(fallback: Fallback, command: Command<'inspect'>): Promise<readonly KeptKey[]> {
   const { keys } = command
   const { ledger, shared } = fallback
