@@ -36,7 +36,7 @@ export class PollTimes {
   #refusals = 0
   /** The time at which all policies except `concurrency` admit the first waiter. */
   #readyAt = 0
-  /** Until this time, released units are left to other processes. `#othersFrom`: when the next such time begins. */
+  /** Until this time, units that this process releases are left to others. That begins again at `#othersFrom`. */
   #othersUntil = 0
   #othersFrom = 0
 

@@ -34,7 +34,7 @@ export interface Hits {
   readonly resetAfter?: number | undefined
 }
 
-/** The numbers of the policy, which a function of the store may need besides the key. */
+/** The numbers of the policy. They are passed to each function of the store, together with the key. */
 export interface HitTerms {
   /** The length of a window, in milliseconds. */
   readonly window: number
@@ -203,7 +203,7 @@ class HitLedger implements Ledger {
   }
 }
 
-/** @throws HeadgateError `HEADGATE_STORE` if these are no numbers, which would refuse all calls, or none */
+/** @throws HeadgateError `HEADGATE_STORE` if the function of the user returned no numbers */
 function numbersOf(name: 'hit' | 'read', hits: Hits): Hits {
   const { used, resetAfter } = hits ?? {}
   if (isNumber(used) && isNumber(resetAfter ?? 0)) return hits

@@ -144,7 +144,7 @@ class RefusalLog {
 
   #sampled(id: string, now: number): Sampled {
     const known = this.#keys.get(id)
-    // If the clock went back behind the last line, the key counts as new: else its refusals would long not be logged.
+    // If the clock went back behind the last line, the key counts as new, so that its refusals are logged again.
     if (known !== undefined && known.at <= now) return known
     const begun = { at: -Infinity, refusals: 0 }
     this.#keys.set(id, begun)

@@ -124,7 +124,7 @@ function refusalWait({ retryAfter, quotas }: ParsedRateLimit): number | undefine
   return Math.max(0, ...spent.map(({ resetAfter, window }) => resetAfter ?? window ?? 0)) || undefined
 }
 
-/** How many milliseconds a followed quota has 0 units left: its reset time, else its window, else `backoff`. */
+/** For how many milliseconds a followed quota has no units: until its reset, else its window, else `backoff`. */
 function spentWait({ quotas }: ParsedRateLimit, { followed, backoff }: PacedFetchSettings): number {
   const spent = quotas.filter((quota) => quota.remaining === 0 && followed.some((each) => follows(each)(quota)))
   return Math.max(0, ...spent.map(({ resetAfter, window }) => resetAfter ?? window ?? backoff))

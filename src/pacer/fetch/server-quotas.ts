@@ -37,7 +37,7 @@ export function follows({ quota }: Followed): (found: Quota) => boolean {
   return ({ name, unit }) => quota === name || quota === unit
 }
 
-/** How many units the server has left of one quota. The number holds until the server gives units back. */
+/** How many units the server has left of one quota. The number is valid until the server gives units back. */
 interface Known {
   readonly counter: Counter
   left: number

@@ -87,7 +87,7 @@ export class Waiter implements ListNode<Waiter> {
     return this.deadline?.timeout ?? Infinity
   }
 
-  /** Microseconds until the timeout. Infinity for most calls, and for these calls the clock is not read. */
+  /** Microseconds until the timeout. Without a timeout, as in most calls, it is Infinity and the clock is not read. */
   get timeLeft(): number {
     return this.deadline === undefined ? Infinity : Math.max(0, this.deadline.at - this.owner.context.clock())
   }

@@ -16,7 +16,9 @@ export interface LedgerTerms {
   readonly scopes: readonly string[]
   /** What happens to a state if the policy's numbers, such as its limit, have changed since. Default `'keep'`. */
   readonly onChange?: StateRule
-  /** True if the joined ledger is no longer used. An `exclusive` store then moves all its states to the new policies at once. */
+  /**
+   * True if the joined ledger is no longer used. An `exclusive` store then changes all its states to the new policies.
+   */
   readonly replaces?: boolean
   /**
    * What happens to a call if the store fails. A store that can fail passes this to `withFailover`. If it is undefined,

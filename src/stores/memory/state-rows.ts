@@ -215,7 +215,7 @@ export class StateRows {
     }
   }
 
-  /** Stores what a commit wrote. A state of another plan's policy is removed when it has its full quota again. */
+  /** Stores the states that a call changed. A state of another plan's policy is removed when it has its full quota. */
   keep(policies: readonly PolicyEvaluation[], row: number, now: number): void {
     for (let n = 0; n < policies.length; n++) {
       const evaluation = policies[n] as PolicyEvaluation

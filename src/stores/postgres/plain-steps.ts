@@ -8,7 +8,9 @@ import type { Algorithm, Kind } from '../../algorithms/index.ts'
 export interface SqlStep {
   /** The names of the state's numbers. The first is `last`. */
   readonly state: readonly string[]
-  /** True if the state ends with a further number: the id of its last reservation, which has to be 0. */
+  /**
+   * True if the state ends with the id of its last reservation. The statement needs a state without reservations: id 0.
+   */
   readonly ends: boolean
   /** Lists of columns that bring the state to the time `at`, in order. The last list has all numbers except `last`. */
   readonly advance: readonly string[]

@@ -85,9 +85,9 @@ export class Job {
   }
 
   /**
-   * Evaluates every call on the texts of the keys. Returns what has to be saved before `resolve` is called. If
-   * saving fails, the job may run again on newer texts.
-   * @param storeTime in microseconds; undefined to use the time of each call
+   * Evaluates every call on the texts of the keys. Returns the records that have to be saved before `resolve` is
+   * called. If saving fails, `run` may be called again with newer texts.
+   * @param storeTime the store's time in microseconds; undefined to use the time of each call
    * @param counted true if the store has counted all calls, even if some have timed out since
    */
   run(texts: readonly (string | undefined)[], storeTime: number | undefined, counted = false): Write[] {
@@ -124,8 +124,8 @@ export class Job {
   }
 
   /**
-   * The text of a key without the units that this job took, if others have written the key since. The calls of others
-   * stay counted, and so do refused calls that were counted.
+   * Removes the units that this job took from a text that others have written since. The calls of others stay counted,
+   * and so do refused calls that were counted.
    */
   withdraw(index: number, text: string, now: number): SavedText {
     const { places, policies } = this.scoped.scopes[index] as EvaluationScope

@@ -46,7 +46,7 @@ export class KeyQueue {
     queued.job.add(call)
   }
 
-  /** Runs a call without the queue: calls of different requests compete for their keys, as different processes do. */
+  /** Runs a call outside the queue, in a runtime where a call cannot wait for the calls of another HTTP request. */
   #runAlone(job: Job, call: RecordCall): void {
     job.add(call)
     this.#run([job])
@@ -99,6 +99,6 @@ export class KeyQueue {
     queued.state = 'left'
     for (const key of queued.job.keys) if (this.#last.get(key) === queued) this.#last.delete(key)
     for (const next of queued.behind) if (--next.ahead === 0) this.#makeReady(next)
-    queued.behind.clear() // so that later jobs are not kept in memory
+    queued.behind.clear() // so that the garbage collector can free later jobs
   }
 }
