@@ -8,7 +8,7 @@ const quietTime = 60_000_000
 
 const code = 'HEADGATE_STORE_STATE'
 
-/** For each breaker of the last warning: when the breaker had opened, in microseconds. */
+/** For each breaker that a warning was given about: when the breaker had opened, in microseconds. */
 const toldAt = new WeakMap<Breaker, number>()
 /** For each breaker: the last time of opening that this file has handled, with a warning or without one. */
 const seen = new WeakMap<Breaker, number>()

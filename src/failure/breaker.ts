@@ -45,7 +45,7 @@ export class Breaker {
   readonly shard: string | undefined
   readonly #terms: BreakerTerms
   state: BreakerState = 'closed'
-  /** When the breaker entered its state, in microseconds. */
+  /** When the present state of the breaker began, in microseconds. */
   since: number
   /** When the breaker opened, in microseconds; undefined while the breaker is closed. */
   openedAt: number | undefined

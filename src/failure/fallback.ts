@@ -35,7 +35,7 @@ export interface SharedFailover {
   readonly reconciler: Reconciler
   readonly refunds: DeferredRefunds
   readonly counters: Counters
-  /** The reservations that were granted without the store, by their tickets. `'local'`: this process granted them. */
+  /** Reservations granted without the store, by their tickets: by this process (`'local'`), or uncounted (`'open'`). */
   readonly granted: WeakMap<Tickets, 'local' | 'open'>
 }
 

@@ -5,7 +5,7 @@
  *     spent    100 ----.____                 .-- 40 more
  *                           `---.___________/    `----.__
  *     charged           .-- 100 ----.____________________    charged when the store was back
- *     owed     = spent - charged, where time has removed neither
+ *     owed     = spent - charged, of the units that still count
  *
  * Spent and charged units are states under the same policies in a memory store, so both become free by the same
  * arithmetic. Spent units stay spent when the store was charged for them, so that repeated failures of the store do not

@@ -133,8 +133,7 @@ export class Pacer extends Pace {
 
   /**
    * Sets the rate: how many units the policy admits in its window (`per`). The times of booked slots do not change. If
-   * several
-   * processes share a store, set the rate in each process.
+   * several processes share a store, set the rate in each process.
    *
    * Example: `pacer.setRate(20)`.
    * @throws HeadgateError `HEADGATE_RATE` for a pacer with several policies, or the policy's error for an invalid rate

@@ -6,7 +6,7 @@
  * found by polling. The time between two polls has a random part, so that processes do not ask at the same moment.
  * While the store refuses, the time between two polls doubles twice:
  *
- *     refused |-- poll --|-- 2 poll --|---- 4 poll ----|---- 4 poll ----| each wait has 50 to 100 % of this length
+ *     refused   |-- poll --|-- 2 poll --|---- 4 poll ----|---- 4 poll ----|     each wait has 50 to 100 % of this length
  *
  * A busy process would take each unit that it has released again, before other processes ask. So from time to time the
  * process takes no unit until each other process has asked once. For the process, this is at most 5 per cent of the
@@ -17,7 +17,7 @@ import type { PacerLedger } from './pacer-ledger.ts'
 
 /** The longest time between two polls, as a multiple of the shortest. */
 const slowest = 4
-/** How long released units are left to other processes, and then used here, in times of the slowest poll. */
+/** How long released units are left to others, and then used here, in multiples of `slowest` times `poll`. */
 const turnsOfOthers = 1
 const ownTurns = 19
 

@@ -6,8 +6,8 @@
  * next call starts at its own slot. Their distance is then too short for a server that counts exactly:
  *
  *     slots            |0        |10        |20        |30
- *     calls A . B C D B starts at 17, C 3 ms after B
- *     spacing: actual A . B C D C starts 10 ms after B
+ *     calls            A         .      B   C          D        B starts at 17, C 3 ms after B
+ *     spacing: actual  A         .      B         C         D   C starts 10 ms after B
  *
  * So a second ledger under the same policies counts each call that has started. A call starts at its slot only if the
  * second ledger admits it too. The exact moment at which a function sends its request is unknown. So a call is counted
@@ -75,7 +75,7 @@ export function runsOf(limiter: RateLimiter, clock: Clock): Runs | undefined {
 export class RunSpacing {
   readonly #runs: Runs
   readonly #keys: readonly string[]
-  /** How many calls were admitted and are not counted yet. `#costs` is the sum of their units. */
+  /** How many calls were admitted and are not counted yet. `#starting` is the sum of their units. */
   #calls = 0
   #starting: Costs = 0
 

@@ -4,7 +4,7 @@
  */
 import { monotonicClock } from '../common/index.ts'
 
-/** The user's functions that read one key, and several keys. The results are in the order of the keys. */
+/** The functions that read one key, or several keys by one command. The results are in the order of the keys. */
 export interface Reads<Found> {
   readonly one: (key: string) => Promise<Found>
   readonly several: (keys: readonly string[]) => Promise<readonly Found[]>

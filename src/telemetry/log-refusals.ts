@@ -30,7 +30,7 @@ export interface RefusalFields {
   /** The key that was refused, in the form of the option `key`. A record for a call that passed a record of keys. */
   readonly key?: Key
   readonly cost: Units
-  /** The limit of that policy. */
+  /** The limit of the policy that refused. Absent if the store failed. */
   readonly limit?: number
   /** Milliseconds until the call can be admitted. Absent if its cost can never be admitted. */
   readonly retryAfter?: number

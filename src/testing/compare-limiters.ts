@@ -112,7 +112,7 @@ function costs({ policies }: RateLimiter, pick: Pick): Units {
   return Object.fromEntries(named.map(({ name }) => [name, pick([0, 1, 1, 2, 5])]))
 }
 
-/** Settles both reservations with the actual cost. A number can only cancel a reservation whose cost is a record. */
+/** Settles both reservations with the actual cost. If their cost is a record, a number can only cancel them. */
 async function settle({ cost, actual, expected }: Open, units: Units): Promise<void> {
   const used = typeof units === 'number' ? (typeof cost === 'number' ? units - 1 : 0) : units
   await Promise.all([actual.settle(used), expected.settle(used)])

@@ -78,8 +78,8 @@ export class ManualClock {
   }
 
   /**
-   * Wakes the next sleeper that is due by that time; false if there is none. Equal times wake in the order of their
-   * start.
+   * Wakes the next sleeper that is due by that time; returns false if there is none. Sleepers with equal times wake in
+   * the order in which they began.
    */
   #wakeNext(until: number): boolean {
     let next: Sleep | undefined

@@ -93,7 +93,7 @@ function dictionary(read: Read): readonly Quota[] {
   return quotaOf(read, value('limit'), value('remaining'), inMilliseconds(value('reset')))
 }
 
-/** Reads three separate fields: draft 6, or with `x-ratelimit-` those in use before the drafts. */
+/** Reads separate fields for limit, remaining and reset: those of draft 6, or those named `x-ratelimit-*`. */
 function separateFields(read: Read, prefix: string, now: number): readonly Quota[] {
   const after = decimal(read(`${prefix}reset-after`) ?? '', 1000)
   const reset = after ?? parseReset(read(`${prefix}reset`) ?? '', now)

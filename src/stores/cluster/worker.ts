@@ -32,7 +32,7 @@ export class WorkerStore implements Store {
   #terms = new Map<string, number>()
   /** The requests of the next message. */
   #requests: RequestMessage['requests'][number][] = []
-  /** The messages without a response, by the id of their first request. Empty without subscribers of the channel. */
+  /** The messages without a response, by the id of their first request. Empty if nobody observes exchanges. */
   readonly #exchanges = new Map<number, PendingCall<void>>()
   #nextId = 0
 

@@ -64,8 +64,9 @@ export interface StoreTraits {
   /** When the circuit breaker of the store opens, and how often it probes. Default: 5 failures, 500 ms, 500 ms. */
   readonly breaker?: Partial<BreakerTerms>
   /**
-   * The part of the store (shard) that decides on a key, such as a node of Redis Cluster: parts that fail separately have a circuit
-   * breaker each. An error of a call can name the parts that failed, by its `shards`. Without this function, the store has one breaker.
+   * Returns the part of the store (shard) that decides on a key, such as a node of Redis Cluster. Each part has a
+   * circuit breaker of its own. An error names the parts that failed in its `shards`. Default: one breaker for the
+   * store.
    */
   readonly shardOf?: (key: string) => string
   /** True if no other process can reach the states. Then `open` with `joins` may change the rate. Default false. */
@@ -84,8 +85,8 @@ export interface Store {
   readonly traits?: StoreTraits
   /**
    * Opens the states of a limiter. In a store that processes share, the same name opens the same states.
-   * @param joins a ledger of the same name from this store: the new ledger reaches its states under other policies, matched by
-   *   name. A store that finds states by their names does not need `joins`
+   * @param joins a ledger of the same name from this store. The new ledger uses its states under other policies,
+   *   matched by name. A store that finds states by their names does not need `joins`
    * @throws HeadgateError `HEADGATE_POLICY` for an algorithm that the store does not have, `HEADGATE_STATE_SIZE` for
    * policies whose state does not fit
    */

@@ -4,7 +4,7 @@
  * Each place has the states of one key. A hash of the key selects two buckets of places, and a second hash of 32 bits
  * (the tag) identifies the key:
  *
- *     bucket own places cell each key may be in either of its two buckets
+ *     bucket     own places                      cell       each key may be in either of its two buckets
  *       17     [ key ] [ key ] [     ] ...     [ merged ]
  *       42     [ key ] [     ] [     ] ...     [        ]
  *

@@ -24,7 +24,10 @@ const ttlMargin = 1000
 /** The terms of a limiter without policies: with these, all states of a record are saved unchanged. */
 const noPolicies = { name: '', policies: [], scopes: [''] }
 
-/** Makes an inspector that reads what limiters have stored in Postgres. Their policies need not be known. */
+/**
+ * Shows what limiters have stored in Postgres. Their policies need not be known. `reset` deletes a row.
+ * @throws HeadgateError `HEADGATE_OPTION` if the pool or an option is invalid
+ */
 export function inspectPostgres(pool: PostgresPool, options: InspectPostgresOptions = {}): StoreInspector {
   const readers = { prefix: sharedOptions.prefix, table: text('headgate') }
   const { prefix, table } = readOptions('inspectPostgres', options, readers)

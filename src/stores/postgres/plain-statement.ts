@@ -3,7 +3,7 @@
  * decides each call by the policy's step, and writes the rows of admitted calls. The statement returns what it read and
  * wrote, so that this process can compute the answers by the algorithm itself, and compare.
  *
- *     kept the rows of the keys, now locked. A row that another process has locked is left out
+ *     kept      the rows of the keys, now locked. A row that another process has locked is left out
  *     timed     each call with its row, and the time after the locks
  *     numbers   the numbers of the state; none if the row is not in plain form
  *     decided   the state at the time of the call, and whether the call is admitted

@@ -25,7 +25,7 @@ interface Result {
   readonly tickets: Tickets | undefined
 }
 
-/** A command that waits for its outcome. Its own keys are not used, but the keys of the job. */
+/** A command that waits for its outcome. It runs on the keys of the job, and not on the command's own keys. */
 export interface RecordCall {
   readonly command: Command<StateVerb>
   /** The time of the call by the clock of this process, in microseconds. It is used if the store reports no time. */

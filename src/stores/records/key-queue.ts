@@ -99,6 +99,6 @@ export class KeyQueue {
     queued.state = 'left'
     for (const key of queued.job.keys) if (this.#last.get(key) === queued) this.#last.delete(key)
     for (const next of queued.behind) if (--next.ahead === 0) this.#makeReady(next)
-    queued.behind.clear() // so that the garbage collector can free later jobs
+    queued.behind.clear() // so that a finished job has no reference to later jobs
   }
 }

@@ -32,7 +32,8 @@ export interface RecordContext {
   /** Reads the texts of these keys for an inspection. */
   readonly read: (keys: readonly string[]) => Promise<ReadTexts>
   /**
-   * Reads the next needed texts of keys that begin with `start`, after `after`. Absent if the store cannot list keys.
+   * Reads the next texts that are still needed, of keys that begin with `start`, after the key `after`. Undefined if
+   * the store cannot list its keys.
    */
   readonly page?: ((start: string, after: string) => Promise<TextPage>) | undefined
   /** The most bytes that the store can have for a key; undefined if there is no limit. */

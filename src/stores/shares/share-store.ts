@@ -59,7 +59,8 @@ const readers = {
 
 /**
  * Makes a store in front of `redisStore`. Each process admits `1/instances` of what remains without asking Redis, and
- * reports it later. Redis decides every other call. At any time, a key got at most twice its burst (see docs/scale.md).
+ * reports it later. Redis decides every other call. At any time, a key has used at most twice its burst (see
+ * docs/scale.md).
  * @throws HeadgateError `HEADGATE_OPTION` if an option is invalid
  */
 export function shareStore(options: ShareStoreOptions): Store {
