@@ -66,7 +66,7 @@ export class Fallback {
     if (verb === 'peek') return this.quota.run(command as Command<'peek'>)
     if (verb === 'settle') return this.#settleForStore(command as Command<'settle'>)
     if (verb === 'refund') return this.#giveBackLocally(command as Command<'refund'>)
-    // To renew a reservation that the store granted, nothing is taken here: its units are counted in the store.
+    // To renew a reservation that the store granted, this process takes no units: the store counts them already.
     if (verb === 'renew') return { decision: this.#uncounted(command), wait: 0, tickets }
     this.shared.reconciler.note(this.charges, keys)
     if (verb === 'reserve') return this.#grant('local', this.quota.run(command as Command<'reserve'>))
@@ -128,7 +128,7 @@ export class Fallback {
     return this.#giveBackLocally(command as Command<'settle'>)
   }
 
-  /** Gives units back to the local quota. If the store was charged for these units, they are refunded there, too. */
+  /** Gives units back to the local quota. Units that the store was charged for are also refunded in the store. */
   #giveBackLocally(command: Command<'refund' | 'settle'>): Decision {
     const { keys } = command
     const { decision, overcharged } = this.quota.giveBack(command)
@@ -140,13 +140,15 @@ export class Fallback {
     return decision
   }
 
-  /** Gives units back to the store. If the request fails, the units stay taken: too strict, but never too lax. */
+  /** Gives units back to the store. If the request fails, the units stay taken, and calls may be refused too early. */
   async giveBack(keys: readonly string[], costs: Costs, tickets?: Tickets): Promise<void> {
     const verb = tickets ? 'settle' : 'refund'
     await this.shared.link.request(this.ledger, { verb, keys, costs, tickets }).catch(() => undefined)
   }
 
-  /** Gives unused units of a reservation back to the store when the store responds. Charges are not sent here. */
+  /**
+   * Gives unused units of a reservation back to the store when the store responds. Extra units are not charged here.
+   */
   giveBackLater({ keys, costs = 1, tickets }: Command<CallVerb>): void {
     if (typeof costs === 'number' || costs.every((cost) => cost >= 0)) return
     const back = costs.map((cost) => Math.min(0, cost))
@@ -157,7 +159,7 @@ export class Fallback {
     this.shared.refunds.add({ scopes: this.terms.scopes, keys, run })
   }
 
-  /** Forgets what the keys have spent, what they owe, and their waiting refunds, for all ledgers of the name. */
+  /** Forgets what the keys have spent and owe, and their waiting refunds, for all limiters with this name. */
   forget(keys: readonly string[]): void {
     this.shared.reconciler.forget(this.charges, keys)
     this.shared.refunds.forget(this.terms.scopes, keys)

@@ -219,7 +219,7 @@ function shareOf(policy: Policy, instances: number): Policy {
   const whole = Number.isInteger(policy.limit)
   const limit = whole ? Math.max(1, Math.floor(policy.limit / instances)) : policy.limit / instances
   const burst = Math.max(1, Math.floor(policy.burst / instances))
-  // A part without a common divisor with the window may give inexact times. Then it is rounded down.
+  // A part without a common divisor with the window may give inexact times. Such a part is rounded down.
   for (let round = 10; ; round *= 10) {
     try {
       return withLimit(policy, Math.max(1, limit - (round > 10 ? limit % (round / 10) : 0)), burst)

@@ -35,8 +35,9 @@ export class OwedCharges {
   }
 
   /**
-   * Charges the units that the key owes. They count as charged when they were sent, also if the request times out,
-   * because the store may have counted them. After other failures the key owes them again, unless it was forgotten.
+   * Charges the units that the key owes. The units count as charged when they were sent, also if the request times out,
+   * because the store may have counted them. After other failures the key owes the units again, unless the key was
+   * forgotten.
    */
   async charge(scope: string, key: string, forgotten: () => boolean): Promise<void> {
     const quota = this.#quota

@@ -3,9 +3,9 @@
  * charged separately. A key that was reset while the store failed is first reset in the store. Reset and charge happen
  * before the store decides a call with the key again.
  *
- * The limiters with the same name share their debts, as they share their states. A key is settled for all these
- * limiters together, whichever of them is called. The key of a call is settled first. Other keys follow in the
- * background, a few at a time, when the shard of the store that decides on them responds.
+ * The limiters with the same name share their debts, as they share their states. The debts of a key are settled for all
+ * these limiters together. The key of a call comes first. Other keys follow in the background, a few at a time, when
+ * the shard of the store that decides on them responds.
  */
 import { LRUCache } from 'lru-cache'
 import { allOf, getOrInsert, isBrokenRecord } from '../common/index.ts'
@@ -31,7 +31,7 @@ const batch = 32
 export class Reconciler {
   readonly #link: StoreLink
   readonly #maxKeys: number
-  /** Undefined until the first failure: most stores never fail. */
+  /** Undefined until the store fails for the first time: most stores never fail. */
   #debts: LRUCache<string, Debt> | undefined
   #running = false
   #again = false
@@ -113,7 +113,7 @@ export class Reconciler {
     try {
       await allOf(charges.map((each) => each.charge(scope, key, forgotten)))
     } catch (error) {
-      // A broken record cannot be charged. The units stay spent here, and a later local decision adds the debt again.
+      // A broken record cannot be charged. The key is removed from the debts until its next decision in this process.
       if (isBrokenRecord(error) && !forgotten()) this.#debts?.delete(name)
       debt.charges = [...new Set([...charges, ...debt.charges])]
       throw error
@@ -155,7 +155,7 @@ export class Reconciler {
     }
     this.#running = false
     if (this.size === 0)
-      this.#debts = undefined // this also frees the memory
+      this.#debts = undefined // frees the memory of the debts
     else for (const debt of this.#all) this.#settleLater(debt)
   }
 

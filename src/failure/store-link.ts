@@ -233,7 +233,7 @@ function shardsOf(error: unknown): readonly string[] | undefined {
   return error instanceof HeadgateError ? error.shards : undefined
 }
 
-/** True for a mistake of the caller, which the store noticed. It does not count as a failure of the store. */
+/** True for a mistake of the caller that the store noticed. Such an error does not count as a failure of the store. */
 export function isMisuse(error: unknown): boolean {
   return error instanceof HeadgateError && !error.code.startsWith('HEADGATE_STORE')
 }

@@ -11,7 +11,9 @@ import { isMisuse, StoreRequest } from './store-link.ts'
 export class WaitingCall<V extends CallVerb> extends StoreRequest<V> {
   readonly #fallback: Fallback
   readonly #onFailure: OnFailure | undefined
-  /** True for a settlement while the breaker is open: it is sent later. A settlement that was sent is not repeated. */
+  /**
+   * True for a settlement while the breaker is open, which is sent later. A settlement that was sent is not repeated.
+   */
   readonly #unsent: boolean
 
   constructor(fallback: Fallback, command: Command<V>, breakers: readonly Breaker[], onFailure: OnFailure | undefined) {

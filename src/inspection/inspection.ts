@@ -12,7 +12,7 @@ import { inspectPolicy, type PolicyInspection } from './policy-inspection.ts'
 
 /** A ban of a key by hand that is not over. */
 export interface InspectedBan {
-  /** When the ban ends, in milliseconds since the epoch by the store's clock. Infinity: it lasts until `unban`. */
+  /** When the ban ends, in milliseconds since the epoch by the store's clock. Infinity for a ban without an end. */
   readonly until: number
   /** The scope of the banned key. If the keys of several scopes are banned, the scope of the ban that ends last. */
   readonly scope: string
@@ -133,7 +133,7 @@ function inspectOwn(policy: Policy, { now, states }: KeptKey, rule: StateRule): 
   return inspectPolicy(policy, evaluation.s as number[], now, evaluation.foreign)
 }
 
-/** A state as it was written. The list is empty if the state is outdated, or if its algorithm is unknown here. */
+/** A state as it was written. The list is empty if the state is outdated, or if this version lacks its algorithm. */
 function inspectState({ name, hash, definition, s }: KeptState, now: number): PolicyInspection[] {
   const algorithm = revive(definition)
   if (algorithm === undefined || hasFullQuota(s.slice(), 0, algorithm, now)) return []

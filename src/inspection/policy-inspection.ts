@@ -49,7 +49,9 @@ export interface PolicyInspection {
   readonly reservations: boolean
   /** When a call last wrote the state; undefined if the key has no state under this policy. */
   readonly lastUsedAt: number | undefined
-  /** True if the state was written with another limit or window. It is shown as it counts under the present ones. */
+  /**
+   * True if another limit or window was valid when the state was written. The state is converted to the present ones.
+   */
   readonly carried: boolean
   /** The state in words: `'7 of 10 units are used; one comes back every 100 ms, the next in 40 ms.'` */
   readonly words: string

@@ -23,7 +23,7 @@ export class PacerLedger {
   readonly #failure: FailureTerms
   policies: readonly Policy[]
   #ledger: CheckedLedger
-  /** The lease of a unit in flight, in microseconds. It is computed once, because each call reads it. */
+  /** The lease of a unit in flight, in microseconds. The lease is computed once, because each call reads it. */
   #lease: number | undefined
 
   constructor(limiter: RateLimiter, failure: FailureTerms) {

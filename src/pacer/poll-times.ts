@@ -17,7 +17,7 @@ import type { PacerLedger } from './pacer-ledger.ts'
 
 /** The longest time between two polls, as a multiple of the shortest. */
 const slowest = 4
-/** How long released units are left to others, and then used here, in multiples of `slowest` times `poll`. */
+/** How long released units are left to other processes, and then used here, in multiples of `slowest` polls. */
 const turnsOfOthers = 1
 const ownTurns = 19
 
@@ -36,7 +36,7 @@ export class PollTimes {
   #refusals = 0
   /** The time at which all policies except `concurrency` admit the first waiter. */
   #readyAt = 0
-  /** Until this time, units that this process releases are left to others. That begins again at `#othersFrom`. */
+  /** Until this time, released units are left to other processes. At `#othersFrom`, the next such period begins. */
   #othersUntil = 0
   #othersFrom = 0
 

@@ -66,7 +66,7 @@ export class Runs {
   }
 }
 
-/** Makes the ledger of started calls. Undefined if all policies count units in flight: then no times are counted. */
+/** Makes the ledger of started calls. Undefined if all policies count units in flight, which do not depend on times. */
 export function runsOf(limiter: RateLimiter, clock: Clock): Runs | undefined {
   return limiter.policies.every(({ algorithm }) => algorithm.leases) ? undefined : new Runs(limiter, clock)
 }
@@ -93,7 +93,7 @@ export class RunSpacing {
   refusal(cost: CallCost): Decision | undefined {
     const decision = this.#runs.ask(this.#keys, sum(this.#starting, 1, costsIn(cost)))
     if (this.starting) return decision.allowed && !this.#runs.single ? undefined : decision
-    // A lower rate may make the cost too large for ever. The call starts anyway, because it has a slot already.
+    // After the rate was lowered, the cost may never fit. The call starts anyway, because it has a slot already.
     return decision.allowed || decision.retryAfter === Infinity ? undefined : decision
   }
 

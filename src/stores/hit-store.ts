@@ -34,7 +34,7 @@ export interface Hits {
   readonly resetAfter?: number | undefined
 }
 
-/** The numbers of the policy. They are passed to each function of the store, together with the key. */
+/** The numbers of the policy that are passed to each function of the store, together with the key. */
 export interface HitTerms {
   /** The length of a window, in milliseconds. */
   readonly window: number

@@ -145,7 +145,7 @@ function gathererOf(client: MemcachedClient): () => void {
       held?.uncork()
     })
     const ask = async () => client.xsend?.(hold, { noreply: true })
-    ask().catch(() => {}) // the commands fail with the same error, so it is reported there
+    ask().catch(() => {}) // the store's commands fail with the same error, and report it
   }
 }
 

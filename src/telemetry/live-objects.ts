@@ -45,7 +45,9 @@ export class LiveObjects {
   readonly #names = new WeakMap<Readonly<Load>, string>()
   readonly #pacers = new WeakList<LivePacer>()
   readonly #stores = new WeakList<Store>()
-  /** How many entries each store had evicted at the last reading. `#evictions` sums up all stores, also former ones. */
+  /**
+   * How many entries each store had evicted at the last reading. `#evictions` is the sum, also of stores that are gone.
+   */
   readonly #evicted = new WeakMap<Store, number>()
   #evictions = 0
   #lastLoad: Readonly<Load> | undefined

@@ -26,7 +26,7 @@ export interface PacedFetchOptions {
   key?: (url: URL) => string
   /**
    * How many units a request takes: a whole number from 1, a record of numbers by policy name, or a function of the
-   * arguments of `fetch` that returns either. Default 1. Example: `(url, init) => ({ requests: 1, tokens:
+   * arguments of `fetch` that returns a number or a record. Default 1. Example: `(url, init) => ({ requests: 1, tokens:
    * estimate(init.body) })`.
    */
   cost?: RequestCost | ((...request: Parameters<Fetch>) => RequestCost)

@@ -23,9 +23,9 @@ const jitterPart = 0.1
 const maxJitter = 5000
 
 /**
- * Returns a `fetch` that takes units from the pacer for every request. It obeys `Retry-After` and the rate limit fields
- * of every dialect: when the server has fewer units left than a request takes, the requests of the key wait until the
- * server gives units back.
+ * Returns a `fetch` that takes units from the pacer for every request. The returned `fetch` obeys `Retry-After` and the
+ * rate limit fields of every dialect: when the server has fewer units left than a request takes, the requests of the
+ * key wait until the server gives units back.
  * If the request's signal is aborted, the wait ends.
  * The promise rejects as `fetch` does, or as `acquire` of the pacer does, for example with `HEADGATE_QUEUE_FULL`. The
  * promise resolves with a response 429 or 503 if the request cannot be repeated, or if all retries are used.

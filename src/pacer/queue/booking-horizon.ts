@@ -50,7 +50,7 @@ export class BookingHorizon {
   /** True if a slot may be booked for this waiter now. `othersWait`: calls wait beyond the horizon already. */
   admits(waiter: Waiter, othersWait: boolean): boolean {
     if (this.#horizon === Infinity) return true
-    // The waiter comes before the others, or its timeout is near: a refusal by the store then ends the wait early.
+    // The waiter has a higher priority, or its timeout is near: a refusal by the store then ends the wait early.
     if (waiter.priority > this.#priority || this.#queue.maxWaitOf(waiter) <= this.#horizon) return true
     return !othersWait && this.hasRoom
   }

@@ -128,7 +128,7 @@ export class Waiter implements ListNode<Waiter> {
     }
   }
 
-  /** Resolves the promise with the time waited or, if there is a function to run, with the waiter: see `start`. */
+  /** Resolves the promise with the time waited. For a call with a function, resolves with the waiter: see `start`. */
   admit(waited: number): void {
     this.resolve(this.run === undefined ? waited : this)
   }

@@ -1,7 +1,7 @@
 import type { PacerContext } from '../context.ts'
 import type { Task } from '../timers/index.ts'
 
-/** The rank of the end of a hold: it runs before the slots and the deadlines of the same time. */
+/** The rank of a hold's end, so that the end runs before slots and deadlines of the same time. */
 const beforeSlots = -1
 
 /** A time in which a key admits no call: see `Pace.hold`. A timer runs only while a call waits for the end. */

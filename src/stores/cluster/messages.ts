@@ -1,6 +1,6 @@
 /*
- * The messages between a worker and the primary. They have only values that JSON can represent: node:cluster sends
- * JSON.
+ * The messages between a worker and the primary. The messages have only values that JSON can represent, because
+ * node:cluster sends JSON.
  */
 import { type Policy, revive } from '../../algorithms/index.ts'
 import { type ErrorCode, HeadgateError, shown } from '../../common/index.ts'

@@ -20,10 +20,11 @@ export type Verb = DecidingVerb | 'reset' | 'ban' | 'unban' | 'inspect' | 'scan'
 
 /**
  * Identifies a report that may arrive twice, because its sender did not see the answer. If the store knows an equal or
- * larger number of the same sender for the key, it has counted the report already: it charges nothing, and answers.
+ * larger number of the same sender for the key, the store has counted this report already: the store charges nothing,
+ * and answers.
  */
 export interface NumberedReport {
-  /** The sender of the report. It is the same text in all reports of a key that are numbered in one sequence. */
+  /** The sender of the report. All reports of a key that are numbered in one sequence have the same text here. */
   readonly by: string
   /** A number larger than that of any earlier report by the sender. A report that is sent again has the same number. */
   readonly number: number

@@ -37,7 +37,7 @@ export abstract class DeadlineItem implements ListNode<DeadlineItem> {
 
 /**
  * Deadlines with one common timeout, so the item that was added first is due first. All items use one timer. When the
- * last item is removed, the timer is not cancelled, because that takes much time: it fires once more.
+ * last item is removed, the timer is not cancelled, because cancelling takes much time: the timer fires once more.
  *
  * While this process stands still (a long computation, a paused container), the store cannot get a request or answer
  * it. So the deadlines of waiting items are extended by this time, once for each item.

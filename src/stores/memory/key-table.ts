@@ -46,7 +46,7 @@ export class KeyTable {
   readonly #free: number[] = []
   /** The last row that was checked. The check for the next new key begins with the row after it. */
   #hand = 0
-  /** The table of evicted keys. It is created when the first key is evicted. */
+  /** The table of evicted keys. The table is made when the first key is evicted. */
   #overflow: OverflowTable | undefined
   /** How many keys were evicted below their full quota. */
   evictions = 0

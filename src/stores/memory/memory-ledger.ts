@@ -187,7 +187,7 @@ export class MemoryLedger implements Ledger {
     this.bans.clear()
   }
 
-  /** A ledger for the same states under other policies. It is used beside this ledger, or replaces this ledger. */
+  /** A ledger for the same states under other policies, which is used beside this ledger or replaces this ledger. */
   joined(terms: LedgerTerms): MemoryLedger {
     const now = this.clock()
     if (!terms.replaces) {

@@ -49,7 +49,7 @@ export interface MemoryStoreStats {
    * some keys are refused because of others.
    */
   readonly merged: number
-  /** How many keys were forgotten below their full quota: 0 here. If it grows, some keys are admitted too often. */
+  /** How many keys were forgotten below their full quota: 0 here. If this grows, some keys are admitted too often. */
   readonly forgotten: number
 }
 

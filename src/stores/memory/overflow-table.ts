@@ -183,7 +183,7 @@ export class OverflowTable {
     return quotaLeft(this.#places.read(place), now)
   }
 
-  /** Merges a key that lost its place into its two cells, or forgets it. @param bucket one of its two buckets */
+  /** Merges a key that lost its place into the cells of its two buckets, or forgets it. @param bucket one of the two */
   #giveUp(states: readonly State[], bucket: number, tag: number, now: number): void {
     if (this.#cells === undefined) {
       this.forgotten++

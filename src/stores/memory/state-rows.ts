@@ -41,7 +41,7 @@ export class StateRows {
   readonly #hasLogs: boolean
   /** The list of states of each row, if several plans share the rows. */
   private readonly lists: (readonly State[] | undefined)[] = []
-  /** How many bytes the lists of states take. They are counted only if logs are condensed. */
+  /** How many bytes the lists of states take. The bytes are counted only if logs have a fixed number of entries. */
   #bytes = 0
 
   /** @param condensed true to give logs a fixed number of entries, so that the bytes of a row are bounded */

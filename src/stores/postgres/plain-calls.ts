@@ -42,7 +42,7 @@ class Attempts {
 export interface PlainGroup {
   readonly policy: Policy
   readonly statement: PreparedStatement
-  /** Says when to try the statement for this group. It has failed if most rows are not in plain form. */
+  /** Says when to try the statement for this group. A try has failed if most rows are not in plain form. */
   readonly attempts: Attempts
 }
 
@@ -72,7 +72,7 @@ export class PlainCalls {
   readonly #options: PlainCallsOptions
   readonly #statements = new Map<string, PreparedStatement>()
   readonly #groups = new WeakMap<ScopedEvaluation, PlainGroup>()
-  /** Says when to try statements. They fail if a connection has lost them, or if the server supports none. */
+  /** Says when to try statements. A try fails if a connection lost its statements, or if the server supports none. */
   readonly #attempts = new Attempts()
 
   constructor(options: PlainCallsOptions) {

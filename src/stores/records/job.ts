@@ -28,7 +28,7 @@ interface Result {
 /** A command that waits for its outcome. It runs on the keys of the job, and not on the command's own keys. */
 export interface RecordCall {
   readonly command: Command<StateVerb>
-  /** The time of the call by the clock of this process, in microseconds. It is used if the store reports no time. */
+  /** The time of the call by this process's clock, in microseconds, for stores that do not report a time. */
   readonly now: number
   readonly pending: PendingCall<StateOutcome>
   /** Called with an outcome that comes after the call has timed out, and with the tickets of the units it took. */
@@ -104,7 +104,7 @@ export class Job {
   #evaluate({ command }: RecordCall, records: readonly KeyRecord[], now: number): Result {
     const outcome = runOn(records, this.scoped, command, now)
     if (outcome !== undefined && 'tickets' in outcome) return { outcome, tickets: outcome.tickets }
-    // If the call has several keys, its units may have to be withdrawn from one of these keys.
+    // A call on several keys needs tickets, because its units may have to be withdrawn from some of these keys.
     const { evaluation } = this.scoped
     const withdrawable = outcome !== undefined && evaluation.takes && this.keys.length > 1
     return { outcome, tickets: withdrawable ? evaluation.tickets() : undefined }

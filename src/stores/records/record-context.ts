@@ -9,7 +9,7 @@ export interface ReadTexts {
   readonly now: number
 }
 
-/** A page of texts, in the order of their keys. It is small enough to be read in a short time. */
+/** A page of texts, in the order of their keys. The page is small enough to be read in a short time. */
 export interface TextPage {
   readonly keys: readonly string[]
   readonly texts: readonly string[]

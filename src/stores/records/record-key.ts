@@ -13,7 +13,7 @@ export function keepsStart(start: string): boolean {
   return start.length + longestEncoding <= longestKey
 }
 
-/** The key of a record: prefix:limiter:scope:id, or prefix:#digest if that is too long. It is ASCII without spaces. */
+/** The key of a record, in ASCII without spaces: prefix:limiter:scope:id, or prefix:#digest if that is too long. */
 export function recordKey(prefix: string, start: string, id: string): string {
   const key = start + encodeId(id)
   return key.length <= longestKey ? key : `${prefix}:${digest(new TextEncoder().encode(key))}`

@@ -145,8 +145,8 @@ export class RecordLedger implements Ledger {
   }
 
   /**
-   * Gives back what a call took after its timeout. This has no deadline, because no caller waits. A charge is not given
-   * back, because reconciliation counts it as made. A renewed reservation continues with its old tickets.
+   * Gives back what a call took after its timeout. There is no deadline, because no caller waits. A charge is not given
+   * back, because reconciliation counts the charge as made. A renewed reservation continues with its old tickets.
    */
   #takeBack(
     keys: readonly string[],

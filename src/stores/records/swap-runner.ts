@@ -50,7 +50,9 @@ export interface SwapRunnerOptions<Version> extends ReadAndSwap<Version> {
   readonly kind: string
 }
 
-/** The longest pause in milliseconds. Before the n-th retry there is a random pause of up to 2^n ms, at most this. */
+/**
+ * The longest pause in milliseconds. Before the n-th retry there is a random pause of up to 2^n ms, within this limit.
+ */
 const longestPause = 16
 
 /**
@@ -153,7 +155,7 @@ export class SwapRunner<Version> {
     throw new TypeError(`swap must return true or false, got ${shown(done)}`)
   }
 
-  /** Undoes a write. This goes on even if the calls of the job have timed out meanwhile. */
+  /** Undoes a write, even if the calls of the job have timed out meanwhile. */
   async #putBack(job: Job, write: Write): Promise<void> {
     const key = job.keys[write.index] as string
     for (let retry = 0; retry < undoAttempts; retry++) {

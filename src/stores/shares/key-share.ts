@@ -25,8 +25,8 @@ export interface Sent {
 
 /**
  * The units of a key that a process may admit without asking: an equal part of what remained by the store's last
- * answer, less what it has admitted since. It also gets an equal part of what comes back to a bucket. `share-store.ts`
- * proves the bound.
+ * answer, less what the process has admitted since. When units come back to a bucket, each process gets an equal part
+ * of them. `share-store.ts` proves the bound.
  */
 export class KeyShare {
   readonly #policies: readonly Policy[]
@@ -84,7 +84,8 @@ export class KeyShare {
   }
 
   /**
-   * Units that a bucket has freed since the last answer. 0 for others: only the store knows when a window frees units.
+   * Units that a bucket has freed since the last answer. For windows and logs it is 0: the store knows when they free
+   * units.
    */
   #back(n: number, now: number): number {
     const { algorithm, limit, window } = this.#policies[n] as Policy
@@ -107,7 +108,7 @@ export class KeyShare {
     this.#exceeded = true
   }
 
-  /** The verdict of a call that was admitted and counted here, as far as this process knows. */
+  /** The verdict of a call that this process admitted and counted, as far as this process knows. */
   verdict(n: number, now: number, withNextAfter: boolean | undefined): Verdict {
     const { name, limit, window, shadow, algorithm } = this.#policies[n] as Policy
     const last = this.#verdicts?.[n]
