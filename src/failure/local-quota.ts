@@ -166,7 +166,7 @@ export class LocalQuota {
     }
   }
 
-  /** Bans keys in this process. If memory has no space for more bans, it does nothing: a store may have more bans. */
+  /** Bans keys in this process, if there is space for more bans: a store may have more bans than one process. */
   ban(command: Command<'ban'>): void {
     try {
       void this.#ledgers.spent.run(command)

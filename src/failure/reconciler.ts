@@ -19,13 +19,13 @@ interface Debt {
   readonly scope: string
   readonly key: string
   settling: Promise<void> | undefined
-  /** The policies under which the key has spent units in this process since it was last settled. */
+  /** The policies under which the key has spent units in this process since its debts were last settled. */
   charges: OwedCharges[]
   /** True if the key has to be reset in the store before the store is charged. */
   reset: boolean
 }
 
-/** How many keys are settled at the same time in the background. */
+/** The debts of how many keys are settled at the same time in the background. */
 const batch = 32
 
 export class Reconciler {
@@ -38,7 +38,7 @@ export class Reconciler {
   /** The breakers whose next response starts the settling of debts. */
   readonly #awaited = new Set<Breaker>()
 
-  /** @param maxKeys the most keys with debts; for another key, the key that spent least recently is forgotten */
+  /** @param maxKeys the most keys with debts. To make space, the key that spent least recently is forgotten */
   constructor(link: StoreLink, maxKeys: number) {
     this.#link = link
     this.#maxKeys = maxKeys

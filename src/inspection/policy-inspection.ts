@@ -75,7 +75,7 @@ export function inspectPolicy(
   foreign: ForeignState | undefined,
 ): PolicyInspection {
   const { algorithm, name, limit, window, burst, shadow } = policy
-  // A store may have removed a key that has its full quota, or not. In both cases the key is shown as new.
+  // A store may or may not have removed a key that has its full quota. In both cases the key is shown as new.
   const isNew = state.every((number) => number === 0) || hasFullQuota(state.slice(), 0, algorithm, now)
   const s = isNew ? new Array<number>(algorithm.slots).fill(0) : state.slice()
   const at = effectiveTime(algorithm, s[0] as number, now)

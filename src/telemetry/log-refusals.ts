@@ -38,7 +38,7 @@ export interface RefusalFields {
   readonly reason?: string
   /** How many refusals of this key the line stands for: all since the key's last line, including this refusal. */
   readonly refusals: number
-  /** How many refusals of all keys `maxLines` left out since the last line. Absent if it is none. */
+  /** How many refusals of all keys `maxLines` left out since the last line. Absent if none was left out. */
   readonly unlogged?: number
 }
 
@@ -210,7 +210,7 @@ function nameOf(key: Key): string {
   return keyName(typeof key === 'string' ? key : JSON.stringify(key))
 }
 
-/** Writes a key in this form. A hash has 72 bits and a secret, so nobody can find an address by trying all of them. */
+/** Writes a key in this form. A hash has 72 bits and a secret: hashing all addresses does not reveal an address. */
 function shownBy(form: 'hash' | 'plain' | 'none', secret: string): ((key: string) => string) | undefined {
   if (form === 'plain') return (key) => key
   if (form === 'none') return undefined

@@ -129,7 +129,7 @@ export class ServerQuotas {
     for (const id of this.#known.keys()) if (this.#known.size > mostKnown) this.#known.delete(id)
   }
 
-  /** Removes the numbers that have expired, or were noted before the clock went back. Returns the time. */
+  /** Removes the numbers that have expired, or were noted before the clock went back. Returns the present time. */
   #forget(): number {
     const now = this.#now()
     for (const [id, { until }] of this.#known) {

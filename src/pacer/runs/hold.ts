@@ -4,7 +4,7 @@ import type { Task } from '../timers/index.ts'
 /** The rank of a hold's end, so that the end runs before slots and deadlines of the same time. */
 const beforeSlots = -1
 
-/** A time in which a key admits no call: see `Pace.hold`. A timer runs only while a call waits for the end. */
+/** A time in which a key admits no call: see `Pace.hold`. A timer is set only while a call waits for its end. */
 export class Hold {
   /** When the hold ends, in microseconds. The time may be in the past. */
   until = 0
@@ -18,7 +18,7 @@ export class Hold {
     this.#onEnd = onEnd
   }
 
-  /** True until the end. If the timer is late, true until it fires, so that no new call overtakes waiters. */
+  /** True until the hold ends. A late timer makes this time longer, so that no new call overtakes the waiters. */
   get on(): boolean {
     return this.until > 0 && (this.#end?.pending || this.#context.clock() < this.until)
   }

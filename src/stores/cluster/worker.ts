@@ -28,7 +28,7 @@ export class WorkerStore implements Store {
   readonly #deadlines: Deadlines
   /** The requests that have no response yet, by their ids. */
   readonly #pending = new Map<number, PendingRequest>()
-  /** For the next message: the index of each ledger's terms in the message's list of terms. */
+  /** The index of each ledger's terms in the list of terms of the next message. */
   #terms = new Map<string, number>()
   /** The requests of the next message. */
   #requests: RequestMessage['requests'][number][] = []

@@ -63,7 +63,7 @@ export const failureOptions: Readers<Pick<FailureTerms, 'onStoreError' | 'instan
   storeTimeout: optional(unbounded(duration(undefined, { usual: 20 }))),
 }
 
-/** The action for one call. If the user's function throws or rejects, it warns once and the result is undefined. */
+/** The action for one call. If the user's function throws or rejects, warns the user once and returns undefined. */
 export function choose<Event>(option: OnStoreError<Event> | undefined, event: Event): StoreErrorAction | undefined {
   if (typeof option !== 'function') return option
   const broken = (error: unknown) => {

@@ -58,7 +58,7 @@ export interface StoreTraits {
   readonly prefix?: string
   /**
    * The longest time of a call in milliseconds, if the store itself enforces it: a later call rejects with
-   * HeadgateError `HEADGATE_STORE_TIMEOUT`. If it is undefined, the limiter enforces a timeout.
+   * HeadgateError `HEADGATE_STORE_TIMEOUT`. Without `timeout`, the limiter enforces a timeout.
    */
   readonly timeout?: number
   /** When the circuit breaker of the store opens, and how often it probes. Default: 5 failures, 500 ms, 500 ms. */
