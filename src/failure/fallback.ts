@@ -159,7 +159,7 @@ export class Fallback {
     this.shared.refunds.add({ scopes: this.terms.scopes, keys, run })
   }
 
-  /** Forgets what the keys have spent and owe, and their waiting refunds, for all limiters with this name. */
+  /** Forgets what the keys have spent and owe, and their waiting refunds, for all limiters with the same name. */
   forget(keys: readonly string[]): void {
     this.shared.reconciler.forget(this.charges, keys)
     this.shared.refunds.forget(this.terms.scopes, keys)

@@ -212,7 +212,7 @@ function usedUnits({ algorithm, limit, window }: Policy, { used, retryAfter }: V
 
 /**
  * The part of a policy that one process gets: an equal part of limit and burst, at least 1 unit unless the limit is 0.
- * @throws HeadgateError `HEADGATE_POLICY` if no constructor made the policy, or `HEADGATE_INEXACT`
+ * @throws HeadgateError `HEADGATE_POLICY` if no constructor made the policy, `HEADGATE_INEXACT` if no part is exact
  */
 function shareOf(policy: Policy, instances: number): Policy {
   if (instances === 1 || policy.limit === 0) return policy

@@ -72,7 +72,7 @@ export class PlainCalls {
   readonly #options: PlainCallsOptions
   readonly #statements = new Map<string, PreparedStatement>()
   readonly #groups = new WeakMap<ScopedEvaluation, PlainGroup>()
-  /** Says when to try statements. A try fails if a connection lost its statements, or if the server supports none. */
+  /** Says when to try prepared statements. A try fails if a connection lost them, or if the server has none. */
   readonly #attempts = new Attempts()
 
   constructor(options: PlainCallsOptions) {
