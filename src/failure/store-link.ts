@@ -162,7 +162,7 @@ export class StoreLink {
     return this.#observed(request, this.#bounded(request, before.then(send)))
   }
 
-  /** Sends a command. The promise rejects if the command fails. */
+  /** Sends a command. A failure rejects the promise. */
   request<V extends Verb>(ledger: Ledger, command: Command<V>): Promise<OutcomeOf<V>> {
     return Promise.resolve(this.send(new StoreRequest(ledger, command, this.parts.of(command.keys))))
   }

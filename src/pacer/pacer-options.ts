@@ -152,7 +152,7 @@ export function readPacerOptions(policy: PolicyLike | PacerConfig, more: PacerOp
     sleeper: sleeper ?? timerSleeper(unref),
     quietSleeper: sleeper ?? timerSleeper(true),
     polling: { poll: poll * 1000, random },
-    // A synchronous store belongs to this process, so no other process books slots in it.
+    // A synchronous store belongs to this process alone, so nobody else books there.
     horizon: store.synchronous ? Infinity : horizon * 1000,
     failure: { onStoreError, instances, storeTimeout, clock, sleeper: sleeper ?? realSleeper(unref) },
     ...queue,

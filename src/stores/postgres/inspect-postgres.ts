@@ -42,7 +42,7 @@ function inspectedTable(pool: PostgresPool, sql: Sql, start: string): InspectedS
     records: (id) => recordsOf(reader, start, id === undefined ? '' : `:${id}`),
     partsOf(rest) {
       const [, limiter, scope, id] = /^([^:]+):([^:]+):(.*)$/s.exec(rest) ?? []
-      // For a long key, the hash of all its parts is stored.
+      // A long key is stored as a hash of all its parts.
       return limiter === undefined || scope === undefined || id === undefined ? { hash: rest } : { limiter, scope, id }
     },
     async remove(storeKey) {

@@ -27,7 +27,7 @@ export class RecordLedger implements Ledger {
   readonly #context: RecordContext
   readonly #policies: LedgerTerms['policies']
   readonly #whole: ScopedEvaluation
-  /** For each scope, an evaluation that has only the policies of this scope. */
+  /** For each scope, an evaluation of its policies alone. */
   readonly #parts: readonly ScopedEvaluation[]
   /** For each scope, the text with which its keys begin. */
   readonly #keyStarts: readonly string[]
