@@ -45,9 +45,7 @@ export interface MiddlewareOptions {
   /** A client of Redis for the driver `'redis'`, or a Map for `'memory'`. */
   // biome-ignore lint/suspicious/noExplicitAny: the type of a client depends on its package
   db?: any
-  /**
-   * A store of headgate, in place of `driver` and `db`. Limits with the same `namespace` and `duration` share their counts in it.
-   */
+  /** A store of headgate, in place of `driver` and `db`. Limits with the same `namespace` and `duration` share their counts in it. */
   store?: Store
   /** The length of a window in milliseconds. Default an hour. */
   duration?: number

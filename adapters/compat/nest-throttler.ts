@@ -115,10 +115,7 @@ export class HeadgateThrottlerStorage {
   }
 }
 
-/**
- * The penalty of a throttler: a ban of `blockDuration` after a refusal. After the ban, the count starts at 0, even if the
- * ban is shorter than the window.
- */
+/** The penalty: a ban of `blockDuration` after a refusal. After the ban, the count starts at 0, even if the ban was short. */
 function penaltyOf(ttl: number, blockDuration: number): PenaltyOptions {
   return { after: 1, within: `${ttl}ms`, ban: `${blockDuration}ms`, restart: blockDuration < ttl }
 }

@@ -50,9 +50,7 @@ declare module 'fastify' {
   }
 }
 
-/**
- * The error for an old version of Fastify, which shows no config of a request's route, or shows a HEAD request the config of GET.
- */
+/** The error for an old version of Fastify, which shows no config of a request's route, or shows a HEAD request the config of GET. */
 export function tooOldFastify(): HeadgateError {
   return tooOld('headgate/fastify', 'fastify', '4.25')
 }

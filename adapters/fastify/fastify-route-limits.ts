@@ -4,9 +4,7 @@ import type { FastifyContextConfig } from 'fastify'
 export type RouteLimit = FastifyContextConfig['rateLimit']
 
 declare module 'fastify' {
-  /**
-   * The types that `config.rateLimit` of a route may have. Each module that reads `config.rateLimit` adds its type as a property.
-   */
+  /** The types that `config.rateLimit` of a route may have. Each module that reads `config.rateLimit` adds its type as a property. */
   interface HeadgateRouteLimits {}
 
   interface FastifyContextConfig {

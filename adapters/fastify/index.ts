@@ -139,9 +139,7 @@ function install(
     const routes = new RouteGuards(guard?.inherited ?? inherited, configKey)
     const declared: RouteOptions[] = []
     const isFirst = app.printRoutes() === '(empty tree)' // Fastify calls onRoute only for later routes
-    /**
-     * True if every route has the global guard, so that requests need not read the config, which Fastify makes anew at each read.
-     */
+    /** True if every route has the global guard, so that requests need not read the config, which Fastify makes anew at each read. */
     let onlyGlobal = false
     decorate(app)
     app.addHook('onReady', (ready) => {

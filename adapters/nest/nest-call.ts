@@ -51,9 +51,7 @@ export class NestCall {
     this.reply = this.type === 'http' && this.http?.response !== undefined ? (this.http as Reply) : undefined
   }
 
-  /**
-   * Records that this limit counts the call. False if the limit has already counted it, as a guard that is both global and local.
-   */
+  /** Records that this limit counts the call. False if the limit has already counted it, as a guard that is both global and local. */
   comesTo(limit: object): boolean {
     if (this.#passed.includes(limit)) return false
     this.#passed = this.#passed === none ? [limit] : [...this.#passed, limit]
@@ -83,9 +81,7 @@ export function callOf(context: ExecutionContext & { [callKey]?: NestCall }): Ne
   return context[callKey]
 }
 
-/**
- * The arguments of a GraphQL resolver. `resolveReference` of a federation has no arguments of a field, so `values` is undefined.
- */
+/** The arguments of a GraphQL resolver. `resolveReference` of a federation has no arguments of a field, so `values` is undefined. */
 export function graphqlArguments(args: readonly unknown[]): { values: unknown; context: unknown; info: unknown } {
   return args[3] === undefined
     ? { values: undefined, context: args[1], info: args[2] }

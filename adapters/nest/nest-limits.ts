@@ -57,9 +57,7 @@ export class NestLimits {
     this.#inherited = (this.root ?? createGuard(nestFramework, { policies: () => [] }, defaults)).inherited
   }
 
-  /**
-   * The same limits for another application in this process, as in a test. Their states are new, unless the options have a store.
-   */
+  /** The same limits for another application in this process, as in a test. Their states are new, unless the options have a store. */
   again(): NestLimits {
     return givesStore(this.#options) ? this : new NestLimits(this.#options)
   }

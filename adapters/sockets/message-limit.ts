@@ -231,10 +231,7 @@ export class MessageLimit<Message> {
   }
 }
 
-/**
- * If the error says that the store is unavailable, the milliseconds until a new attempt makes sense. Undefined for any other
- * error.
- */
+/** If the error says that the store is unavailable, the milliseconds until a new attempt makes sense. Otherwise undefined. */
 function unavailableFor(error: unknown): number | undefined {
   if (!(error instanceof HeadgateError) || error.code !== 'HEADGATE_STORE_UNAVAILABLE') return undefined
   return Math.max(1, error.retryAfter ?? aSecond)

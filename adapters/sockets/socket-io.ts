@@ -16,9 +16,7 @@ export interface SocketIoLike {
   disconnect(close: boolean): unknown
 }
 
-/**
- * In packets. If more packets wait to be sent, a client gets no notices, because a client that never reads would fill the memory.
- */
+/** In packets. If more packets wait to be sent, a client gets no notices, because a client that never reads would fill the memory. */
 const mostBuffered = 1000
 
 export function socketIoTransport(socket: SocketIoLike): MessageTransport<SocketIoMessage> {

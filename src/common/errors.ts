@@ -47,8 +47,8 @@
  *   Otherwise, it is not known whether the call counted. `cause` is the error of the store's client, if there is one, such as a
  *   refused connection.
  * - `HEADGATE_STORE`: the store failed. `cause` is the error of the store's client.
- * - `HEADGATE_STORE_RECORD`: the record of this key in the store has another format, or differs from what this call wrote. Only
- *   this key is affected. `reset` deletes the record.
+ * - `HEADGATE_STORE_RECORD`: the record of this key in the store has another format, such as a state of an unknown kind, or
+ *   differs from what this call wrote. Only this key is affected. `reset` deletes the record.
  *
  * `acquire`, `reserve` and `throttle` of a pacer also reject with these codes:
  *
@@ -96,9 +96,7 @@ export type ErrorCode =
 /** The address of the documentation. A test compares the address with `homepage` of package.json. */
 const site = 'https://headgate.github.io/headgate'
 
-/**
- * The only class of errors that headgate throws, for invalid use and failing stores. A refused call is a decision, not an error.
- */
+/** The only class of errors that headgate throws, for invalid use and failing stores. A refused call is a decision, not an error. */
 export class HeadgateError extends Error {
   readonly code: ErrorCode
   /** The address of the documentation page about this code, with the cause and the fix. Node prints this address with the error. */
@@ -108,8 +106,8 @@ export class HeadgateError extends Error {
   /** In an error of a store: true if the call certainly did not count. Undefined if the call may have counted. */
   declare readonly uncounted?: true
   /**
-   * With an error of a store in parts: the parts that failed, such as the address of a node of Redis Cluster; none if each of
-   * them answered. Undefined if that is not known.
+   * In an error of a store with several parts, such as the nodes of Redis Cluster: the names of the parts that failed. Empty if
+   * all parts answered. Undefined if the failed parts are not known.
    */
   declare readonly shards?: readonly string[]
 

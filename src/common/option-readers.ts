@@ -115,10 +115,7 @@ export function callback<Callback>(example: string, otherwise?: Callback): Reade
   return check(passes, 'a function', example, otherwise)
 }
 
-/**
- * A reader of an optional function, which returns the function with its own type.
- * @param example a function, for the error message
- */
+/** A reader of an optional function, which returns the function with its own type. @param example a function, for the error message */
 export function hook(example: string): <Given>(given: Given, name: string) => Given {
   const read = callback(example)
   return (given, name) => (given === undefined ? given : (read(given, name) as typeof given))

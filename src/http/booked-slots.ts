@@ -121,7 +121,7 @@ export class BookedSlots {
   }
 }
 
-/** Waits for the request's own slot: where no request can wake another one, a client that left cannot pass its slot on. */
+/** Waits for the slot of this request only. In Cloudflare Workers, a request cannot wake another request, so slots are not passed on. */
 function waitAlone(
   { reservation, giveBack }: Booked,
   onEnd: (left: () => void) => void,

@@ -17,10 +17,7 @@ export type CountRule<Request, Response> = (
   response: Response,
 ) => MaybePromise<boolean>
 
-/**
- * The rule for the option `count`. Undefined if every request counts.
- * @throws HeadgateError `HEADGATE_OPTION` for an unknown word
- */
+/** The rule for the option `count`. Undefined if every request counts. @throws HeadgateError `HEADGATE_OPTION` for an unknown word */
 export function countRule<Request, Response>(
   count: Count<Request, Response> | undefined,
 ): CountRule<Request, Response> | undefined {

@@ -37,7 +37,7 @@ export class Delay {
   /** How many places each key has now. A key without a place is removed. */
   readonly #held = new Map<string, number>()
   #free: number
-  /** Where a request may be forgotten: the places, with the time in microseconds until which a request may hold each. */
+  /** Only in Cloudflare Workers: the places in the queue, with the time in microseconds until which a request may have each place. */
   readonly #places: { readonly own: string; readonly until: number }[] = []
 
   /** @throws HeadgateError `HEADGATE_OPTION` if an option is invalid, or if the policies cannot promise a future time */
@@ -91,7 +91,7 @@ export class Delay {
     return at >= 0
   }
 
-  /** No code runs any more for a request of a worker whose client has left, so its place is free after the longest wait. */
+  /** Frees places after the longest wait. In Cloudflare Workers, no code runs for a request whose client has disconnected. */
   #freeForgotten(): void {
     const now = monotonicClock()
     for (let [first] = this.#places; first !== undefined && first.until < now; [first] = this.#places) {

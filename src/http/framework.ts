@@ -18,9 +18,7 @@ export interface RequestDecision extends Decision {
  * context is both. An adapter is this table, and the code that calls the guard from the framework. All rules are in the guard.
  */
 export interface Framework<Request, Response> {
-  /**
-   * The client's address, as the framework's proxy setting determines it. Never text that a client can write. Undefined if unknown.
-   */
+  /** The client's address, as the framework's proxy setting determines it. Never text that a client can write. Undefined if unknown. */
   address(request: Request): string | undefined
   /**
    * The address at the other end of the socket. Behind a proxy, this is the address of the nearest proxy. Undefined if the client
@@ -43,10 +41,7 @@ export interface Framework<Request, Response> {
   param(request: Request, name: string): string | undefined
   /** The value of a request header. @param name in lower case */
   header(request: Request, name: string): string | undefined
-  /**
-   * The value of a cookie. Needed if the framework does not read cookies as the package `cookie` does. Default: as that package
-   * does.
-   */
+  /** The value of a cookie. Needed if the framework does not read cookies as the package `cookie` does. Default: as that package does. */
   cookie?(request: Request, name: string): string | undefined
   /**
    * The methods and the pattern of the route that matched, in the format of `routeName`. The result must not contain text that
@@ -55,9 +50,7 @@ export interface Framework<Request, Response> {
   route(request: Request): string
   /** Stores the decision where the application reads it, such as on the request. */
   attach(request: Request, response: Response, decision: RequestDecision): void
-  /**
-   * The last decision that `attach` has stored on the request. With it, the guard notices middleware that runs twice for a request.
-   */
+  /** The last decision that `attach` has stored on the request. With it, the guard notices middleware that runs twice for a request. */
   attached?(request: Request): RequestDecision | undefined | null
   /** True if the status and the headers of the response have been sent. */
   headersSent(response: Response): boolean

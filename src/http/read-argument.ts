@@ -33,10 +33,7 @@ interface Read<Request, Response> {
   readonly options: GuardOptions<Request, Response>
 }
 
-/**
- * Reads the argument of `rateLimit`: the limiter, and the guard's options.
- * @param defaults options that the argument may override
- */
+/** Reads the argument of `rateLimit`: the limiter, and the guard's options. @param defaults options that the argument may override */
 export function readArgument<Request, Response>(
   argument: RateLimitArgument<Request, Response>,
   defaults: GuardOptions<Request, Response>,
@@ -60,7 +57,7 @@ export function readArgument<Request, Response>(
   if (!('policies' in argument)) {
     knownOptions('rateLimit', argument, [...policyOptions, 'policies', 'limiter', ...limiterParts, ...guardOptions])
     const policies = pick(argument, policyOptions) as PolicyOptions
-    // One name for both: the policy is all that the limiter has.
+    // The name is for the policy and for the limiter, which has no other policy.
     return { limiter: new RateLimiter({ policies, ...pick(argument, ['name', ...limiterParts]) }), options }
   }
   knownOptions('rateLimit', argument, policiesOptions)

@@ -47,9 +47,7 @@ export interface NoAddressEvent<Request = unknown, Response = unknown> {
   readonly limiter: string
   /** True if the refusal is enforced. False if the key is not in the share `enforce`, or if `shared` is true. */
   readonly enforced: boolean
-  /**
-   * True if the request is not refused, because its connection never has addresses (a unix socket). Such requests share one limit.
-   */
+  /** True if the request is not refused, because its connection never has addresses (a unix socket). Such requests share one limit. */
   readonly shared: boolean
   /** How many requests without an address this middleware has had, including this request. */
   readonly count: number

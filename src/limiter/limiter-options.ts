@@ -137,10 +137,7 @@ function unnamed(prefix: string): HeadgateError {
   )
 }
 
-/**
- * The policies, including the penalty.
- * @throws HeadgateError if a policy is invalid, if there is none, or if two have the same name
- */
+/** The policies, including the penalty. @throws HeadgateError if a policy is invalid, if there is none, or if two have the same name */
 export function policiesOf(likes: PolicyLikes, punishment: PenaltyOptions | undefined): readonly Policy[] {
   if (likes === undefined) {
     throw new HeadgateError('HEADGATE_POLICY', `A limiter needs policies. Give policies: ['100/15m'].`)

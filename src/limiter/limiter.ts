@@ -28,10 +28,7 @@ export interface CallExtras {
 
 /** The options of `reserve`. */
 export interface ReserveOptions extends CostOptions {
-  /**
-   * The longest acceptable wait until the reserved time: milliseconds, or a text such as `'2s'`. Default 0, for units available
-   * now.
-   */
+  /** The longest acceptable wait until the reserved time: milliseconds, or a text such as `'2s'`. Default 0, for units available now. */
   maxWait?: Duration
 }
 
@@ -53,9 +50,7 @@ export class RateLimiter extends Operations<RateLimiter> {
   readonly scopes: readonly string[]
   /** The options of the penalty. Undefined if the limiter has no penalty. */
   readonly penalty: PenaltyOptions | undefined
-  /**
-   * How many calls in this process hold units in flight now, and how many wait, under every plan: `{ inFlight: 3, waiting: 0 }`.
-   */
+  /** How many calls in this process hold units in flight now, and how many wait, under every plan: `{ inFlight: 3, waiting: 0 }`. */
   readonly load: Readonly<Load>
   readonly #ledger: CheckedLedger
   /** The counters of the heaviest keys, one for each scope. Undefined if the option `top` is not set. */
@@ -201,10 +196,7 @@ export class RateLimiter extends Operations<RateLimiter> {
   }
 }
 
-/**
- * `consume` for adapters. Returns a promise only if the store does, and throws on an invalid argument. `extras` can ask for
- * details.
- */
+/** `consume` for adapters. Returns a promise only if the store does, and throws on an invalid argument. `extras` can ask for details. */
 export function decide(limiter: RateLimiter, key: Key, cost: Units, extras?: CallExtras): MaybePromise<Decision> {
   return decideBy(limiter, key, cost, extras)
 }

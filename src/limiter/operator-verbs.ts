@@ -16,9 +16,7 @@ import { type ListedKey, type ListOptions, list, type ShownLimiter } from './lis
 import type { Plans } from './plans.ts'
 
 export interface BanOptions {
-  /**
-   * Why the key is banned, in at most 200 characters. It appears in `decision.ban`, and never in a response. Default: no reason.
-   */
+  /** Why the key is banned, in at most 200 characters. It appears in `decision.ban`, and never in a response. Default: no reason. */
   reason?: string
 }
 

@@ -51,9 +51,7 @@ interface KnownPlan<Limiter> {
   readonly elements: readonly unknown[] | undefined
 }
 
-/**
- * The limiters with one name on one store, which share the states of keys. Each plan, the policies of one caller, has a limiter.
- */
+/** The limiters with one name on one store, which share the states of keys. Each plan, the policies of one caller, has a limiter. */
 export class Plans<Limiter extends object> {
   readonly options: PlansOptions
   readonly load: Load = { inFlight: 0, waiting: 0 }

@@ -67,8 +67,9 @@ export class Reservation {
    * back again.
    *
    * Rejects with HeadgateError `HEADGATE_COST` unless `actual` is a whole number of at least 0, or a record with such a number
-   * for each policy's name. Then `settle` can be called again. Rejects with `HEADGATE_STORE_UNAVAILABLE` if the store fails and
-   * `onStoreError` is `'closed'`.
+   * for each policy's name. Then `settle` can be called again. Rejects with `HEADGATE_INEXACT` if a policy cannot count the
+   * additional units exactly; the other policies have then charged them. Rejects with `HEADGATE_STORE_UNAVAILABLE` if the store
+   * fails and `onStoreError` is `'closed'`.
    */
   async settle(actual: Units): Promise<void> {
     await this.#settle(actual)
@@ -170,7 +171,7 @@ export class Reservation {
   }
 }
 
-/** @throws HeadgateError `HEADGATE_INEXACT` if a policy could not charge the units beyond the estimate */
+/** @throws HeadgateError `HEADGATE_INEXACT` if a policy could not charge the units that exceed the estimate */
 function checkCharged(decision: Decision | undefined): void {
   const inexact = decision?.policies.find(({ retryAfter }) => retryAfter === Infinity)
   if (inexact === undefined) return

@@ -33,8 +33,8 @@ export interface Platform {
   /** Calls the function after all events that are pending now, such as the arrival of data on a socket. */
   readonly afterPendingEvents: (run: () => void) => void
   /**
-   * True if the timers and promises of a request end with that request, and must not serve another one: in Cloudflare
-   * Workers. No timer, queue or probe may then be shared by requests.
+   * True in Cloudflare Workers: the timers and promises of a request end with the request. So requests must not share a timer, a
+   * queue or a probe of the store.
    */
   readonly isolatesRequests: boolean
   /** The timers of the runtime. The fake timers of a test runner do not replace them. */

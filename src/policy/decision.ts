@@ -91,9 +91,7 @@ export interface Decision {
   readonly policies: readonly Verdict[]
   /** Where the decision comes from. `'store'`, unless the store failed. */
   readonly source: Source
-  /**
-   * The time of the decision, in milliseconds since the epoch by the store's clock. Undefined unless the call has the option `at`.
-   */
+  /** The time of the decision, in milliseconds since the epoch by the store's clock. Undefined unless the call has the option `at`. */
   readonly at?: number
   /**
    * The ban of the call's key by hand. Undefined if there is none. With a ban, `consume`, `reserve` and `peek` are refused,

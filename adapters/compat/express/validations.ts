@@ -55,9 +55,7 @@ export class Validations {
     else this.#logger.error(new ValidationError('ValidationError', code, message))
   }
 
-  /**
-   * Runs validations that read a request, which may be a mock or of another framework. Logs the error of a validation that throws.
-   */
+  /** Runs validations that read a request, which may be a mock or of another framework. Logs the error of a validation that throws. */
   #look(names: readonly ValidationName[], validations: () => void): void {
     if (!names.some((name) => this.due(name))) return
     try {

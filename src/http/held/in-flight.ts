@@ -24,9 +24,9 @@ interface Due {
 /**
  * Holds units in flight under `concurrency` policies, from the admission of a request until its response has ended.
  *
- * All requests share one timer, which ticks three times in the shortest lease. A tick renews the units that were already held at
- * the previous tick, so a short request needs no renewal, and at least a third of a lease is always left. Units whose owner makes
- * no progress are not renewed, so their lease ends.
+ * All requests share one timer (in Cloudflare Workers, each request has its own timer). A timer ticks three times in the shortest
+ * lease. A tick renews the units that were already held at the previous tick, so a short request needs no renewal, and at least a
+ * third of a lease is always left. Units whose owner makes no progress are not renewed, so their lease ends.
  */
 export class InFlight {
   readonly #lease: number

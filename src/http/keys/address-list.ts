@@ -19,8 +19,8 @@ export class AddressList {
   readonly #ranges: readonly Range[]
 
   /**
+   * @throws HeadgateError `HEADGATE_OPTION` unless every entry is an address or a range
    * @param option the option's name, for the message
-   * @throws HeadgateError `HEADGATE_OPTION` unless all entries are addresses or ranges
    */
   constructor(entries: readonly string[], option: string) {
     if (!Array.isArray(entries)) throw invalid(option, entries)

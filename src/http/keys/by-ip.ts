@@ -96,9 +96,7 @@ function findClient({ platform, proxies, trustedProxies }: ByIpOptions, warns: b
 
 /** False after the warning was given: later requests are not checked. */
 let watching = true
-/**
- * How many more requests are checked for all fields of proxies. Later, only X-Forwarded-For is checked, because checks take time.
- */
+/** How many more requests are checked for all fields of proxies. Later, only X-Forwarded-For is checked, because checks take time. */
 let searches = firstRequests
 
 /**
