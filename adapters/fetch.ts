@@ -21,8 +21,8 @@ export { type FetchExchange, fetchFramework }
 /** The result of a limiter for one request. */
 export interface FetchResult {
   /**
-   * The response that ends the request: a refusal, or status 400 for an invalid event of AWS. Return it, and do not handle the
-   * request further. Undefined if the request is admitted.
+   * The response that ends the request: a refusal, or status 400 for an invalid event of AWS. Return this response, and do not
+   * handle the request further. Undefined if the request is admitted.
    */
   readonly response: Response | undefined
   /** The decision. Undefined if the request is not limited, if its address is on the `deny` list, or if the store has failed. */
@@ -44,7 +44,7 @@ export interface FetchResult {
   end(status?: number): void
 }
 
-/** A limiter for fetch handlers, which is a function. */
+/** A limiter for fetch handlers. The limiter is a function that decides about a request. */
 export interface FetchRateLimit<Context = Any, Limiter = RateLimiter> {
   /** Decides about a request. Rejects if a function in the options or a synchronous store throws. */
   (request: Request, context?: Context): Promise<FetchResult>

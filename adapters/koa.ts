@@ -22,8 +22,8 @@ declare module 'koa' {
 }
 
 /**
- * The client's address behind proxies. `maxIpsCount` is the number of proxies. Without it, the client can write the first entry
- * of X-Forwarded-For, so the last entry is used.
+ * The client's address behind proxies. `maxIpsCount` is the number of proxies. Without `maxIpsCount`, the client can write the
+ * first entry of X-Forwarded-For, so the last entry is used.
  */
 function forwardedAddress({ app, ips }: Context): string | undefined {
   return app.maxIpsCount > 0 ? ips[0] : ips.at(-1)

@@ -88,7 +88,7 @@ export const nodeFramework: Framework<NodeRequest, NodeResponse> = {
   ...nodeResponse,
 }
 
-/** A limiter for servers of Node. It is middleware `(request, response, next)`. Called without `next`, it returns a promise. */
+/** A limiter for servers of Node. The limiter is middleware `(request, response, next)`. A call without `next` returns a promise. */
 export interface NodeRateLimit<Limiter = RateLimiter> {
   /** Calls `next()` if the request is admitted, and `next(error)` after an error. If the request is refused, sends the response. */
   (request: NodeRequest, response: NodeResponse, next: (error?: unknown) => void): void

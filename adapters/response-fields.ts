@@ -5,7 +5,7 @@ export function isResponse(value: unknown): value is Response {
   return typeof value === 'object' && value !== null && 'headers' in value && 'status' in value
 }
 
-/** The response with these fields. If its headers are immutable, as after `fetch`, it is copied without reading its body. */
+/** The response with these fields. A response with immutable headers, such as a result of `fetch`, is copied. Its body is not read. */
 export function withFields(response: Response, fields: Readonly<Record<string, string>>): Response {
   try {
     setFields(response, fields)

@@ -61,7 +61,7 @@ export function draftFields(
   return { ...policy, ...numbers }
 }
 
-/** Returns a function that removes one hit of the key. It does nothing if it is called again, or after `resetTime`. */
+/** Returns a function that removes one hit of the key. A second call, or a call after `resetTime`, does nothing. */
 export function undoOf(
   store: { decrement(key: string): unknown },
   key: string,
@@ -129,7 +129,7 @@ export class CounterStore {
 export class MemoryStore extends CounterStore {
   /** The length of a window in milliseconds. */
   windowMs: number = 60_000
-  /** When the window of a key ends, for keys with a removed hit. `get` reads it. The map is emptied at 1000 keys. */
+  /** The end of each key's window, for keys with a removed hit. `get` reads this map. At 1000 keys, the map is emptied. */
   readonly #ends = new Map<string, Date>()
 
   constructor() {

@@ -36,7 +36,10 @@ export type * from './express/types.ts'
 
 export { DAY, HOUR, ipKeyGenerator, MemoryStore, MINUTE, SECOND }
 
-/** Removes the hit of this request when the response has ended, if `skipFailedRequests` or `skipSuccessfulRequests` excludes it. */
+/**
+ * Removes the hit of this request when the response has ended, if `skipFailedRequests` or `skipSuccessfulRequests` excludes the
+ * request.
+ */
 function uncount(config: Config, request: Request, response: Response, { key, resetTime }: RateLimitInfo): void {
   const { skipFailedRequests, skipSuccessfulRequests, store, logger } = config
   const undo = undoOf(store, key, resetTime)
@@ -114,8 +117,8 @@ function initStore({ store, logger }: Config, options: Options): void {
 }
 
 /**
- * Express middleware that refuses requests over the limit. It counts the requests of each client in windows. The window of
- * a client opens with the client's first request.
+ * Express middleware that refuses requests over the limit. The middleware counts the requests of each client in windows. The
+ * window of a client opens with the client's first request.
  * @throws TypeError if the store, the logger or the limit is invalid
  * @throws HeadgateError if a limiter with the same name uses the store of headgate already
  */

@@ -41,8 +41,8 @@ async function answer(context: AnyContext, _next: unknown, { statusCode, message
 }
 
 /**
- * Hono middleware that refuses requests over the limit. It counts the requests of each client in windows. The window of a
- * client opens with the client's first request. With `binding`, the rate limit of Cloudflare counts the requests. An error
+ * Hono middleware that refuses requests over the limit. The middleware counts the requests of each client in windows. The window
+ * of a client opens with the client's first request. With `binding`, the rate limit of Cloudflare counts the requests. An error
  * of a function in the options, or of the store, goes to `app.onError`.
  *
  *     app.use(rateLimiter({ windowMs: 60_000, limit: 100, keyGenerator: (c) => c.req.header('x-api-key') ?? '' }))

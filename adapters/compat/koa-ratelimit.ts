@@ -121,7 +121,10 @@ async function byRedis({ db, duration, max, namespace }: Settings): Promise<Limi
   }
 }
 
-/** The prefix of the keys in Redis. It is the namespace, or a hash of the namespace if a prefix must not have its characters. */
+/**
+ * The prefix of the keys in Redis. The namespace is the prefix. If a prefix must not have the namespace's characters, a hash of
+ * the namespace is the prefix.
+ */
 function prefixOf(namespace: string): string {
   if (/^[\w.-]{1,128}$/.test(namespace)) return namespace
   return `limit/${hashOf(namespace)}`

@@ -48,7 +48,8 @@ interface Throttler {
 }
 
 /**
- * A storage for @nestjs/throttler. It admits at most `limit` hits of a key in any window. The next hit starts a ban of the key.
+ * A storage for @nestjs/throttler. The storage admits at most `limit` hits of a key in any window. The next hit starts a ban of
+ * the key.
  *
  *     ThrottlerModule.forRoot({ throttlers: [{ ttl: 60_000, limit: 10 }], storage: new HeadgateThrottlerStorage() })
  */

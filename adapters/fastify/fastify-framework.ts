@@ -4,7 +4,7 @@ import { whenEnded } from '../../src/http/held/index.ts'
 import { type Framework, routeName } from '../../src/http/index.ts'
 import { isUnixSocket } from '../../src/http/keys/index.ts'
 
-/** True if the server trusts every proxy: it then also trusts 250 addresses for documentation (RFC 5737) as proxies. */
+/** True if the server trusts every proxy. It is tested with 250 addresses for documentation (RFC 5737) as a chain of proxies. */
 function trustsEveryHop(request: FastifyRequest): boolean {
   const chain = Array.from({ length: 250 }, (_, n) => `198.51.100.${n}`)
   const raw = { headers: { 'x-forwarded-for': chain.join(', ') }, socket: { remoteAddress: '192.0.2.1' } }

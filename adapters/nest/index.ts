@@ -42,8 +42,8 @@ export interface RateLimitModuleAsyncOptions {
 }
 
 /**
- * The module of the limits, for a Nest application on Express or Fastify. It is global: every module of the application can use
- * the guard and the decorators.
+ * The module of the limits, for a Nest application on Express or Fastify. The module is global: every module of the application
+ * can use the guard and the decorators.
  *
  *     @Module({
  *       imports: [RateLimitModule.forRoot('100/15m')],

@@ -51,7 +51,10 @@ export class NestCall {
     this.reply = this.type === 'http' && this.http?.response !== undefined ? (this.http as Reply) : undefined
   }
 
-  /** Records that this limit counts the call. False if the limit has already counted it, as a guard that is both global and local. */
+  /**
+   * Records that this limit counts the call. Returns false if this limit has already counted the call, as a guard that is global
+   * and local.
+   */
   comesTo(limit: object): boolean {
     if (this.#passed.includes(limit)) return false
     this.#passed = this.#passed === none ? [limit] : [...this.#passed, limit]
@@ -109,7 +112,7 @@ function setsFields(response: unknown): boolean {
   return isObject(response) && (typeof response.header === 'function' || typeof response.setHeader === 'function')
 }
 
-/** The connection of a message. With socket.io, the handshake has the address. With `ws` and Nest's TCP, the socket has it. */
+/** The connection of a message. With socket.io, the handshake has its address. With `ws` and Nest's TCP, the socket has the address. */
 function messageSide(type: string, args: readonly unknown[]): MessageSide | undefined {
   if (type === 'ws') {
     const client = args[0]

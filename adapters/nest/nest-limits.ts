@@ -29,7 +29,7 @@ interface Applied {
   readonly own: boolean
   /**
    * True if the guard needs the end of each call, for `count` or for units in flight. If the policies are a function of the call,
-   * it is not known here whether they hold units in flight.
+   * only `count` is considered.
    */
   readonly needsEnd: boolean
 }
@@ -126,7 +126,7 @@ function applied(limit: Limit, skipped: readonly string[], place: string, own: b
   return { guard, own, needsEnd: holds || count !== 'all' }
 }
 
-/** A guard with the policies that are not skipped, which share states with the complete limit. Undefined if no policy is left. */
+/** A guard without the skipped policies. Its policies use the same states as the complete limit. Undefined if no policy is left. */
 function without({ guard, argument, defaults }: Limit, names: readonly string[], place: string): NestGuard | undefined {
   if (names.length === 0) return guard
   const limiter = limiterOf(guard)
@@ -163,7 +163,10 @@ function contradiction(place: string): HeadgateError {
   )
 }
 
-/** True for a nested field of GraphQL, whose resolver runs for each object of a result. Only a limit on the resolver counts it. */
+/**
+ * True for a nested field of GraphQL, whose resolver runs for each object of a result. Only a limit on the resolver itself counts
+ * a nested field.
+ */
 function isNestedField(context: ExecutionContext): boolean {
   if (context.getType<string>() !== 'graphql') return false
   const { info } = graphqlArguments(context.getArgs())

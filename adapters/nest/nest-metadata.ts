@@ -1,6 +1,6 @@
 import { Reflector } from '@nestjs/core'
 
-/** The arguments of `@RateLimit`. Each application makes its own limiter from them. */
+/** The arguments of `@RateLimit`. Each application makes its own limiter from these arguments. */
 export interface DeclaredLimit {
   readonly argument: unknown
   readonly options: object | undefined

@@ -15,7 +15,7 @@ export class ConnectionKey {
   #closed = false
   /**
    * How many closed sockets have messages that the store is still deciding. A reset before these decisions would have no effect,
-   * because they write the states again.
+   * because the decisions write the states again.
    */
   #deciding = 0
   /** The limiters that may have states of this key. Undefined before the first message. */

@@ -103,7 +103,10 @@ function upgradeFramework(holds: boolean): Framework<IncomingMessage, Upgrade> {
   }
 }
 
-/** Decides about an upgrade, and calls `open` if it is admitted: synchronously, if the store and the key extractors are synchronous. */
+/**
+ * Decides about an upgrade, and calls `open` if the upgrade is admitted: synchronously, if the store and the extractors are
+ * synchronous.
+ */
 function admit(
   guard: Guard<IncomingMessage, Upgrade>,
   request: IncomingMessage,

@@ -11,7 +11,7 @@ import { limitWebSocket, type WebSocketLike, type WebSocketMessage, webSocketTra
 
 /** The limit on the messages of one socket. */
 export interface LimitedMessages {
-  /** The limiter that decides about the messages. It has `peek`, `reset`, `ban` and `health()`. */
+  /** The limiter that decides about the messages, for `peek`, `reset`, `ban` and `health()`. */
   readonly limiter: RateLimiter
   /** The key of the socket, for methods of `limiter`. */
   readonly key: Key

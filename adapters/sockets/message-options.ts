@@ -56,8 +56,8 @@ export interface MessageOptions<Message> {
    */
   notify?: (refusal: MessageRefusal<Message>) => MaybePromise<unknown>
   /**
-   * With `'delay'`: the longest wait of the first message in the queue, as milliseconds or a text. If the message would wait
-   * longer, it is dropped. Default `'1m'`. Example: `'5s'`.
+   * With `'delay'`: the longest wait of the first message in the queue, as milliseconds or a text. A message that would wait
+   * longer is dropped. Default `'1m'`. Example: `'5s'`.
    */
   maxWait?: Duration
   /**

@@ -7,7 +7,7 @@ export type SocketIoMessage = readonly [name: string, ...values: unknown[]]
 /** The part of a server-side socket of socket.io that `limitMessages` uses. */
 export interface SocketIoLike {
   readonly connected: boolean
-  /** The connection to the client. All sockets of the client share it. */
+  /** The connection to the client. All sockets of the client share this connection. */
   readonly conn: { once(name: 'close', listener: () => void): unknown }
   use(middleware: (event: [name: string, ...values: unknown[]], next: (error?: Error) => void) => void): unknown
   on(name: 'disconnect', listener: () => void): unknown

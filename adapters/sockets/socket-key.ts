@@ -8,7 +8,7 @@ const connectionScope = 'connection'
 
 export interface SocketKey {
   readonly key: Key
-  /** The key of this connection, if `key` contains it. Undefined if `key` has only texts of the application. */
+  /** The key of this connection, if `key` contains the key of the connection. Undefined if `key` has only texts of the application. */
   readonly own: ConnectionKey | undefined
 }
 

@@ -43,8 +43,8 @@ export function toldFinder<Request>(
 }
 
 /**
- * The header and the peer of a request, on a server of Node or on any other. Node has parsed the headers already, and a
- * server on Node would first copy all of them for `request.headers`. Only a server of Node shows its sockets.
+ * Functions that read the headers and the kind of socket of a request, on Node or elsewhere. On Node, they read the headers that
+ * Node has parsed, because `request.headers` would first copy all headers. Only servers of Node show the socket.
  */
 export function finderOver<Call>(
   pairOf: (call: Call) => Partial<NodePair> | undefined,

@@ -24,7 +24,7 @@ export interface FetchExchange<Context = Any> {
   readonly request: Request
   /** The second argument of the handler: the server in Bun, the info in Deno, `env` in a worker, the event in SvelteKit. */
   readonly context: Context
-  /** The response of the handler, for the option `count`. Undefined until the handler has returned it. */
+  /** The response of the handler, for the option `count`. Undefined while the handler runs. */
   readonly response: Response | undefined
 }
 

@@ -25,7 +25,7 @@ export class Answer {
   refusal: unknown
   /** The content type of the refusal, if the refusal is a text. */
   type: string | undefined
-  /** The response of the handler. Undefined until the handler has returned it. */
+  /** The response of the handler. Undefined while the handler runs. */
   response: Response | undefined
   /** True after the fields were set on a response. A limiter that comes later belongs to another request. */
   used = false
@@ -40,7 +40,7 @@ export class Answer {
   /** The response whose body is being watched for its end. */
   #watched: Response | undefined
   #end: End | undefined
-  /** The end of the last response. It becomes the end of the request when no handler is running. */
+  /** The end of the last response. When no handler is running, the end of the last response is the end of the request. */
   #passed: End | undefined
 
   /**
@@ -189,7 +189,7 @@ const clientClosed = 499
 /** The property that has the Answer of a request, on the Request or on the context of a framework. */
 const kept: unique symbol = Symbol('headgate.answer')
 
-/** The Answer of this request: an earlier limiter of the request has made it, or it is made now. */
+/** The Answer of this request. An earlier limiter of the request may have made the Answer; otherwise a new Answer is made. */
 export function answerOf(owner: object): Answer {
   const keeper = owner as { [kept]?: Answer }
   let answer = keeper[kept]

@@ -16,7 +16,10 @@ export const monotonicClock: Clock = microseconds
  */
 export const wallClock: Clock = () => Date.now() * 1000
 
-/** Calls the clock once, and returns it. @throws HeadgateError `HEADGATE_CLOCK` unless it returns whole, non-negative microseconds */
+/**
+ * Calls the clock once, and returns the clock.
+ * @throws HeadgateError `HEADGATE_CLOCK` unless the time is whole, non-negative microseconds
+ */
 export function checkClock(clock: Clock): Clock {
   const now: unknown = typeof clock === 'function' ? clock() : undefined
   if (!Number.isSafeInteger(now) || (now as number) < 0) {

@@ -2,8 +2,8 @@
 const spare = 1024
 
 /**
- * A queue in an array: first in, first out. Removed items leave empty elements at the front. The array is copied without these
- * elements when they are half of it, so a call takes constant time on average. An item takes 8 bytes.
+ * A queue in an array: first in, first out. Removed items leave empty elements at the front. When half of the array is empty, the
+ * array is copied without the empty elements, so a call takes constant time on average. An item takes 8 bytes.
  */
 export class Fifo<T> {
   #items: (T | undefined)[] = []

@@ -24,9 +24,9 @@ const anHour = 3_600_000
  * A queue of requests that wait until they are admitted. A request gets a place in the queue before the store is called, so a
  * burst of requests cannot overfill the queue.
  *
- * With one queue for all keys, a single key could fill it, and every burst of another key would be refused. So one key can fill
- * at most a quarter of the places that other keys leave free. If a first key fills its quarter, three quarters stay free. If a
- * second key fills a quarter of them, nine sixteenths stay free, and so on. So a new key gets a place as long as any place is
+ * With one queue for all keys, a single key could fill the queue, and every burst of another key would be refused. So one key can
+ * fill at most a quarter of the places that other keys leave free. If a first key fills its quarter, three quarters stay free. If
+ * a second key fills a quarter of them, nine sixteenths stay free, and so on. So a new key gets a place as long as any place is
  * free.
  */
 export class Delay {

@@ -64,15 +64,15 @@ export interface Framework<Request, Response> {
   /**
    * Called when units of the request are held until its response has ended, for `count` or for units in flight. Returns a
    * function whose result is a number. The number must grow while somebody is known to write or to read the response. Leases of
-   * units in flight are renewed only if the number has grown. Without `held`, leases are renewed until `ended` calls `done`. That
-   * is right if the connection always reports its end. Throws if the adapter cannot see the end of the request. The guard then
-   * refunds the units.
+   * units in flight are renewed only if the number has grown. If the connection always reports its end, leave `held` out: leases
+   * are then renewed until `ended` calls `done`. Throws if the adapter cannot see the end of the request. The guard then refunds
+   * the units.
    */
   held?(response: Response): (() => number) | undefined
   setHeader(response: Response, name: string, value: string): void
   /**
    * The value of a field that is already set on the response. With this function, the guard joins the fields of several limiters
-   * on one response. Without it, the last limiter overwrites the fields of the others.
+   * on one response. Without this function, the last limiter overwrites the fields of the others.
    */
   responseHeader?(response: Response, name: string): string | undefined
   setStatus(response: Response, status: number): void

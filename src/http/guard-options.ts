@@ -30,8 +30,8 @@ export interface GuardOptions<Request, Response> extends Hooks<Request, Response
   /** IP addresses and CIDR ranges that are not limited. Default: none. Example: `['10.0.0.0/8', '2001:db8::/32']`. */
   allow?: readonly string[] | undefined
   /**
-   * IP addresses and CIDR ranges that are refused with status 403, even if `allow` has them. Or a function that returns true for
-   * a request to refuse, and may return a promise. Default: none. Example: `['192.0.2.1']`, or `(request) =>
+   * IP addresses and CIDR ranges that are refused with status 403, even if `allow` has them. `deny` may also be a function that
+   * returns true, or a promise of true, for a request to refuse. Default: none. Example: `['192.0.2.1']`, or `(request) =>
    * banned.has(request.get('x-api-key'))`.
    */
   deny?: readonly string[] | ((request: Request, response: Response, key: FindKey) => MaybePromise<boolean>) | undefined

@@ -42,7 +42,7 @@ export class PlanCheck<Request, Response> {
   readonly #cost: Cost<Request, Response>
   readonly #heldUnits: HeldReservations<Request, Response> | undefined
   readonly #headers: Headers
-  /** The extra arguments of a call if nobody listens for store errors. They are the same for every request. */
+  /** The extra arguments of a call if nobody listens for store errors. The extra arguments are the same for every request. */
   readonly #extras: CallExtras
   readonly #attach: GuardOptions<Request, Response>['attach']
   /** The last decision. Each request has a new decision object, so it identifies the last request without keeping it in memory. */
@@ -73,7 +73,7 @@ export class PlanCheck<Request, Response> {
     this.#extras = limiter.store.synchronous ? { details } : { details, ...events.choice }
   }
 
-  /** The result is as described at `Guard.check`. */
+  /** True if the request is admitted. False if a response was sent, or if the client has disconnected. Throws as `Guard.check` does. */
   check(request: Request, response: Response): MaybePromise<boolean> {
     const key = findKey(this.#extractors, this.#limiter.scopes, request, this.#parts.framework, response)
     return isPromise(key) ? this.#findCostLater(key, request, response) : this.#findCost(key, request, response)

@@ -63,7 +63,8 @@ export function readArgument<Request, Response>(
   knownOptions('rateLimit', argument, policiesOptions)
   const { policies } = argument
   const parts = pick(argument, ['name', ...limiterParts])
-  // A policy's constructor is also a function, but the user has forgotten to call it. It does not return policies for a request.
+  // A policy's constructor is also a function, but the user has forgotten to call it. A constructor does not return policies for
+  // a request.
   if (typeof policies === 'function' && policies !== policy && !isConstructor(policies)) {
     return { limiter: new PlanLimiter(parts, scopesOf(options.keys)), policies, options }
   }
@@ -99,8 +100,8 @@ export function guardOptionsOf<Request, Response>(
 }
 
 /**
- * Adds a name, a store and other parts of a limiter to an argument of `rateLimit` that does not have them. Needed for a limit in
- * a decorator, where these parts are not known. A `RateLimiter` is returned unchanged.
+ * Adds a name, a store and other parts of a limiter to an argument of `rateLimit` that lacks these parts. Needed for a limit in a
+ * decorator, where these parts are not known. A `RateLimiter` is returned unchanged.
  */
 export function withLimiterParts<Request, Response>(
   argument: RateLimitArgument<Request, Response>,

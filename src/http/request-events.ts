@@ -27,7 +27,7 @@ export interface DecisionEvent<Request = unknown, Response = unknown> {
   readonly response: Response
 }
 
-/** The event that hooks and channels get if `deny` refuses a request. It has no decision, because nothing was counted. */
+/** The event that hooks and channels get if `deny` refuses a request. The event has no decision, because nothing was counted. */
 export interface DenialEvent<Request = unknown, Response = unknown> {
   /** The address of the refused client, as the framework's proxy setting determines it. Undefined if it is not known. */
   readonly address: string | undefined

@@ -39,7 +39,7 @@ function keysOfRecord(key: Key, scopes: readonly string[]): readonly string[] {
 
 /**
  * The keys of the scopes, in the order of the scopes. Undefined for a scope that is not in the record.
- * @throws HeadgateError `HEADGATE_KEY` if the record has no scope or an unknown scope
+ * @throws HeadgateError `HEADGATE_KEY` if the record is empty, or has an unknown scope
  */
 export function someKeysOf(key: Key, scopes: readonly string[]): readonly (string | undefined)[] {
   if (typeof key === 'string') return keysOf(key, scopes)

@@ -201,7 +201,7 @@ export function decide(limiter: RateLimiter, key: Key, cost: Units, extras?: Cal
   return decideBy(limiter, key, cost, extras)
 }
 
-/** `reserve` for adapters. It returns a promise only if the store does. @param maxWait in whole milliseconds */
+/** `reserve` for adapters. Returns a promise only if the store does. @param maxWait in whole milliseconds */
 export function book(
   limiter: RateLimiter,
   key: Key,

@@ -56,7 +56,10 @@ async function* listed(
   }
 }
 
-/** The live keys of a scope. If a key moves in the store during the scan, the store may return it twice, but it is listed once. */
+/**
+ * The live keys of a scope. If a key moves in the store during the scan, the store may return the key twice, but `list` returns
+ * the key once.
+ */
 async function* keysOf(
   { ledger, policies, onChange }: ShownLimiter,
   scope: string,

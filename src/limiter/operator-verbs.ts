@@ -16,11 +16,11 @@ import { type ListedKey, type ListOptions, list, type ShownLimiter } from './lis
 import type { Plans } from './plans.ts'
 
 export interface BanOptions {
-  /** Why the key is banned, in at most 200 characters. It appears in `decision.ban`, and never in a response. Default: no reason. */
+  /** Why the key is banned, in at most 200 characters. The reason appears in `decision.ban`, never in a response. Default: no reason. */
   reason?: string
 }
 
-/** The methods for an operator: they show, ban and forget keys. */
+/** The methods for an operator, which show, ban and forget keys. */
 export abstract class Operations<Limiter extends object> {
   readonly name: string
   readonly store: Store

@@ -8,8 +8,8 @@ import { Operations } from './operator-verbs.ts'
 const mostNames = 100
 
 /**
- * The limiter of a middleware whose policies are a function of the request. It has no own policies: `withPlan` returns the
- * limiter of one plan. The methods for an operator, such as `inspect` and `ban`, apply to all plans.
+ * The limiter of a middleware whose policies are a function of the request. A PlanLimiter has no own policies: `withPlan` returns
+ * the limiter of one plan. The methods for an operator, such as `inspect` and `ban`, apply to all plans.
  *
  *     const limit = rateLimit({ policies: (request) => plans[request.tenant.plan], keys: byHeader('x-tenant') })
  *     await limit.limiter.withPlan(plans.pro).peek('ann') // what ann has left under this plan

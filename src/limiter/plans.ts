@@ -51,7 +51,7 @@ interface KnownPlan<Limiter> {
   readonly elements: readonly unknown[] | undefined
 }
 
-/** The limiters with one name on one store, which share the states of keys. Each plan, the policies of one caller, has a limiter. */
+/** The limiters with one name on one store: one limiter for each plan. A plan is the policies of one caller. All share the states. */
 export class Plans<Limiter extends object> {
   readonly options: PlansOptions
   readonly load: Load = { inFlight: 0, waiting: 0 }
@@ -106,7 +106,7 @@ export class Plans<Limiter extends object> {
     return limiter
   }
 
-  /** Remembers the limiter of a plan, and returns it. It is found by identity only if the policies of the plan cannot change. */
+  /** Remembers the limiter of a plan, and returns the limiter. A plan whose policies cannot change is later found by identity. */
   keep(plan: PlanLike, limiter: Limiter): Limiter {
     const elements = Array.isArray(plan) || isPlan(plan) ? [...elementsOf(plan)] : undefined
     if (typeof plan === 'object' && (elements ?? [plan]).every(isConstant)) {
@@ -147,7 +147,7 @@ function isUnchanged(elements: readonly unknown[] | undefined, plan: PlanLike): 
 /** The prefix of a plan object's text. No valid text of a policy begins with this prefix. */
 const jsonMark = 'json '
 
-/** The text of a plan. Undefined if the plan cannot be JSON: it is then invalid, and the limiter's constructor throws. */
+/** The text of a plan. Undefined if the plan cannot be JSON: the plan is then invalid, and the limiter's constructor throws. */
 function textOf(plan: PlanLike): string | undefined {
   if (typeof plan === 'string') return plan.startsWith(jsonMark) ? undefined : plan
   try {
@@ -186,7 +186,7 @@ function warnOfNewObjects(): void {
 /** The policies of limiters without a name, as text, for each store. */
 const unnamedOn = new WeakMap<Store, Set<string>>()
 
-/** Warns if two limiters on one store have no name and the same policies. They do not share states, which may be a mistake. */
+/** Warns if two limiters on one store have no name and the same policies. These limiters do not share states, which may be a mistake. */
 function warnOfAlike(store: Store, policies: readonly Policy[]): void {
   const texts = unnamedOn.get(store) ?? new Set()
   const text = JSON.stringify(policies)

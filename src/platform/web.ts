@@ -1,4 +1,4 @@
-/* The platform functions for browsers, workers and every other runtime. They use only web standards. */
+/* The platform functions for browsers, workers and every other runtime, written with web standards only. */
 import { hmac } from '@noble/hashes/hmac.js'
 import { sha256 as sha256Of } from '@noble/hashes/sha2.js'
 import type { Channel, Platform } from './platform.ts'

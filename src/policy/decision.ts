@@ -8,8 +8,8 @@
 export type Source = 'store' | 'fallback' | 'open'
 
 /**
- * The decision of one policy about a call. Times are whole milliseconds, rounded up. They are right if the key has no other call
- * until then.
+ * The decision of one policy about a call. Times are whole milliseconds, rounded up. The times are right if the key has no other
+ * call until then.
  *
  * The examples use `tokenBucket({ limit: 5, window: '1s' })`, which adds a unit every 200 ms.
  */
@@ -37,7 +37,7 @@ export interface Verdict {
    * admitted after 200 ms, and not 1 ms sooner.
    */
   readonly retryAfter: number
-  /** The time until the key has its full quota again. After one request, `resetAfter` is 200, and 50 ms later, it is 150. */
+  /** The time until the key has its full quota again. After one request, `resetAfter` is 200. 50 ms later, `resetAfter` is 150. */
   readonly resetAfter: number
   /** True if the policy is only evaluated and reported. Such a policy (a shadow) never refuses a call. */
   readonly shadow: boolean
@@ -54,7 +54,10 @@ export interface Ban {
   readonly until: number
   /** The scope of the banned key. If several keys of the call are banned, this is the scope of the ban that ends last. */
   readonly scope: string
-  /** The reason that `ban` was called with. It is for operators: no response shows it. Undefined if there is no reason. */
+  /**
+   * The reason that `ban` was called with. The reason is for operators: no response shows the reason. Undefined if there is no
+   * reason.
+   */
   readonly reason?: string
 }
 
@@ -69,22 +72,26 @@ export interface Decision {
   readonly allowed: boolean
   /** The limit of the binding policy, which `policy` names. In the examples: 10 or 100. */
   readonly limit: number
-  /** The largest cost that every enforced policy would admit now. If `'10/1s'` has 9 units left and `'100/1h'` has 3, it is 3. */
+  /**
+   * The largest cost that every enforced policy would admit now. If `'10/1s'` has 9 units left and `'100/1h'` has 3, `remaining`
+   * is 3.
+   */
   readonly remaining: number
   /**
    * How long to wait until this cost is admitted: the longest wait of the enforced policies. 0 if the call is allowed. Infinity
-   * if the cost can never be admitted. Example: if `'10/1s'` needs 300 ms and `'100/1h'` needs 20 minutes, it is 1,200,000. The
-   * call is admitted then, and not 1 ms sooner.
+   * if the cost can never be admitted. Example: if `'10/1s'` needs 300 ms and `'100/1h'` needs 20 minutes, `retryAfter` is
+   * 1,200,000. The call is admitted then, and not 1 ms sooner.
    */
   readonly retryAfter: number
   /**
    * How long until the key has its full quota under every policy: the longest `resetAfter` of the policies. Example: if `'10/1s'`
-   * needs 700 ms and `'100/1h'` needs 20 minutes, it is 1,200,000.
+   * needs 700 ms and `'100/1h'` needs 20 minutes, `resetAfter` is 1,200,000.
    */
   readonly resetAfter: number
   /**
-   * The name of the binding policy. For a refused call, this is the policy with the longest wait. For an allowed call, it is the
-   * policy with the least remaining units. In the examples above it is `'1h'`. If a ban by hand refused the call, it is `'ban'`.
+   * The name of the binding policy. For a refused call, this is the policy with the longest wait. For an allowed call, this is
+   * the policy with the least remaining units. In the examples above, `policy` is `'1h'`. If a ban by hand refused the call,
+   * `policy` is `'ban'`.
    */
   readonly policy: string
   /** The verdicts of the policies, in the order of the limiter's policies. */

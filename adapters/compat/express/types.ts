@@ -68,13 +68,16 @@ export interface Options {
   retryAfter?: number | ValueDeterminingMiddleware<number>
   /** The name of the request's property that has the hits and the limit. Default `'rateLimit'`. */
   requestPropertyName: string
-  /** True if a failed request does not count. Default false: it counts. */
+  /** True if failed requests do not count. Default false: failed requests count. */
   skipFailedRequests: boolean
-  /** True if a successful request does not count. Default false: it counts. */
+  /** True if successful requests do not count. Default false: successful requests count. */
   skipSuccessfulRequests: boolean
   /** Returns the key of the client. Default: the IPv4 address, or the network of the IPv6 address. */
   keyGenerator: ValueDeterminingMiddleware<string>
-  /** The length of an IPv6 network's prefix in bits. The addresses of a network share one key, unless it is false. Default 56. */
+  /**
+   * The length of an IPv6 network's prefix in bits. The addresses of a network share one key. False: each address has a key.
+   * Default 56.
+   */
   ipv6Subnet: number | ValueDeterminingMiddleware<number> | false
   /** Sends the response to a request over the limit. Default: sends `message` with `statusCode`. */
   handler: RateLimitExceededEventHandler

@@ -10,7 +10,7 @@ export type ClientRateLimitInfo = {
   resetTime?: Date | undefined
 }
 
-/** A value or a promise of it. */
+/** A value, or a promise of the value. */
 export type Promisify<T> = T | Promise<T>
 
 /** The hits and the limit of a client, which the middleware sets as a variable of the context. */
@@ -67,9 +67,9 @@ export interface HonoConfigType<E extends Env = Env, P extends string = string, 
   requestPropertyName: string
   /** The name of the context's variable that has the functions `getKey` and `resetKey`. Default `'rateLimitStore'`. */
   requestStorePropertyName: string
-  /** True if a failed request does not count. Default false: it counts. */
+  /** True if failed requests do not count. Default false: failed requests count. */
   skipFailedRequests: boolean
-  /** True if a successful request does not count. Default false: it counts. */
+  /** True if successful requests do not count. Default false: successful requests count. */
   skipSuccessfulRequests: boolean
   /** Returns true if the response is a success. Default: true for a status below 400. */
   requestWasSuccessful: (c: Context<E, P, I>) => Promisify<boolean>

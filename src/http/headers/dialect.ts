@@ -37,7 +37,7 @@ function isNamed(list: string): boolean {
   return list.charCodeAt(0) === 34
 }
 
-/** The verdict of the policy that `decision.policy` names. If fields do not report it, the verdict of the first reported policy. */
+/** The verdict of the policy that `decision.policy` names. If fields do not report that policy, the first reported verdict. */
 export function bindingVerdict(decision: Decision, reported: readonly ReportedPolicy[]): Verdict {
   if (decision.policies.length === 1) return decision.policies[0] as Verdict
   const binding = reported.find(({ policy }) => policy.name === decision.policy) ?? reported[0]

@@ -14,7 +14,7 @@ import {
 } from './dialect.ts'
 import type { PartitionKeys } from './partition-keys.ts'
 
-/** Which of the two Lists a writer sets. A List is left out if a later dialect of the same limiter sets it. */
+/** Which of the two Lists a writer sets. A List that a later dialect of the same limiter sets is left out. */
 interface OwnLists {
   readonly policies: boolean
   readonly left: boolean

@@ -27,7 +27,7 @@ export interface HeadersOptions {
 }
 
 /**
- * A function that sets your own fields. It is called with each decision, a function `set`, and the key. The decision has the time
+ * A function that sets your own fields. The arguments are the decision, a function `set`, and the key. The decision has the time
  * `at`. Example: `(decision, set) => set('X-Quota-Left', String(decision.remaining))`.
  */
 export type HeaderWriter = (decision: Decision, set: (name: string, value: string) => void, key: Key) => void

@@ -18,7 +18,7 @@ import { InFlight } from './in-flight.ts'
 
 /** A request with units that are held until its response has ended. */
 export interface HeldRequest<Request, Response> {
-  /** The reservation of the request's units. After a wait with `delay`, it is the reservation of the slot that the request used. */
+  /** The reservation of the request's units. After a wait with `delay`, this is the reservation of the slot that the request used. */
   reservation: Reservation
   readonly key: Key
   readonly cost: Units
@@ -98,7 +98,7 @@ export class HeldReservations<Request, Response> {
     }
   }
 
-  /** The decision for the application. It has `settle` if the option `settle` is true. */
+  /** The decision for the application, with `settle` if the option `settle` is true. */
   decision(held: HeldRequest<Request, Response>): RequestDecision {
     const { decision } = held.reservation
     return this.#settles ? { ...decision, settle: (actual) => this.#correct(held, actual) } : decision

@@ -68,10 +68,10 @@ function whenClosed(stream: EndingStream, end: (aborted: boolean) => void): void
   else stream.once('close', closed)
 }
 
-/** The waiting responses of each socket. They share one listener, because a client may send many requests without waiting. */
+/** The waiting responses of each socket. All responses of a socket share one listener, because a client may send many requests. */
 const waiting = new WeakMap<EndingSocket, Set<(aborted: boolean) => void>>()
 
-/** For a response that waits behind another one. It emits no event when its client disconnects: node:http gave it no socket yet. */
+/** For a response that waits behind another response. If the client disconnects, such a response emits no event: it has no socket yet. */
 function whenLeft(socket: EndingSocket, response: EndingResponse, end: (aborted: boolean) => void): void {
   if (socket.destroyed) {
     end(true)

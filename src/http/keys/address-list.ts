@@ -31,7 +31,7 @@ export class AddressList {
     })
   }
 
-  /** True if a range is larger than the private ranges `10.0.0.0/8` and `fc00::/7`: it contains addresses of other networks. */
+  /** True if a range is larger than the private ranges `10.0.0.0/8` and `fc00::/7`. It then contains addresses of other networks. */
   get isBroad(): boolean {
     return this.#ranges.some(({ prefix, ofIPv4 }) => prefix < (ofIPv4 ? 104 : 7))
   }

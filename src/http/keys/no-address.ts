@@ -29,7 +29,8 @@ function warnOfUnknownAddress(): void {
 
 /**
  * The client's address, as a function of the application returned it. Undefined if the function returned nothing, or a text that
- * is not an IP address. Such a text causes a warning once, because several clients could share it, or a client could choose it.
+ * is not an IP address. Such a text causes a warning once, because several clients could have the same text, or a client could
+ * choose the text.
  * @param option the name of the function in the options
  * @throws HeadgateError `HEADGATE_OPTION` if the value is a promise, or any other value that is not a text
  */

@@ -69,8 +69,8 @@ function proxyList(proxies: readonly string[]): AddressList {
 }
 
 /**
- * Returns a function that is true for a peer on the list. It remembers the last proxy, because most requests come from a few
- * proxies, and a search in the list is slow.
+ * Returns a function that is true for a peer on the list. The function remembers the last proxy, because most requests come from
+ * a few proxies, and a search in the list is slow.
  */
 function testOf(list: AddressList): (peer: string) => boolean {
   let last: string | undefined

@@ -23,7 +23,7 @@ export interface PlatformField {
   readonly names: readonly [string, ...string[]]
   /**
    * The position of the address in a list to which the platform appends. 1 is the last entry. A client may have written the
-   * entries before that position. Undefined if the platform replaces the field: it must then contain one address.
+   * entries before that position. Undefined if the platform replaces the field, which must then contain one address.
    */
   readonly fromEnd?: number
   /** The ranges of the platform's proxies. */
@@ -103,11 +103,12 @@ export const platformFields: Readonly<Record<AddressPlatform, PlatformField>> = 
   railway: { names: ['x-real-ip'], proxies: privateRanges },
   // https://docs.netlify.com/build/functions/api/: the field has the same address as `context.ip`.
   netlify: { names: ['x-nf-client-connection-ip'], proxies: privateRanges },
-  // https://docs.aws.amazon.com/lambda/latest/dg/urls-invocation.html: `requestContext.http.sourceIp`
+  // AWS reports the address as `requestContext.http.sourceIp`: https://docs.aws.amazon.com/lambda/latest/dg/urls-invocation.html
   'aws-lambda': { ...appended, given: true },
   // https://docs.aws.amazon.com/elasticloadbalancing/latest/application/x-forwarded-headers.html, in the mode `append`
   'aws-alb': appended,
-  // https://cloud.google.com/load-balancing/docs/https#x-forwarded-for_header: the client, then the load balancer
+  // The list ends with the client, then the load balancer:
+  // https://cloud.google.com/load-balancing/docs/https#x-forwarded-for_header
   gcp: { names: ['x-forwarded-for'], fromEnd: 2, proxies: googleRanges },
   // App Service and Application Gateway append `address:port`. X-Azure-ClientIP is not safe: Front Door may copy it from the
   // client's field (https://learn.microsoft.com/azure/frontdoor/front-door-http-headers-protocol), and a client that reaches the

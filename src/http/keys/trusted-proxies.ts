@@ -64,7 +64,7 @@ function tooTrusting(trusted: string): HeadgateError {
   )
 }
 
-/** Checks the option `trustedProxies`. Returns it unchanged. @throws HeadgateError `HEADGATE_OPTION` if it is invalid */
+/** Checks the option `trustedProxies`. Returns the option unchanged. @throws HeadgateError `HEADGATE_OPTION` if the option is invalid */
 export function trustedProxiesOption(proxies: TrustedProxies): TrustedProxies {
   trustOf(proxies)
   return proxies

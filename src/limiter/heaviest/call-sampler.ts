@@ -14,7 +14,7 @@
  * Finite Universe", 1952).
  */
 
-/** How many calls are all counted at the beginning. Later counts are as exact as a sample of at least this many calls. */
+/** The number of calls at the beginning that are all counted. Later counts are as exact as a sample of at least this many calls. */
 export const allCounted = 8192
 
 /** After many calls, one in this many calls is counted. */
