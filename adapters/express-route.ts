@@ -38,7 +38,7 @@ function staticPath({ rawPath, regexp }: Layer): string | undefined {
 /**
  * The static paths on which a route can be reached through these layers.
  * @param mount the path on which the layers are mounted
- * @param around the lists of layers that the search is in, so that a cycle ends
+ * @param around the lists of layers around `layers`, which are not searched again
  */
 function staticMounts(layers: readonly Layer[], route: object, mount: string, around: readonly object[]): string[] {
   return layers.flatMap((layer) => {

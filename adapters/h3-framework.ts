@@ -40,7 +40,7 @@ function nearest(event: H3Event): string | undefined {
   return last === '' ? undefined : last
 }
 
-/** The client's address. With `trustProxy`, the client can write all entries of X-Forwarded-For but the last, so that one is used. */
+/** The client's address. With `trustProxy`, a client can write all entries of X-Forwarded-For except the last, so the last is used. */
 function ipOf(event: H3Event): string | undefined {
   const node = nodeOf(event)
   if (node?.trustProxy === true) return nearest(event) ?? node.req.socket.remoteAddress

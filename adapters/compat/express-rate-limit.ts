@@ -36,10 +36,7 @@ export type * from './express/types.ts'
 
 export { DAY, HOUR, ipKeyGenerator, MemoryStore, MINUTE, SECOND }
 
-/**
- * Removes the hit of this request when the response has ended, if `skipFailedRequests` or `skipSuccessfulRequests` excludes the
- * request.
- */
+/** Removes the hit of this request after the response, if `skipFailedRequests` or `skipSuccessfulRequests` excludes the request. */
 function uncount(config: Config, request: Request, response: Response, { key, resetTime }: RateLimitInfo): void {
   const { skipFailedRequests, skipSuccessfulRequests, store, logger } = config
   const undo = undoOf(store, key, resetTime)

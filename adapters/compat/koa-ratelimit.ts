@@ -121,10 +121,7 @@ async function byRedis({ db, duration, max, namespace }: Settings): Promise<Limi
   }
 }
 
-/**
- * The prefix of the keys in Redis. The namespace is the prefix. If a prefix must not have the namespace's characters, a hash of
- * the namespace is the prefix.
- */
+/** The prefix of the keys in Redis: the namespace, or a hash of a namespace with characters that a prefix must not have. */
 function prefixOf(namespace: string): string {
   if (/^[\w.-]{1,128}$/.test(namespace)) return namespace
   return `limit/${hashOf(namespace)}`

@@ -51,10 +51,7 @@ export class NestCall {
     this.reply = this.type === 'http' && this.http?.response !== undefined ? (this.http as Reply) : undefined
   }
 
-  /**
-   * Records that this limit counts the call. Returns false if this limit has already counted the call, as a guard that is global
-   * and local.
-   */
+  /** Records that this limit counts the call. Returns false if this limit has already counted the call, as in a second guard. */
   comesTo(limit: object): boolean {
     if (this.#passed.includes(limit)) return false
     this.#passed = this.#passed === none ? [limit] : [...this.#passed, limit]

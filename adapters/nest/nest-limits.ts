@@ -27,10 +27,7 @@ interface Applied {
   readonly guard: NestGuard | undefined
   /** True if a decorator on the handler itself declares the limit. False if the limit is that of the class or the module. */
   readonly own: boolean
-  /**
-   * True if the guard needs the end of each call, for `count` or for units in flight. If the policies are a function of the call,
-   * only `count` is considered.
-   */
+  /** True if the guard needs the end of each call, for `count` or units in flight. If policies are a function, only for `count`. */
   readonly needsEnd: boolean
 }
 
@@ -163,10 +160,7 @@ function contradiction(place: string): HeadgateError {
   )
 }
 
-/**
- * True for a nested field of GraphQL, whose resolver runs for each object of a result. Only a limit on the resolver itself counts
- * a nested field.
- */
+/** True for a nested field of GraphQL. Its resolver runs for each object of a result, and only the resolver's own limit counts this. */
 function isNestedField(context: ExecutionContext): boolean {
   if (context.getType<string>() !== 'graphql') return false
   const { info } = graphqlArguments(context.getArgs())

@@ -20,8 +20,8 @@ export interface ConnectionOptions {
   /**
    * True to refund the units of a connection when it closes, under every policy. A policy with a window then limits how many
    * connections are open at the same time, but each connection counts for at most one window. Default false: such a policy limits
-   * how many connections are opened. `'2 at once'` does not need this option, because it always holds a unit until the connection
-   * closes.
+   * how many connections are opened. `'2 at once'` does not need this option, because such a policy always holds a unit until the
+   * connection closes.
    */
   releaseOnClose?: boolean
 }
@@ -103,10 +103,7 @@ function upgradeFramework(holds: boolean): Framework<IncomingMessage, Upgrade> {
   }
 }
 
-/**
- * Decides about an upgrade, and calls `open` if the upgrade is admitted: synchronously, if the store and the extractors are
- * synchronous.
- */
+/** Decides about an upgrade. Calls `open` if the upgrade is admitted: synchronously if the store and the extractors are synchronous. */
 function admit(
   guard: Guard<IncomingMessage, Upgrade>,
   request: IncomingMessage,

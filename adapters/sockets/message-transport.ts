@@ -5,7 +5,10 @@ import type { MessageRefusal } from './message-options.ts'
 
 /** The functions that a message limit needs from the library of a socket. */
 export interface MessageTransport<Message> {
-  /** Tells the client that a message was dropped. Sends nothing if the client does not read, so that no memory fills. */
+  /**
+   * Tells the client that a message was dropped. Sends nothing if the client does not read, because unsent notices would fill the
+   * memory.
+   */
   tell(message: Message, notice: () => Notice): void
   /** Closes the connection. @param tells false if the application has already told the client */
   close(message: Message, notice: () => Notice, tells: boolean): void

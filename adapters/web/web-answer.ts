@@ -89,7 +89,7 @@ export class Answer {
     return this.#waiting !== undefined && this.#end === undefined
   }
 
-  /** Ends the request, unless a handler is running, because that handler may return another response. Later calls do nothing. */
+  /** Ends the request, unless a handler is running, which may return another response. Later calls do nothing. */
   end(status: number, aborted: boolean): void {
     this.#passed = { status, aborted }
     this.#settle()

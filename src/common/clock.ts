@@ -16,10 +16,7 @@ export const monotonicClock: Clock = microseconds
  */
 export const wallClock: Clock = () => Date.now() * 1000
 
-/**
- * Calls the clock once, and returns the clock.
- * @throws HeadgateError `HEADGATE_CLOCK` unless the time is whole, non-negative microseconds
- */
+/** Calls the clock once, and returns the clock. @throws HeadgateError `HEADGATE_CLOCK` unless the time is whole microseconds from 0 */
 export function checkClock(clock: Clock): Clock {
   const now: unknown = typeof clock === 'function' ? clock() : undefined
   if (!Number.isSafeInteger(now) || (now as number) < 0) {

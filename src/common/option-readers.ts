@@ -18,7 +18,7 @@ interface Range {
 }
 
 interface DurationRange extends Range {
-  /** In milliseconds. A smaller number causes a warning, because a user may mean seconds. Default: no warning. */
+  /** A number below this many milliseconds causes a warning, because a user may mean seconds. Default: no warning. */
   readonly usual?: number
 }
 

@@ -42,7 +42,7 @@ function fnv1a(text: string): number {
   return hash
 }
 
-/** The last steps of MurmurHash3. FNV-1a gives keys that differ only in their last letter the same high bits. */
+/** The last steps of MurmurHash3. Without these steps, keys that differ only in their last letter would have the same high bits. */
 function mix(hash: number): number {
   let mixed = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
   mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35)

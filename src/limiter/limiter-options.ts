@@ -36,7 +36,7 @@ export interface RateLimiterOptions {
    */
   name?: string
   /**
-   * Bans a key after repeated refusals. Later bans can be longer. Default: none. Example: `{ after: 5, within: '1h', ban: ['1h',
+   * Bans a key after repeated refusals, each time for longer. Default: no bans. Example: `{ after: 5, within: '1h', ban: ['1h',
    * '1d'] }`.
    */
   penalty?: PenaltyOptions

@@ -56,10 +56,7 @@ async function* listed(
   }
 }
 
-/**
- * The live keys of a scope. If a key moves in the store during the scan, the store may return the key twice, but `list` returns
- * the key once.
- */
+/** The live keys of a scope. A store may return a key twice if the key moves during the scan, but `list` returns each key once. */
 async function* keysOf(
   { ledger, policies, onChange }: ShownLimiter,
   scope: string,

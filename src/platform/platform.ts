@@ -32,10 +32,7 @@ export interface Platform {
   readonly channel: (name: string) => Channel
   /** Calls the function after all events that are pending now, such as the arrival of data on a socket. */
   readonly afterPendingEvents: (run: () => void) => void
-  /**
-   * True in Cloudflare Workers: the timers and promises of a request end with the request. So requests must not share a timer, a
-   * queue or a probe of the store.
-   */
+  /** True in Cloudflare Workers, where timers and promises end with their request, so requests must not share timers or queues. */
   readonly isolatesRequests: boolean
   /** The timers of the runtime. The fake timers of a test runner do not replace them. */
   readonly realTimers: Timers

@@ -54,10 +54,7 @@ export interface Ban {
   readonly until: number
   /** The scope of the banned key. If several keys of the call are banned, this is the scope of the ban that ends last. */
   readonly scope: string
-  /**
-   * The reason that `ban` was called with. The reason is for operators: no response shows the reason. Undefined if there is no
-   * reason.
-   */
+  /** The reason that `ban` was called with, for operators. No response shows the reason. Undefined if there is no reason. */
   readonly reason?: string
 }
 
@@ -72,10 +69,7 @@ export interface Decision {
   readonly allowed: boolean
   /** The limit of the binding policy, which `policy` names. In the examples: 10 or 100. */
   readonly limit: number
-  /**
-   * The largest cost that every enforced policy would admit now. If `'10/1s'` has 9 units left and `'100/1h'` has 3, `remaining`
-   * is 3.
-   */
+  /** The largest cost that every enforced policy admits now. If `'10/1s'` has 9 units left and `'100/1h'` has 3, `remaining` is 3. */
   readonly remaining: number
   /**
    * How long to wait until this cost is admitted: the longest wait of the enforced policies. 0 if the call is allowed. Infinity

@@ -74,10 +74,7 @@ export interface Options {
   skipSuccessfulRequests: boolean
   /** Returns the key of the client. Default: the IPv4 address, or the network of the IPv6 address. */
   keyGenerator: ValueDeterminingMiddleware<string>
-  /**
-   * The length of an IPv6 network's prefix in bits. The addresses of a network share one key. False: each address has a key.
-   * Default 56.
-   */
+  /** The length in bits of the IPv6 prefix whose addresses share one key. With false, each address has its own key. Default 56. */
   ipv6Subnet: number | ValueDeterminingMiddleware<number> | false
   /** Sends the response to a request over the limit. Default: sends `message` with `statusCode`. */
   handler: RateLimitExceededEventHandler

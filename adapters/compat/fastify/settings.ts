@@ -71,7 +71,8 @@ export function settingsOf(options: RateLimitPluginOptions): Settings {
   return {
     ...options,
     ...numbersOf(options),
-    // Only true counts in the options of the plugin. In the options of a route, any truthy value counts, as in the original.
+    // In the options of the plugin, only true has an effect. In the options of a route, any truthy value does, as in the
+    // original.
     continueExceeding: options.continueExceeding === true,
     exponentialBackoff: options.exponentialBackoff === true,
     hook: options.hook ?? 'onRequest',

@@ -12,7 +12,7 @@ export interface LegacyOptions {
   /** The name of the field with the reset time. Default `'X-RateLimit-Reset'`. Example: `'X-RateLimit-Reset-After'`. */
   reset?: string
   /**
-   * The format of the reset time: seconds since 1970 (`'epoch'`), as GitHub sends, or seconds from now (`'delta'`). Default
+   * The format of the reset time: seconds since 1970 (`'epoch'`), as GitHub sends, or seconds from now (`'delta'`). Default:
    * `'epoch'`.
    */
   resetAs?: 'epoch' | 'delta'

@@ -34,7 +34,7 @@ function hexText(group: number | undefined): string {
   return (group as number).toString(16)
 }
 
-/** How many keys are remembered. They take about 5 MB. */
+/** How many keys are remembered. So many keys take about 5 MB. */
 const maxRemembered = 16_384
 
 /**

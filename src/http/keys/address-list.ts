@@ -4,7 +4,7 @@ import { isAddress, isIPv4, parseAddress } from './address.ts'
 /** A range of addresses: all addresses with the same leading bits. */
 interface Range {
   readonly groups: readonly number[]
-  /** How many leading bits of an address are compared, 0 to 128. IPv4 is the end of `::ffff:a.b.c.d`, so it has 96 to 128. */
+  /** How many leading bits of an address are compared, 0 to 128. IPv4 addresses have the form `::ffff:a.b.c.d`, so 96 to 128 for IPv4. */
   readonly prefix: number
   /** True if the range consists of IPv4 addresses, in IPv4 form or in mapped form (`::ffff:192.0.2.1`). */
   readonly ofIPv4: boolean
@@ -18,10 +18,7 @@ interface Range {
 export class AddressList {
   readonly #ranges: readonly Range[]
 
-  /**
-   * @throws HeadgateError `HEADGATE_OPTION` unless every entry is an address or a range
-   * @param option the option's name, for the message
-   */
+  /** @throws HeadgateError `HEADGATE_OPTION` unless each entry is an address or a range @param option the option's name, for messages */
   constructor(entries: readonly string[], option: string) {
     if (!Array.isArray(entries)) throw invalid(option, entries)
     this.#ranges = entries.map((entry: unknown) => {
@@ -31,7 +28,7 @@ export class AddressList {
     })
   }
 
-  /** True if a range is larger than the private ranges `10.0.0.0/8` and `fc00::/7`. It then contains addresses of other networks. */
+  /** True if a range contains addresses of other networks: it is larger than the private ranges `10.0.0.0/8` and `fc00::/7`. */
   get isBroad(): boolean {
     return this.#ranges.some(({ prefix, ofIPv4 }) => prefix < (ofIPv4 ? 104 : 7))
   }

@@ -129,10 +129,7 @@ function hex(code: number): number {
   return lower >= 97 && lower <= 102 ? lower - 87 : -1
 }
 
-/**
- * Reads the IPv4 address that ends a text into two groups. Returns false if the address is invalid.
- * @param count how many groups come before
- */
+/** Reads the IPv4 address at the end of a text into two groups. Returns false if it is invalid. @param count the groups before it */
 function readQuad(text: string, start: number, count: number): boolean {
   let position = start
   for (let part = 0; part < 4; part++) {
@@ -153,10 +150,7 @@ function decimal(text: string, position: number): number {
   return digit <= 9 ? digit : -1
 }
 
-/**
- * Moves the groups after `::` to the end of the array, and fills the gap with zeros. Returns false if there are too many or too
- * few groups.
- */
+/** Moves the groups after `::` to the end of the array, and fills the gap with zeros. Returns false for a wrong number of groups. */
 function expandGap(count: number, gap: number): boolean {
   if (gap === -1) return count === 8
   if (count >= 8) return false

@@ -28,7 +28,7 @@ export interface PlatformField {
   readonly fromEnd?: number
   /** The ranges of the platform's proxies. */
   readonly proxies: readonly string[]
-  /** True if a runtime that shows no peer may get the address from the platform directly. That address precedes the fields. */
+  /** True if a runtime that shows no peer may get the address directly from the platform. That address precedes these fields. */
   readonly given?: true
 }
 
@@ -90,22 +90,23 @@ const googleRanges: readonly string[] = [
 const appended = { names: ['x-forwarded-for'], fromEnd: 1, proxies: privateRanges } as const
 
 export const platformFields: Readonly<Record<AddressPlatform, PlatformField>> = {
-  // https://developers.cloudflare.com/fundamentals/reference/http-headers/#cf-connecting-ip
+  // Cloudflare sets this field: https://developers.cloudflare.com/fundamentals/reference/http-headers/#cf-connecting-ip
   cloudflare: { names: ['cf-connecting-ip'], proxies: cloudflareRanges },
-  // https://vercel.com/docs/headers/request-headers: another proxy may write X-Forwarded-For, but Vercel sets these two fields.
+  // Vercel sets these two fields. Another proxy may write X-Forwarded-For: https://vercel.com/docs/headers/request-headers
   vercel: { names: ['x-vercel-forwarded-for', 'x-real-ip'], proxies: privateRanges },
-  // https://fly.io/docs/networking/request-headers/#fly-client-ip
+  // Fly.io sets this field: https://fly.io/docs/networking/request-headers/#fly-client-ip
   fly: { names: ['fly-client-ip'], proxies: privateRanges },
   // Render's front end is Cloudflare, which replaces this field. Cloudflare and Render's own proxies append to X-Forwarded-For,
   // so its first entry may be a client's text. Example: https://github.com/arcjet/arcjet-js/issues/5411
   render: { names: ['cf-connecting-ip'], proxies: privateRanges },
   // https://docs.railway.com/reference/public-networking#technical-specifications
   railway: { names: ['x-real-ip'], proxies: privateRanges },
-  // https://docs.netlify.com/build/functions/api/: the field has the same address as `context.ip`.
+  // Netlify sets this field to the address of `context.ip`: https://docs.netlify.com/build/functions/api/
   netlify: { names: ['x-nf-client-connection-ip'], proxies: privateRanges },
   // AWS reports the address as `requestContext.http.sourceIp`: https://docs.aws.amazon.com/lambda/latest/dg/urls-invocation.html
   'aws-lambda': { ...appended, given: true },
-  // https://docs.aws.amazon.com/elasticloadbalancing/latest/application/x-forwarded-headers.html, in the mode `append`
+  // The load balancer appends, in its mode `append`:
+  // https://docs.aws.amazon.com/elasticloadbalancing/latest/application/x-forwarded-headers.html
   'aws-alb': appended,
   // The list ends with the client, then the load balancer:
   // https://cloud.google.com/load-balancing/docs/https#x-forwarded-for_header

@@ -45,7 +45,7 @@ export class Exemptions<Request, Response> {
 
 type Rule<Request, Response> = (request: Request, response: Response, key: FindKey) => MaybePromise<boolean>
 
-/** A rule for a list of addresses. A request without an address cannot be compared with the list, so it is denied. */
+/** A rule for a list of addresses. A request without an address cannot be compared with the list, so such a request is denied. */
 function listRule<Request, Response>(
   framework: Framework<Request, Response>,
   deny: readonly string[],
