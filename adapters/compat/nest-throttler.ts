@@ -39,7 +39,7 @@ export interface ThrottlerStorageOptions {
 
 const hits = 'hits'
 
-/** The arguments of the guard for one throttler and one request. Times are milliseconds. */
+/** The name and the numbers of one throttler for a request. Times are milliseconds. */
 interface Throttler {
   readonly name: string
   readonly ttl: number

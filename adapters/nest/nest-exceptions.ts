@@ -67,7 +67,7 @@ function membersOf(body: unknown): Record<string, unknown> {
 
 type ExceptionClass = new (error: object | string) => Error
 
-/** Loads the exception class of a transport. Exception filters know only this class, and headgate must not import its package. */
+/** Loads the exception class of a transport at its first use. Exception filters know only this class. headgate needs no transport. */
 const load = {
   ws: () => import('@nestjs/websockets').then(named('WsException')),
   rpc: () => import('@nestjs/microservices').then(named('RpcException')),

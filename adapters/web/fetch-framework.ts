@@ -51,7 +51,7 @@ export interface FetchOwnOptions<Context = Any> {
 
 type End = (status: number, aborted: boolean) => void
 
-/** One call of a limiter for a request. All limiters of the request share one answer. */
+/** One call of a limiter for a request. All limiters of the request share one `Answer`. */
 export class FetchCall<Context> implements FetchExchange<Context> {
   readonly request: Request
   readonly context: Context

@@ -36,8 +36,8 @@ export interface RateLimiterOptions {
    */
   name?: string
   /**
-   * Bans a key after repeated refusals, each time for longer. Default: no bans. Example: `{ after: 5, within: '1h', ban: ['1h',
-   * '1d'] }`.
+   * Bans a key after repeated refusals. Default: no bans. Example: `{ after: 5, within: '1h', ban: ['1h', '1d'] }`, so 1 hour,
+   * then 1 day.
    */
   penalty?: PenaltyOptions
   /**

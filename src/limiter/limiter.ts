@@ -133,9 +133,9 @@ export class RateLimiter extends Operations<RateLimiter> {
   }
 
   /**
-   * Takes `cost` units even if fewer units remain. For a cost that is known only afterwards. The missing units become a debt,
-   * which time pays back. A charge is refused only if the debt would not fit integers below 2^53. Then nothing changes, and
-   * `retryAfter` is Infinity.
+   * Takes `cost` units even if fewer units remain. Use `charge` for a cost that is known only afterwards. The missing units
+   * become a debt, which time pays back. A charge is refused only if the debt would not fit integers below 2^53. Then nothing
+   * changes, and `retryAfter` is Infinity.
    *
    * Rejects for the same reasons as `consume`.
    */
