@@ -52,7 +52,7 @@ export const expressFramework: Framework<Request, Response> = {
   ...nodeResponse,
 }
 
-/** The middleware. `Params` stays open, so that a route keeps the types of its own parameters. */
+/** The middleware. `Params` is any type, so that a route keeps the types of its own parameters. */
 export interface ExpressMiddleware<Limiter = RateLimiter> {
   /** Decides about a request. If the decision is asynchronous, returns a promise that resolves after `next` or the response. */
   <Params>(request: Request<Params>, response: Response, next: NextFunction): void | Promise<void>

@@ -141,7 +141,7 @@ export class MemoryStore extends CounterStore {
     this.counters = countersIn(options.windowMs)
   }
 
-  /** The hits of a key. If all of its hits were removed, 0 hits until the window would have ended. Undefined if it had no hits. */
+  /** The hits of a key. Undefined if the key had no hits. 0 if all of its hits were removed and its window has not ended. */
   override async get(key: string): Promise<ClientRateLimitInfo | undefined> {
     const resetTime = this.#ends.get(key)
     const none = resetTime !== undefined && resetTime.getTime() > Date.now() ? { totalHits: 0, resetTime } : undefined

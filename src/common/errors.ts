@@ -35,8 +35,8 @@
  * - `HEADGATE_ASYNC_STORE`: `consumeSync` was called on a store that returns promises.
  * - `HEADGATE_UNSUPPORTED`: the store does not support the method. Example: `clear` on a store that cannot list its keys.
  * - `HEADGATE_HEADERS_SENT`: a middleware refused a request whose response had already begun.
- * - `HEADGATE_NO_END`: `apply` of `headgate/fetch` got a response that only passes the request on, so that the end of the request
- *   is not visible, but the limit has `count` or units in flight.
+ * - `HEADGATE_NO_END`: `apply` of a limiter for fetch handlers got a response that only passes the request on, so that the end of
+ *   the request is not visible, but the limit has `count` or units in flight.
  * - `HEADGATE_THROWN`: a function in the options of a middleware threw a value that is no Error. `cause` is that value.
  * - `HEADGATE_FUNCTION_TIMEOUT`: a function in the options of a middleware did not answer within `functionTimeout`.
  *

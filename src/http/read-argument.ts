@@ -63,8 +63,8 @@ export function readArgument<Request, Response>(
   knownOptions('rateLimit', argument, policiesOptions)
   const { policies } = argument
   const parts = pick(argument, ['name', ...limiterParts])
-  // A policy's constructor is also a function, but the user has forgotten to call it. A constructor does not return policies for
-  // a request.
+  // A function as `policies` returns the policies for a request, unless it is a policy's constructor that the user forgot to
+  // call.
   if (typeof policies === 'function' && policies !== policy && !isConstructor(policies)) {
     return { limiter: new PlanLimiter(parts, scopesOf(options.keys)), policies, options }
   }
