@@ -1,0 +1,56 @@
+/*
+ * The methods that the store needs from a driver of SQLite. The store imports no driver.
+ *
+ * A `SqliteDatabase` answers at once: node:sqlite, better-sqlite3, libsql and bun:sqlite. A `SqliteClient` answers by promises:
+ * @libsql/client, for a file or for a server such as Turso.
+ */
+
+/** A prepared statement of a driver that answers at once. */
+export interface SqliteStatement {
+  get(...values: (string | number)[]): unknown
+  all(...values: (string | number)[]): unknown[]
+  run(...values: (string | number)[]): unknown
+}
+
+/** An open database of a driver that answers at once: node:sqlite, better-sqlite3, libsql or bun:sqlite. */
+export interface SqliteDatabase {
+  prepare(sql: string): SqliteStatement
+  exec(sql: string): unknown
+}
+
+/** A statement with its values. */
+export interface Bound {
+  sql: string
+  args: (string | number)[]
+}
+
+/** The rows of one statement. */
+export interface Rows {
+  readonly rows: readonly unknown[]
+}
+
+/** A transaction of `SqliteClient`. */
+export interface SqliteTransaction {
+  execute(statement: Bound): Promise<Rows>
+  batch(statements: Bound[]): Promise<unknown>
+  commit(): Promise<void>
+  rollback(): Promise<void>
+  close(): void
+}
+
+/** A client whose methods return promises: @libsql/client. */
+export interface SqliteClient {
+  execute(statement: Bound): Promise<Rows>
+  transaction(mode: 'write'): Promise<SqliteTransaction>
+}
+
+const has = (driver: unknown, methods: readonly string[]): boolean =>
+  methods.every((method) => typeof Reflect.get(Object(driver), method) === 'function')
+
+export function isDatabase(driver: unknown): driver is SqliteDatabase {
+  return has(driver, ['prepare', 'exec'])
+}
+
+export function isClient(driver: unknown): driver is SqliteClient {
+  return has(driver, ['execute', 'transaction'])
+}

@@ -1,0 +1,59 @@
+import { HeadgateError, shown } from '../../common/index.ts'
+
+/** The version of the table's layout. A table of another version is refused. */
+export const layout = '1'
+
+/** The key of the row that has the layout's version. No record has it: the key of a record begins with the store's prefix. */
+export const layoutKey = ''
+
+/** How many rows are deleted, or listed, at once. */
+export const pageSize = 100
+
+/** The statements of a store in one table. Times are milliseconds since the epoch. */
+export class Sql {
+  readonly table: string
+  readonly create: readonly string[]
+  readonly read: string
+  readonly save: string
+  readonly page: string
+  readonly prune: string
+  readonly clear: string
+
+  /** @throws HeadgateError `HEADGATE_OPTION` if the name of the table is invalid */
+  constructor(table: string) {
+    if (!/^[A-Za-z_]\w{0,62}$/.test(table)) {
+      throw new HeadgateError(
+        'HEADGATE_OPTION',
+        `table must be a letter or _, then at most 62 letters, digits and _, got ${shown(table)}. Write table: 'headgate'.`,
+      )
+    }
+    this.table = table
+    this.create = [
+      `CREATE TABLE IF NOT EXISTS ${table} (key TEXT PRIMARY KEY, record TEXT NOT NULL, expires INTEGER NOT NULL) WITHOUT ROWID`,
+      `CREATE INDEX IF NOT EXISTS ${table}_expires ON ${table} (expires)`,
+      `INSERT OR IGNORE INTO ${table} VALUES ('${layoutKey}', '${layout}', ${Number.MAX_SAFE_INTEGER})`,
+    ]
+    this.read = `SELECT record FROM ${table} WHERE key = ?`
+    this.save = `INSERT INTO ${table} VALUES (?, ?, ?) ON CONFLICT (key) DO UPDATE SET record = excluded.record, expires = excluded.expires`
+    this.page = `SELECT key, record FROM ${table} WHERE key > ? AND key < ? ORDER BY key LIMIT ${pageSize}`
+    this.prune = `DELETE FROM ${table} WHERE key IN (SELECT key FROM ${table} WHERE expires < ? LIMIT ${pageSize})`
+    this.clear = `DELETE FROM ${table} WHERE key IN (SELECT key FROM ${table} WHERE key > ? AND key < ? LIMIT ${pageSize})`
+  }
+
+  /** Reads the rows of some keys. */
+  readAll(keys: number): string {
+    return `SELECT key, record FROM ${this.table} WHERE key IN (${Array.from({ length: keys }, () => '?').join(', ')})`
+  }
+}
+
+/** The key after all keys that begin with `start`, which ends with a colon. */
+export function endOf(start: string): string {
+  return `${start.slice(0, -1)};`
+}
+
+export function otherLayout(table: string, found: unknown): HeadgateError {
+  return new HeadgateError(
+    'HEADGATE_STORE_RECORD',
+    `The table ${table} has layout ${shown(found)}, and this version reads layout ${layout}. Choose another table, or delete that one.`,
+  )
+}

@@ -1,0 +1,180 @@
+/*
+ * One table of a file, by a driver that answers at once. Each transaction takes the file's write lock first (BEGIN IMMEDIATE), so
+ * nobody writes between its reads and its writes. The journal is a write-ahead log (WAL): readers never wait.
+ */
+import { statfsSync, statSync } from 'node:fs'
+import { HeadgateError, monotonicClock, shown } from '../../common/index.ts'
+import type { SqliteDatabase, SqliteStatement } from './driver.ts'
+import { layout, layoutKey, otherLayout, type Sql } from './sql.ts'
+import { isBusy, sqliteError } from './sqlite-error.ts'
+
+/** What a commit waits for: `'full'` for the disk, `'normal'` for the operating system alone. */
+export type Durability = 'full' | 'normal'
+
+/** How long opening may wait for other processes that open the file too, in milliseconds. */
+const openTimeout = 5000
+
+/** How many rows are saved between two deletions of expired rows. A deletion removes more rows than that. */
+const pruneEvery = 50
+
+/** How often it is checked that the file is still in its place, in microseconds. */
+const checkEvery = 1_000_000
+
+/** File systems of a network, by their numbers (statfs(2)): NFS, SMB, CIFS, SMB2, AFS, Ceph. WAL needs memory that all processes share. */
+const networks: readonly number[] = [0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x5346414f, 0x00c36400]
+
+interface Row {
+  readonly key: string
+  readonly record: string
+}
+
+export class SqliteFile {
+  readonly #timeout: number
+  readonly #begin: SqliteStatement
+  readonly #commit: SqliteStatement
+  readonly #rollback: SqliteStatement
+  readonly #read: SqliteStatement
+  readonly #save: SqliteStatement
+  readonly #prune: SqliteStatement
+  readonly #page: SqliteStatement
+  readonly #clear: SqliteStatement
+  /** The path of the file; undefined for a database in memory. */
+  readonly #path: string | undefined
+  readonly #inode: number | undefined
+  #checked = 0
+  #saved = 0
+
+  /**
+   * @param timeout the longest wait for the file's lock, in milliseconds
+   * @throws HeadgateError `HEADGATE_STORE` if the file cannot be opened or written, `HEADGATE_OPTION` for a file of a network, and
+   * `HEADGATE_STORE_RECORD` for a table of another layout
+   */
+  constructor(database: SqliteDatabase, sql: Sql, timeout: number, durability: Durability) {
+    this.#timeout = timeout
+    try {
+      database.exec(`PRAGMA busy_timeout = ${openTimeout}`)
+      this.#path = pathOf(database)
+      if (this.#path !== undefined) refuseNetwork(this.#path)
+      useLog(database)
+      database.exec(`PRAGMA synchronous = ${durability}`)
+      for (const statement of sql.create) database.exec(statement)
+      const found = database.prepare(sql.read).get(layoutKey) as Row
+      if (found.record !== layout) throw otherLayout(sql.table, found.record)
+      database.exec(`PRAGMA busy_timeout = ${timeout}`)
+      const prepare = (statement: string) => database.prepare(statement)
+      this.#begin = prepare('BEGIN IMMEDIATE')
+      this.#commit = prepare('COMMIT')
+      this.#rollback = prepare('ROLLBACK')
+      this.#read = prepare(sql.read)
+      this.#save = prepare(sql.save)
+      this.#prune = prepare(sql.prune)
+      this.#page = prepare(sql.page)
+      this.#clear = prepare(sql.clear)
+    } catch (cause) {
+      throw sqliteError(cause, openTimeout, false)
+    }
+    this.#inode = this.#path === undefined ? undefined : inodeOf(this.#path)
+  }
+
+  /**
+   * Runs `use` in a transaction that holds the file's write lock.
+   * @throws HeadgateError `HEADGATE_STORE_TIMEOUT` if another connection has the lock, `HEADGATE_STORE` if SQLite fails
+   */
+  transact<T>(use: () => T): T {
+    let commits = false
+    let begun = false
+    try {
+      this.#checkPlace()
+      this.#begin.run()
+      begun = true
+      const result = use()
+      commits = true
+      this.#commit.run()
+      return result
+    } catch (cause) {
+      if (begun) this.#end()
+      throw sqliteError(cause, this.#timeout, commits)
+    }
+  }
+
+  /** Runs `use`, which only reads. */
+  reading<T>(use: () => T): T {
+    try {
+      return use()
+    } catch (cause) {
+      throw sqliteError(cause, this.#timeout, false)
+    }
+  }
+
+  read(key: string): string | undefined {
+    return (this.#read.get(key) as Row | null | undefined)?.record
+  }
+
+  /** @param expires in milliseconds since the epoch @param now the same */
+  save(key: string, text: string, expires: number, now: number): void {
+    this.#save.run(key, text, expires)
+    if (++this.#saved % pruneEvery === 0) this.#prune.run(now)
+  }
+
+  /** The next rows after the key `after`, before the key `end`. */
+  page(after: string, end: string): readonly Row[] {
+    return this.reading(() => this.#page.all(after, end) as Row[])
+  }
+
+  /** Deletes the keys between two keys, some in each transaction, so that other processes wait for none of them for long. */
+  clear(after: string, end: string): void {
+    while (this.page(after, end).length > 0) this.transact(() => this.#clear.run(after, end))
+  }
+
+  /** Ends a transaction that failed. SQLite itself has ended it after some errors. */
+  #end(): void {
+    try {
+      this.#rollback.run()
+    } catch {}
+  }
+
+  /** A file that was deleted or replaced is written on by nobody else: what is written there would be lost. */
+  #checkPlace(): void {
+    if (this.#path === undefined) return
+    const now = monotonicClock()
+    if (now - this.#checked < checkEvery) return
+    if (inodeOf(this.#path) !== this.#inode) {
+      const message = `The file ${shown(this.#path)} was deleted or replaced. Open the database and the store anew.`
+      throw new HeadgateError('HEADGATE_STORE', message, { uncounted: true })
+    }
+    this.#checked = now
+  }
+}
+
+/** The path of the database's file; undefined for a database in memory. */
+function pathOf(database: SqliteDatabase): string | undefined {
+  const list = database.prepare('PRAGMA database_list').all() as { name: string; file: string | null }[]
+  return list.find(({ name }) => name === 'main')?.file || undefined
+}
+
+function inodeOf(path: string): number | undefined {
+  return statSync(path, { throwIfNoEntry: false })?.ino
+}
+
+function refuseNetwork(path: string): void {
+  if (!networks.includes(statfsSync(path).type)) return
+  throw new HeadgateError(
+    'HEADGATE_OPTION',
+    `database is on the file system of a network (${shown(path)}), where SQLite cannot lock. Use a local disk, or postgresStore.`,
+  )
+}
+
+/** Processes that open a new file at once may meet here, and SQLite does not wait for a lock at this step. */
+function useLog(database: SqliteDatabase): void {
+  const end = monotonicClock() + openTimeout * 1000
+  for (;;) {
+    try {
+      const { journal_mode: mode } = database.prepare('PRAGMA journal_mode = WAL').get() as { journal_mode: string }
+      if (mode === 'wal' || mode === 'memory') return
+      throw new Error(`SQLite cannot use a write-ahead log here, only ${mode}`)
+    } catch (error) {
+      if (!isBusy(error) || monotonicClock() > end) throw error
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5)
+    }
+  }
+}
