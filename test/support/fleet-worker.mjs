@@ -7,7 +7,9 @@ import { clusterStore } from 'headgate/cluster'
 import { memcachedStore } from 'headgate/memcached'
 import { postgresStore } from 'headgate/postgres'
 import { redisStore } from 'headgate/redis'
+import { sqliteStore } from 'headgate/sqlite'
 import { Cluster, Redis } from 'ioredis'
+import Database from 'libsql'
 import { MemcacheClient } from 'memcache-client'
 import { Pool } from 'pg'
 import { chargeBase, settleCalls, settlementPolicies, usedUnits } from './fleet-settlements.mjs'
@@ -32,6 +34,9 @@ const stores = {
     return memcachedStore({ client, ...options })
   },
   cluster: () => clusterStore(options),
+  sqlite({ path, ...rest } = options) {
+    return sqliteStore({ database: new Database(path), ...rest })
+  },
 }
 
 const window = { limit, window: '1h' }

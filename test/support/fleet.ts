@@ -20,7 +20,7 @@ export const quickSettling = { processes: 3, calls: 200 }
 /** What the processes of a fleet do: see fleet-worker.mjs. */
 export interface FleetTask extends FleetSize {
   /** The kind of store, and its ports. */
-  kind: 'redis' | 'postgres' | 'memcached' | 'cluster'
+  kind: 'redis' | 'postgres' | 'memcached' | 'cluster' | 'sqlite'
   ports?: readonly number[]
   policy: string
   /** Options of the store. */

@@ -6,8 +6,12 @@ export const layout = '1'
 /** The key of the row that has the layout's version. No record has it: the key of a record begins with the store's prefix. */
 export const layoutKey = ''
 
-/** How many rows are deleted, or listed, at once. */
+/** How many rows are listed, or cleared, at once. */
 export const pageSize = 100
+
+/** How many rows are saved between two sweeps. Each sweep looks at more rows than that, so expired rows never pile up. */
+export const sweepEvery = 50
+const sweepSize = 200
 
 /** The statements of a store in one table. Times are milliseconds since the epoch. */
 export class Sql {
@@ -16,7 +20,10 @@ export class Sql {
   readonly read: string
   readonly save: string
   readonly page: string
-  readonly prune: string
+  /** The last of the next rows after a key. */
+  readonly sweepEnd: string
+  /** Deletes the expired rows after one key, up to another. */
+  readonly sweep: string
   readonly clear: string
 
   /** @throws HeadgateError `HEADGATE_OPTION` if the name of the table is invalid */
@@ -30,13 +37,13 @@ export class Sql {
     this.table = table
     this.create = [
       `CREATE TABLE IF NOT EXISTS ${table} (key TEXT PRIMARY KEY, record TEXT NOT NULL, expires INTEGER NOT NULL) WITHOUT ROWID`,
-      `CREATE INDEX IF NOT EXISTS ${table}_expires ON ${table} (expires)`,
       `INSERT OR IGNORE INTO ${table} VALUES ('${layoutKey}', '${layout}', ${Number.MAX_SAFE_INTEGER})`,
     ]
     this.read = `SELECT record FROM ${table} WHERE key = ?`
     this.save = `INSERT INTO ${table} VALUES (?, ?, ?) ON CONFLICT (key) DO UPDATE SET record = excluded.record, expires = excluded.expires`
     this.page = `SELECT key, record FROM ${table} WHERE key > ? AND key < ? ORDER BY key LIMIT ${pageSize}`
-    this.prune = `DELETE FROM ${table} WHERE key IN (SELECT key FROM ${table} WHERE expires < ? LIMIT ${pageSize})`
+    this.sweepEnd = `SELECT max(key) AS last FROM (SELECT key FROM ${table} WHERE key > ? ORDER BY key LIMIT ${sweepSize})`
+    this.sweep = `DELETE FROM ${table} WHERE key > ? AND key <= ? AND expires < ?`
     this.clear = `DELETE FROM ${table} WHERE key IN (SELECT key FROM ${table} WHERE key > ? AND key < ? LIMIT ${pageSize})`
   }
 

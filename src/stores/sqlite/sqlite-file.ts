@@ -5,7 +5,7 @@
 import { statfsSync, statSync } from 'node:fs'
 import { HeadgateError, monotonicClock, shown } from '../../common/index.ts'
 import type { SqliteDatabase, SqliteStatement } from './driver.ts'
-import { layout, layoutKey, otherLayout, type Sql } from './sql.ts'
+import { layout, layoutKey, otherLayout, type Sql, sweepEvery } from './sql.ts'
 import { isBusy, sqliteError } from './sqlite-error.ts'
 
 /** What a commit waits for: `'full'` for the disk, `'normal'` for the operating system alone. */
@@ -13,9 +13,6 @@ export type Durability = 'full' | 'normal'
 
 /** How long opening may wait for other processes that open the file too, in milliseconds. */
 const openTimeout = 5000
-
-/** How many rows are saved between two deletions of expired rows. A deletion removes more rows than that. */
-const pruneEvery = 50
 
 /** How often it is checked that the file is still in its place, in microseconds. */
 const checkEvery = 1_000_000
@@ -35,7 +32,8 @@ export class SqliteFile {
   readonly #rollback: SqliteStatement
   readonly #read: SqliteStatement
   readonly #save: SqliteStatement
-  readonly #prune: SqliteStatement
+  readonly #sweepEnd: SqliteStatement
+  readonly #sweep: SqliteStatement
   readonly #page: SqliteStatement
   readonly #clear: SqliteStatement
   /** The path of the file; undefined for a database in memory. */
@@ -43,6 +41,8 @@ export class SqliteFile {
   readonly #inode: number | undefined
   #checked = 0
   #saved = 0
+  /** Where the last sweep ended. */
+  #swept = layoutKey
 
   /**
    * @param timeout the longest wait for the file's lock, in milliseconds
@@ -67,7 +67,8 @@ export class SqliteFile {
       this.#rollback = prepare('ROLLBACK')
       this.#read = prepare(sql.read)
       this.#save = prepare(sql.save)
-      this.#prune = prepare(sql.prune)
+      this.#sweepEnd = prepare(sql.sweepEnd)
+      this.#sweep = prepare(sql.sweep)
       this.#page = prepare(sql.page)
       this.#clear = prepare(sql.clear)
     } catch (cause) {
@@ -113,7 +114,10 @@ export class SqliteFile {
   /** @param expires in milliseconds since the epoch @param now the same */
   save(key: string, text: string, expires: number, now: number): void {
     this.#save.run(key, text, expires)
-    if (++this.#saved % pruneEvery === 0) this.#prune.run(now)
+    if (++this.#saved % sweepEvery !== 0) return
+    const { last } = this.#sweepEnd.get(this.#swept) as { last: string | null }
+    if (last !== null) this.#sweep.run(this.#swept, last, now)
+    this.#swept = last ?? layoutKey
   }
 
   /** The next rows after the key `after`, before the key `end`. */

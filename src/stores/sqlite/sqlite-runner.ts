@@ -6,7 +6,7 @@ import { type HeadgateError, monotonicClock } from '../../common/index.ts'
 import { Deadlines, exchanged, exchangeStart } from '../contract/index.ts'
 import type { Job, ReadTexts, TextPage } from '../records/index.ts'
 import type { Bound, Rows, SqliteClient, SqliteTransaction } from './driver.ts'
-import { endOf, layout, layoutKey, otherLayout, pageSize, type Sql } from './sql.ts'
+import { endOf, layout, layoutKey, otherLayout, pageSize, type Sql, sweepEvery } from './sql.ts'
 import { isBusy, sqliteError } from './sqlite-error.ts'
 
 /** The most jobs in one transaction. */
@@ -40,6 +40,9 @@ export class SqliteRunner {
   readonly #options: SqliteRunnerOptions
   #tasks: Task[] = []
   #running = false
+  #saved = 0
+  /** Where the last sweep ended. */
+  #swept = layoutKey
   #opened: Promise<void> | undefined
   /** Bounds a transaction whose driver does not answer. Twice the timeout: the calls have timed out by then. */
   readonly #deadlines: Deadlines
@@ -187,8 +190,20 @@ export class SqliteRunner {
         job.reject(cause as HeadgateError)
       }
     }
-    if (saved.length > 0) saved.push({ sql: sql.prune, args: [time] })
+    this.#saved += saved.length
+    if (this.#saved >= sweepEvery) saved.push(...(await this.#sweep(transaction, time)))
     return { decided, saved }
+  }
+
+  /** The statement that deletes the next expired rows. */
+  async #sweep(transaction: SqliteTransaction, time: number): Promise<Bound[]> {
+    const { sql } = this.#options
+    const from = this.#swept
+    const { rows } = await transaction.execute({ sql: sql.sweepEnd, args: [from] })
+    const last = (rows[0] as { last: string | null }).last
+    this.#saved = 0
+    this.#swept = last ?? layoutKey
+    return last === null ? [] : [{ sql: sql.sweep, args: [from, last, time] }]
   }
 }
 
