@@ -31,6 +31,8 @@ import { ShardedLedger, type ShardLedger } from './sharded-ledger.ts'
 import { isMisuse, StoreLink } from './store-link.ts'
 import { WaitingCall } from './waiting-call.ts'
 
+const ignore = (): void => {}
+
 /** The most keys of each scope that are decided locally, at about 400 bytes each. */
 const maxKeys = 100_000
 
@@ -48,7 +50,12 @@ class FailoverLedger implements ShardLedger {
   }
 
   run<V extends Verb>(command: Command<V>, onFailure?: OnFailure): MaybePromise<OutcomeOf<V>> {
-    return this.#run(command, onFailure) as MaybePromise<OutcomeOf<V>>
+    try {
+      return this.#run(command, onFailure) as MaybePromise<OutcomeOf<V>>
+    } catch (error) {
+      if (this.#fallback.shared.link.store.synchronous) throw error
+      return Promise.reject(error)
+    }
   }
 
   #run(command: Command, onFailure: OnFailure | undefined): MaybePromise<Outcome> {
@@ -72,7 +79,10 @@ class FailoverLedger implements ShardLedger {
     if (link.breaker.closed) {
       quota.releaseIfFull()
       const settled = reconciler.settle(charges, keys)
-      return settled === undefined ? link.send(call) : link.sendAfter(settled, call)
+      if (settled === undefined) return link.send(call)
+      if (!link.store.synchronous || verb !== 'consume') return link.sendAfter(settled, call)
+      settled.catch(ignore) // the debts stay
+      return call.decideLocally() // `consumeSync` needs a decision at once
     }
     // The store decides and writes a charge of 0 units like any other charge, but no number changes.
     link.probe(ledger, { verb: 'charge', keys, costs: 0 })

@@ -50,7 +50,8 @@ export class StoreRequest<V extends Verb> extends DeadlineItem {
   /** The error of a request that failed. */
   failure: unknown
   declare link: StoreLink
-  declare resolve: (result: MaybePromise<OutcomeOf<V>>) => void
+  declare resolve: (result: OutcomeOf<V>) => void
+  declare reject: (error: unknown) => void
   readonly #ledger: Ledger
   protected readonly command: Command<V>
 
@@ -68,8 +69,9 @@ export class StoreRequest<V extends Verb> extends DeadlineItem {
     return outcome
   }
 
-  failed(error: unknown): MaybePromise<OutcomeOf<V>> {
-    return Promise.reject(error)
+  /** Returns the outcome in place of the store's, or throws. */
+  failed(error: unknown): OutcomeOf<V> {
+    throw error
   }
 
   /** Called with an outcome that arrives after the request has failed. */
@@ -77,7 +79,7 @@ export class StoreRequest<V extends Verb> extends DeadlineItem {
 
   /** Called when the deadline has passed. */
   expire(error: HeadgateError): void {
-    this.resolve(this.link.failed(this, error))
+    this.link.settle(this, error)
   }
 }
 
@@ -116,13 +118,14 @@ export class StoreLink {
     this.#storeKeepsDeadlines = timeout === Infinity || (timeout === undefined && kept !== undefined)
   }
 
-  /** Sends the request. */
+  /** Sends the request. A synchronous store answers at once, and a failure of it throws. */
   send<V extends Verb>(request: StoreRequest<V>): MaybePromise<OutcomeOf<V>> {
     let response: MaybePromise<OutcomeOf<V>>
     request.failuresBefore = this.breaker.counted
     try {
       response = request.send()
     } catch (error) {
+      if (this.store.synchronous) return this.failed(request, error)
       response = Promise.reject(error)
     }
     if (!isPromise(response)) return this.#succeeded(request, response)
@@ -163,8 +166,8 @@ export class StoreLink {
   }
 
   /** Sends a command. A failure rejects the promise. */
-  request<V extends Verb>(ledger: Ledger, command: Command<V>): Promise<OutcomeOf<V>> {
-    return Promise.resolve(this.send(new StoreRequest(ledger, command)))
+  async request<V extends Verb>(ledger: Ledger, command: Command<V>): Promise<OutcomeOf<V>> {
+    return this.send(new StoreRequest(ledger, command))
   }
 
   /** Sends a probe if one is due. No caller waits for it. */
@@ -179,15 +182,23 @@ export class StoreLink {
 
   #bounded<V extends Verb>(request: StoreRequest<V>, response: Promise<OutcomeOf<V>>): Promise<OutcomeOf<V>> {
     const deadlines = this.#deadlines
-    return new Promise((resolve) => {
-      request.link = this
-      request.resolve = resolve
+    return new Promise((resolve, reject) => {
+      Object.assign(request, { link: this, resolve, reject })
       deadlines.add(request)
       response.then(
         (value) => (deadlines.remove(request) ? resolve(this.#succeeded(request, value)) : request.late(value)),
-        (error) => deadlines.remove(request) && resolve(this.failed(request, error)),
+        (error) => deadlines.remove(request) && this.settle(request, error),
       )
     })
+  }
+
+  /** Gives the caller of a request that failed its outcome. */
+  settle<V extends Verb>(request: StoreRequest<V>, error: unknown): void {
+    try {
+      request.resolve(this.failed(request, error))
+    } catch (thrown) {
+      request.reject(thrown)
+    }
   }
 
   #succeeded<V extends Verb>(request: StoreRequest<V>, response: OutcomeOf<V>): OutcomeOf<V> {
@@ -195,7 +206,8 @@ export class StoreLink {
     return request.succeeded(response)
   }
 
-  failed<V extends Verb>(request: StoreRequest<V>, error: unknown): MaybePromise<OutcomeOf<V>> {
+  /** @throws the error of a call without another outcome */
+  failed<V extends Verb>(request: StoreRequest<V>, error: unknown): OutcomeOf<V> {
     request.failure = error
     if (isBrokenRecord(error)) this.breaker.succeeded()
     else if (request.sent && !isMisuse(error)) {

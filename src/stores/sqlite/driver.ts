@@ -42,6 +42,8 @@ export interface SqliteTransaction {
 export interface SqliteClient {
   execute(statement: Bound): Promise<Rows>
   transaction(mode: 'write'): Promise<SqliteTransaction>
+  /** Optional. Opens the connection anew. */
+  reconnect?(): unknown
 }
 
 const has = (driver: unknown, methods: readonly string[]): boolean =>

@@ -137,6 +137,7 @@ export class SqliteRunner {
         return await client.transaction('write')
       } catch (error) {
         if (!isBusy(error) || monotonicClock() > end) throw error
+        await client.reconnect?.() // the statement that failed would block the commit of the next transaction
         await new Promise((wake) => setTimeout(wake, pause))
       }
     }
