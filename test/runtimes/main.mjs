@@ -1,16 +1,17 @@
 /*
- * Replays the golden traces on the packed package in four runtimes: `npm run test:runtimes`. The last line counts the
- * runtimes that passed and failed.
+ * Replays the golden traces on the packed package in four runtimes, and plays the contract of a store by the drivers of SQLite that
+ * runtimes bring along: `npm run test:runtimes`. The last line counts what passed and failed.
  */
 import { rmSync } from 'node:fs'
 import { makeConsumer } from './consumer.mjs'
 import { chromium } from './engines/chromium.mjs'
 import { bun, deno } from './engines/command.mjs'
+import { sqlite } from './engines/sqlite.mjs'
 import { workerd } from './engines/workerd.mjs'
 
 const { home, consumer } = makeConsumer()
 let failed = 0
-const engines = Object.entries({ chromium, bun, deno, workerd })
+const engines = Object.entries({ chromium, bun, deno, workerd, ...sqlite })
 for (const [name, run] of engines) {
   const { checked, differences } = await run(consumer).catch((error) => ({ checked: 0, differences: [error.message] }))
   if (differences.length > 0 || checked === 0) failed++
