@@ -4,4 +4,5 @@
  */
 
 export type { SqliteClient, SqliteDatabase, SqliteStatement, SqliteTransaction } from './driver.ts'
+export { type InspectSqliteOptions, inspectSqlite } from './inspect-sqlite.ts'
 export { type SqliteStoreOptions, sqliteStore } from './sqlite-store.ts'

@@ -20,6 +20,7 @@ export class Sql {
   readonly read: string
   readonly save: string
   readonly page: string
+  readonly remove: string
   /** The last of the next rows after a key. */
   readonly sweepEnd: string
   /** Deletes the expired rows after one key, up to another. */
@@ -42,6 +43,7 @@ export class Sql {
     this.read = `SELECT record FROM ${table} WHERE key = ?`
     this.save = `INSERT INTO ${table} VALUES (?, ?, ?) ON CONFLICT (key) DO UPDATE SET record = excluded.record, expires = excluded.expires`
     this.page = `SELECT key, record FROM ${table} WHERE key > ? AND key < ? ORDER BY key LIMIT ${pageSize}`
+    this.remove = `DELETE FROM ${table} WHERE key = ?`
     this.sweepEnd = `SELECT max(key) AS last FROM (SELECT key FROM ${table} WHERE key > ? ORDER BY key LIMIT ${sweepSize})`
     this.sweep = `DELETE FROM ${table} WHERE key > ? AND key <= ? AND expires < ?`
     this.clear = `DELETE FROM ${table} WHERE key IN (SELECT key FROM ${table} WHERE key > ? AND key < ? LIMIT ${pageSize})`

@@ -4,6 +4,7 @@
  */
 import { statfsSync, statSync } from 'node:fs'
 import { HeadgateError, monotonicClock, shown } from '../../common/index.ts'
+import type { KeyRecord } from '../records/index.ts'
 import type { SqliteDatabase, SqliteStatement } from './driver.ts'
 import { layout, layoutKey, otherLayout, type Sql, sweepEvery } from './sql.ts'
 import { isBusy, sqliteError } from './sqlite-error.ts'
@@ -35,6 +36,7 @@ export class SqliteFile {
   readonly #sweepEnd: SqliteStatement
   readonly #sweep: SqliteStatement
   readonly #page: SqliteStatement
+  readonly #remove: SqliteStatement
   readonly #clear: SqliteStatement
   /** The path of the file; undefined for a database in memory. */
   readonly #path: string | undefined
@@ -70,6 +72,7 @@ export class SqliteFile {
       this.#sweepEnd = prepare(sql.sweepEnd)
       this.#sweep = prepare(sql.sweep)
       this.#page = prepare(sql.page)
+      this.#remove = prepare(sql.remove)
       this.#clear = prepare(sql.clear)
     } catch (cause) {
       throw sqliteError(cause, openTimeout, false)
@@ -111,13 +114,19 @@ export class SqliteFile {
     return (this.#read.get(key) as Row | null | undefined)?.record
   }
 
-  /** @param expires in milliseconds since the epoch @param now the same */
-  save(key: string, text: string, expires: number, now: number): void {
-    this.#save.run(key, text, expires)
+  /** @param now in microseconds @param ttlMargin how much longer than needed the row lives, in milliseconds */
+  save(key: string, record: KeyRecord, now: number, ttlMargin: number): void {
+    const { text, life } = record.save(now)
+    const time = Math.floor(now / 1000)
+    this.#save.run(key, text, time + Math.ceil(life / 1000) + ttlMargin)
     if (++this.#saved % sweepEvery !== 0) return
     const { last } = this.#sweepEnd.get(this.#swept) as { last: string | null }
-    if (last !== null) this.#sweep.run(this.#swept, last, now)
+    if (last !== null) this.#sweep.run(this.#swept, last, time)
     this.#swept = last ?? layoutKey
+  }
+
+  remove(key: string): void {
+    this.transact(() => this.#remove.run(key))
   }
 
   /** The next rows after the key `after`, before the key `end`. */

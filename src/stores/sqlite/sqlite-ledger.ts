@@ -55,10 +55,7 @@ export class SqliteLedger extends RecordLedger {
     const now = this.#clock()
     const outcome = runOn(records, this.whole, command, now)
     for (const [n, record] of records.entries()) {
-      if (!record?.changed) continue
-      const { text, life } = record.save(now)
-      const time = Math.floor(now / 1000)
-      file.save(keys[n] as string, text, time + Math.ceil(life / 1000) + this.#ttlMargin, time)
+      if (record?.changed) file.save(keys[n] as string, record, now, this.#ttlMargin)
     }
     return outcome
   }
