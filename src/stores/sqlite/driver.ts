@@ -5,23 +5,30 @@
  * @libsql/client, for a file or for a server such as Turso.
  */
 
+type SqliteValue = string | number | null
+
 /** A prepared statement of a driver that answers at once. */
 export interface SqliteStatement {
-  get(...values: (string | number)[]): unknown
-  all(...values: (string | number)[]): unknown[]
-  run(...values: (string | number)[]): unknown
+  get(...values: SqliteValue[]): unknown
+  all(...values: SqliteValue[]): unknown[]
+  /** Returns an object with the number of rows that the statement has changed. */
+  run(...values: SqliteValue[]): unknown
 }
 
 /** An open database of a driver that answers at once: node:sqlite, better-sqlite3, libsql or bun:sqlite. */
 export interface SqliteDatabase {
   prepare(sql: string): SqliteStatement
   exec(sql: string): unknown
+  /** True while a transaction is open. Without this member and `isTransaction`, each decision is a transaction. */
+  readonly inTransaction?: boolean
+  /** The same, as node:sqlite calls it. */
+  readonly isTransaction?: boolean
 }
 
 /** A statement with its values. */
 export interface Bound {
   sql: string
-  args: (string | number)[]
+  args: SqliteValue[]
 }
 
 /** The rows of one statement. */

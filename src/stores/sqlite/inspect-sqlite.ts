@@ -14,12 +14,6 @@ export interface InspectSqliteOptions {
   table?: string
 }
 
-/** How long a change waits for the lock of the file, in milliseconds. */
-const timeout = 5000
-
-/** How long a record is kept after it is needed, in milliseconds. */
-const ttlMargin = 1000
-
 const readers = {
   database: check<SqliteDatabase>(isDatabase, 'a database that answers at once', "new DatabaseSync('limits.db')"),
   prefix: sharedOptions.prefix,
@@ -34,21 +28,23 @@ export function inspectSqlite(database: SqliteDatabase, options: InspectSqliteOp
   const { prefix, table } = readOptions('inspectSqlite', { database, ...options }, readers)
   const sql = new Sql(table)
   if (!database.prepare('SELECT name FROM sqlite_master WHERE name = ?').get(table)) {
-    throw new HeadgateError('HEADGATE_STORE', `The file has no table ${table}. Give the table and the file of a sqliteStore.`)
+    throw new HeadgateError(
+      'HEADGATE_STORE',
+      `The file has no table ${table}. Give the table and the file of a sqliteStore.`,
+    )
   }
-  const file = new SqliteFile(database, sql, timeout, 'normal')
-  const change = (key: string, use: (record: KeyRecord, now: number) => void) =>
-    file.transact(() => {
-      const now = wallClock()
-      const record = new KeyRecord(file.read(key))
-      use(record, now)
-      if (record.changed) file.save(key, record, now, ttlMargin)
-    })
+  const file = new SqliteFile(database, sql, { timeout: 5000, ttlMargin: 1000, synchronous: 'normal' })
+  const unban = (key: string) => {
+    const now = wallClock()
+    const record = new KeyRecord(file.readLocked(key))
+    record.unban(now)
+    if (record.changed) file.save(key, record.save(now), now)
+  }
   const store = {
     records: () => recordsOf(file, `${prefix}:`),
     partsOf: partsOfRecordKey,
     remove: async (storeKey: string) => file.remove(storeKey),
-    unban: async (storeKey: string) => change(storeKey, (record, now) => record.unban(now)),
+    unban: async (storeKey: string) => file.transact(() => unban(storeKey)),
   }
   return inspectStore(store, prefix)
 }

@@ -19,6 +19,8 @@ export class Sql {
   readonly create: readonly string[]
   readonly read: string
   readonly save: string
+  /** Saves a row if it has the record of the last parameter; null for a key without a row. */
+  readonly swap: string
   readonly page: string
   readonly remove: string
   /** The last of the next rows after a key. */
@@ -42,6 +44,7 @@ export class Sql {
     ]
     this.read = `SELECT record FROM ${table} WHERE key = ?`
     this.save = `INSERT INTO ${table} VALUES (?, ?, ?) ON CONFLICT (key) DO UPDATE SET record = excluded.record, expires = excluded.expires`
+    this.swap = `${this.save} WHERE record = ?`
     this.page = `SELECT key, record FROM ${table} WHERE key > ? AND key < ? ORDER BY key LIMIT ${pageSize}`
     this.remove = `DELETE FROM ${table} WHERE key = ?`
     this.sweepEnd = `SELECT max(key) AS last FROM (SELECT key FROM ${table} WHERE key > ? ORDER BY key LIMIT ${sweepSize})`

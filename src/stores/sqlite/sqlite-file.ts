@@ -4,7 +4,7 @@
  */
 import { statfsSync, statSync } from 'node:fs'
 import { HeadgateError, monotonicClock, shown } from '../../common/index.ts'
-import type { KeyRecord } from '../records/index.ts'
+import type { SavedText } from '../records/index.ts'
 import type { SqliteDatabase, SqliteStatement } from './driver.ts'
 import { layout, layoutKey, otherLayout, type Sql, sweepEvery } from './sql.ts'
 import { isBusy, sqliteError } from './sqlite-error.ts'
@@ -26,13 +26,24 @@ interface Row {
   readonly record: string
 }
 
+export interface SqliteFileOptions {
+  /** The longest wait for the file's lock, in milliseconds. */
+  readonly timeout: number
+  /** How much longer than needed a row lives, in milliseconds. */
+  readonly ttlMargin: number
+  readonly synchronous: Durability
+}
+
 export class SqliteFile {
+  readonly #database: SqliteDatabase
   readonly #timeout: number
+  readonly #ttlMargin: number
   readonly #begin: SqliteStatement
   readonly #commit: SqliteStatement
   readonly #rollback: SqliteStatement
   readonly #read: SqliteStatement
   readonly #save: SqliteStatement
+  readonly #swap: SqliteStatement
   readonly #sweepEnd: SqliteStatement
   readonly #sweep: SqliteStatement
   readonly #page: SqliteStatement
@@ -47,18 +58,19 @@ export class SqliteFile {
   #swept = layoutKey
 
   /**
-   * @param timeout the longest wait for the file's lock, in milliseconds
    * @throws HeadgateError `HEADGATE_STORE` if the file cannot be opened or written, `HEADGATE_OPTION` for a file of a network, and
    * `HEADGATE_STORE_RECORD` for a table of another layout
    */
-  constructor(database: SqliteDatabase, sql: Sql, timeout: number, durability: Durability) {
+  constructor(database: SqliteDatabase, sql: Sql, { timeout, ttlMargin, synchronous }: SqliteFileOptions) {
+    this.#database = database
     this.#timeout = timeout
+    this.#ttlMargin = ttlMargin
     try {
       database.exec(`PRAGMA busy_timeout = ${openTimeout}`)
       this.#path = pathOf(database)
       if (this.#path !== undefined) refuseNetwork(this.#path)
       useLog(database)
-      database.exec(`PRAGMA synchronous = ${durability}`)
+      database.exec(`PRAGMA synchronous = ${synchronous}`)
       for (const statement of sql.create) database.exec(statement)
       const found = database.prepare(sql.read).get(layoutKey) as Row
       if (found.record !== layout) throw otherLayout(sql.table, found.record)
@@ -69,6 +81,7 @@ export class SqliteFile {
       this.#rollback = prepare('ROLLBACK')
       this.#read = prepare(sql.read)
       this.#save = prepare(sql.save)
+      this.#swap = prepare(sql.swap)
       this.#sweepEnd = prepare(sql.sweepEnd)
       this.#sweep = prepare(sql.sweep)
       this.#page = prepare(sql.page)
@@ -101,28 +114,59 @@ export class SqliteFile {
     }
   }
 
-  /** Runs `use`, which only reads. */
-  reading<T>(use: () => T): T {
+  /** @throws HeadgateError as `transact` does */
+  read(key: string): string | undefined {
     try {
-      return use()
+      return this.readLocked(key)
     } catch (cause) {
       throw sqliteError(cause, this.#timeout, false)
     }
   }
 
-  read(key: string): string | undefined {
+  /** Reads within a transaction. */
+  readLocked(key: string): string | undefined {
     return (this.#read.get(key) as Row | null | undefined)?.record
   }
 
-  /** @param now in microseconds @param ttlMargin how much longer than needed the row lives, in milliseconds */
-  save(key: string, record: KeyRecord, now: number, ttlMargin: number): void {
-    const { text, life } = record.save(now)
-    const time = Math.floor(now / 1000)
-    this.#save.run(key, text, time + Math.ceil(life / 1000) + ttlMargin)
+  /** Saves a record within a transaction. @param now in microseconds */
+  save(key: string, { text, life }: SavedText, now: number): void {
+    this.#save.run(key, text, this.#expires(now, life))
+    this.#sweepSometimes(now)
+  }
+
+  /**
+   * Saves a record if the key still has the text `before`, and the driver tells that no transaction is open: its end would decide
+   * whether the record stays. Returns true if it saved.
+   * @throws HeadgateError as `transact` does
+   */
+  swap(key: string, before: string | undefined, { text, life }: SavedText, now: number): boolean {
+    const { inTransaction, isTransaction } = this.#database
+    if ((inTransaction ?? isTransaction) !== false) return false
+    try {
+      this.#checkPlace()
+      const { changes } = this.#swap.run(key, text, this.#expires(now, life), before ?? null) as {
+        changes: number | bigint
+      }
+      if (Number(changes) === 0) return false
+      this.#sweepSometimes(now)
+      return true
+    } catch (cause) {
+      throw sqliteError(cause, this.#timeout, !isBusy(cause))
+    }
+  }
+
+  /** When a row may be deleted, in milliseconds since the epoch. @param now in microseconds @param life the same */
+  #expires(now: number, life: number): number {
+    return Math.floor(now / 1000) + Math.ceil(life / 1000) + this.#ttlMargin
+  }
+
+  #sweepSometimes(now: number): void {
     if (++this.#saved % sweepEvery !== 0) return
-    const { last } = this.#sweepEnd.get(this.#swept) as { last: string | null }
-    if (last !== null) this.#sweep.run(this.#swept, last, time)
-    this.#swept = last ?? layoutKey
+    try {
+      const { last } = this.#sweepEnd.get(this.#swept) as { last: string | null }
+      if (last !== null) this.#sweep.run(this.#swept, last, Math.floor(now / 1000))
+      this.#swept = last ?? layoutKey
+    } catch {} // the call itself is saved, and the next sweep tries again
   }
 
   remove(key: string): void {
@@ -131,7 +175,11 @@ export class SqliteFile {
 
   /** The next rows after the key `after`, before the key `end`. */
   page(after: string, end: string): readonly Row[] {
-    return this.reading(() => this.#page.all(after, end) as Row[])
+    try {
+      return this.#page.all(after, end) as Row[]
+    } catch (cause) {
+      throw sqliteError(cause, this.#timeout, false)
+    }
   }
 
   /** Deletes the keys between two keys, some in each transaction, so that other processes wait for none of them for long. */

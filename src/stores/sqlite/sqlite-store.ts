@@ -72,11 +72,11 @@ export function sqliteStore(options: SqliteStoreOptions): RecordStore {
   const sql = new Sql(table)
   const common = { kind: 'sqlite', prefix, timeout, breaker, clock, deadlines: new Deadlines('SQLite', timeout) }
   if (isDatabase(database)) {
-    const file = new SqliteFile(database, sql, timeout, synchronous ?? 'normal')
+    const file = new SqliteFile(database, sql, { timeout, ttlMargin, synchronous: synchronous ?? 'normal' })
     const context: RecordContext = {
       ...common,
       queue: new KeyQueue(() => [], timeout),
-      read: async (keys) => ({ texts: keys.map((key) => file.reading(() => file.read(key))), now: clock() }),
+      read: async (keys) => ({ texts: keys.map((key) => file.read(key)), now: clock() }),
       page: async (start, after) => {
         const rows = file.page(after, endOf(start))
         const keys = rows.map(({ key }) => key)
@@ -84,7 +84,7 @@ export function sqliteStore(options: SqliteStoreOptions): RecordStore {
       },
       clear: async (start) => file.clear(start, endOf(start)),
     }
-    return new RecordStore(context, (terms) => new SqliteLedger(terms, context, file, ttlMargin))
+    return new RecordStore(context, (terms) => new SqliteLedger(terms, context, file))
   }
   if (synchronous !== undefined) {
     const fix = 'Leave it out, and set it where the client is made.'
