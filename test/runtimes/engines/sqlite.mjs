@@ -5,13 +5,16 @@ import { binary } from './command.mjs'
 
 const nodes = ['22', '24', '26'].map((version) => [
   `node:sqlite of Node ${version}`,
-  (consumer) => play(join(import.meta.dirname, '../node_modules', `node-${version}`, 'bin', 'node'), 'node:sqlite', consumer),
+  (consumer) =>
+    play(join(import.meta.dirname, '../node_modules', `node-${version}`, 'bin', 'node'), 'node:sqlite', consumer),
 ])
 
 const compiled = [
   'better-sqlite3',
   (consumer) => {
-    execFileSync('npm', ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error', 'better-sqlite3@12'], { cwd: consumer })
+    execFileSync('npm', ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error', 'better-sqlite3@12'], {
+      cwd: consumer,
+    })
     return play(process.execPath, 'better-sqlite3', consumer)
   },
 ]
@@ -23,6 +26,10 @@ export const sqlite = Object.fromEntries([
 ])
 
 async function play(program, driver, consumer) {
-  const output = execFileSync(program, ['sqlite-drivers.mjs', driver], { cwd: consumer, encoding: 'utf8', timeout: 300_000 })
+  const output = execFileSync(program, ['sqlite-drivers.mjs', driver], {
+    cwd: consumer,
+    encoding: 'utf8',
+    timeout: 300_000,
+  })
   return JSON.parse(output.trim().split('\n').at(-1))
 }
