@@ -7,10 +7,10 @@ import {
   type Policies,
   type RateLimitArgument,
   type RequestDecision,
-  routeName,
 } from '../src/http/index.ts'
 import { isUnixSocket } from '../src/http/keys/index.ts'
 import type { RateLimiter } from '../src/limiter/index.ts'
+import { expressRoute } from './express-route.ts'
 import { nodeResponse } from './node-response.ts'
 
 declare global {
@@ -42,8 +42,7 @@ export const expressFramework: Framework<Request, Response> = {
   trustsProxy: ({ app }) => Boolean(app?.settings['trust proxy']),
   param: ({ params }, name) => (params && Object.hasOwn(params, name) ? params[name]?.toString() : undefined),
   header: (request, name) => request.headers[name]?.toString(),
-  // Leave out `baseUrl`, which has the client's text: any letter case and any parameters.
-  route: (request) => routeName(request.method, request.route?.path?.toString()),
+  route: expressRoute,
   attach(request, response, decision) {
     request.rateLimit = decision
     if (decision.settle !== undefined) response.locals.rateLimit = decision

@@ -58,7 +58,8 @@ export function h3Framework(own: H3OwnOptions = {}): Framework<H3Event, H3Event>
     address: own.trustedProxies === undefined ? (event) => told.peer(event) ?? undefined : view.address,
     trustsProxy: (event) => Boolean(nodeOf(event)?.trustProxy) || view.trustsProxy(event),
     param: ({ context: { params } }, name) => (params && Object.hasOwn(params, name) ? params[name] : undefined),
-    route: ({ req, context }) => routeName(req.method, context.matchedRoute?.route),
+    // A route for every method has the method ''.
+    route: ({ context: { matchedRoute } }) => routeName(matchedRoute?.method || undefined, matchedRoute?.route),
     attach({ context }, _response, decision) {
       context.rateLimit = decision
     },

@@ -48,11 +48,11 @@ function nodeResponse(context: Context): NodePair['res'] {
 }
 
 /** The pattern of the route. In `app.use`, the current pattern is the middleware's, so look for the next handler. */
-function matchedRoute(context: Context): string | undefined {
+function matchedRoute(context: Context): { readonly method: string; readonly path: string } | undefined {
   // The helper in `hono/route` is missing before Hono 4.8.
   const routes = context.req.matchedRoutes.slice(context.req.routeIndex)
   // Middleware takes every method and a second parameter; a handler of `app.all` takes one.
-  return routes.find(({ method, handler }) => method !== 'ALL' || handler.length < 2)?.path
+  return routes.find(({ method, handler }) => method !== 'ALL' || handler.length < 2)
 }
 
 /** The address of a connection. A value without an address, such as a promise, is returned and refused later. */
@@ -73,7 +73,10 @@ export function honoFramework(own: HonoOwnOptions = {}): Framework<Context, Cont
     ),
     addressless: own.connInfo === undefined && own.address === undefined,
     param: ({ req }, name) => req.param(name as never) as string | undefined,
-    route: (context) => routeName(context.req.method, matchedRoute(context)),
+    route(context) {
+      const route = matchedRoute(context)
+      return routeName(route?.method === 'ALL' ? undefined : route?.method, route?.path)
+    },
     attach: (context, _response, decision) => context.set('rateLimit', decision),
     attached: (context) => context.get('rateLimit') as RequestDecision | undefined,
     headersSent: ({ finalized }) => finalized,

@@ -32,12 +32,13 @@ interface Layer {
   readonly methods: readonly string[]
 }
 
-/** The pattern of the route. In `router.use`, the router reports the middleware's pattern, so look for the route. */
-function matchedRoute({ matched, _matchedRoute, method }: Context): Layer['path'] | undefined {
-  const layers = matched as readonly Layer[] | undefined
-  const current = layers?.find(({ path }) => path === _matchedRoute)
-  if (current === undefined || current.methods.length > 0) return _matchedRoute
-  return layers?.findLast(({ methods }) => methods.includes(method))?.path
+/** The route. In `router.use`, the router reports the middleware's pattern, so look for the last route. */
+function matchedRoute({ matched = [], _matchedRoute, method }: Context): Partial<Layer> {
+  const routes = (matched as readonly Layer[]).filter(({ methods }) => methods.includes(method))
+  const current = routes.find(({ path }) => path === _matchedRoute)
+  if (current !== undefined) return current
+  const isMiddleware = (matched as readonly Layer[]).some(({ path }) => path === _matchedRoute)
+  return isMiddleware ? (routes.at(-1) ?? {}) : { path: _matchedRoute }
 }
 
 /** The names of the fields that limiters have set. There are few, because the options determine the names. */
@@ -72,7 +73,10 @@ export const koaFramework: Framework<Context, Context> = {
   param: ({ params }, name) => (params && Object.hasOwn(params, name) ? params[name] : undefined),
   header: ({ req }, name) => req.headers[name]?.toString(),
   cookie: ({ cookies }, name) => cookies.get(name, { signed: false }),
-  route: (context) => routeName(context.method, matchedRoute(context)?.toString()),
+  route(context) {
+    const { methods, path } = matchedRoute(context)
+    return routeName(methods, path?.toString())
+  },
   attach(context, _response, decision) {
     context.state.rateLimit = decision
     if (!Object.hasOwn(context, 'onerror')) context.onerror = onerror

@@ -13,6 +13,7 @@ import {
 } from '../src/http/index.ts'
 import { isUnixSocket, type TrustedProxies, trustedProxiesOption } from '../src/http/keys/index.ts'
 import type { RateLimiter } from '../src/limiter/index.ts'
+import { type DeclaredRoute, declaredMethod } from './express-route.ts'
 import { type NodeResponse, nodeResponse } from './node-response.ts'
 import { addressView } from './web/index.ts'
 
@@ -38,7 +39,7 @@ export type NodeRequest = IncomingMessage | Http2ServerRequest
 /** What routers such as Polka and Restify add to a request. */
 interface Routed {
   readonly params?: Readonly<Record<string, string>> | undefined
-  readonly route?: { readonly path?: unknown } | undefined
+  readonly route?: (DeclaredRoute & { readonly method?: string | undefined }) | undefined
 }
 
 /** The address of a request's socket. A stream of HTTP/2 that was reset has no socket, and throws. */
@@ -74,7 +75,10 @@ export const nodeFramework: Framework<NodeRequest, NodeResponse> = {
     const { params } = request as Routed
     return params && Object.hasOwn(params, name) ? params[name] : undefined
   },
-  route: (request) => routeName(request.method, (request as Routed).route?.path?.toString()),
+  route(request) {
+    const { route = {} } = request as Routed
+    return routeName(route.method ?? declaredMethod(request.method ?? 'GET', route), route.path?.toString())
+  },
   attach(request, _response, decision) {
     request.rateLimit = decision
   },

@@ -12,6 +12,8 @@
  * - A `limit` or a `windowMs` that is no number is an error, and so is a limiter without `keyGenerator`: when the
  *   middleware is made, or of the request if the option is a function. In hono-rate-limiter, NaN refuses nobody, and
  *   without `keyGenerator` every request fails.
+ * - A request without a key is refused with 403 if its client has left, on a server of Node. There, all such requests share
+ *   a count.
  */
 import type { Env, Input, MiddlewareHandler } from 'hono'
 import type { HandlerResponse } from 'hono/types'
@@ -74,6 +76,7 @@ function countedInStore(config: HonoConfigProps): MiddlewareHandler {
   return async (context, next) => {
     if (await skip(context)) return next()
     const counted = await countHit(options, context)
+    if (counted === undefined) return context.body(null, 403)
     setHeaders(context, options, counted.info)
     if (counted.exceeded) {
       const seconds = secondsLeft(counted.info.resetTime, windowMs)

@@ -8,6 +8,7 @@
  * - `timeToExpire` is the time until the oldest hit leaves the window; without a hit, until the ban ends. During a
  *   ban, `totalHits` stays one more than the limit.
  * - If `ttl` is a function that returns another value for a key, all hits of the key count as if they had just come.
+ * - A storage gets a hash, so it cannot tell a client that has left, which has no address: all such requests share a count.
  * - `timeToBanExpire` is 0 without a ban, and not a time before 1970.
  */
 import { LRUCache } from 'lru-cache'

@@ -71,11 +71,11 @@ export function tooOldFastify(): HeadgateError {
 
 function route(request: FastifyRequest): string {
   // A 404 is no route, but the global limit applies to it: it is no sign that the limiter is in the wrong place.
-  if (request.is404) return routeName(request.method, '404')
+  if (request.is404) return routeName(undefined, '404')
   const options = request.routeOptions
   if (options?.config === undefined) throw tooOldFastify()
-  const { config, url } = options
-  return routeName(request.method, config[patternOfGet] ?? url)
+  const { config, method, url } = options
+  return routeName(method, config[patternOfGet] ?? url)
 }
 
 /** The functions that the guard needs from Fastify. */
@@ -105,6 +105,8 @@ export const fastifyFramework: Framework<FastifyRequest, FastifyReply> = {
   clearRefusal: (reply) => void reply.code(200).removeHeader('retry-after').removeHeader('cache-control'),
   send: (reply, type, body) => void reply.type(type).send(body),
   returned(reply, value) {
-    if (value !== undefined && value !== reply && !reply.sent) reply.send(value)
+    if (value === undefined) return reply.sent // without a response, the client would wait for ever
+    if (value !== reply && !reply.sent) reply.send(value)
+    return true
   },
 }

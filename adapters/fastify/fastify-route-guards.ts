@@ -82,7 +82,5 @@ type Methods = RouteOptions['method']
  * prefix, Fastify declares `/api` and `/api/` as one route, but a HEAD route for each.
  */
 function sharedName(method: Methods, url: string): string {
-  const methods = [method].flat()
-  const path = url.length > 1 && url.endsWith('/') ? url.slice(0, -1) : url
-  return routeName(methods.includes('GET') ? 'GET' : methods.join(), path)
+  return routeName(method, url.length > 1 && url.endsWith('/') ? url.slice(0, -1) : url)
 }

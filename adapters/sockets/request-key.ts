@@ -21,7 +21,7 @@ export const upgradeView: RequestView<IncomingMessage> = {
   trustsProxy: () => false,
   param: () => undefined,
   header: ({ headers }, name) => headers[name]?.toString(),
-  route: ({ method }) => routeName(method, undefined),
+  route: () => routeName(undefined, undefined),
 }
 
 /**

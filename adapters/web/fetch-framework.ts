@@ -41,7 +41,10 @@ export interface FetchOwnOptions<Context = Any> {
    * end. Default: none, and that header is not believed. Example: `1`, or `['10.0.0.0/8']`.
    */
   trustedProxies?: TrustedProxies | undefined
-  /** The pattern of the route, for `byRoute`. Default: none. Example: `(request, event) => event.route.id` in SvelteKit. */
+  /**
+   * The pattern of the route, for `byRoute`: one quota for all its methods. Never text that the client wrote. Default:
+   * none. Example: `(request, event) => event.route.id` in SvelteKit.
+   */
   route?: Find<Context> | undefined
 }
 
@@ -120,7 +123,7 @@ export function fetchFramework<Context>(
     ...addressView(own.trustedProxies, own.address === undefined ? finder : toldFinder(finder, told, 'address')),
     addressless: own.address === undefined,
     param: paramOf,
-    route: ({ request, context }) => routeName(request.method, own.route?.(request, context) ?? undefined),
+    route: ({ request, context }) => routeName(undefined, own.route?.(request, context) ?? undefined),
     attach(call, _response, decision) {
       call.decision = decision
       call.request.rateLimit = decision

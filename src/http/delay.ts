@@ -9,7 +9,10 @@ export interface DelayOptions {
    * The longest time that a request waits, at most 1 hour. A request that would wait longer is refused. Example: `'2s'`.
    */
   max: Duration
-  /** How many requests may wait at once, over all keys. Default 100. Example: `50`. */
+  /**
+   * How many requests may wait at once, over all keys. A key gets at most a quarter of the places that other keys do not
+   * hold, rounded up. Default 100. Example: `50`.
+   */
   queue?: number
 }
 
@@ -18,35 +21,61 @@ const anHour = 3_600_000
 /**
  * Requests that wait until they are admitted. A place is taken before the store is called, so a burst cannot overfill
  * the queue.
+ *
+ * With one queue for all keys, a single key could fill it, and every burst of another key would be refused. So a key gets
+ * at most a quarter of the places that other keys do not hold. Keys that take as much as they get leave three quarters,
+ * then nine sixteenths, and so on: a newcomer finds a place as long as one is free.
  */
 export class Delay {
   readonly #max: number
-  readonly #queue: number
+  /** The scope whose keys share the queue: that of the policy whose times are booked. */
+  readonly #scope: string
   readonly #slots = new BookedSlots()
-  #waiting = 0
+  /** How many places each key holds. A key without a place is removed. */
+  readonly #held = new Map<string, number>()
+  #free: number
 
   /** @throws HeadgateError `HEADGATE_OPTION` if an option is wrong, or if the policies cannot promise a future time */
   constructor(options: DelayOptions, policies: readonly Policy[]) {
     const readers = { max: duration(undefined, { most: anHour }), queue: whole(100) }
     const { max, queue } = readOptions('delay', options, readers)
     this.#max = max
-    this.#queue = queue
-    const enforced = policies.filter(({ shadow, algorithm }) => !shadow && !algorithm.punishes && !algorithm.leases)
-    if (enforced.length === 1 && enforced[0]?.algorithm.promises) return
-    throw new HeadgateError(
-      'HEADGATE_OPTION',
-      'delay needs exactly one policy that can promise a future time: a bucket, a fixed window or a sliding log. ' +
-        `Write policies: '10/1s token-bucket'.`,
-    )
+    this.#free = queue
+    const enforced = policies.filter(({ shadow, algorithm }) => !shadow && !algorithm.punishes)
+    const [booked] = enforced
+    if (enforced.length !== 1 || !booked?.algorithm.promises) {
+      throw new HeadgateError(
+        'HEADGATE_OPTION',
+        'delay needs exactly one policy that can promise a future time: a bucket, a fixed window or a sliding log. ' +
+          "Write policies: '10/1s token-bucket'. Put a limit of units in flight into another middleware, behind this one.",
+      )
+    }
+    this.#scope = booked.scope
   }
 
-  /** Takes a place; `leave` returns it. Returns how many milliseconds the request may wait: 0 if all places are taken. */
-  enter(): number {
-    return this.#waiting++ < this.#queue ? this.#max : 0
+  /**
+   * Takes a place for the key; `leave` returns it. Returns how many milliseconds the request may wait: 0 if there is no place
+   * for the key.
+   */
+  enter(key: Key): number {
+    const own = this.#ownOf(key)
+    const held = this.#held.get(own) ?? 0
+    if (held * 3 >= this.#free) return 0 // a quarter of `held` and `free` together
+    this.#held.set(own, held + 1)
+    this.#free--
+    return this.#max
   }
 
-  leave(): void {
-    this.#waiting--
+  leave(key: Key): void {
+    const own = this.#ownOf(key)
+    const held = (this.#held.get(own) as number) - 1
+    if (held === 0) this.#held.delete(own)
+    else this.#held.set(own, held)
+    this.#free++
+  }
+
+  #ownOf(key: Key): string {
+    return typeof key === 'string' ? key : (key[this.#scope] as string)
   }
 
   /** Call this when an asynchronous store is asked for a slot: see `BookedSlots.ask`. */
@@ -57,7 +86,7 @@ export class Delay {
   /** Waits for a slot of the key, then returns the place: see `BookedSlots.wait`. */
   async pause(booked: Booked, onEnd: (left: () => void) => void): Promise<Reservation | undefined> {
     const reservation = await this.#slots.wait(booked, onEnd)
-    this.leave()
+    this.leave(booked.key)
     return reservation
   }
 }

@@ -45,7 +45,10 @@ export interface Framework<Request, Response> {
   header(request: Request, name: string): string | undefined
   /** A cookie, for frameworks that read cookies in another way than the package `cookie`. */
   cookie?(request: Request, name: string): string | undefined
-  /** Method and pattern of the route that matched, as `routeName` writes them. Never text that the client chose. */
+  /**
+   * The methods and the pattern of the route that matched, as `routeName` writes them. Never text that the client chose,
+   * so not the method of the request, unless the route is declared for this method alone.
+   */
   route(request: Request): string
   /** Puts the decision where the application finds it. */
   attach(request: Request, response: Response, decision: RequestDecision): void
@@ -88,15 +91,29 @@ export interface Framework<Request, Response> {
   send(response: Response, type: string, body: string, members?: object): void
   /** True if the body of a refusal is JSON, whatever the client accepts. Default false. */
   readonly jsonOnly?: boolean
-  /** Sends what `refuse` returned. Only for frameworks whose handlers return the response. */
-  returned?(response: Response, value: unknown): void
+  /**
+   * Sends what `refuse` returned. Only for frameworks whose handlers return the response. Returns false if there is nothing
+   * to send and nothing was sent: then the guard sends its own refusal.
+   */
+  returned?(response: Response, value: unknown): unknown
 }
 
 /**
- * The name of a route for `Framework.route`: `GET /users/:id`. HEAD counts as GET and shares its quota. Without a
- * pattern it is `GET *`. If an application declares the pattern `*`, the name has `/*`, which matches the same paths:
- * `*` alone means no pattern.
+ * The name of a route for `Framework.route`: `GET /users/:id`, and `* /users/:id` for a route that takes every method. HEAD
+ * counts as GET and shares its quota. A route for several methods has one name, with GET if it is one of them. Without
+ * a pattern the name is `* *`. If an application declares the pattern `*`, the name has `/*`, which matches the same
+ * paths: `*` alone means no pattern.
+ * @param methods the methods that the route is declared for; undefined for every method, and if nobody says
  */
-export function routeName(method: string | undefined, pattern: string | undefined): string {
-  return `${method === 'HEAD' ? 'GET' : (method ?? 'GET')} ${pattern === '*' ? '/*' : pattern || '*'}`
+export function routeName(methods: string | readonly string[] | undefined, pattern: string | undefined): string {
+  const method = methods === undefined || typeof methods === 'string' ? methods : methodOf(methods)
+  return `${method === 'HEAD' ? 'GET' : method || '*'} ${pattern === '*' ? '/*' : pattern || '*'}`
+}
+
+const ordinary = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
+
+/** One text for the methods of a route. Undefined for every method. */
+function methodOf(methods: readonly string[]): string | undefined {
+  if (ordinary.every((method) => methods.includes(method))) return undefined
+  return methods.includes('GET') ? 'GET' : methods.join()
 }

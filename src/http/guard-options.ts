@@ -73,7 +73,8 @@ export interface GuardOptions<Request, Response> extends Hooks<Request, Response
   /**
    * Sends the refusal instead of the built-in body. Status 429 and the fields are already set, and the function may
    * change them. The request ends here, unless the function returns true: then status and `Retry-After` are taken back,
-   * and the request goes on. May return a promise. Example: `(decision, request, response) => response.send('Slow.')`.
+   * and the request goes on. If it returns false, the built-in body is sent, with Fastify also after undefined. May return
+   * a promise. Example: `(decision, request, response) => response.send('Slow.')`.
    */
   refuse?: ((decision: Decision, request: Request, response: Response) => MaybePromise<unknown>) | undefined
 }

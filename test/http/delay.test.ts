@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { rateLimit } from '../../adapters/express.ts'
-import { RateLimiter, tokenBucket } from '../../src/index.ts'
+import { byHeader, RateLimiter, slidingLog, tokenBucket } from '../../src/index.ts'
 import { asyncStore } from '../support/async-store.ts'
 import { contract, hangUp, signal, stillStore, until } from '../support/contract.ts'
 import { get } from '../support/frameworks.ts'
@@ -13,9 +13,11 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] 
 afterEach(() => void vi.useRealTimers())
 
 contract((app, lacks) => {
-  const start = (url: string) => {
+  const start = (url: string, fields?: Record<string, string>) => {
     const state = { status: 0, headers: {} as Record<string, unknown> }
-    void get(url).then(({ status, headers }) => Object.assign(state, { status, headers }))
+    // A request that still waits at the end of a test is cut off.
+    const cut = () => undefined
+    void get(url, fields).then(({ status, headers }) => Object.assign(state, { status, headers }), cut)
     return state
   }
 
@@ -124,7 +126,7 @@ contract((app, lacks) => {
   test.each([false, true])('no more requests wait than the queue holds; asynchronous store: %s', async (later) => {
     const store = stillStore().store
     const limiter = new RateLimiter({ policies, store: later ? asyncStore(store) : store })
-    const { url } = await app({ limiter, keys, delay: { max: '1h', queue: 2 } })
+    const { url } = await app({ limiter, keys, delay: { max: '1h', queue: 8 } })
     await limiter.consume('k')
     const all = Array.from({ length: 10 }, () => start(url))
     await until(() => all.filter(({ status }) => status === 429).length === 8)
@@ -136,11 +138,53 @@ contract((app, lacks) => {
     vi.runAllTimers()
     await until(() => next.status === 200)
   })
+
+  test.each([false, true])('one key leaves places for the others; asynchronous store: %s', async (later) => {
+    const { store } = stillStore()
+    const { url, handled } = await app({
+      policies: '10/1s token-bucket',
+      keys: byHeader('x-key'),
+      delay: { max: '30s', queue: 20 },
+      store: later ? asyncStore(store) : store,
+    })
+    const burst = (key: string, count: number) => Array.from({ length: count }, () => start(url, { 'x-key': key }))
+    const answered = (all: readonly { status: number }[], status: number) => {
+      return all.filter((each) => each.status === status).length
+    }
+    const attack = burst('attacker', 50)
+    await until(() => answered(attack, 200) === 10 && answered(attack, 429) === 35)
+    const second = burst('accomplice', 40)
+    await until(() => answered(second, 200) === 10 && answered(second, 429) === 26)
+    const victim = burst('victim', 12)
+    await until(() => answered(victim, 200) === 10)
+    await until(() => vi.getTimerCount() === 11)
+    vi.advanceTimersByTime(200)
+    await until(() => answered(victim, 200) === 12)
+    expect([answered(victim, 429), handled()]).toEqual([0, 36])
+    vi.runAllTimers()
+  })
+
+  test('no key of another scope makes another share', async () => {
+    const { url } = await app({
+      policies: [policies, slidingLog({ limit: 1, window: '1h', scope: 'tab', shadow: true })],
+      keys: { default: keys, tab: byHeader('x-tab') },
+      delay: { max: '1h', queue: 8 },
+    })
+    const all = Array.from({ length: 10 }, (_, n) => start(url, { 'x-tab': String(n) }))
+    await until(() => all.filter(({ status }) => status === 429).length === 7)
+    expect(all.filter(({ status }) => status === 200)).toHaveLength(1)
+    vi.runAllTimers()
+    await until(() => all.filter(({ status }) => status === 200).length === 3)
+  })
 })
 
 test.each([
   ['a sliding window, which cannot promise', { policies: '5/1s', delay: { max: '1s' } }],
   ['two policies', { policies: ['5/1s token-bucket', '100/1h token-bucket'], delay: { max: '1s' } }],
+  [
+    'units in flight, whose lease would end while the request waits',
+    { policies: [policies, '2 at once'], delay: { max: '1s' } },
+  ],
   ['no max', { policies, delay: {} }],
   ['a max beyond an hour', { policies, delay: { max: '2h' } }],
   ['an empty queue', { policies, delay: { max: '1s', queue: 0 } }],

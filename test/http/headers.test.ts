@@ -2,7 +2,17 @@ import Negotiator from 'negotiator'
 import { parseList } from 'structured-headers'
 import { expect, test, vi } from 'vitest'
 import { rateLimit } from '../../adapters/express.ts'
-import { byHeader, fixedWindow, RateLimiter, slidingWindow, tokenBucket } from '../../src/index.ts'
+import {
+  byCookie,
+  byHeader,
+  byRoute,
+  combine,
+  fixedWindow,
+  memoryStore,
+  RateLimiter,
+  slidingWindow,
+  tokenBucket,
+} from '../../src/index.ts'
 import { contract, midnight, statuses, stillStore } from '../support/contract.ts'
 import { get } from '../support/frameworks.ts'
 
@@ -239,6 +249,41 @@ contract((app) => {
     },
   )
 
+  test('no text of a client is in a response of headgate', async () => {
+    const { url } = await app({
+      policies: [fixedWindow({ limit: 1, window: '1h' }), fixedWindow({ limit: 9, window: '1d', scope: 'user' })],
+      keys: { default: combine(byHeader('x-key'), byRoute()), user: byCookie('user') },
+      headers: { dialects: ['legacy', 'draft-8', 'draft-11'], pk: { salt: 'a secret of 16 characters' } },
+    })
+    const hostile = 'canary"\\;q=9, canary\t:=,'
+    const sent = { 'x-key': hostile, cookie: `user="canary;x=${hostile}"`, accept: hostile, 'user-agent': hostile }
+    await get(`${url}/?${encodeURIComponent(hostile)}`, sent)
+    for (const accept of [hostile, 'application/json', 'text/html']) {
+      const { status, headers, body } = await get(`${url}/?${encodeURIComponent(hostile)}`, { ...sent, accept })
+      expect(status).toBe(429)
+      expect(JSON.stringify([headers, body])).not.toMatch(/canary/i)
+    }
+  })
+
+  test('a refusal arms no timer and keeps nothing', async () => {
+    const store = memoryStore()
+    const limiter = new RateLimiter({ policies: fixedWindow({ limit: 1, window: '1h' }), store })
+    const { url, handled } = await app({ limiter, keys: () => 'k' })
+    await get(url)
+    const before = store.stats()
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] })
+    expect(
+      new Set(
+        await statuses(
+          url,
+          Array.from({ length: 50 }, () => ({})),
+        ),
+      ),
+    ).toEqual(new Set([429]))
+    expect([vi.getTimerCount(), handled(), store.stats()]).toEqual([0, 1, before])
+    vi.useRealTimers()
+  })
+
   test('a long Accept field is negotiated by its beginning only', async () => {
     const { url } = await app({ policies: fixedWindow({ limit: 1, window: '1h' }) })
     await get(url)
@@ -273,6 +318,7 @@ test.each([
   ['an unknown option', { headers: { dialect: 'legacy' } }],
   ['near that is not a boolean', { headers: { near: 0.8 } }],
   ['a field name that would inject', { headers: { legacy: { limit: 'X-Limit: 5\r\nSet-Cookie' } } }],
+  ['a field name of any length', { headers: { legacy: { remaining: 'x'.repeat(129) } } }],
   ['an empty field name', { headers: { legacy: { reset: '' } } }],
   ['an unknown form of the reset time', { headers: { legacy: { resetAs: 'date' } } }],
   ['an empty salt', { headers: { dialects: 'draft-8', pk: { salt: '' } } }],

@@ -69,8 +69,9 @@ describe.each(Object.entries(constructors))('%s rejects', (name, make) => {
     expect(errorOf(() => make({ ...good, shadow: flag })).code).toBe('HEADGATE_OPTION')
   })
 
-  test('a label that is not printable ASCII', () => {
+  test('a label that is not printable ASCII, or longer than a name', () => {
     expect(errorOf(() => make({ ...good, label: 'é' })).code).toBe('HEADGATE_NAME')
+    expect(errorOf(() => make({ ...good, label: 'x'.repeat(129) })).code).toBe('HEADGATE_NAME')
   })
 
   test('an unknown option, and lists the known ones', () => {

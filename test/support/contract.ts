@@ -14,7 +14,7 @@ const quick = /^(Express 5|Koa|Fastify|node:http|fetch on srvx|Hono on @hono.*|h
 const tested = Object.entries(frameworks).filter(([name]) => process.env.HEADGATE_EVERY_FRAMEWORK || quick.test(name))
 
 /** Tests that hold on every framework; the apps they start are closed after each. */
-export function contract(tests: (app: StartApp, lacks: (feature: Feature) => boolean) => void): void {
+export function contract(tests: (app: StartApp, lacks: (feature: Feature) => boolean, name: string) => void): void {
   describe.each(tested)('%s', (name, start) => {
     const running: App[] = []
     afterEach(async () => {
@@ -27,6 +27,7 @@ export function contract(tests: (app: StartApp, lacks: (feature: Feature) => boo
         return started
       },
       (feature) => exceptions[feature].test(name),
+      name,
     )
   })
 }

@@ -1,6 +1,9 @@
 import type { Context } from 'hono'
 import { shown } from '../../../src/common/index.ts'
+import { honoNodePair } from '../../hono-framework.ts'
+import { nodePair } from '../../web/index.ts'
 import { checkedLimit, counterStoreOf, undoOf } from '../counter-store.ts'
+import { hasLeft } from '../network.ts'
 import { defined, numberFor } from '../option-values.ts'
 import type { HonoConfigType, RateLimitInfo, Store } from './types.ts'
 
@@ -58,10 +61,12 @@ export function optionsOf<Options>(config: object, defaults: object): Options & 
   return all
 }
 
-/** Counts a hit, and puts the numbers of the client on the context. */
-export async function countHit(counting: CountingOptions, context: AnyContext): Promise<Hit> {
+/** Counts a hit, and puts the numbers of the client on the context. Undefined if there is no key, as the client has left. */
+export async function countHit(counting: CountingOptions, context: AnyContext): Promise<Hit | undefined> {
   const { store, requestPropertyName, requestStorePropertyName } = counting
   const key = await counting.keyGenerator(context)
+  const node = honoNodePair(context) ?? nodePair(context.req.raw)
+  if (!key && hasLeft(node?.req ?? {})) return undefined
   const { totalHits, resetTime } = await store.increment(key)
   const limit = checkedLimit(await (typeof counting.limit === 'function' ? counting.limit(context) : counting.limit))
   const info = { limit, used: totalHits, remaining: Math.max(limit - totalHits, 0), resetTime }

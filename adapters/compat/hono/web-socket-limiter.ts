@@ -26,7 +26,9 @@ export function webSocketLimiter<E extends Env = Env, P extends string = string,
       ...events,
       async onMessage(event, socket) {
         if (await skip(event, socket)) return void (await events.onMessage?.(event, socket))
-        const { exceeded, uncount } = await countHit(options, context)
+        const counted = await countHit(options, context)
+        if (counted === undefined) return
+        const { exceeded, uncount } = counted
         if (exceeded) {
           if (skipSuccessfulRequests) await uncount()
           return handler(event, socket, options)

@@ -15,8 +15,8 @@ export interface LegacyOptions {
   resetAs?: 'epoch' | 'delta'
 }
 
-const isToken = (given: unknown) => typeof given === 'string' && tokenPattern.test(given)
-const field = (name: string) => check<string>(isToken, 'a header name', shown(name), name)
+const isName = (given: unknown) => typeof given === 'string' && tokenPattern.test(given) && given.length <= 128
+const field = (name: string) => check<string>(isName, 'a header name of at most 128 characters', shown(name), name)
 
 const readers = {
   limit: field('X-RateLimit-Limit'),

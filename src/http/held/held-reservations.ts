@@ -69,19 +69,24 @@ export class HeldReservations<Request, Response> {
 
   /** Reserves units, with a place in the queue of `delay`. If the request need not wait, the place is free at once. */
   #reserveLater(delay: Delay, key: Key, cost: Units, extras: CallExtras): MaybePromise<Reservation> {
-    const maxWait = delay.enter()
+    const maxWait = delay.enter(key)
+    if (maxWait === 0) return book(this.#limiter, key, cost, 0, extras)
+    let waits = false
     try {
       const reservation = book(this.#limiter, key, cost, maxWait, extras)
-      if (isPromise(reservation)) return this.#reserved(delay, reservation, delay.ask(key, cost))
-      if (reservation.wait === 0) delay.leave()
-      return reservation
-    } catch (error) {
-      delay.leave()
-      throw error
+      waits = isPromise(reservation) || reservation.wait > 0
+      return isPromise(reservation) ? this.#reserved(delay, reservation, key, delay.ask(key, cost)) : reservation
+    } finally {
+      if (!waits) delay.leave(key)
     }
   }
 
-  async #reserved(delay: Delay, later: Promise<Reservation>, answered: (waits: boolean) => void): Promise<Reservation> {
+  async #reserved(
+    delay: Delay,
+    later: Promise<Reservation>,
+    key: Key,
+    answered: (waits: boolean) => void,
+  ): Promise<Reservation> {
     let waits = false
     try {
       const reservation = await later
@@ -89,7 +94,7 @@ export class HeldReservations<Request, Response> {
       return reservation
     } finally {
       answered(waits)
-      if (!waits) delay.leave()
+      if (!waits) delay.leave(key)
     }
   }
 

@@ -63,9 +63,10 @@ export function byParam(name: string): KeyExtractor {
 }
 
 /**
- * By method and route pattern (`GET /users/:id`), so that each route has its own quota. HEAD counts as GET. The pattern
- * is `*` before a route has matched, and for the path that a router is mounted on: the key never holds text that a
- * client chose. So in Express, put the middleware on the routes. In `app.use`, the extractor gives a warning.
+ * By the methods and the pattern of the route (`GET /users/:id`, `* /reports`), so that each route that the application
+ * declares has its own quota. HEAD counts as GET. Before a route has matched, the key is `* *`: the key never holds a
+ * method, a path or any other text that a client chose. So in Express, put the middleware on the routes. In `app.use`, the
+ * extractor gives a warning.
  *
  *     const limit = rateLimit({ limit: 5, window: '1m', keys: combine(byIp(), byRoute()) })
  *     app.get('/users/:id', limit, handler)

@@ -33,22 +33,27 @@ export class Refusal<Request, Response> {
   refuse(decision: Decision, limiter: RateLimiter, request: Request, response: Response): MaybePromise<boolean> {
     const status = limiter.penalty?.status === 403 && isBan(decision, limiter) ? 403 : 429
     this.#begin(response, status, retryAfterSeconds(decision.retryAfter))
-    if (this.#refuse === undefined) {
-      return this.#send(request, response, (form) => refusalBody(form, decision, status, limiter.policies))
-    }
+    const bodyOf = (form: Form) => refusalBody(form, decision, status, limiter.policies)
+    if (this.#refuse === undefined) return this.#send(request, response, bodyOf)
     const returned = this.#refuse(decision, request, response)
     return isPromise(returned)
-      ? returned.then((value) => this.#sendReturned(response, value))
-      : this.#sendReturned(response, returned)
+      ? returned.then((value) => this.#sendReturned(value, request, response, bodyOf))
+      : this.#sendReturned(returned, request, response, bodyOf)
   }
 
-  /** Handles what the option `refuse` returned. Returns true if the request goes on, which only the value true asks for. */
-  #sendReturned(response: Response, value: unknown): boolean {
+  /**
+   * Handles what the option `refuse` returned. Returns true if the request goes on, which only the value true asks for. False
+   * is no response in any framework.
+   */
+  #sendReturned(value: unknown, request: Request, response: Response, bodyOf: (form: Form) => Body): boolean {
     const framework = this.#framework
-    if (value !== true) framework.returned?.(response, value)
-    else if (framework.clearRefusal === undefined) framework.setStatus(response, 200)
+    if (value !== true) {
+      const none = value === false ? !framework.headersSent(response) : framework.returned?.(response, value) === false
+      return none && this.#send(request, response, bodyOf)
+    }
+    if (framework.clearRefusal === undefined) framework.setStatus(response, 200)
     else framework.clearRefusal(response)
-    return value === true
+    return true
   }
 
   /** Ends a request whose response has already begun: no refusal can be sent, and no handler may run. */

@@ -1,4 +1,5 @@
 import {
+  All,
   type ArgumentsHost,
   type CanActivate,
   Catch,
@@ -105,6 +106,26 @@ describe.each(platforms)('an application on %s', (platform) => {
     expect(new Set(routes.map((key) => key.split('|').at(-1)))).toEqual(
       new Set(['GET /api/v1/users/:id', 'GET /api/v2/users/:id']),
     )
+  })
+
+  test('with a route for all methods: byRoute has one quota for it', async () => {
+    @Controller('every')
+    class Every {
+      @All(':x')
+      all() {
+        return 'all'
+      }
+    }
+    const { url } = await start(platform, {
+      imports: [RateLimitModule.forRoot({ limit: 2, window: '1h', keys: combine(byIp(), byRoute()) })],
+      controllers: [Every],
+      providers: [everywhere],
+    })
+    const found: number[] = []
+    for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD']) {
+      found.push((await fetch(`${url}/every/${method}`, { method })).status)
+    }
+    expect(found.map((status) => (status < 300 ? 'ok' : status))).toEqual(['ok', 'ok', 429, 429, 429, 429])
   })
 
   test('with providers of the request, and a guard that is one of them', async () => {
@@ -215,6 +236,14 @@ describe.each(platforms)('an application on %s', (platform) => {
       @RateLimit('0/1h', { refuse: (_decision, context) => void context.switchToHttp().getResponse().send('sent') })
       @Get('sent')
       sent() {}
+
+      @RateLimit('0/1h', { refuse: async () => undefined })
+      @Get('nothing')
+      nothing() {}
+
+      @RateLimit('0/1h', { refuse: () => false })
+      @Get('none')
+      none() {}
     }
     const { agent } = await start(platform, {
       imports: [RateLimitModule.forRoot({ limit: false })],
@@ -229,6 +258,8 @@ describe.each(platforms)('an application on %s', (platform) => {
     expect(await get('/thrown')).toEqual([410, '{"statusCode":410,"message":"gone"}'])
     expect(await get('/returned')).toEqual([503, '{"statusCode":503,"message":"busy"}'])
     expect(await get('/sent')).toEqual([429, 'sent'])
+    expect(await get('/nothing')).toEqual([429, '{"statusCode":429,"message":"Too many requests."}'])
+    expect(await get('/none')).toEqual([429, expect.stringContaining('"error":"too_many_requests"')])
   })
 
   test('that starts twice has states of its own each time, unless the module has a store', async () => {

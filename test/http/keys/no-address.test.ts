@@ -5,12 +5,17 @@ import { createServer, request as send } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { getRequestListener } from '@hono/node-server'
+import { getConnInfo } from '@hono/node-server/conninfo'
 import express from 'express'
 import fastify from 'fastify'
+import { type Context, Hono } from 'hono'
 import Koa from 'koa'
+import { toNodeHandler } from 'srvx/node'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import compatible, { ipKeyGenerator, type Options } from '../../../adapters/compat/express-rate-limit.ts'
 import compatibleFastify, { normalizeIP } from '../../../adapters/compat/fastify-rate-limit.ts'
+import { rateLimiter as compatibleHono } from '../../../adapters/compat/hono-rate-limiter.ts'
 import compatibleKoa, { type MiddlewareOptions } from '../../../adapters/compat/koa-ratelimit.ts'
 import { rateLimit as forExpress } from '../../../adapters/express.ts'
 import { rateLimit as forFastify } from '../../../adapters/fastify/index.ts'
@@ -18,6 +23,7 @@ import { rateLimit as forKoa } from '../../../adapters/koa.ts'
 import { forgetWarnings } from '../../../src/common/warn.ts'
 import { byHeader, byIp, byRoute, combine, type NoAddressEvent } from '../../../src/index.ts'
 import { until } from '../../support/contract.ts'
+import { frameworks as allFrameworks } from '../../support/frameworks.ts'
 
 const warned = vi.spyOn(process, 'emitWarning')
 beforeEach(() => {
@@ -175,6 +181,20 @@ describe.each(Object.entries(frameworks))('%s', (_name, start) => {
   })
 })
 
+/** The frameworks on a server of Node: elsewhere, nobody sees that a client has left. */
+const served = Object.entries(allFrameworks).filter(([name]) => !/^(Express|Koa|Fastify|.*without Node$)/.test(name))
+
+test.each(served)('%s: a client that writes and resets the connection is not admitted', async (_name, start) => {
+  for (const more of [{}, { keys: byHeader('x-key') }, { keys: () => 'k', deny: ['203.0.113.7'] }]) {
+    const { url, handled, close } = await start({ limit: { limit: 20, window: '1h', ...more } })
+    const port = Number(new URL(url).port)
+    for (let n = 0; n < 10; n++) await writeAndReset(port)
+    expect(await get(port, { 'x-key': 'k' })).toBe(200)
+    expect(handled()).toBe(1)
+    await close()
+  }
+})
+
 describe('the module in place of express-rate-limit', () => {
   const start = async (options: Partial<Options>, where: number | string) => {
     const handled = vi.fn()
@@ -244,7 +264,35 @@ const compatibles = {
     closers.push(() => void app.close())
     return typeof where === 'string' ? where : (app.server.address() as AddressInfo).port
   },
+  async hono(options: object, ended: (status: number) => void, where: number | string) {
+    const app = new Hono()
+    app.use(async (context, next) => {
+      await next()
+      ended(context.res.status)
+    })
+    app.use(compatibleHono({ limit: 5, keyGenerator: addressOf, ...options } as never))
+    app.get('/', (context) => context.text('ok'))
+    return serve(getRequestListener(app.fetch, { overrideGlobalObjects: false }), where)
+  },
+  async 'hono on srvx'(options: object, ended: (status: number) => void, where: number | string) {
+    const app = new Hono()
+    app.use(async (context, next) => {
+      await next()
+      ended(context.res.status)
+    })
+    app.use(
+      compatibleHono({
+        limit: 5,
+        keyGenerator: ({ req }: Context) => (req.raw as { ip?: string }).ip,
+        ...options,
+      } as never),
+    )
+    app.get('/', (context) => context.text('ok'))
+    return serve(toNodeHandler(app.fetch), where)
+  },
 }
+
+const addressOf = (context: Context) => getConnInfo(context).remote.address
 
 test.each<[keyof typeof compatibles, string, object]>([
   ['koa', 'by its default', {}],
@@ -253,6 +301,9 @@ test.each<[keyof typeof compatibles, string, object]>([
   ['fastify', 'by another network', { ipv6Subnet: 48 }],
   ['fastify', 'by normalizeIP', { keyGenerator: ({ ip }: { ip: string }) => normalizeIP(ip) }],
   ['fastify', 'by an empty key that comes later', { keyGenerator: async () => '' }],
+  ['hono', 'by the address of the connection', {}],
+  ['hono', 'by an empty key that comes later', { keyGenerator: async (c: Context) => addressOf(c) ?? '' }],
+  ['hono on srvx', 'by the address of the connection', {}],
 ])('the module for %s refuses a client that resets its connection with 403: %s', async (name, _how, options) => {
   const ends: number[] = []
   const where = await compatibles[name](options, (status) => ends.push(status), 0)
@@ -262,6 +313,12 @@ test.each<[keyof typeof compatibles, string, object]>([
   expect(ends.pop()).toBe(200)
   expect(ends).not.toHaveLength(0)
   expect(new Set(ends)).toEqual(new Set([403]))
+})
+
+test('the module for hono counts requests without a key together while their clients are there', async () => {
+  const ends: number[] = []
+  const where = await compatibles.hono({ limit: 1, keyGenerator: () => undefined }, (status) => ends.push(status), 0)
+  expect([await get(where), await get(where)]).toEqual([200, 429])
 })
 
 test('the module for fastify counts all requests over a unix socket together', async () => {

@@ -1,0 +1,78 @@
+import { afterEach, expect, test, vi } from 'vitest'
+import { type Decision, RateLimiter } from '../../src/index.ts'
+import { contract, stillStore } from '../support/contract.ts'
+import { get, type Received } from '../support/frameworks.ts'
+
+/* Whatever `refuse` does, each refused request ends, no handler runs for it unless `refuse` lets it go on, and it holds nothing. */
+
+afterEach(() => void vi.restoreAllMocks())
+
+type Refuse = (decision: Decision, request: unknown, response: Responding) => unknown
+
+/** What the responses of the frameworks have. */
+interface Responding {
+  send?(text: string): unknown
+  end?(text: string): unknown
+  body?: unknown
+  readonly state?: object
+  readonly app?: object
+}
+
+/** Responds as a handler of the framework does. */
+function respond(response: Responding): unknown {
+  if (typeof response.send === 'function') return response.send('mine')
+  if (typeof response.end === 'function') return response.end('mine')
+  if (response.state === undefined || response.app === undefined) return new Response('mine', { status: 429 })
+  response.body = 'mine'
+  return undefined
+}
+
+const own = 'Too many requests. Try again in 3600 seconds.\n'
+const later =
+  (refuse: Refuse): Refuse =>
+  async (...given) => {
+    await new Promise((resolve) => setImmediate(resolve))
+    return refuse(...given)
+  }
+const fail = () => {
+  throw new Error('broken')
+}
+
+contract((app, _lacks, name) => {
+  const refused = async (refuse: Refuse): Promise<Received & { ran: number }> => {
+    const limiter = new RateLimiter({ policies: ['1/1h fixed-window', '9 at once'], store: stillStore().store })
+    const { url, handled } = await app({ limiter, keys: () => 'k', refuse })
+    expect((await get(url)).status).toBe(200)
+    const received = await get(url)
+    await vi.waitFor(async () => expect((await limiter.peek('k')).policies[1]?.remaining).toBe(9))
+    return { ...received, ran: handled() }
+  }
+
+  test.each<[string, Refuse, object]>([
+    ['responds itself', (_decision, _request, response) => respond(response), { status: 429, body: 'mine', ran: 1 }],
+    ['returns false', () => false, { status: 429, body: own, ran: 1 }],
+    ['returns true', () => true, { status: 200, body: 'ok', ran: 2 }],
+    ['throws', fail, { status: 500, body: 'broken', ran: 1 }],
+  ])('a refuse that %s, at once or later', async (_what, refuse, expected) => {
+    for (const each of [refuse, later(refuse)]) {
+      const received = await refused(each)
+      expect(received).toMatchObject(expected)
+      if (received.status === 200) expect(received.headers).not.toHaveProperty('retry-after')
+    }
+  })
+
+  test('a refuse that returns nothing, at once or later, leaves no request without a response', async () => {
+    for (const refuse of [() => undefined, async () => undefined]) {
+      const { status, body } = await refused((_decision, _request, response) => {
+        // A response of Node may come later, by a callback.
+        if (typeof response.end === 'function') setImmediate(() => respond(response))
+        return refuse()
+      })
+      expect([status, body]).toEqual([
+        429,
+        expect.stringMatching(/^(mine|Too Many Requests|Too many requests. .*\n|)$/),
+      ])
+      if (name === 'Fastify') expect(body).toBe(own)
+    }
+  })
+})

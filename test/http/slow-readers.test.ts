@@ -1,0 +1,149 @@
+import { createServer, type RequestListener, type Server } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { createAdaptorServer } from '@hono/node-server'
+import { getConnInfo } from '@hono/node-server/conninfo'
+import Router from '@koa/router'
+import express from 'express'
+import fastify from 'fastify'
+import { H3 } from 'h3'
+import { Hono } from 'hono'
+import Koa from 'koa'
+import { toNodeHandler } from 'srvx/node'
+import { expect, test } from 'vitest'
+import { rateLimit as forExpress } from '../../adapters/express.ts'
+import { rateLimit as forFastify } from '../../adapters/fastify/index.ts'
+import { rateLimit as forFetch } from '../../adapters/fetch.ts'
+import { rateLimit as forH3 } from '../../adapters/h3.ts'
+import { rateLimit as forHono } from '../../adapters/hono.ts'
+import { rateLimit as forKoa } from '../../adapters/koa.ts'
+import { rateLimit as forNode } from '../../adapters/node.ts'
+import { RateLimiter } from '../../src/index.ts'
+import { until } from '../support/contract.ts'
+import { get } from '../support/frameworks.ts'
+import { untilUsed, used } from '../support/leases.ts'
+
+/*
+ * Clients that hold units in flight by not reading: what the docs promise of them, and of the timeout that the docs
+ * advise. The timeout of a socket is Node's, so these tests take real time.
+ */
+
+const keys = () => 'k'
+
+interface Served {
+  readonly server: Server
+  close(): Promise<unknown>
+}
+
+async function listening(server: Server): Promise<Served> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    server,
+    close() {
+      server.closeAllConnections()
+      return new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+/** More than the buffers of two sockets hold. */
+const large = Buffer.alloc(12 << 20)
+/** A body that never ends, as server-sent events have. */
+const endless = () => new ReadableStream({ start: (controller) => controller.enqueue(Buffer.from('event')) })
+
+type Start = (limiter: RateLimiter, body: () => Buffer | ReadableStream) => Promise<Served>
+type Body = ReturnType<Parameters<Start>[1]>
+
+/** Frameworks whose handlers write on Node's response. */
+const onNode: Record<string, (limiter: RateLimiter) => Promise<Served>> = {
+  'node:http'(limiter) {
+    const limit = forNode({ limiter, keys })
+    const handle: RequestListener = async (request, response) => {
+      if (await limit(request, response)) response.end(large)
+    }
+    return listening(createServer(handle))
+  },
+  Express(limiter) {
+    const app = express().use(forExpress({ limiter, keys }))
+    return listening(createServer(app.use((_request, response) => void response.send(large))))
+  },
+  Koa(limiter) {
+    const router = new Router().get('/', forKoa({ limiter, keys }), (context) => {
+      context.body = large
+    })
+    return listening(createServer(new Koa().use(router.routes()).callback()))
+  },
+  async Fastify(limiter) {
+    const app = fastify({ connectionTimeout: 2000, forceCloseConnections: true })
+    await app.register(forFastify({ limiter, keys }))
+    app.get('/', async () => large)
+    await app.listen({ port: 0, host: '127.0.0.1' })
+    return { server: app.server, close: () => app.close() }
+  },
+}
+
+function web(fetch: (request: Request) => unknown): Promise<Served> {
+  return listening(createAdaptorServer({ fetch: fetch as never, overrideGlobalObjects: false }) as Server)
+}
+
+/** Frameworks whose handlers return a Response. */
+const onWeb: Record<string, Start> = {
+  'fetch on @hono/node-server'(limiter, body) {
+    return web(forFetch({ limiter, keys }).wrap(() => new Response(body() as never)))
+  },
+  'Hono on @hono/node-server'(limiter, body) {
+    const app = new Hono().use(forHono({ limiter, keys }, { connInfo: getConnInfo }))
+    return web(app.get('/', () => new Response(body() as never)).fetch as never)
+  },
+  'h3 on srvx'(limiter, body) {
+    const app = new H3({ silent: true }).use(forH3({ limiter, keys })).get('/', () => new Response(body() as never))
+    return listening(createServer(toNodeHandler(app.fetch as never) as RequestListener))
+  },
+}
+
+function ask({ server }: Served, requests: number): Socket {
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1').on('error', () => undefined)
+  socket.pause().write('GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(requests))
+  return socket
+}
+
+const all: [string, (limiter: RateLimiter) => Promise<Served>][] = [
+  ...Object.entries(onNode),
+  ...Object.entries(onWeb).map(([name, start]): [string, (typeof onNode)[string]] => [
+    name,
+    (limiter) => start(limiter, (): Body => large),
+  ]),
+]
+
+test.concurrent.each(all)('%s: the timeout of sockets ends a response that nobody reads', async (_name, start) => {
+  const limiter = new RateLimiter({ policies: '10 at once lease 1s' })
+  const app = await start(limiter)
+  const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
+  if (app.server.timeout === 0) app.server.setTimeout(2000) // Fastify sets it by an option
+  const slow = Array.from({ length: 10 }, () => ask(app, 1))
+  await untilUsed(limiter, 10)
+  expect((await get(url)).status).toBe(429)
+  const held = performance.now()
+  while ((await used(limiter)) > 0) {
+    expect(performance.now() - held).toBeLessThan(20_000)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  for (const client of slow) client.destroy()
+  await app.close()
+})
+
+test.each(Object.entries(onWeb))(
+  '%s: a client that has pipelined eight endless responses and leaves holds nothing',
+  async (_name, start) => {
+    const limiter = new RateLimiter({ policies: '10 at once' })
+    const app = await start(limiter, endless)
+    for (let round = 0; round < 4; round++) {
+      const client = ask(app, 8)
+      await untilUsed(limiter, 8)
+      client.resume()
+      await until(() => client.bytesRead > 0)
+      client.destroy()
+      await untilUsed(limiter, 0)
+    }
+    await app.close()
+  },
+)
