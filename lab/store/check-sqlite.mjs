@@ -4,7 +4,7 @@ export async function checkSqlite(database, inspector, table) {
   const one = (text, ...values) => database.prepare(text).get(...values)
   const { version } = one('SELECT sqlite_version() AS version')
   const { quick_check: damage } = one('PRAGMA quick_check(1)')
-  const { expired } = one(`SELECT count(*) AS expired FROM ${table} WHERE expires < ?`, Date.now())
+  const { expired } = one(`SELECT count(*) AS expired FROM "${table}" WHERE expires < ?`, Date.now())
   return [
     ok('driver', `SQLite ${version}`),
     damage === 'ok'

@@ -1,10 +1,13 @@
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { createClient } from '@libsql/client'
+import express from 'express'
 import Database from 'libsql'
-import { expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { rateLimit } from '../../adapters/express.ts'
 import { RateLimiter } from '../../src/index.ts'
-import { sqliteStore } from '../../src/stores/sqlite/index.ts'
+import { Pacer } from '../../src/pacer/index.ts'
+import { inspectSqlite, sqliteStore } from '../../src/stores/sqlite/index.ts'
 import { temporaryFolder } from '../support/sqlite.ts'
 
 const folder = temporaryFolder()
@@ -185,6 +188,7 @@ test.each([
   [{ database: 'limits.db' }, 'database must be an open database'],
   [{ table: 'a b' }, 'table must be'],
   [{ table: '' }, 'table'],
+  [{ table: 'sqlite_limits' }, 'not begin with sqlite_'],
   [{ synchronous: 'off' }, 'synchronous must be'],
 ])('%j is refused', (options, words) => {
   const database = open(newPath())
@@ -204,4 +208,152 @@ test('expired rows are deleted while others are saved', () => {
   now += 10_000_000
   for (let n = 0; n < 400; n++) limiter.consumeSync(`new ${n}`)
   expect(rows()).toBe(401)
+})
+
+test.each(['order', 'Select'])('a table named %s, like a word of SQL, works', async (table) => {
+  const database = open(newPath())
+  const limiter = limiterOn(sqliteStore({ database, table }))
+  expect(limiter.consumeSync('ann').remaining).toBe(9)
+  const listed = []
+  for await (const found of inspectSqlite(database, { table: table.toLowerCase() }).list()) listed.push(found)
+  expect(listed).toHaveLength(1)
+})
+
+test('a table of the application is refused and stays as it was', () => {
+  const database = open(newPath())
+  database.exec('CREATE TABLE orders (a, b, c)')
+  expect(() => sqliteStore({ database, table: 'orders' })).toThrow(expect.objectContaining({ code: 'HEADGATE_STORE' }))
+  expect(database.prepare('SELECT count(*) AS n FROM orders').get()).toMatchObject({ n: 0 })
+})
+
+test('a key that is cleared between the read and the write of a call stays cleared', () => {
+  const path = newPath()
+  const other = open(path)
+  let meanwhile = () => {}
+  const clock = () => {
+    meanwhile()
+    return Date.now() * 1000
+  }
+  const limiter = limiterOn(sqliteStore({ database: open(path), clock }))
+  limiter.consumeSync('ann', { cost: 5 })
+  meanwhile = () => {
+    meanwhile = () => {}
+    other.exec("DELETE FROM headgate WHERE key <> ''")
+  }
+  expect(limiter.consumeSync('ann').remaining).toBe(9)
+  expect(limiter.consumeSync('ann').remaining).toBe(8)
+})
+
+test('a call waits for the lock no longer than the timeout, also if another connection writes to its key meanwhile', () => {
+  const path = newPath()
+  const [database, other] = [open(path), open(path)]
+  let held = false
+  // The first save of the call waits 600 ms for the lock and finds another record. Then the lock is taken again.
+  const slow = new Proxy(database, {
+    get(target, name) {
+      if (name !== 'prepare') {
+        const member = Reflect.get(target, name)
+        return typeof member === 'function' ? member.bind(target) : member
+      }
+      return (sql: string) => {
+        const statement = target.prepare(sql)
+        if (!sql.startsWith('UPDATE')) return statement
+        const run = (...values: unknown[]) => {
+          if (!held) return statement.run(...values)
+          Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600)
+          other.exec("UPDATE headgate SET record = '[1]' WHERE key <> ''")
+          const result = statement.run(...values)
+          other.exec('BEGIN IMMEDIATE')
+          return result
+        }
+        return { run } as never
+      }
+    },
+  })
+  const limiter = limiterOn(sqliteStore({ database: slow, timeout: '1s' }))
+  limiter.consumeSync('ann')
+  held = true
+  const startedAt = performance.now()
+  expect(errorOf(() => limiter.consumeSync('ann'))).toMatchObject({ code: 'HEADGATE_STORE_TIMEOUT', uncounted: true })
+  expect(performance.now() - startedAt).toBeLessThan(1500)
+  other.exec('ROLLBACK')
+  held = false
+  expect(limiter.consumeSync('ann').remaining).toBe(9)
+})
+
+test('calls in one turn of the event loop around an outage are all charged, once each', async () => {
+  const path = newPath()
+  const store = sqliteStore({ database: open(path), timeout: '1ms', breaker: { openFor: '1ms' } })
+  const limiter = new RateLimiter({ name: 'api', policies: '100000/1d fixed-window', store })
+  const other = open(path)
+  let made = 0
+  const consume = (calls: number) => {
+    for (let n = 0; n < calls; n++) made += limiter.consumeSync('ann').allowed ? 1 : 0
+  }
+  for (let round = 0; round < 5; round++) {
+    consume(20)
+    other.exec('BEGIN IMMEDIATE')
+    consume(20)
+    other.exec('ROLLBACK')
+    await new Promise((wake) => setTimeout(wake, 5))
+    consume(20)
+    await Promise.resolve()
+    consume(20)
+  }
+  for (let n = 0; n < 500 && limiter.health().owing !== 0; n++) {
+    await new Promise((wake) => setTimeout(wake, 5))
+    consume(1)
+    await limiter.peek('ann')
+  }
+  const { source, policies } = await limiter.peek('ann')
+  expect([source, policies[0]?.used]).toEqual(['store', made])
+})
+
+test('a database that was closed fails the calls after that, which did not count', async () => {
+  const database = open(newPath())
+  const limiter = limiterOn(sqliteStore({ database }))
+  limiter.consumeSync('ann')
+  database.close()
+  const error = errorOf(() => limiter.consumeSync('ann'))
+  expect(error).toMatchObject({ code: 'HEADGATE_STORE', uncounted: true })
+  expect(String(error)).toContain('The database is closed.')
+  await expect(limiter.peek('ann')).rejects.toMatchObject({ code: 'HEADGATE_STORE' })
+  await expect(limiter.reset('ann')).rejects.toMatchObject({ code: 'HEADGATE_STORE' })
+})
+
+describe('a middleware on a file that is locked', () => {
+  test.each([
+    ['closed', 503, []],
+    ['open', 200, []],
+    [({ key }: { key: unknown }) => void seen.push(String(key)), 200, ['127.0.0.1']],
+  ] as const)('onStoreError %s responds with %i', async (onStoreError, status, reported) => {
+    seen.length = 0
+    const path = newPath()
+    const store = sqliteStore({ database: open(path), timeout: '1ms' })
+    const app = express().use(rateLimit({ name: 'api', policies: '10/1h', store, onStoreError }))
+    app.get('/', (_, response) => void response.send('ok'))
+    const server = app.listen(0, '127.0.0.1')
+    onTestFinished(() => void server.close())
+    await new Promise((listening) => server.once('listening', listening))
+    open(path).exec('BEGIN IMMEDIATE')
+    const { port } = server.address() as { port: number }
+    expect((await fetch(`http://127.0.0.1:${port}/`)).status).toBe(status)
+    expect(seen).toEqual(reported)
+  })
+
+  const seen: string[] = []
+})
+
+test('a pacer books no slots beyond its horizon, because other processes book in the file too', async () => {
+  const database = open(newPath())
+  const store = sqliteStore({ database })
+  const pacer = new Pacer({ name: 'calls', policies: '1/1s fixed-window', store, horizon: '2s' })
+  const stopped = new AbortController()
+  const calls = Array.from({ length: 20 }, () => pacer.acquire(1, { signal: stopped.signal }).catch(() => 'stopped'))
+  await calls[0]
+  const other = new Pacer({ name: 'calls', policies: '1/1s fixed-window', store: sqliteStore({ database }) })
+  const waited = await other.tryAcquire(1, { timeout: 6000 })
+  expect(waited).not.toBe(false)
+  stopped.abort()
+  await Promise.all(calls)
 })

@@ -97,3 +97,8 @@ export type OpenLedger = (terms: LedgerTerms, joins?: Ledger) => Ledger
 export function isFallible({ synchronous, traits }: Store): boolean {
   return traits?.fallible ?? !synchronous
 }
+
+/** True if the store is in this process alone, and cannot fail. A file is neither. */
+export function isLocal(store: Store): boolean {
+  return store.synchronous && !isFallible(store)
+}

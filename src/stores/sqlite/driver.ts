@@ -23,6 +23,8 @@ export interface SqliteDatabase {
   readonly inTransaction?: boolean
   /** The same, as node:sqlite calls it. */
   readonly isTransaction?: boolean
+  /** False once the database is closed. Without this member, the driver itself has to refuse calls then. */
+  readonly open?: unknown
 }
 
 /** A statement with its values. */

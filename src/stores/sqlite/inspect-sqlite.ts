@@ -27,7 +27,7 @@ const readers = {
 export function inspectSqlite(database: SqliteDatabase, options: InspectSqliteOptions = {}): StoreInspector {
   const { prefix, table } = readOptions('inspectSqlite', { database, ...options }, readers)
   const sql = new Sql(table)
-  if (!database.prepare('SELECT name FROM sqlite_master WHERE name = ?').get(table)) {
+  if (!database.prepare('SELECT name FROM sqlite_master WHERE name = ? COLLATE NOCASE').get(table)) {
     throw new HeadgateError(
       'HEADGATE_STORE',
       `The file has no table ${table}. Give the table and the file of a sqliteStore.`,

@@ -19,7 +19,9 @@ export class Sql {
   readonly create: readonly string[]
   readonly read: string
   readonly save: string
-  /** Saves a row if it has the record of the last parameter; null for a key without a row. */
+  /** Saves a row of a key that has none. */
+  readonly add: string
+  /** Saves a row that has the record of the last parameter. */
   readonly swap: string
   readonly page: string
   readonly remove: string
@@ -31,25 +33,27 @@ export class Sql {
 
   /** @throws HeadgateError `HEADGATE_OPTION` if the name of the table is invalid */
   constructor(table: string) {
-    if (!/^[A-Za-z_]\w{0,62}$/.test(table)) {
+    if (!/^(?!sqlite_)[a-z_]\w{0,62}$/i.test(table)) {
       throw new HeadgateError(
         'HEADGATE_OPTION',
-        `table must be a letter or _, then at most 62 letters, digits and _, got ${shown(table)}. Write table: 'headgate'.`,
+        `table must be a letter or _, then at most 62 letters, digits and _, and not begin with sqlite_, got ${shown(table)}. Write table: 'headgate'.`,
       )
     }
-    this.table = table
+    const quoted = `"${table}"` // a table may be named like a word of SQL
+    this.table = quoted
     this.create = [
-      `CREATE TABLE IF NOT EXISTS ${table} (key TEXT PRIMARY KEY, record TEXT NOT NULL, expires INTEGER NOT NULL) WITHOUT ROWID`,
-      `INSERT OR IGNORE INTO ${table} VALUES ('${layoutKey}', '${layout}', ${Number.MAX_SAFE_INTEGER})`,
+      `CREATE TABLE IF NOT EXISTS ${quoted} (key TEXT PRIMARY KEY, record TEXT NOT NULL, expires INTEGER NOT NULL) WITHOUT ROWID`,
+      `INSERT OR IGNORE INTO ${quoted} (key, record, expires) VALUES ('${layoutKey}', '${layout}', ${Number.MAX_SAFE_INTEGER})`,
     ]
-    this.read = `SELECT record FROM ${table} WHERE key = ?`
-    this.save = `INSERT INTO ${table} VALUES (?, ?, ?) ON CONFLICT (key) DO UPDATE SET record = excluded.record, expires = excluded.expires`
-    this.swap = `${this.save} WHERE record = ?`
-    this.page = `SELECT key, record FROM ${table} WHERE key > ? AND key < ? ORDER BY key LIMIT ${pageSize}`
-    this.remove = `DELETE FROM ${table} WHERE key = ?`
-    this.sweepEnd = `SELECT max(key) AS last FROM (SELECT key FROM ${table} WHERE key > ? ORDER BY key LIMIT ${sweepSize})`
-    this.sweep = `DELETE FROM ${table} WHERE key > ? AND key <= ? AND expires < ?`
-    this.clear = `DELETE FROM ${table} WHERE key IN (SELECT key FROM ${table} WHERE key > ? AND key < ? LIMIT ${pageSize})`
+    this.read = `SELECT record FROM ${quoted} WHERE key = ?`
+    this.save = `INSERT INTO ${quoted} VALUES (?, ?, ?) ON CONFLICT (key) DO UPDATE SET record = excluded.record, expires = excluded.expires`
+    this.add = `INSERT INTO ${quoted} VALUES (?, ?, ?) ON CONFLICT (key) DO NOTHING`
+    this.swap = `UPDATE ${quoted} SET record = ?, expires = ? WHERE key = ? AND record = ?`
+    this.page = `SELECT key, record FROM ${quoted} WHERE key > ? AND key < ? ORDER BY key LIMIT ${pageSize}`
+    this.remove = `DELETE FROM ${quoted} WHERE key = ?`
+    this.sweepEnd = `SELECT max(key) AS last FROM (SELECT key FROM ${quoted} WHERE key > ? ORDER BY key LIMIT ${sweepSize})`
+    this.sweep = `DELETE FROM ${quoted} WHERE key > ? AND key <= ? AND expires < ?`
+    this.clear = `DELETE FROM ${quoted} WHERE key IN (SELECT key FROM ${quoted} WHERE key > ? AND key < ? LIMIT ${pageSize})`
   }
 
   /** Reads the rows of some keys. */

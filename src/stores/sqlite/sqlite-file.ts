@@ -43,6 +43,7 @@ export class SqliteFile {
   readonly #rollback: SqliteStatement
   readonly #read: SqliteStatement
   readonly #save: SqliteStatement
+  readonly #add: SqliteStatement
   readonly #swap: SqliteStatement
   readonly #sweepEnd: SqliteStatement
   readonly #sweep: SqliteStatement
@@ -53,7 +54,10 @@ export class SqliteFile {
   readonly #path: string | undefined
   readonly #inode: number | undefined
   #checked = 0
+  /** How many records were saved since the last sweep. */
   #saved = 0
+  /** How long the call under way has waited for the lock, in microseconds. */
+  #waited = 0
   /** Where the last sweep ended. */
   #swept = layoutKey
 
@@ -81,6 +85,7 @@ export class SqliteFile {
       this.#rollback = prepare('ROLLBACK')
       this.#read = prepare(sql.read)
       this.#save = prepare(sql.save)
+      this.#add = prepare(sql.add)
       this.#swap = prepare(sql.swap)
       this.#sweepEnd = prepare(sql.sweepEnd)
       this.#sweep = prepare(sql.sweep)
@@ -101,8 +106,9 @@ export class SqliteFile {
     let commits = false
     let begun = false
     try {
+      this.#checkOpen()
       this.#checkPlace()
-      this.#begin.run()
+      this.#beginWithin()
       begun = true
       const result = use()
       commits = true
@@ -114,9 +120,24 @@ export class SqliteFile {
     }
   }
 
+  /** Begins a transaction. A call that has waited for the lock before waits only for the rest of the timeout. */
+  #beginWithin(): void {
+    const waited = Math.floor(this.#waited / 1000)
+    this.#waited = 0
+    if (waited === 0) return void this.#begin.run()
+    const setTimeout = (milliseconds: number) => this.#database.exec(`PRAGMA busy_timeout = ${milliseconds}`)
+    setTimeout(Math.max(0, this.#timeout - waited))
+    try {
+      this.#begin.run()
+    } finally {
+      setTimeout(this.#timeout)
+    }
+  }
+
   /** @throws HeadgateError as `transact` does */
   read(key: string): string | undefined {
     try {
+      this.#checkOpen()
       return this.readLocked(key)
     } catch (cause) {
       throw sqliteError(cause, this.#timeout, false)
@@ -135,21 +156,22 @@ export class SqliteFile {
   }
 
   /**
-   * Saves a record if the key still has the text `before`, and the driver tells that no transaction is open: its end would decide
-   * whether the record stays. Returns true if it saved.
+   * Saves a record if the key still has the text `before`, no sweep is due, and the driver tells that no transaction is open: its end
+   * would decide whether the record stays. Returns true if it saved.
    * @throws HeadgateError as `transact` does
    */
   swap(key: string, before: string | undefined, { text, life }: SavedText, now: number): boolean {
     const { inTransaction, isTransaction } = this.#database
-    if ((inTransaction ?? isTransaction) !== false) return false
+    if ((inTransaction ?? isTransaction) !== false || this.#saved >= sweepEvery) return false
     try {
       this.#checkPlace()
-      const { changes } = this.#swap.run(key, text, this.#expires(now, life), before ?? null) as {
-        changes: number | bigint
-      }
-      if (Number(changes) === 0) return false
-      this.#sweepSometimes(now)
-      return true
+      const startedAt = monotonicClock()
+      const expires = this.#expires(now, life)
+      const done = before === undefined ? this.#add.run(key, text, expires) : this.#swap.run(text, expires, key, before)
+      const saved = Number((done as { changes: number | bigint }).changes) > 0
+      if (saved) this.#saved++
+      else this.#waited = monotonicClock() - startedAt
+      return saved
     } catch (cause) {
       throw sqliteError(cause, this.#timeout, !isBusy(cause))
     }
@@ -161,7 +183,8 @@ export class SqliteFile {
   }
 
   #sweepSometimes(now: number): void {
-    if (++this.#saved % sweepEvery !== 0) return
+    if (++this.#saved < sweepEvery) return
+    this.#saved = 0
     try {
       const { last } = this.#sweepEnd.get(this.#swept) as { last: string | null }
       if (last !== null) this.#sweep.run(this.#swept, last, Math.floor(now / 1000))
@@ -176,6 +199,7 @@ export class SqliteFile {
   /** The next rows after the key `after`, before the key `end`. */
   page(after: string, end: string): readonly Row[] {
     try {
+      this.#checkOpen()
       return this.#page.all(after, end) as Row[]
     } catch (cause) {
       throw sqliteError(cause, this.#timeout, false)
@@ -192,6 +216,13 @@ export class SqliteFile {
     try {
       this.#rollback.run()
     } catch {}
+  }
+
+  /** libsql ends the process at a call on a database that is closed. */
+  #checkOpen(): void {
+    if (this.#database.open !== false) return
+    const message = 'The database is closed. Close it after the last call: server.close(), then database.close().'
+    throw new HeadgateError('HEADGATE_STORE', message, { uncounted: true })
   }
 
   /** A file that was deleted or replaced is written on by nobody else: what is written there would be lost. */
