@@ -1,5 +1,5 @@
-import { Pool } from 'pg'
 import { join } from 'node:path'
+import { Pool } from 'pg'
 import { expect, test } from 'vitest'
 import { clusterStore } from '../../src/stores/cluster/index.ts'
 import { postgresStore } from '../../src/stores/postgres/index.ts'
@@ -38,6 +38,11 @@ test('several processes on one key of a file of SQLite admit exactly the limit',
   const store = { path: join(temporaryFolder(), 'limits.db') }
   expect(await admittedBy({ ...task, kind: 'sqlite', store })).toBe(quick.limit)
 })
+
+test('4 processes with 32 calls in flight by clients of promises, on one key of a file of SQLite, admit exactly the limit', async () => {
+  const store = { path: join(temporaryFolder(), 'limits.db'), promises: true }
+  expect(await admittedBy({ ...task, processes: 4, kind: 'sqlite', store })).toBe(quick.limit)
+}, 120_000)
 
 test(
   'several processes that reserve and settle on a file of SQLite use exactly what they settle',

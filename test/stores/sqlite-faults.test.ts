@@ -206,8 +206,8 @@ test('expired rows are deleted while others are saved', () => {
   for (let n = 0; n < 1000; n++) limiter.consumeSync(`old ${n}`)
   expect(rows()).toBe(1001)
   now += 10_000_000
-  for (let n = 0; n < 400; n++) limiter.consumeSync(`new ${n}`)
-  expect(rows()).toBe(401)
+  for (let n = 0; n < 1100; n++) limiter.consumeSync(`new ${n}`)
+  expect(rows()).toBe(1101)
 })
 
 test.each(['order', 'Select'])('a table named %s, like a word of SQL, works', async (table) => {

@@ -2,6 +2,7 @@
  * One process of a fleet. The task is JSON in the first argument. It makes its calls when it gets the message `go`, so that
  * all processes start at the same time, and sends the result. It ends when the fleet disconnects it.
  */
+import { createClient } from '@libsql/client'
 import { fixedWindow, RateLimiter, slidingLog } from 'headgate'
 import { clusterStore } from 'headgate/cluster'
 import { memcachedStore } from 'headgate/memcached'
@@ -34,8 +35,8 @@ const stores = {
     return memcachedStore({ client, ...options })
   },
   cluster: () => clusterStore(options),
-  sqlite({ path, ...rest } = options) {
-    return sqliteStore({ database: new Database(path), ...rest })
+  sqlite({ path, promises, ...rest } = options) {
+    return sqliteStore({ database: promises ? createClient({ url: `file:${path}` }) : new Database(path), ...rest })
   },
 }
 

@@ -88,6 +88,11 @@ export interface Store {
    * policies whose state does not fit
    */
   open(terms: LedgerTerms, joins?: Ledger): Ledger
+  /**
+   * Ends what the store itself began: subscriptions, listeners, periodic reports. The client or the database that it was given stays
+   * open. A store that begins nothing has no such method.
+   */
+  close?(): void
 }
 
 /** Opens a ledger of a store that may fail. */

@@ -10,7 +10,7 @@ export const layoutKey = ''
 export const pageSize = 100
 
 /** How many rows are saved between two sweeps. Each sweep looks at more rows than that, so expired rows never pile up. */
-export const sweepEvery = 50
+export const sweepEvery = 100
 const sweepSize = 200
 
 /** The statements of a store in one table. Times are milliseconds since the epoch. */
@@ -25,7 +25,7 @@ export class Sql {
   readonly swap: string
   readonly page: string
   readonly remove: string
-  /** The last of the next rows after a key. */
+  /** The last of the next rows after a key, and how many of these rows had expired at a time. */
   readonly sweepEnd: string
   /** Deletes the expired rows after one key, up to another. */
   readonly sweep: string
@@ -51,7 +51,7 @@ export class Sql {
     this.swap = `UPDATE ${quoted} SET record = ?, expires = ? WHERE key = ? AND record = ?`
     this.page = `SELECT key, record FROM ${quoted} WHERE key > ? AND key < ? ORDER BY key LIMIT ${pageSize}`
     this.remove = `DELETE FROM ${quoted} WHERE key = ?`
-    this.sweepEnd = `SELECT max(key) AS last FROM (SELECT key FROM ${quoted} WHERE key > ? ORDER BY key LIMIT ${sweepSize})`
+    this.sweepEnd = `SELECT max(key) AS last, total(expires < ?) AS expired FROM (SELECT key, expires FROM ${quoted} WHERE key > ? ORDER BY key LIMIT ${sweepSize})`
     this.sweep = `DELETE FROM ${quoted} WHERE key > ? AND key <= ? AND expires < ?`
     this.clear = `DELETE FROM ${quoted} WHERE key IN (SELECT key FROM ${quoted} WHERE key > ? AND key < ? LIMIT ${pageSize})`
   }

@@ -3,6 +3,7 @@
  * nobody writes between its reads and its writes. The journal is a write-ahead log (WAL): readers never wait.
  */
 import { statfsSync, statSync } from 'node:fs'
+import { LRUCache } from 'lru-cache'
 import { HeadgateError, monotonicClock, shown } from '../../common/index.ts'
 import type { SavedText } from '../records/index.ts'
 import type { SqliteDatabase, SqliteStatement } from './driver.ts'
@@ -14,6 +15,9 @@ export type Durability = 'full' | 'normal'
 
 /** How long opening may wait for other processes that open the file too, in milliseconds. */
 const openTimeout = 5000
+
+/** The most characters of the texts that are known, and of their keys: about 20,000 keys of one bucket. */
+const knownSize = 4_000_000
 
 /** How often it is checked that the file is still in its place, in microseconds. */
 const checkEvery = 1_000_000
@@ -54,6 +58,8 @@ export class SqliteFile {
   readonly #path: string | undefined
   readonly #inode: number | undefined
   #checked = 0
+  /** The texts that this process saved last, by key. */
+  readonly #known = new LRUCache<string, string>({ maxSize: knownSize, sizeCalculation: (text, key) => text.length + key.length })
   /** How many records were saved since the last sweep. */
   #saved = 0
   /** How long the call under way has waited for the lock, in microseconds. */
@@ -144,6 +150,11 @@ export class SqliteFile {
     }
   }
 
+  /** The text that this process saved last; undefined if it knows none. The file may have another by now. */
+  known(key: string): string | undefined {
+    return this.#known.get(key)
+  }
+
   /** Reads within a transaction. */
   readLocked(key: string): string | undefined {
     return (this.#read.get(key) as Row | null | undefined)?.record
@@ -169,6 +180,8 @@ export class SqliteFile {
       const expires = this.#expires(now, life)
       const done = before === undefined ? this.#add.run(key, text, expires) : this.#swap.run(text, expires, key, before)
       const saved = Number((done as { changes: number | bigint }).changes) > 0
+      if (saved) this.#known.set(key, text)
+      else this.#known.delete(key)
       if (saved) this.#saved++
       else this.#waited = monotonicClock() - startedAt
       return saved
@@ -186,8 +199,9 @@ export class SqliteFile {
     if (++this.#saved < sweepEvery) return
     this.#saved = 0
     try {
-      const { last } = this.#sweepEnd.get(this.#swept) as { last: string | null }
-      if (last !== null) this.#sweep.run(this.#swept, last, Math.floor(now / 1000))
+      const time = Math.floor(now / 1000)
+      const { last, expired } = this.#sweepEnd.get(time, this.#swept) as { last: string | null; expired: number }
+      if (expired > 0) this.#sweep.run(this.#swept, last, time)
       this.#swept = last ?? layoutKey
     } catch {} // the call itself is saved, and the next sweep tries again
   }

@@ -46,17 +46,23 @@ export class SqliteLedger extends RecordLedger {
   }
 
   /**
-   * Reads without a lock, decides, and saves if nobody has written to the key since: two statements in place of four. If somebody has,
-   * a transaction decides anew. A refusal that is not counted needs no lock at all.
+   * Decides on the text that this process saved last, and saves if the key still has it: one statement in place of four. If nothing is to
+   * be saved, or no text is known, decides on the text of the file, without a lock. If somebody else has written to the key, a
+   * transaction decides anew.
    */
   #decideOne(command: Command<StateVerb>, key: string): OutcomeOf<StateVerb> {
     const file = this.#file
-    const text = file.read(key)
-    const record = new KeyRecord(text, command.verb === 'reset')
-    const now = this.#clock()
-    const outcome = runOn([record], this.whole, command, now)
-    if (!record.changed || file.swap(key, text, record.save(now), now)) return outcome
-    return file.transact(() => this.#evaluate(command, [key]))
+    for (let text = file.known(key), known = text !== undefined; ; known = false) {
+      if (!known) text = file.read(key)
+      const record = new KeyRecord(text, command.verb === 'reset')
+      const now = this.#clock()
+      const outcome = runOn([record], this.whole, command, now)
+      if (record.changed) {
+        if (file.swap(key, text, record.save(now), now)) return outcome
+        return file.transact(() => this.#evaluate(command, [key]))
+      }
+      if (!known) return outcome
+    }
   }
 
   /** The time is read under the lock, so that calls of several processes are decided in the order of their times. */

@@ -200,11 +200,11 @@ export class SqliteRunner {
   async #sweep(transaction: SqliteTransaction, time: number): Promise<Bound[]> {
     const { sql } = this.#options
     const from = this.#swept
-    const { rows } = await transaction.execute({ sql: sql.sweepEnd, args: [from] })
-    const last = (rows[0] as { last: string | null }).last
+    const { rows } = await transaction.execute({ sql: sql.sweepEnd, args: [time, from] })
+    const { last, expired } = rows[0] as unknown as { last: string | null; expired: number }
     this.#saved = 0
     this.#swept = last ?? layoutKey
-    return last === null ? [] : [{ sql: sql.sweep, args: [from, last, time] }]
+    return expired === 0 ? [] : [{ sql: sql.sweep, args: [from, last, time] }]
   }
 }
 

@@ -155,3 +155,29 @@ test('a subscriber that cannot subscribe is a warning, and a subscriber that is 
   warned.mockRestore()
   expect(() => redisStore({ client: own, subscriber: own })).toThrow(/subscriber must be a client of its own/)
 })
+
+test.each(['ioredis', 'node-redis'])('%s: close ends the subscription, and no connection', async (name) => {
+  const before = await listeners()
+  const own = await connect(name)
+  const subscriber = await connect(name)
+  const create = () => redisStore({ client: own, subscriber, timeout: '5s' })
+  const [a, b] = [create(), create()].map((store, n) => new RateLimiter({ name: `close ${n}`, policies: '20/1h', store }))
+  await expect.poll(listeners).toBe(before + 1)
+  a?.close()
+  a?.close()
+  expect(await listeners()).toBe(before + 1)
+  b?.close()
+  await expect.poll(listeners).toBe(before)
+  expect((await b?.consume('ann'))?.source).toBe('store')
+})
+
+test('close reports the units of shares that are not reported yet', async () => {
+  const own = await connect('ioredis')
+  const options = { name: 'last report', policies: fixedWindow({ limit: 1000, window: '1h' }) }
+  const shares = redisStore({ client: own, mode: 'shares', report: '1h', timeout: '5s' })
+  const limiter = new RateLimiter({ ...options, store: shares })
+  for (let n = 0; n < 5; n++) await limiter.consume('ann')
+  limiter.close()
+  const exact = new RateLimiter({ ...options, store: redisStore({ client: own, timeout: '5s' }) })
+  await expect.poll(async () => (await exact.peek('ann')).policies[0]?.used).toBe(5)
+})

@@ -63,6 +63,11 @@ export class Processes {
     this.#renewEvery(Math.min(this.#fastest, slowest))
   }
 
+  /** Renews this process's unit no more. */
+  end(): void {
+    this.#usedAt = -Infinity
+  }
+
   #renewEvery(interval: number): void {
     this.#renew().then(
       () => this.#setUnreadable(false),

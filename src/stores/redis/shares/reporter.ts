@@ -30,6 +30,7 @@ export class Reporter {
   readonly #scopes: Reports[] = []
   #nextAt = 0
   #sleeping = false
+  #closed = false
 
   constructor(store: ExactStore, period: number, clock: Clock, sleeper: Sleeper) {
     this.store = store
@@ -56,11 +57,19 @@ export class Reporter {
 
   /** Begins a period, unless one is running. */
   wake(now: number): void {
-    if (this.#sleeping) return
+    if (this.#sleeping || this.#closed) return
     this.#sleeping = true
     this.processes.wake(now)
     this.#nextAt = now + this.period
     this.#sleeper(this.period / 1000, () => this.#report())
+  }
+
+  close(): void {
+    if (this.#closed) return
+    this.#closed = true
+    this.#report()
+    this.processes.end()
+    this.store.close?.()
   }
 
   #report(): void {

@@ -37,6 +37,11 @@ export class ShareStore implements Store {
     this.#reporter = new Reporter(exact, period * 1000, clock, sleeper)
   }
 
+  /** Reports once more what is not reported yet, and then never again. */
+  close(): void {
+    this.#reporter.close()
+  }
+
   open(terms: LedgerTerms, joins?: Ledger): Ledger {
     const instances = terms.failure?.instances ?? 1
     return withFailover(this, terms, joins, (bare) => new ShareLedger(bare, this.#reporter, instances))
