@@ -37,8 +37,16 @@ const targets = {
   },
   async 'rate-limiter-flexible'(database) {
     const limiter = await new Promise((resolve, reject) => {
-      const options = { storeClient: database, storeType: 'better-sqlite3', tableName: 'limits', points: limit, duration: 3600 }
-      const made = new RateLimiterSQLite(options, (error) => (error ? reject(error) : setImmediate(() => resolve(made))))
+      const options = {
+        storeClient: database,
+        storeType: 'better-sqlite3',
+        tableName: 'limits',
+        points: limit,
+        duration: 3600,
+      }
+      const made = new RateLimiterSQLite(options, (error) =>
+        error ? reject(error) : setImmediate(() => resolve(made)),
+      )
     })
     return async (key) => (await limiter.consume(key)).remainingPoints >= 0
   },

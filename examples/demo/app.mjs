@@ -12,7 +12,7 @@ export const routes = [
     what: '5 in 30 seconds for each X-Api-Key',
     policies: '5/30s',
     keys: byHeader('x-api-key'),
-    headers: 'draft-11',
+    headers: /** @type {const} */ ('draft-11'),
   },
 ]
 

@@ -2,28 +2,19 @@
  * One table of a file, by a driver that answers at once. Each transaction takes the file's write lock first (BEGIN IMMEDIATE), so
  * nobody writes between its reads and its writes. The journal is a write-ahead log (WAL): readers never wait.
  */
-import { statfsSync, statSync } from 'node:fs'
 import { LRUCache } from 'lru-cache'
 import { HeadgateError, monotonicClock, shown } from '../../common/index.ts'
 import type { SavedText } from '../records/index.ts'
 import type { SqliteDatabase, SqliteStatement } from './driver.ts'
-import { layout, layoutKey, otherLayout, type Sql, sweepEvery } from './sql.ts'
+import { type Durability, inodeOf, openFile, openTimeout } from './open-file.ts'
+import { layoutKey, type Sql, sweepEvery } from './sql.ts'
 import { isBusy, sqliteError } from './sqlite-error.ts'
-
-/** What a commit waits for: `'full'` for the disk, `'normal'` for the operating system alone. */
-export type Durability = 'full' | 'normal'
-
-/** How long opening may wait for other processes that open the file too, in milliseconds. */
-const openTimeout = 5000
 
 /** The most characters of the texts that are known, and of their keys: about 20,000 keys of one bucket. */
 const knownSize = 4_000_000
 
 /** How often it is checked that the file is still in its place, in microseconds. */
 const checkEvery = 1_000_000
-
-/** File systems of a network, by their numbers (statfs(2)): NFS, SMB, CIFS, SMB2, AFS, Ceph. WAL needs memory that all processes share. */
-const networks: readonly number[] = [0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x5346414f, 0x00c36400]
 
 interface Row {
   readonly key: string
@@ -59,7 +50,10 @@ export class SqliteFile {
   readonly #inode: number | undefined
   #checked = 0
   /** The texts that this process saved last, by key. */
-  readonly #known = new LRUCache<string, string>({ maxSize: knownSize, sizeCalculation: (text, key) => text.length + key.length })
+  readonly #known = new LRUCache<string, string>({
+    maxSize: knownSize,
+    sizeCalculation: (text, key) => text.length + key.length,
+  })
   /** How many records were saved since the last sweep. */
   #saved = 0
   /** How long the call under way has waited for the lock, in microseconds. */
@@ -76,14 +70,7 @@ export class SqliteFile {
     this.#timeout = timeout
     this.#ttlMargin = ttlMargin
     try {
-      database.exec(`PRAGMA busy_timeout = ${openTimeout}`)
-      this.#path = pathOf(database)
-      if (this.#path !== undefined) refuseNetwork(this.#path)
-      useLog(database)
-      database.exec(`PRAGMA synchronous = ${synchronous}`)
-      for (const statement of sql.create) database.exec(statement)
-      const found = database.prepare(sql.read).get(layoutKey) as Row
-      if (found.record !== layout) throw otherLayout(sql.table, found.record)
+      this.#path = openFile(database, sql, synchronous)
       database.exec(`PRAGMA busy_timeout = ${timeout}`)
       const prepare = (statement: string) => database.prepare(statement)
       this.#begin = prepare('BEGIN IMMEDIATE')
@@ -172,6 +159,7 @@ export class SqliteFile {
    * @throws HeadgateError as `transact` does
    */
   swap(key: string, before: string | undefined, { text, life }: SavedText, now: number): boolean {
+    this.#checkOpen()
     const { inTransaction, isTransaction } = this.#database
     if ((inTransaction ?? isTransaction) !== false || this.#saved >= sweepEvery) return false
     try {
@@ -249,38 +237,5 @@ export class SqliteFile {
       throw new HeadgateError('HEADGATE_STORE', message, { uncounted: true })
     }
     this.#checked = now
-  }
-}
-
-/** The path of the database's file; undefined for a database in memory. */
-function pathOf(database: SqliteDatabase): string | undefined {
-  const list = database.prepare('PRAGMA database_list').all() as { name: string; file: string | null }[]
-  return list.find(({ name }) => name === 'main')?.file || undefined
-}
-
-function inodeOf(path: string): number | undefined {
-  return statSync(path, { throwIfNoEntry: false })?.ino
-}
-
-function refuseNetwork(path: string): void {
-  if (!networks.includes(statfsSync(path).type)) return
-  throw new HeadgateError(
-    'HEADGATE_OPTION',
-    `database is on the file system of a network (${shown(path)}), where SQLite cannot lock. Use a local disk, or postgresStore.`,
-  )
-}
-
-/** Processes that open a new file at once may meet here, and SQLite does not wait for a lock at this step. */
-function useLog(database: SqliteDatabase): void {
-  const end = monotonicClock() + openTimeout * 1000
-  for (;;) {
-    try {
-      const { journal_mode: mode } = database.prepare('PRAGMA journal_mode = WAL').get() as { journal_mode: string }
-      if (mode === 'wal' || mode === 'memory') return
-      throw new Error(`SQLite cannot use a write-ahead log here, only ${mode}`)
-    } catch (error) {
-      if (!isBusy(error) || monotonicClock() > end) throw error
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5)
-    }
   }
 }

@@ -13,8 +13,9 @@ import {
 import { Deadlines, type SharedStoreOptions, sharedOptions } from '../contract/index.ts'
 import { KeyQueue, type RecordContext, RecordStore } from '../records/index.ts'
 import { isClient, isDatabase, type SqliteClient, type SqliteDatabase } from './driver.ts'
+import type { Durability } from './open-file.ts'
 import { endOf, pageSize, Sql } from './sql.ts'
-import { type Durability, SqliteFile } from './sqlite-file.ts'
+import { SqliteFile } from './sqlite-file.ts'
 import { SqliteLedger } from './sqlite-ledger.ts'
 import { SqliteRunner } from './sqlite-runner.ts'
 

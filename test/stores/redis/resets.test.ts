@@ -161,7 +161,9 @@ test.each(['ioredis', 'node-redis'])('%s: close ends the subscription, and no co
   const own = await connect(name)
   const subscriber = await connect(name)
   const create = () => redisStore({ client: own, subscriber, timeout: '5s' })
-  const [a, b] = [create(), create()].map((store, n) => new RateLimiter({ name: `close ${n}`, policies: '20/1h', store }))
+  const [a, b] = [create(), create()].map(
+    (store, n) => new RateLimiter({ name: `close ${n}`, policies: '20/1h', store }),
+  )
   await expect.poll(listeners).toBe(before + 1)
   a?.close()
   a?.close()
