@@ -36,13 +36,16 @@ const scripts = {
   },
 }
 
+/** Small modules that nearly every entry loads are one file. */
+const codeSplitting = { groups: [{ name: 'common', test: /\/src\/common\// }] }
+
 export default defineConfig([
   {
     input: { ...entries, ...platforms, 'headgate-postgres': 'src/stores/postgres/print-schema.ts' },
     platform: 'neutral',
     plugins: [scripts],
     external,
-    output: { ...readable, dir: 'dist', cleanDir: true, chunkFileNames: 'chunks/[name].js' },
+    output: { ...readable, codeSplitting, dir: 'dist', cleanDir: true, chunkFileNames: 'chunks/[name].js' },
   },
   {
     // For Jest, for bundlers, and for Node's `require` where it cannot load ES modules. Names stay, only blanks go.
@@ -52,6 +55,7 @@ export default defineConfig([
     external,
     output: {
       ...readable,
+      codeSplitting,
       format: 'cjs',
       exports: 'named',
       dir: 'dist/cjs',

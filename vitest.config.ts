@@ -12,9 +12,9 @@ const listening = ['test/telemetry/stores.test.ts']
 const packed = ['test/{package,neighbours}.test.ts']
 /** Tests that start Redis, PostgreSQL or Memcached, or other processes of Node. */
 const servers = [
-  'test/stores/redis/*.test.ts',
+  'test/stores/{redis/*,shares/redis}.test.ts',
   'test/stores/{cluster,fleet,memcached,postgres}*.test.ts',
-  'test/stores/size.test.ts',
+  'test/stores/{hostile-names,releases,size,unknown-kind}.test.ts',
   'test/failure/{bursts,causes,drills,faults,half-open*}.test.ts',
   'test/compat/redis.test.ts',
   'test/moving-in/upstash-ratelimit.test.ts',
@@ -29,9 +29,9 @@ const parts = [
   'test/http/keys/{address,by-cookie}.test.ts',
   'test/pacer/{properties,set-rate,settling}.test.ts',
   'test/stores/memory/overflow-plans.test.ts',
-  'test/stores/redis/shares/{share-fleet,worst-case}.test.ts',
+  'test/stores/shares/{share-fleet,worst-case}.test.ts',
   'test/stores/redis/{acl,contract,docs}.test.ts',
-  'test/stores/{compare-and-set,memcached}.test.ts',
+  'test/stores/{compare-and-set,memcached,releases}.test.ts',
   'test/testing/faulty-store.test.ts',
 ]
 const installServers = './test/support/programs.ts'

@@ -1,4 +1,5 @@
 import type { NextFunction, Request, Response } from 'express'
+import { misplaced } from '../src/common/index.ts'
 import {
   createGuard,
   type Framework,
@@ -79,6 +80,9 @@ export function rateLimit<Given extends Policies<Request, Response> | undefined>
 ): ExpressMiddleware<LimiterOf<Given>> {
   const guard = createGuard(expressFramework, limit, options)
   const middleware: <Params>(request: Request<Params>, response: Response, next: NextFunction) => void | Promise<void> =
-    (request, response, next) => guard.handle(request as unknown as Request, response, next)
+    (request, response, next) => {
+      if (typeof next !== 'function' || response.setHeader === undefined) throw misplaced('headgate/express')
+      return guard.handle(request as unknown as Request, response, next)
+    }
   return Object.assign(middleware, { limiter: guard.limiter })
 }

@@ -1,4 +1,4 @@
-import type { MaybePromise } from '../src/common/index.ts'
+import { type MaybePromise, misplaced } from '../src/common/index.ts'
 import {
   createGuard,
   functionOption,
@@ -100,13 +100,13 @@ export function rateLimit<Context, Given extends AnyPolicies<Context>>(
   )
   const guard = createGuard<Call<Context>, Call<Context>>(fetchFramework(own), limit as never, options as never)
   const check = async (request: Request, context?: Context): Promise<FetchResult> => {
-    const call = new FetchCall(request, context as Context)
+    const call = callOf(request, context as Context)
     const admitted = guard.check(call, call)
     return resultOf(call, typeof admitted === 'boolean' ? admitted : await admitted)
   }
   const wrap = (handler: Handler) => {
     return async (request: Request, ...rest: unknown[]): Promise<Response | undefined> => {
-      const call = new FetchCall(request, rest[0] as Context)
+      const call = callOf(request, rest[0] as Context)
       const admitted = guard.check(call, call)
       const goesOn = typeof admitted === 'boolean' ? admitted : await admitted
       return goesOn ? answered(call, isInvalid(request) ? badRequest : handler, rest) : call.answer.refused(request)
@@ -123,6 +123,11 @@ const checks = {
 
 type Call<Context> = FetchCall<Context>
 type Handler = (request: Request, ...rest: unknown[]) => MaybePromise<Response | undefined>
+
+function callOf<Context>(request: Request, context: Context): Call<Context> {
+  if (request?.arrayBuffer === undefined) throw misplaced('headgate/fetch')
+  return new FetchCall(request, context)
+}
 
 function badRequest(): Response {
   return new Response(null, { status: 400 })

@@ -2,7 +2,8 @@ import type { H3Event } from 'h3'
 import { whenEnded } from '../src/http/held/index.ts'
 import { type Framework, type RequestDecision, routeName } from '../src/http/index.ts'
 import type { TrustedProxies } from '../src/http/keys/index.ts'
-import { addressView, answerOf, finderOver, type NodePair, toldFinder } from './web/index.ts'
+import type { NodePair } from './node-pair.ts'
+import { addressView, answerOf, finderOver, toldFinder } from './web/index.ts'
 
 declare module 'h3' {
   interface H3EventContext {

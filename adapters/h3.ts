@@ -1,6 +1,6 @@
 import type { H3Event, Middleware } from 'h3'
 import * as h3 from 'h3'
-import { tooOld } from '../src/common/index.ts'
+import { misplaced, tooOld } from '../src/common/index.ts'
 import {
   createGuard,
   functionOption,
@@ -42,6 +42,7 @@ export function rateLimit<Given extends Policies<H3Event, H3Event> | undefined>(
   const { own, limit, options } = ownOptions(checks, first, second)
   const guard = createGuard(h3Framework(own), limit, options)
   const middleware: Middleware = (event, next) => {
+    if (typeof next !== 'function' || event.context === undefined) throw misplaced('headgate/h3')
     const admitted = guard.check(event, event)
     return typeof admitted === 'boolean'
       ? goOn(admitted, event, next)

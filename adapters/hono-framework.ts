@@ -2,16 +2,8 @@ import type { Context } from 'hono'
 import { whenEnded } from '../src/http/held/index.ts'
 import { type Framework, type RequestDecision, routeName } from '../src/http/index.ts'
 import type { TrustedProxies } from '../src/http/keys/index.ts'
-import {
-  addressView,
-  answerOf,
-  answerWriter,
-  finderOver,
-  type NodePair,
-  pairBeside,
-  nodePair as pairOf,
-  toldFinder,
-} from './web/index.ts'
+import { type NodePair, pairBeside, nodePair as pairOf } from './node-pair.ts'
+import { addressView, answerOf, answerWriter, finderOver, toldFinder } from './web/index.ts'
 
 /** The part of the result of `getConnInfo` that has the address. */
 export interface ConnInfo {

@@ -1,5 +1,5 @@
 import type { Context, MiddlewareHandler } from 'hono'
-import { tooOld } from '../src/common/index.ts'
+import { type HeadgateError, misplaced, tooOld } from '../src/common/index.ts'
 import {
   createGuard,
   functionOption,
@@ -51,7 +51,7 @@ export function rateLimit<Given extends Policies<Context, Context> | undefined>(
   const { own, limit, options } = ownOptions(checks, first, second)
   const guard = createGuard(honoFramework(own), limit, options)
   const middleware: MiddlewareHandler = async (context, next) => {
-    if (context.req.routeIndex === undefined) throw tooOld('headgate/hono', 'hono', '3.11')
+    if (context.req?.routeIndex === undefined) throw unfit(context)
     const admitted = guard.check(context, context)
     const goesOn = typeof admitted === 'boolean' ? admitted : await admitted
     if (!goesOn) return refused(context)
@@ -73,6 +73,11 @@ const checks = {
   connInfo: functionOption('getConnInfo'),
   address: functionOption("(c) => c.req.header('x-real-ip')"),
   trustedProxies: trustedProxiesOption,
+}
+
+/** The error for an old version of Hono, or for another framework. */
+function unfit({ req }: Context): HeadgateError {
+  return typeof req?.header === 'function' ? tooOld('headgate/hono', 'hono', '3.11') : misplaced('headgate/hono')
 }
 
 /** A context with a response goes no further: a middleware before this one has answered. */

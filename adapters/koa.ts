@@ -1,5 +1,5 @@
 import type { Context, Middleware, Next } from 'koa'
-import type { MaybePromise } from '../src/common/index.ts'
+import { type MaybePromise, misplaced } from '../src/common/index.ts'
 import {
   createGuard,
   type Framework,
@@ -127,6 +127,7 @@ export function rateLimit<Given extends Policies<Context, Context> | undefined>(
   const guard = createGuard(koaFramework, limit, options)
   // Not async, because that would make one more promise for each request.
   const middleware: Middleware = (context, next) => {
+    if (typeof next !== 'function' || context.state === undefined) throw misplaced('headgate/koa')
     let admitted: MaybePromise<boolean>
     try {
       admitted = guard.check(context, context)

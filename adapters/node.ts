@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Http2ServerRequest } from 'node:http2'
+import { misplaced } from '../src/common/index.ts'
 import {
   createGuard,
   type Framework,
@@ -121,6 +122,7 @@ export function rateLimit<Given extends Policies<NodeRequest, NodeResponse> | un
   const guard = createGuard(framework, limit, options)
   const check = async (request: NodeRequest, response: NodeResponse) => guard.check(request, response)
   const middleware = (request: NodeRequest, response: NodeResponse, next?: (error?: unknown) => void) => {
+    if (response?.setHeader === undefined) throw misplaced('headgate/node')
     return next === undefined ? check(request, response) : guard.handle(request, response, next)
   }
   return Object.assign(middleware as NodeRateLimit<LimiterOf<Given>>, { limiter: guard.limiter })

@@ -10,7 +10,7 @@ const layers: readonly Readonly<Record<string, RegExp>>[] = [
   { limiter: /^src\/limiter\// },
   {
     'stores that can fail':
-      /^src\/stores\/((redis|postgres|sqlite|cluster|records)\/|(compare-and-set|memcached|hit-store|read-batcher|store-inspector)\.ts$)/,
+      /^src\/stores\/((redis|postgres|cluster|records|shares|sqlite)\/|(compare-and-set|memcached|hit-store|read-batcher|store-inspector)\.ts$)/,
   },
   { failure: /^src\/failure\// },
   { memory: /^src\/stores\/(memory\/|lru-store\.ts$)/ },
@@ -129,6 +129,12 @@ test('what others ask an algorithm is data or a method: nobody asks for its clas
   expect(classes).toEqual(expect.arrayContaining(['Bucket', 'SlidingLog', 'Smooth', 'Penalty']))
   const asks = new RegExp(`instanceof (${classes.join('|')}|Algorithm)\\b`)
   expect(files.filter((file) => !file.startsWith('src/algorithms/') && asks.test(read(file)))).toEqual([])
+})
+
+test('shares load only where their entry is imported', () => {
+  const others = files.filter((file) => !file.startsWith('src/stores/shares/'))
+  const imports = others.flatMap((file) => importsOf(file, read(file)))
+  expect(imports.filter((imported) => imported.startsWith('src/stores/shares/'))).toEqual([])
 })
 
 test('the pacer imports nothing of http', () => {

@@ -5,6 +5,8 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { codeOf } from '../docs/.vitepress/theme/playground/code-of.mjs'
 import { codes } from '../docs/errors/codes.mjs'
+import { warnings } from '../docs/errors/warnings.mjs'
+import { headgateWarnings } from './support/headgate-warnings.ts'
 
 /* The programs that the site shows besides those of its pages: of the error codes, and of the playground. */
 
@@ -43,7 +45,20 @@ test.each(pages)(
   'the first program of %s fails with it, the second one does not fail',
   async (code, { wrong, right }) => {
     expect(await thrownBy(`${code}-wrong`, wrong)).toBe(code)
+    await headgateWarnings()
     expect(await thrownBy(`${code}-right`, right)).toBeUndefined()
+    expect(await headgateWarnings()).toEqual([])
+  },
+)
+
+test.each(Object.entries(warnings))(
+  'the first program of %s gives that warning alone, the second one gives none',
+  async (code, { wrong, right }) => {
+    await headgateWarnings()
+    expect(await thrownBy(`${code}-right`, right)).toBeUndefined()
+    expect(await headgateWarnings()).toEqual([])
+    expect(await thrownBy(`${code}-wrong`, wrong)).toBeUndefined()
+    expect(await headgateWarnings()).toEqual([expect.stringContaining(`${code}: `)])
   },
 )
 

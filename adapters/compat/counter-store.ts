@@ -1,11 +1,35 @@
-import { shown, text } from '../../src/common/index.ts'
+import { type MaybePromise, shown, text } from '../../src/common/index.ts'
 import type { RateLimiter } from '../../src/limiter/index.ts'
 import { isLocal } from '../../src/stores/contract/index.ts'
 import { countersIn, hit, isHeadgateStore, read, type WindowCount } from './counters.ts'
+import { numberFor } from './option-values.ts'
 
 /** The hits of a client in its window, and when the window ends. */
 export interface ClientRateLimitInfo {
   totalHits: number
+  resetTime: Date | undefined
+}
+
+/** The interface of the stores of express-rate-limit and hono-rate-limiter. @template Info the hits of a client */
+export interface HitStore<Info> {
+  // biome-ignore lint/suspicious/noExplicitAny: stores of others take the options of their package, which have another `store`
+  init?: (options: any) => MaybePromise<void>
+  get?: (key: string) => MaybePromise<Info | undefined>
+  increment: (key: string) => MaybePromise<Info>
+  decrement: (key: string) => MaybePromise<void>
+  resetKey: (key: string) => MaybePromise<void>
+  resetAll?: () => MaybePromise<void>
+  shutdown?: () => MaybePromise<void>
+  /** True if no other process has the keys. */
+  localKeys?: boolean
+  prefix?: string
+}
+
+/** What an application reads about a request that was counted. */
+export interface HitInfo {
+  limit: number
+  used: number
+  remaining: number
   resetTime: Date | undefined
 }
 
@@ -24,7 +48,7 @@ export function checkedLimit(limit: number): number {
 /** The response fields of drafts 6 and 7. */
 export function draftFields(
   draft: unknown,
-  { limit, remaining, resetTime }: { limit: number; remaining: number; resetTime: Date | undefined },
+  { limit, remaining, resetTime }: HitInfo,
   windowMs: number,
 ): Record<string, string> {
   const reset = secondsLeft(resetTime, windowMs)
@@ -55,13 +79,15 @@ export function undoOf(
 /**
  * The store for the option `store`: without a value, a memory store; for a store of headgate, one that counts there.
  * Undefined for any other value.
- * @throws HeadgateError for an invalid name, or if a store of headgate has a limiter of that name
+ * @throws TypeError unless the window is a number or a text of a number; HeadgateError for an invalid name, or if a store of
+ *   headgate has a limiter of that name
  */
-export function counterStoreOf(given: unknown, windowMs: number, name: string | undefined): CounterStore | undefined {
+export function counterStoreOf(given: unknown, windowMs: unknown, name: string | undefined): CounterStore | undefined {
+  const window = numberFor('windowMs', windowMs, 0, Infinity)
   if (given === undefined) return new MemoryStore()
   if (!isHeadgateStore(given)) return undefined
   if (name !== undefined) text(undefined, 'HEADGATE_NAME')(name, 'name')
-  return new CounterStore(countersIn(windowMs, given, name))
+  return new CounterStore(countersIn(window, given, name))
 }
 
 function infoOf({ used, resetAfter }: WindowCount): ClientRateLimitInfo {

@@ -1,6 +1,6 @@
 import type { Policy } from '../../src/algorithms/index.ts'
 import { counter } from '../../src/algorithms/windows/index.ts'
-import { longestWindow, type MaybePromise, wallClock } from '../../src/common/index.ts'
+import { getOrInsert, longestWindow, type MaybePromise, wallClock } from '../../src/common/index.ts'
 import { RateLimiter } from '../../src/limiter/index.ts'
 import { isLocal, type Store } from '../../src/stores/contract/index.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
@@ -50,10 +50,8 @@ const byStore = new WeakMap<Store, Map<string, RateLimiter>>()
  */
 export function countersOn(store: Store, id: string, window: number): RateLimiter {
   const name = limiterName(id)
-  const all = byStore.get(store) ?? new Map<string, RateLimiter>()
-  byStore.set(store, all)
-  const known = all.get(name) ?? countersIn(window, store, name)
-  all.set(name, known)
+  const byName = getOrInsert(byStore, store, () => new Map<string, RateLimiter>())
+  const known = getOrInsert(byName, name, () => countersIn(window, store, name))
   return known.policies[0]?.window === lengthOf(window) ? known : known.withPlan(hitsIn(window))
 }
 

@@ -20,7 +20,7 @@ import assert from 'node:assert'
 import type { Context, Middleware } from 'koa'
 import ms from 'ms'
 import { slidingLog } from '../../src/algorithms/logs/index.ts'
-import { isPromise, longestWindow, shown, wallClock } from '../../src/common/index.ts'
+import { getOrInsert, isPromise, longestWindow, shown, wallClock } from '../../src/common/index.ts'
 import { decide, RateLimiter } from '../../src/limiter/index.ts'
 import type { Store } from '../../src/stores/contract/index.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
@@ -87,8 +87,7 @@ type Limit = (id: string) => Answer | Promise<Answer>
 const countsOf: unique symbol = Symbol('headgate.counts')
 
 function countersInMap(db: Map<unknown, unknown>, { duration, namespace }: Settings): RateLimiter {
-  const store = (db.get(countsOf) as Store | undefined) ?? memoryStore({ clock: wallClock })
-  db.set(countsOf, store)
+  const store = getOrInsert(db as Map<unknown, Store>, countsOf, () => memoryStore({ clock: wallClock }))
   return countersOn(store, idOf(namespace, duration), duration)
 }
 
@@ -124,8 +123,8 @@ async function byRedis({ db, duration, max, namespace }: Settings): Promise<Limi
 
 /** The prefix for a namespace. If the namespace has characters that no prefix may have, its hash is the prefix. */
 function prefixOf(namespace: string): string {
-  if (/^[\w.:-]{1,128}$/.test(namespace)) return namespace
-  return `limit:${hashOf(namespace)}`
+  if (/^[\w.-]{1,128}$/.test(namespace)) return namespace
+  return `limit/${hashOf(namespace)}`
 }
 
 const storeFix = 'Give a store of headgate, such as redisStore({ client }), or leave it out and give db.'

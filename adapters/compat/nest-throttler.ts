@@ -13,9 +13,8 @@
  */
 import { LRUCache } from 'lru-cache'
 import type { PenaltyOptions } from '../../src/algorithms/bans/index.ts'
-import type { Policy } from '../../src/algorithms/index.ts'
 import { slidingLog } from '../../src/algorithms/logs/index.ts'
-import { longestWindow, wallClock } from '../../src/common/index.ts'
+import { getOrInsert, longestWindow, wallClock } from '../../src/common/index.ts'
 import { decide, RateLimiter } from '../../src/limiter/index.ts'
 import type { OnStoreError, Store } from '../../src/stores/contract/index.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
@@ -39,11 +38,12 @@ export interface ThrottlerStorageOptions {
 
 const hits = 'hits'
 
-interface ThrottlerPlan {
+/** What a throttler says about a request. */
+interface Throttler {
+  readonly name: string
   readonly ttl: number
   readonly limit: number
   readonly blockDuration: number
-  readonly plan: RateLimiter
 }
 
 /**
@@ -58,7 +58,7 @@ export class HeadgateThrottlerStorage {
   readonly #limiters = new Map<string, RateLimiter>()
   /** The last plans by their text, and the last plan of each throttler: finding a plan takes longer than counting. */
   readonly #plans = new LRUCache<string, RateLimiter>({ max: 1000 })
-  readonly #last = new Map<string, ThrottlerPlan>()
+  readonly #last = new Map<string, Throttler & { readonly plan: RateLimiter }>()
 
   constructor({ store, onStoreError = 'local' }: ThrottlerStorageOptions = {}) {
     this.#store = store ?? memoryStore({ clock: wallClock })
@@ -73,7 +73,7 @@ export class HeadgateThrottlerStorage {
     blockDuration: number,
     throttlerName: string,
   ): Promise<ThrottlerStorageRecord> {
-    const limiter = this.#planOf(ttl, limit, blockDuration, throttlerName)
+    const limiter = this.#planOf({ name: throttlerName, ttl, limit, blockDuration })
     const { allowed, policies, retryAfter } = await decide(limiter, key, 1, { details: { nextAfter: true } })
     const log = policies[0]
     const timeToExpire = Math.ceil((log?.nextAfter ?? 0) / 1000)
@@ -83,39 +83,33 @@ export class HeadgateThrottlerStorage {
     return { totalHits: limit + 1, timeToExpire: timeToExpire || timeToBlockExpire, isBlocked: true, timeToBlockExpire }
   }
 
-  #planOf(ttl: number, limit: number, blockDuration: number, throttlerName: string): RateLimiter {
-    const last = this.#last.get(throttlerName)
+  #planOf(throttler: Throttler): RateLimiter {
+    const { name, ttl, limit, blockDuration } = throttler
+    const last = this.#last.get(name)
     if (last !== undefined && last.limit === limit && last.ttl === ttl && last.blockDuration === blockDuration)
       return last.plan
-    const plan = this.#findPlan(ttl, limit, blockDuration, throttlerName)
-    this.#last.set(throttlerName, { ttl, limit, blockDuration, plan })
+    const text = `${ttl}:${limit}:${blockDuration}:${name}`
+    const plan = getOrInsert(this.#plans, text, () => this.#makePlan(throttler))
+    this.#last.set(name, { ...throttler, plan })
     return plan
   }
 
-  #findPlan(ttl: number, limit: number, blockDuration: number, throttlerName: string): RateLimiter {
-    const id = `${ttl}:${limit}:${blockDuration}:${throttlerName}`
-    const known = this.#plans.get(id)
-    if (known !== undefined) return known
+  #makePlan({ name, ttl, limit, blockDuration }: Throttler): RateLimiter {
     const window = numberFor('ThrottlerModule: ttl', ttl, 1, longestWindow)
     const most = numberFor('ThrottlerModule: limit', limit, 0, largestLog, Math.floor)
     const ban = numberFor('ThrottlerModule: blockDuration', blockDuration || 0, 0, longestWindow)
     const policies = slidingLog({ name: hits, limit: most, window: `${window}ms` })
     const penalty = ban > 0 && penaltyOf(window, ban)
-    const first = this.#limiters.get(throttlerName)
-    const plan = first?.withPlan({ policies, penalty }) ?? this.#limiterOf(throttlerName, policies, penalty)
-    this.#plans.set(id, plan)
-    return plan
-  }
-
-  #limiterOf(throttlerName: string, policies: Policy, penalty: PenaltyOptions | false): RateLimiter {
+    const first = this.#limiters.get(name)
+    if (first !== undefined) return first.withPlan({ policies, penalty })
     const limiter = new RateLimiter({
-      name: limiterName(throttlerName),
+      name: limiterName(name),
       policies,
       store: this.#store,
       onStoreError: this.#onStoreError,
       ...(penalty && { penalty }),
     })
-    this.#limiters.set(throttlerName, limiter)
+    this.#limiters.set(name, limiter)
     return limiter
   }
 }

@@ -1,7 +1,35 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { HeadgateError } from '../../src/common/index.ts'
 import { createGuard, type GuardOptions } from '../../src/http/index.ts'
 import { fastifyFramework, tooOldFastify } from './fastify-framework.ts'
+
+/** @throws HeadgateError if the plugin was used as a hook, or as the middleware of another framework */
+export function checkInstance(app: unknown): void {
+  if (typeof (app as Partial<FastifyInstance>).register === 'function') return
+  throw new HeadgateError(
+    'HEADGATE_OPTION',
+    "rateLimit of headgate/fastify is a plugin, and was called with a request. Write app.register(rateLimit('100/15m')). " +
+      "As a hook, write const limit = rateLimit('100/15m') and { preHandler: limit.hook }. Another framework has an entry point " +
+      "of its own, such as 'headgate/express'.",
+  )
+}
+
+/**
+ * @param key the name under which the config of a route has its own limit
+ * @throws HeadgateError for a route whose limit nobody would read: it is outside of the config, or its name is misspelled
+ */
+export function checkRoute({ method, url, ...route }: RouteOptions, key: string): void {
+  const plain = (name: string) => name.toLowerCase().replaceAll(/[-_]/g, '')
+  const isLimit = (name: string) => plain(name) === plain(key)
+  const outside = Object.keys(route).find(isLimit)
+  const misspelled = Object.keys(route.config ?? {}).find((name) => name !== key && isLimit(name))
+  if (outside === undefined && misspelled === undefined) return
+  throw new HeadgateError(
+    'HEADGATE_OPTION',
+    `The limit of the route ${[method].flat().join(', ')} ${url} is never read: it is in ${outside ?? `config.${misspelled}`}. ` +
+      `Write config: { ${key}: '5/1m' }. If other code reads it, give the plugin another configKey.`,
+  )
+}
 
 /** @throws HeadgateError before Fastify 4.25 */
 export function checkVersion({ version = '0' }: FastifyInstance): void {

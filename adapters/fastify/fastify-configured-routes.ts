@@ -11,28 +11,27 @@ declare module 'fastify' {
   }
 }
 
-interface ConfiguredRoute {
+interface DeclaredRoute {
   readonly instance: FastifyInstance
   readonly route: RouteOptions
 }
 
-/** The routes with a config, by the root instance. Which key of the config has a limit is not known yet. */
-const configuredRoutes = new WeakMap<object, ConfiguredRoute[]>()
+/** The routes by the root instance. Which key of a config has a limit is not known yet. */
+const declaredRoutes = new WeakMap<object, DeclaredRoute[]>()
 
 // Fastify publishes each server that is made. A plugin's own `onRoute` hook would miss the routes that were declared before it.
 subscribe('fastify.initialization', (message) => {
   const { fastify } = message as { fastify: FastifyInstance }
-  const routes: ConfiguredRoute[] = []
-  configuredRoutes.set(fastify, routes)
+  const routes: DeclaredRoute[] = []
+  declaredRoutes.set(fastify, routes)
   fastify.addHook('onRoute', function (this: FastifyInstance, route) {
-    if (route.config === undefined) return
-    route.config = { [routeMark]: markOfGet(route, routes) ?? {}, ...route.config }
+    if (route.config !== undefined) route.config = { [routeMark]: markOfGet(route, routes) ?? {}, ...route.config }
     routes.push({ instance: this, route })
   })
 })
 
 /** The mark of the GET route, for the HEAD route that Fastify adds: both routes share one guard. */
-function markOfGet(route: RouteOptions, routes: readonly ConfiguredRoute[]): object | undefined {
+function markOfGet(route: RouteOptions, routes: readonly DeclaredRoute[]): object | undefined {
   if (route.method !== 'HEAD') return undefined
   const get = routes.findLast(
     ({ route: { method, url, config } }) =>
@@ -60,18 +59,16 @@ function withoutSlash(url: string): string {
 }
 
 /**
- * The routes with their own limit, of this instance and of the instances in it. Includes routes that were declared
- * before the plugin was loaded. Empty if this module was loaded after the server was made.
- * @param key the name under which the config of a route has its limit
+ * The routes of this instance and of the instances in it. Includes routes that were declared before the plugin was loaded.
+ * Empty if this module was loaded after the server was made.
  */
-export function limitedRoutesOf(app: FastifyInstance, key: string): readonly RouteOptions[] {
+export function routesOf(app: FastifyInstance): readonly RouteOptions[] {
   for (let instance: object | null = app; instance !== null; instance = Object.getPrototypeOf(instance)) {
-    const routes = configuredRoutes.get(instance)
+    const routes = declaredRoutes.get(instance)
     if (routes === undefined) continue
     return routes
       .filter((each) => each.instance === app || Object.prototype.isPrototypeOf.call(app, each.instance))
       .map(({ route }) => route)
-      .filter(({ config }) => limitIn(config, key) !== undefined)
   }
   return []
 }

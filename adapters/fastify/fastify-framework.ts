@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { type HeadgateError, tooOld } from '../../src/common/index.ts'
+import { getOrInsert, type HeadgateError, tooOld } from '../../src/common/index.ts'
 import { whenEnded } from '../../src/http/held/index.ts'
 import { type Framework, routeName } from '../../src/http/index.ts'
 import { isUnixSocket } from '../../src/http/keys/index.ts'
@@ -31,29 +31,16 @@ function everySymbol(server: object | null): readonly symbol[] {
 }
 
 const anyTrusted = new WeakMap<FastifyInstance, boolean>()
-
-function trustsProxy(request: FastifyRequest): boolean {
-  const trusts = anyTrusted.get(request.server) ?? trustsAnyProxy(request)
-  anyTrusted.set(request.server, trusts)
-  return trusts
-}
-
 const everyHopTrusted = new WeakMap<FastifyInstance, boolean>()
 
 function forwardedAddress(request: FastifyRequest, ips: readonly string[]): string | undefined {
-  const everyHop = everyHopTrusted.get(request.server) ?? trustsEveryHop(request)
-  everyHopTrusted.set(request.server, everyHop)
+  const everyHop = getOrInsert(everyHopTrusted, request.server, () => trustsEveryHop(request))
   return everyHop ? (ips[1] ?? ips[0]) : request.ip
 }
 
 /** Field names in lower case, by the names that were set. Fastify would convert a name at every request. */
 const lowerCaseNames = new Map<string, string>()
-
-function toLowerCase(name: string): string {
-  const lower = name.toLowerCase()
-  lowerCaseNames.set(name, lower)
-  return lower
-}
+const toLowerCase = (name: string): string => name.toLowerCase()
 
 /** Where the config of a HEAD route keeps the pattern of its GET route, if Fastify gave it another one. */
 export const patternOfGet: unique symbol = Symbol('headgate.pattern')
@@ -86,7 +73,9 @@ export const fastifyFramework: Framework<FastifyRequest, FastifyReply> = {
   },
   peer: (request) => request.raw.socket.remoteAddress,
   unaddressed: ({ raw }) => isUnixSocket(raw.socket),
-  trustsProxy: (request) => request.ips !== undefined && trustsProxy(request),
+  trustsProxy(request) {
+    return request.ips !== undefined && getOrInsert(anyTrusted, request.server, () => trustsAnyProxy(request))
+  },
   param({ params }, name) {
     const all = params as Record<string, string> | undefined
     return all && Object.hasOwn(all, name) ? all[name] : undefined
@@ -99,7 +88,7 @@ export const fastifyFramework: Framework<FastifyRequest, FastifyReply> = {
   headersSent: (reply) => reply.sent || reply.raw.headersSent,
   complete: ({ raw }) => raw.writableEnded,
   ended: ({ raw }, done) => whenEnded(raw, done),
-  setHeader: (reply, name, value) => void reply.header(lowerCaseNames.get(name) ?? toLowerCase(name), value),
+  setHeader: (reply, name, value) => void reply.header(getOrInsert(lowerCaseNames, name, toLowerCase), value),
   responseHeader: (reply, name) => reply.getHeader(name)?.toString(),
   setStatus: (reply, status) => void reply.code(status),
   clearRefusal: (reply) => void reply.code(200).removeHeader('retry-after').removeHeader('cache-control'),

@@ -1,7 +1,7 @@
 /* Fastify: `headgate/fastify`. A plugin limits every route, and a route may have a limit of its own. */
 import type { FastifyInstance, FastifyPluginCallback, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import plugin from 'fastify-plugin'
-import { text } from '../../src/common/index.ts'
+import { misplaced, text } from '../../src/common/index.ts'
 import {
   createGuard,
   type GuardOptions,
@@ -15,13 +15,15 @@ import {
 import type { RateLimiter } from '../../src/limiter/index.ts'
 import {
   type Checked,
+  checkInstance,
   checkRegistered,
+  checkRoute,
   checkRouteDefaults,
   checkVersion,
   decorate,
   isChecked,
 } from './fastify-checks.ts'
-import { limitedRoutesOf, limitIn } from './fastify-configured-routes.ts'
+import { limitIn, routesOf } from './fastify-configured-routes.ts'
 import { fastifyFramework, patternOfGet } from './fastify-framework.ts'
 import { type FastifyGuard, guardOfRoute, RouteGuards } from './fastify-route-guards.ts'
 
@@ -93,35 +95,31 @@ export function rateLimit(
   done?: (error?: Error) => void,
 ): unknown {
   if (done !== undefined) {
-    const { own, limit } = readOwn(second as GivenArgument)
-    return install(first as FastifyInstance, () => createGuard(fastifyFramework, limit as Argument), {}, own, done)
+    checkInstance(first)
+    const { own, limit } = readOwn(checks, second as GivenArgument, undefined)
+    return install(first as FastifyInstance, () => createGuard(fastifyFramework, limit), {}, own, done)
   }
-  const { own, limit, options } = readOwn(first as GivenArgument | false, second as Options & Own)
-  if (limit === false) checkRouteDefaults(options)
-  const guard = limit === false ? undefined : createGuard(fastifyFramework, limit, options)
+  const { own, limit, options } = readOwn(checks, first as GivenArgument, second as Options & Own)
+  if (first === false) checkRouteDefaults(options)
+  const guard = first === false ? undefined : createGuard(fastifyFramework, limit, options)
   const makeGuard = (registered: object) => {
     checkRegistered(registered)
     return guard
   }
-  const installed = plugin(
-    (app, registered, ready) => install(app, () => makeGuard(registered), options, own, ready),
-    metadata,
-  )
+  const installed = plugin((app, registered, ready) => {
+    checkInstance(app)
+    install(app, () => makeGuard(registered), options, own, ready)
+  }, metadata)
   if (guard === undefined) return installed
   const hook: FastifyRateLimit['hook'] = (request, reply, next) => {
+    if (reply.header === undefined) throw misplaced('headgate/fastify')
     void guard.handle(request, reply, next as (error?: unknown) => void)
   }
   return Object.assign(installed, { limiter: guard.limiter, hook })
 }
 
 const checks = { configKey: text() }
-
-function readOwn(
-  first: GivenArgument | false,
-  second?: Options & Own,
-): { own: Own; limit: Argument | false; options: Options | undefined } {
-  return ownOptions<Own, FastifyRequest, FastifyReply, AnyPolicies>(checks, first as GivenArgument, second)
-}
+const readOwn = ownOptions<Own, FastifyRequest, FastifyReply, AnyPolicies>
 
 const metadata = { name: 'headgate' }
 // `app.register(rateLimit, options)` registers the function itself, so it needs the metadata of a plugin.
@@ -149,7 +147,11 @@ function install(
     decorate(app)
     app.addHook('onReady', (ready) => {
       try {
-        for (const { config } of limitedRoutesOf(app, configKey)) routes.of(config ?? {}, guard) // throws now if a limit is invalid
+        for (const route of routesOf(app)) {
+          checkRoute(route, configKey)
+          const { config = {} } = route
+          if (limitIn(config, configKey) !== undefined) routes.of(config, guard) // throws now if a limit is invalid
+        }
       } catch (error) {
         ready(error as Error)
         return
@@ -158,6 +160,7 @@ function install(
       ready()
     })
     app.addHook('onRoute', (route) => {
+      checkRoute(route, configKey)
       declared.push(route)
       const own = limitIn(route.config, configKey)
       const ownGuard =

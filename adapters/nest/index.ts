@@ -9,7 +9,7 @@ import {
   type Provider,
 } from '@nestjs/common'
 import { ApplicationConfig, DiscoveryModule, DiscoveryService, MetadataScanner } from '@nestjs/core'
-import { HeadgateError } from '../../src/common/index.ts'
+import { anything, callback, readOptions } from '../../src/common/index.ts'
 import { callOf, isObject } from './nest-call.ts'
 import { isGuarded, isIntercepted, takesMessages, unseenEnd } from './nest-enhancers.ts'
 import { limitsToken, RateLimitGuard } from './nest-guard.ts'
@@ -23,6 +23,12 @@ export { nestFramework } from './nest-framework.ts'
 export { RateLimitGuard } from './nest-guard.ts'
 export { RateLimitInterceptor } from './nest-interceptor.ts'
 export type { NestArgument, NestGuardOptions, RateLimitModuleOptions } from './nest-options.ts'
+
+const readers = {
+  imports: anything,
+  inject: anything,
+  useFactory: callback<RateLimitModuleAsyncOptions['useFactory']>('(config) => config.limit'),
+}
 
 /** Options of `forRootAsync`: how the module's options are made from other providers. */
 export interface RateLimitModuleAsyncOptions {
@@ -80,8 +86,7 @@ export class RateLimitModule implements OnModuleInit {
    * @throws HeadgateError `HEADGATE_OPTION` for an unknown option. An invalid limit stops the start of the application.
    */
   static forRootAsync(options: RateLimitModuleAsyncOptions): DynamicModule {
-    checkAsyncOptions(options)
-    const { imports = [], inject = [], useFactory } = options
+    const { imports = [], inject = [], useFactory } = readOptions('RateLimitModule.forRootAsync', options, readers)
     const make = async (...injected: unknown[]) => new NestLimits(await useFactory(...injected))
     return moduleWith({ provide: limitsToken, inject: [...inject] as never[], useFactory: make }, imports)
   }
@@ -125,18 +130,6 @@ function moduleWith(limits: Provider, imports: NonNullable<DynamicModule['import
     providers: [limits, RateLimitGuard],
     exports: [limitsToken, RateLimitGuard],
   }
-}
-
-const asyncOptions: readonly string[] = ['imports', 'inject', 'useFactory']
-
-function checkAsyncOptions(options: RateLimitModuleAsyncOptions): void {
-  const unknown = isObject(options) ? Object.keys(options).find((option) => !asyncOptions.includes(option)) : ''
-  if (unknown === undefined && typeof options.useFactory === 'function') return
-  throw new HeadgateError(
-    'HEADGATE_OPTION',
-    'RateLimitModule.forRootAsync takes imports, inject and useFactory, a function that returns the options of forRoot. ' +
-      `Write forRootAsync({ inject: [Config], useFactory: (config) => config.limit }).${unknown ? ` It has no option '${unknown}'.` : ''}`,
-  )
 }
 
 /**

@@ -35,11 +35,8 @@ function listed(key: string, type: Class, handler: Handler): readonly unknown[] 
 
 /** True for the class, for a class that extends it, and for an instance of such a class. */
 function is(given: unknown, expected: Class): boolean {
-  return given === expected || given instanceof expected || (isClass(given) && given.prototype instanceof expected)
-}
-
-function isClass(given: unknown): given is Class {
-  return typeof given === 'function'
+  if (given === expected || given instanceof expected) return true
+  return typeof given === 'function' && given.prototype instanceof expected
 }
 
 /** The error of a limit that would never see the end of a call. */

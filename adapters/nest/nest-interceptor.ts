@@ -7,7 +7,7 @@ import {
 } from '@nestjs/common'
 import type { Observable } from 'rxjs'
 import * as rxjs from 'rxjs'
-import { tooOld } from '../../src/common/index.ts'
+import { getOrInsert, tooOld } from '../../src/common/index.ts'
 import { callOf, isObject } from './nest-call.ts'
 
 type Ending = (status: number, aborted: boolean) => void
@@ -39,10 +39,7 @@ export function checkRxjs(): void {
 const held = new WeakMap<readonly unknown[], HeldCall>()
 
 function heldCall(context: ExecutionContext): HeldCall {
-  const args = context.getArgs()
-  const call = held.get(args) ?? new HeldCall()
-  held.set(args, call)
-  return call
+  return getOrInsert(held, context.getArgs(), () => new HeldCall())
 }
 
 /** Calls `done` when the interceptor has seen the end of this call. */

@@ -1,5 +1,5 @@
 import type { ExecutionContext } from '@nestjs/common'
-import { HeadgateError } from '../../src/common/index.ts'
+import { getOrInsert, HeadgateError } from '../../src/common/index.ts'
 import { createGuard, type Guard, guardOptionsOf, type LimiterParts, withLimiterParts } from '../../src/http/index.ts'
 import { RateLimiter } from '../../src/limiter/index.ts'
 import { graphqlArguments, isObject } from './nest-call.ts'
@@ -70,17 +70,8 @@ export class NestLimits {
 
   /** @throws HeadgateError if the limit is invalid */
   find(type: Class, handler: Handler): Applied {
-    let handlers = this.#ofHandlers.get(type)
-    if (handlers === undefined) {
-      handlers = new Map()
-      this.#ofHandlers.set(type, handlers)
-    }
-    let applied = handlers.get(handler)
-    if (applied === undefined) {
-      applied = this.#apply(type, handler)
-      handlers.set(handler, applied)
-    }
-    return applied
+    const handlers = getOrInsert(this.#ofHandlers, type, () => new Map<Handler, Applied>())
+    return getOrInsert(handlers, handler, () => this.#apply(type, handler))
   }
 
   #apply(type: Class, handler: Handler): Applied {
@@ -101,10 +92,7 @@ export class NestLimits {
 
   #ofClass(type: Class): Limit | undefined {
     const declared = limitOf(type)
-    if (declared === undefined) return undefined
-    const limit = this.#ofClasses.get(type) ?? this.#declared(declared, type.name)
-    this.#ofClasses.set(type, limit)
-    return limit
+    return declared && getOrInsert(this.#ofClasses, type, () => this.#declared(declared, type.name))
   }
 
   /** A limit that a decorator declares. The limit is named after its place, unless it has its own name. */

@@ -30,7 +30,7 @@ interface Read {
 export function readModuleOptions(options: RateLimitModuleOptions): Read {
   const given = isObject(options) && !(options instanceof RateLimiter) ? Object.entries(options) : []
   const isPart = (option: string) => (sharedParts as readonly string[]).includes(option)
-  const parts = Object.fromEntries(given.filter(([option, value]) => isPart(option) && value !== undefined))
+  const parts = Object.fromEntries(given.filter(([option]) => isPart(option)))
   const argument = options as NestArgument
   if (!isObject(options) || options.limit !== false) return { limited: true, argument, defaults: {}, parts }
   const defaults = Object.fromEntries(given.filter(([option]) => option !== 'limit' && !isPart(option)))

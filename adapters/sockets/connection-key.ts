@@ -1,4 +1,5 @@
 import { randomWords } from '#platform'
+import { getOrInsert } from '../../src/common/index.ts'
 import type { RateLimiter } from '../../src/limiter/index.ts'
 
 /** The beginning of the keys of this process. It differs in each process, because processes may share a store. */
@@ -68,11 +69,9 @@ const keys = new WeakMap<ConnectionLike, ConnectionKey>()
  * with one packet each. A key for each socket would give the client a new quota each time.
  */
 export function keyOfConnection(connection: ConnectionLike): ConnectionKey {
-  let key = keys.get(connection)
-  if (key === undefined) {
-    key = new ConnectionKey()
-    keys.set(connection, key)
-    connection.once('close', () => key?.close())
-  }
-  return key
+  return getOrInsert(keys, connection, () => {
+    const key = new ConnectionKey()
+    connection.once('close', () => key.close())
+    return key
+  })
 }

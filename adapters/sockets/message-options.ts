@@ -76,7 +76,7 @@ const readers = {
   overLimit: oneOf('drop', 'close', 'delay'),
   cost: anything,
   notify: hook('({ retryAfter }) => ...'),
-  maxWait: duration('1m'),
+  maxWait: duration('1m', { usual: 100 }),
   maxQueue: whole(1000),
   sleeper: callback('(milliseconds, wake) => cancel', timerSleeper()),
 }

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { HeadgateError } from '../../src/common/index.ts'
+import { getOrInsert, HeadgateError } from '../../src/common/index.ts'
 import { type PolicyLikes, RateLimiter } from '../../src/limiter/index.ts'
 
 /** The limiters by the text of their policies. The bound is for programs that make new policies all the time. */
@@ -13,11 +13,7 @@ const limiters = new LRUCache<string, RateLimiter>({ max: 1000 })
 export function sharedLimiter(policies: PolicyLikes | RateLimiter): RateLimiter {
   if (policies instanceof RateLimiter) return policies
   const text = typeof policies === 'string' ? policies : textOf(policies)
-  const known = limiters.get(text)
-  if (known !== undefined) return known
-  const limiter = new RateLimiter({ policies })
-  limiters.set(text, limiter)
-  return limiter
+  return getOrInsert(limiters, text, () => new RateLimiter({ policies }))
 }
 
 function textOf(policies: PolicyLikes): string {

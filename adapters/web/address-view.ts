@@ -1,5 +1,6 @@
 import type { Framework } from '../../src/http/index.ts'
-import { clientBehind, type TrustedProxies, toldAddress } from '../../src/http/keys/index.ts'
+import { clientBehind, isUnixSocket, type TrustedProxies, toldAddress } from '../../src/http/keys/index.ts'
+import type { NodePair } from '../node-pair.ts'
 
 /** The functions that find addresses where the framework has no proxy setting of its own. */
 export type Finder<Request> = Required<Pick<Framework<Request, never>, 'peer' | 'header' | 'unaddressed'>>
@@ -17,7 +18,7 @@ export function addressView<Request>(
 ): AddressView<Request> {
   if (trustedProxies === undefined) {
     const address = (request: Request) => finder.peer(request) ?? undefined
-    return { ...finder, address, trustsProxy: (request) => isForwarded(finder, request) }
+    return { ...finder, address, trustsProxy: () => false }
   }
   const client = clientBehind(trustedProxies)
   return { ...finder, address: (request) => client(request, finder), trustsProxy: () => true }
@@ -41,9 +42,22 @@ export function toldFinder<Request>(
   }
 }
 
-/** True if a proxy has forwarded this address: the function that found it trusts that proxy. */
-function isForwarded<Request>({ peer, header }: Finder<Request>, request: Request): boolean {
-  const address = peer(request)
-  const forwarded = header(request, 'x-forwarded-for')?.split(',') ?? []
-  return forwarded.some((entry) => entry.trim() === address)
+/**
+ * The header and the peer of a request, on a server of Node or on any other. Node has parsed the headers already, and a
+ * server on Node would first copy all of them for `request.headers`. Only a server of Node shows its sockets.
+ */
+export function finderOver<Call>(
+  pairOf: (call: Call) => Partial<NodePair> | undefined,
+  requestOf: (call: Call) => Pick<Request, 'headers'>,
+): Omit<Finder<Call>, 'peer'> {
+  return {
+    unaddressed(call) {
+      const node = pairOf(call)?.req
+      return node && isUnixSocket(node.socket)
+    },
+    header(call, name) {
+      const parsed = pairOf(call)?.req?.headers
+      return parsed === undefined ? (requestOf(call).headers.get(name) ?? undefined) : parsed[name]?.toString()
+    },
+  }
 }

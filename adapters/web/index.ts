@@ -3,7 +3,6 @@
  * folder imports `http` and `common`.
  */
 
-export { addressView, toldFinder } from './address-view.ts'
+export { addressView, finderOver, toldFinder } from './address-view.ts'
 export { type Any, FetchCall, type FetchExchange, type FetchOwnOptions, fetchFramework } from './fetch-framework.ts'
-export { finderOver, type NodePair, nodePair, pairBeside } from './node-pair.ts'
 export { type Answer, answerOf, answerWriter } from './web-answer.ts'

@@ -1,8 +1,8 @@
 import { HeadgateError, type MaybePromise } from '../../src/common/index.ts'
 import type { EndingResponse } from '../../src/http/held/index.ts'
 import type { Framework } from '../../src/http/index.ts'
+import type { ResponseHead } from '../node-pair.ts'
 import { isResponse, withFields } from '../response-fields.ts'
-import type { ResponseHead } from './node-pair.ts'
 import { watchBody } from './watch-body.ts'
 
 /** A Response, or a value that a runtime takes in its place: Bun takes undefined after an upgrade to a WebSocket. */

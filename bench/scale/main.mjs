@@ -1,5 +1,5 @@
 /*
- * npm run bench:scale: eight processes share one limit on a real Redis, in three modes. It counts what they admit beyond the limit, what they
+ * npm run bench:scale: eight processes share one limit on a real Redis, in four modes. It counts what they admit beyond the limit, what they
  * refuse while units are left, and the round trips.
  */
 import { fork } from 'node:child_process'
@@ -18,7 +18,8 @@ const policy = `${limit}/1s token-bucket`
 const modes = {
   strict: {},
   'leases of 100': { leases: { units: 100 } },
-  "shares, report: '100ms'": { mode: 'shares', report: '100ms' },
+  'leases auto': { leases: 'auto' },
+  shares: { shares: { instances: processes } },
 }
 const equal = Array.from({ length: processes }, () => 1)
 const skewed = equal.map((_, process) => 2 ** -process)

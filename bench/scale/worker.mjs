@@ -2,16 +2,15 @@
 import { once } from 'node:events'
 import { RateLimiter } from 'headgate'
 import { redisStore } from 'headgate/redis'
+import { shareStore } from 'headgate/shares'
 import { Redis } from 'ioredis'
 
 const { port, mode, policy, times, key } = JSON.parse(process.argv[2])
 const client = new Redis(port, '127.0.0.1')
-const limiter = new RateLimiter({
-  name: 'scale',
-  policies: policy,
-  store: redisStore({ client, timeout: '5s', ...mode }),
-  onStoreError: 'throw',
-})
+const { shares, ...options } = mode
+const exact = redisStore({ client, timeout: '5s', ...options })
+const store = shares === undefined ? exact : shareStore({ store: exact, ...shares })
+const limiter = new RateLimiter({ name: 'scale', policies: policy, store, onStoreError: 'throw' })
 await limiter.consume('warm-up')
 
 const admitted = []

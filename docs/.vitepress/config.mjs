@@ -4,6 +4,7 @@ import { defineConfig } from 'vitepress'
 import llmstxt from 'vitepress-plugin-llms'
 import manifest from '../../package.json' with { type: 'json' }
 import { codes } from '../errors/codes.mjs'
+import { warnings } from '../errors/warnings.mjs'
 
 const root = new URL('../../', import.meta.url)
 const path = (relative) => fileURLToPath(new URL(relative, root))
@@ -105,7 +106,11 @@ const guide = [
 ]
 
 const errorPages = [
-  { text: 'Errors', link: '/errors/', items: Object.keys(codes).map((code) => page(code, `errors/${code}`)) },
+  {
+    text: 'Errors',
+    link: '/errors/',
+    items: Object.keys({ ...codes, ...warnings }).map((code) => page(code, `errors/${code}`)),
+  },
 ]
 
 export default defineConfig({

@@ -71,7 +71,9 @@ slidingWindow({ scope: '', limit: 10, window: '1d' })`,
 slidingWindow({ scope: 'user', limit: 10, window: '1d' })`,
   },
   HEADGATE_INEXACT: {
-    cause: 'The product of the limit, the window and the burst passes 2^53, so whole numbers could not count it.',
+    cause:
+      'The product of the limit, the window and the burst passes 2^53, so whole numbers could not count it. Or `settle` charges ' +
+      'so many units beyond the estimate that a policy could not count them exactly.',
     fix: 'Choose a limit that shares a divisor with the window, a shorter window, or a smaller burst.',
     wrong: `import { tokenBucket } from 'headgate'
 
@@ -390,7 +392,7 @@ await limiter.consume('ann') // let through, not counted`,
   },
   HEADGATE_STORE_RECORD: {
     cause:
-      'What the store has under this key is not a record that this version reads: other code wrote it, or another build. Or Postgres has written ' +
+      'What the store has under this key is not a record that this version reads: other code wrote it, or another version, perhaps with an algorithm that this one does not know. Or Postgres has written ' +
       'something else there than the decision: a trigger or a rule changes the table, or the row was changed by hand. Other keys go on.',
     fix: 'Give headgate a `prefix` of its own, and a table without triggers and rules. `limiter.reset(key)` deletes what is there.',
     wrong: `import { RateLimiter } from 'headgate'

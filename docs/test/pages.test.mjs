@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { HeadgateError } from 'headgate'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { codes } from '../errors/codes.mjs'
+import { warnings } from '../errors/warnings.mjs'
 import { launch, openPage, violationsOf } from './browser.mjs'
 import { serve } from './site.mjs'
 
@@ -51,7 +52,7 @@ test('every page of docs/ is on the site', () => {
   for (const name of guide) expect(existsSync(new URL(`${name}.html`, built)), name).toBe(true)
 })
 
-test.each(Object.keys(codes))('an error %s links to its page', async (code) => {
+test.each(Object.keys({ ...codes, ...warnings }))('%s has a page, to which an error links', async (code) => {
   const { pathname } = new URL(new HeadgateError(code, '').help)
   const response = await fetch(new URL(pathname, site.url))
   expect(response.status).toBe(200)

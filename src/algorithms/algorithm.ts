@@ -136,14 +136,19 @@ export abstract class Algorithm {
    */
   adopt?(s: Numbers, i: number, at: number, from: Algorithm): boolean
 
-  /**
-   * Rewrites a state that was written under `from`, this algorithm with other numbers. Used units count `times / per` as
-   * much, rounded up and limited to the capacity here. Returns false, and changes nothing, if the windows differ. The caller
-   * then counts the used units as just taken.
-   */
-  carry(_s: Numbers, _i: number, _at: number, _from: Algorithm, _times: number, _per: number): boolean {
+  /** True if a state of `from` goes on here: it is this arithmetic over the same window. `carry` then rewrites the state. */
+  continues(_from: Algorithm): boolean {
     return false
   }
+
+  /** Rewrites a state of `from`, which goes on here. Used units count `times / per` as much, rounded up. */
+  carry(_s: Numbers, _i: number, _at: number, _from: Algorithm, _times: number, _per: number): void {}
+
+  /**
+   * The wait for `cost` if used units count by proportion, as under the same numbers with that capacity. Absent if it is that
+   * of the state as `carry` rewrites it now.
+   */
+  scaledWait?(s: Numbers, i: number, at: number, cost: number, capacity: number): number
 
   /**
    * Merges the state at `t[j]` into the state at `s[i]`. From the last booking on, the result is at least as strict as each of

@@ -6,14 +6,19 @@
  *     scale    70 of 100 used, now 1000: 700 used     70 of 100 used, now 50: 35 used
  *
  * If the algorithm and the window stay, the times stay too: a running window keeps its end, an entry of a log leaves at its
- * time, a bucket goes on from its level. Otherwise the used units count as if they had just been taken. Units are rounded
- * up, so a change of numbers never adds to a quota. A debt is cut to the new limit.
+ * time, a bucket goes on from its level. Otherwise an admitted call counts the used units as if they had just been taken. Units
+ * are rounded up, so a change of numbers never adds to a quota. Above 2^45 units, both rules keep.
+ *
+ * Only an admitted call moves a state. Until then the units come back as they did before, so a refused call waits as long as
+ * under the old numbers for the cost that leaves enough:
+ *
+ *     keep     70 of 100 used, now 50: one unit is admitted when 49 are used, which is when 51 of the old 100 are free
  */
 import { type Algorithm, type Numbers, Report } from './algorithm.ts'
 import { effectiveTime } from './effective-time.ts'
-import type { PolicyEvaluation } from './evaluation/index.ts'
-import { ratioUp } from './exact-math.ts'
-import { type Definition, revive, sameDefinition } from './kinds.ts'
+import type { ForeignState, PolicyEvaluation } from './evaluation/index.ts'
+import { maxFactor, ratioUp } from './exact-math.ts'
+import { type Definition, sameDefinition, writerOf } from './kinds.ts'
 
 /** What happens to a key's state when the numbers of its policy change. */
 export type CarryRule = 'keep' | 'scale'
@@ -29,18 +34,77 @@ export const carryRules: readonly CarryRule[] = ['keep', 'scale']
  */
 export function carry(s: number[], from: Algorithm, to: Algorithm, now: number, rule: StateRule): number[] {
   const fresh: number[] = new Array(to.slots).fill(0)
-  const most = capacity(to)
+  const [most, whole] = [capacity(to), capacity(from)]
   if (most === 0 || s.every((number) => number === 0)) return fresh // a limit of 0 counts nothing
-  // Units in flight stay the same number under any plan.
-  const kept = to.leases === true && from.leases === true
   const at = effectiveTime(from, s[0] as number, now)
   if (rule === 'retune' && to.adopt?.(s, 0, at, from)) return s
-  const whole = capacity(from)
-  const [times, per] = rule === 'scale' && !kept ? [most, whole] : [1, 1]
-  if (to.carry(s, 0, at, from, times, per)) return s
+  if (hasFullQuota(s, 0, from, now)) return fresh
+  const [times, per] = scales(from, to, rule) ? [most, whole] : [1, 1]
+  if (to.continues(from)) {
+    to.carry(s, 0, at, from, times, per)
+    return s
+  }
   const used = Math.min(most, ratioUp(whole - remaining(from, s, at), times, per))
   if (used > 0) to.take(fresh, 0, at, used, 0)
   return fresh
+}
+
+/** True if used units count by proportion. Units in flight stay the same number under any plan. */
+function scales(from: Algorithm, to: Algorithm, rule: StateRule): boolean {
+  if (rule !== 'scale' || (from.leases && to.leases)) return false
+  return Math.max(capacity(from), capacity(to)) <= maxFactor
+}
+
+/** A state of `from` as a policy sees it that has other numbers. No refused call moves the state. */
+class CarriedState implements ForeignState {
+  readonly algorithm: Algorithm
+  readonly s: Numbers
+  readonly #to: Algorithm
+  readonly #now: number
+  readonly #rule: StateRule
+  readonly #copyOf: (s: Numbers) => number[]
+
+  constructor(
+    from: Algorithm,
+    s: Numbers,
+    to: Algorithm,
+    now: number,
+    rule: StateRule,
+    copyOf: (s: Numbers) => number[],
+  ) {
+    this.algorithm = from
+    this.s = s
+    this.#to = to
+    this.#now = now
+    this.#rule = rule
+    this.#copyOf = copyOf
+  }
+
+  carried(): number[] {
+    return carry(this.#copyOf(this.s), this.algorithm, this.#to, this.#now, this.#rule)
+  }
+
+  wait(cost: number, own: number): number {
+    const { s, algorithm: from } = this
+    const to = this.#to
+    // The next call writes these states anyway: a rate that was set, and a penalty, whose ban is cut by that call.
+    if (own === Infinity || this.#rule === 'retune' || to.punishes) return own
+    const at = effectiveTime(from, s[0] as number, this.#now)
+    const [most, whole] = [capacity(to), capacity(from)]
+    const scaled = scales(from, to, this.#rule)
+    if (!scaled || !to.continues(from)) {
+      const left = to.paysLater ? whole : scaled ? ratioUp(cost, whole, most) : whole - most + cost
+      return from.wait(s, 0, at, left) + (at - this.#now)
+    }
+    return from.scaledWait === undefined ? own : from.scaledWait(s, 0, at, cost, most) + (at - this.#now)
+  }
+
+  reset(own: number): number {
+    if (this.#rule === 'retune' || this.#to.punishes || capacity(this.#to) === 0) return own
+    const at = effectiveTime(this.algorithm, this.s[0] as number, this.#now)
+    this.algorithm.report(this.s, 0, at, report)
+    return report.reset + (at - this.#now)
+  }
 }
 
 /**
@@ -57,6 +121,7 @@ export function hasFullQuota(s: Numbers, i: number, algorithm: Algorithm, now: n
  * Points the evaluation of a policy to the state of a key. A state that was written under other numbers is copied and rewritten.
  * @param left the stored state under the policy's name, with the algorithm that wrote it; undefined for a new key
  * @param copyOf copies a state
+ * @throws HeadgateError `HEADGATE_STORE_RECORD` for a state of a kind that this version does not know
  */
 export function pointTo(
   policy: PolicyEvaluation,
@@ -67,7 +132,7 @@ export function pointTo(
 ): void {
   const { algorithm } = policy
   const same = left !== undefined && sameDefinition(left.definition, algorithm)
-  const from = left === undefined || same ? undefined : revive(left.definition)
+  const from = left === undefined || same ? undefined : writerOf(policy.policy.name, left.definition)
   policy.i = 0
   policy.carried = false
   policy.foreign = undefined
@@ -75,11 +140,11 @@ export function pointTo(
   else if (left === undefined || from === undefined) policy.s = new Array(algorithm.slots).fill(0)
   else {
     const { s } = left
-    const carried = () => carry(copyOf(s), from, algorithm, now, rule)
-    policy.s = carried()
+    const state = new CarriedState(from, s, algorithm, now, rule, copyOf)
+    policy.s = state.carried()
     if (hasFullQuota(s, 0, from, now)) return
     policy.carried = rule !== 'retune'
-    policy.foreign = { algorithm: from, s, carried }
+    policy.foreign = state
   }
 }
 

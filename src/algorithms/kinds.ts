@@ -1,4 +1,5 @@
 /* For each kind of algorithm: how to make the arithmetic again from its definition, and which functions make policies. */
+import { HeadgateError, shown } from '../common/index.ts'
 import type { Algorithm, Kind } from './algorithm.ts'
 import { Penalty } from './bans/index.ts'
 import { Bucket, gcra, IntervalBucket, leakyBucket, tokenBucket } from './buckets/index.ts'
@@ -80,6 +81,21 @@ export function isKind(kind: string): kind is Kind {
  */
 export function revive({ kind, span, parameters }: Definition, window?: number): Algorithm | undefined {
   return isKind(kind) ? kinds[kind].revive(span, parameters, window) : undefined
+}
+
+/**
+ * The algorithm that wrote a state under the name of a policy.
+ * @throws HeadgateError `HEADGATE_STORE_RECORD` for an unknown kind: another version has counted here
+ */
+export function writerOf(name: string, definition: Definition): Algorithm {
+  const writer = revive(definition)
+  if (writer !== undefined) return writer
+  throw new HeadgateError(
+    'HEADGATE_STORE_RECORD',
+    `The state of the policy ${shown(name)} is of a kind that this version does not know: ${shown(definition.kind)}. ` +
+      'Run the version that wrote it, or delete the key with reset(key).',
+    { uncounted: true },
+  )
 }
 
 /** True for a function that makes policies: a user passed it without calling it. */

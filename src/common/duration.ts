@@ -52,17 +52,25 @@ function fixOf(duration: unknown): string {
 }
 
 /**
- * Warns of a window such as `60`, which is 60 ms and limits hardly anybody: other packages count in seconds. Text with a unit
- * gives no warning.
- * @param what the name of the window in the message
+ * Warns of a duration such as `60`, which is 60 ms: other packages count in seconds. Text with a unit gives no warning.
+ * @param what the name of the duration in the message
+ * @param least the shortest duration in milliseconds that is written as a number
  */
-export function warnOfSeconds(duration: unknown, what: string): void {
-  if (typeof duration !== 'number' || duration >= 1000) return
+export function warnOfSeconds(duration: unknown, what: string, least = 1000): void {
+  if (typeof duration !== 'number' || (duration >= least && !isWholeInSeconds(duration))) return
   warnOnce(
     'HEADGATE_SECONDS',
     `${what} is ${duration} milliseconds. If you mean seconds, write '${duration}s'. If not, write '${duration}ms'.`,
     `${what} ${duration}`,
   )
+}
+
+/**
+ * True for half hours and days in seconds, such as 3600, 86400 and 2592000. In milliseconds, such a number is neither a
+ * multiple of half a second nor a number of whole minutes.
+ */
+function isWholeInSeconds(duration: number): boolean {
+  return (duration % 1800 === 0 && duration % 500 !== 0) || (duration % 86_400 === 0 && duration % 60_000 !== 0)
 }
 
 /** The shortest exact text for whole milliseconds: `900000` is `'15m'`, `90000` is `'90s'`. */

@@ -44,8 +44,8 @@
  * - `HEADGATE_STORE_TIMEOUT`: the store did not respond within its `timeout`. With `uncounted`, nothing was written. Else it is not
  *   known whether the call counted. `cause` is the client's own error, if it has one, such as a connection that is refused.
  * - `HEADGATE_STORE`: the store failed. `cause` is the error of its client.
- * - `HEADGATE_STORE_RECORD`: what the store has under this key is not a record that this version reads, or is not what this
- *   call should have written there. The error concerns that key alone. `reset` deletes it.
+ * - `HEADGATE_STORE_RECORD`: what the store has under this key is not a record that this version reads, such as a state of a kind that
+ *   it does not know, or is not what this call should have written there. The error concerns that key alone. `reset` deletes it.
  *
  * `acquire`, `reserve` and `throttle` of a pacer also reject with:
  *
@@ -102,15 +102,25 @@ export class HeadgateError extends Error {
   declare readonly retryAfter?: number
   /** With an error of a store: true if the call certainly did not count. Else undefined. */
   declare readonly uncounted?: true
+  /**
+   * With an error of a store in parts: the parts that failed, such as the address of a node of Redis Cluster; none if each of
+   * them answered. Undefined if that is not known.
+   */
+  declare readonly shards?: readonly string[]
 
   /** @param message a sentence with what is wrong, then a sentence with the fix */
-  constructor(code: ErrorCode, message: string, options?: ErrorOptions & { retryAfter?: number; uncounted?: boolean }) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options?: ErrorOptions & { retryAfter?: number; uncounted?: boolean; shards?: readonly string[] | undefined },
+  ) {
     super(message, options)
     this.name = 'HeadgateError'
     this.code = code
     this.help = `${site}/errors/${code}`
     if (options?.retryAfter !== undefined) this.retryAfter = options.retryAfter
     if (options?.uncounted) this.uncounted = true
+    if (options?.shards !== undefined) this.shards = options.shards
   }
 }
 
@@ -129,6 +139,15 @@ export function invalidOption(
 export function tooOld(entry: string, name: string, lowest: string): HeadgateError {
   const fix = `Run npm install ${name}@latest.`
   return new HeadgateError('HEADGATE_VERSION', `${entry} needs ${name} ${lowest} or later. ${fix}`)
+}
+
+/** The error for a middleware that another framework called. @param entry what the middleware was imported from */
+export function misplaced(entry: string): HeadgateError {
+  return new HeadgateError(
+    'HEADGATE_OPTION',
+    `A middleware of ${entry} was called by another framework, which passes it other arguments. Write import { rateLimit } from the ` +
+      "entry point of that framework, such as 'headgate/express', 'headgate/koa', 'headgate/fastify' or 'headgate/hono'.",
+  )
 }
 
 /** The error for a store that failed. @param store the store's name @param cause what the store's client threw */

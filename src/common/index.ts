@@ -12,12 +12,14 @@ export {
   HeadgateError,
   invalidOption,
   isBrokenRecord,
+  misplaced,
   shown,
   storeError,
   tooOld,
   unsupported,
 } from './errors.ts'
 export { Fifo } from './fifo.ts'
+export { getOrInsert } from './get-or-insert.ts'
 export { LinkedList, type ListNode } from './linked-list.ts'
 export { allOf, isPromise, type MaybePromise } from './maybe-promise.ts'
 export {

@@ -2,7 +2,7 @@
  * The readers of options that several tables have.
  */
 import { type Clock, checkClock } from './clock.ts'
-import { type Duration, milliseconds } from './duration.ts'
+import { type Duration, milliseconds, warnOfSeconds } from './duration.ts'
 import { type ErrorCode, invalidOption, shown } from './errors.ts'
 import type { Reader } from './options.ts'
 
@@ -17,6 +17,11 @@ interface Range {
   readonly least?: 0 | 1
   readonly most?: number
   readonly code?: ErrorCode
+}
+
+interface DurationRange extends Range {
+  /** A number below this many milliseconds gives a warning, because it may be meant in seconds. Default: no warning. */
+  readonly usual?: number
 }
 
 const maxSafe = Number.MAX_SAFE_INTEGER
@@ -49,8 +54,13 @@ export function whole(otherwise?: number, { least = 1, most = maxSafe, code }: R
 }
 
 /** A duration in milliseconds. @param otherwise the default; if it is missing, the option is required */
-export function duration(otherwise?: Duration, { least, most, code = 'HEADGATE_OPTION' }: Range = {}): Reader<number> {
-  return (given, name) => milliseconds(given === undefined ? otherwise : given, name, code, least, most)
+export function duration(otherwise?: Duration, range: DurationRange = {}): Reader<number> {
+  const { least, most, code = 'HEADGATE_OPTION', usual } = range
+  return (given, name) => {
+    const read = milliseconds(given === undefined ? otherwise : given, name, code, least, most)
+    if (usual !== undefined) warnOfSeconds(given, name, usual)
+    return read
+  }
 }
 
 /** Accepts Infinity, or what `reader` accepts. @param otherwise replaces the default of `reader` */

@@ -34,7 +34,55 @@ export function readOptions<Options extends object, Values extends Record<keyof 
   return read as Read<Options, Values>
 }
 
-/** @throws HeadgateError `HEADGATE_OPTION` if an option is unknown, and the message lists the known ones */
+const window = ["window: '15m'", "policies: '100/15m'"]
+const limit = ['limit: 100', "policies: '100/15m'"]
+const refuse = ['refuse: (decision, request, response) => ...']
+const keys = ["keys: byHeader('x-api-key')"]
+const store = ['store: redisStore({ client })']
+
+/**
+ * The names that other packages have for an option, and where the option is at another place here: what to write. The first
+ * text counts whose option is known where the name was given.
+ */
+const otherNames: Readonly<Record<string, readonly string[]>> = {
+  ...{ windowMs: window, timeWindow: window, interval: window, duration: window, ttl: window, window },
+  ...{ max: limit, points: limit, requests: limit, tokensPerInterval: limit, limit, policy: limit },
+  burst: ["policies: '10/1s token-bucket burst 20'"],
+  ...{ message: refuse, statusCode: refuse, handler: refuse, errorMessage: refuse, errorResponseBuilder: refuse },
+  ...{ key: keys, keyGenerator: keys, keyPrefix: ["name: 'api'"], prefix: ["name: 'api'"] },
+  ...{ trustedProxies: ['keys: byIp({ trustedProxies: 1 })'], platform: ["keys: byIp({ platform: 'cloudflare' })"] },
+  ...{ ipv6Prefix: ['keys: byIp({ ipv6Prefix: 64 })'], ipv6Subnet: ['keys: byIp({ ipv6Prefix: 64 })'] },
+  ...{ whitelist: ["allow: ['10.0.0.0/8']"], allowList: ["allow: ['10.0.0.0/8']"] },
+  ...{ blacklist: ["deny: ['192.0.2.1']"], denyList: ["deny: ['192.0.2.1']"] },
+  ...{ skipSuccessfulRequests: ["count: 'failures'"], skipFailedRequests: ["count: 'successes'"] },
+  ...{
+    standardHeaders: ["headers: 'draft-11'"],
+    legacyHeaders: ["headers: 'legacy'"],
+    addHeaders: ["headers: 'legacy'"],
+  },
+  requestPropertyName: ['attach: (decision, request) => ...'],
+  onLimitReached: ['onRefused: (event) => ...'],
+  ...{ passOnStoreError: ["onStoreError: 'open'"], skipOnError: ["onStoreError: 'open'"] },
+  ...{ blockDuration: ["penalty: { after: 5, within: '1h', ban: '1h' }"], redis: store, client: store, storage: store },
+  maxConcurrent: ['concurrency: 4'],
+  shadow: [
+    'enforce: 0 to decide and refuse no request. To leave one policy of several unenforced, give that policy its shadow: ' +
+      "policies: ['10/1s', fixedWindow({ limit: 100, window: '1h', shadow: true })]",
+  ],
+}
+
+/** What to write in place of an unknown option. Empty if nothing is like it. */
+function fixOf(unknown: string, known: readonly string[]): string {
+  const [exact] = known.filter((option) => option.toLowerCase() === unknown.toLowerCase())
+  const others = Object.hasOwn(otherNames, unknown) ? otherNames[unknown] : undefined
+  const fix = exact ?? others?.find((text) => known.includes(text.slice(0, text.indexOf(':'))))
+  return fix === undefined ? '' : `Write ${fix}. `
+}
+
+/**
+ * @throws HeadgateError `HEADGATE_OPTION` if an option is unknown. The message says what to write, if other packages have
+ *   that name, and lists the known options.
+ */
 export function knownOptions(where: string, options: object, known: readonly string[]): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw new HeadgateError(
@@ -44,7 +92,8 @@ export function knownOptions(where: string, options: object, known: readonly str
   }
   const unknown = Object.keys(options).find((option) => !known.includes(option))
   if (unknown === undefined) return
-  throw new HeadgateError('HEADGATE_OPTION', `${where} has no option ${shown(unknown)}. It takes: ${known.join(', ')}.`)
+  const takes = `${fixOf(unknown, known)}It takes: ${known.join(', ')}.`
+  throw new HeadgateError('HEADGATE_OPTION', `${where} has no option ${shown(unknown)}. ${takes}`)
 }
 
 /** `knownOptions` for the options of each call: fast if all options are known. */

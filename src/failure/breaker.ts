@@ -1,6 +1,6 @@
 /*
  * The circuit breaker of one store, or of one shard of it. After five failed exchanges in a row no call is sent to the
- * store, until a probe succeeds.
+ * store, until a probe succeeds. A call on keys of several shards is sent if the breakers of all of them are closed.
  *
  *             5 failures in a row               a call 500 ms later sends a probe
  *     closed ---------------------> open <-------------------------------------------> half-open
@@ -14,8 +14,8 @@
  * A probe is a request of its own, and no caller waits for it. While the breaker is not closed, every call is decided
  * at once. There is no timer: calls send the probes.
  */
-import { channel } from '#platform'
-import { type Clock, monotonicClock } from '../common/index.ts'
+import { channel, isolatesRequests } from '#platform'
+import { type Clock, getOrInsert, monotonicClock } from '../common/index.ts'
 import type { BreakerState, BreakerTerms, Store } from '../stores/contract/index.ts'
 
 /** The event of the channel `headgate:store-state`. */
@@ -51,8 +51,10 @@ export class Breaker {
   /** Microseconds from the start of the state `'open'` to the next probe. */
   #pause = 0
   #failures = 0
-  /** How many failures have counted so far. Each request notes this number when it is sent. */
-  counted = 0
+  /** How many failures the breakers of all stores have counted. Each request notes this number when it is sent. */
+  static counted = 0
+  /** `Breaker.counted` after the last failure that this breaker counted. */
+  #countedAt = 0
   /** The error of the last request, or probe, that failed. */
   lastError: unknown
   #listeners: (() => void)[] = []
@@ -93,12 +95,12 @@ export class Breaker {
 
   /**
    * Counts a failure, once for all requests that were under way at the same time.
-   * @param sentAt what `counted` was when the request was sent
+   * @param sentAt what `Breaker.counted` was when the request was sent
    */
-  failed(error: unknown, limiter = '', sentAt: number = this.counted): void {
+  failed(error: unknown, limiter = '', sentAt: number = Breaker.counted): void {
     this.lastError = error
-    if (sentAt !== this.counted) return
-    this.counted++
+    if (sentAt < this.#countedAt) return
+    this.#countedAt = ++Breaker.counted
     this.#failures++
     if (this.state !== 'closed' || this.#failures < this.#terms.failures) return
     this.openedAt = this.#clock()
@@ -106,9 +108,13 @@ export class Breaker {
     this.#become('open', limiter)
   }
 
-  /** True if the caller must now probe the store and report the result with `endProbe`. There is one probe at a time. */
+  /**
+   * True if the caller must now probe the store and report the result with `endProbe`. There is one probe at a time. A probe
+   * that could end with its request, whose client has left, is followed by another one.
+   */
   startProbe(limiter = ''): boolean {
-    if (this.state !== 'open' || this.#clock() - this.since < this.#pause) return false
+    const due = this.state === 'open' || (this.state === 'half-open' && isolatesRequests)
+    if (!due || this.#clock() - this.since < this.#pause) return false
     this.#become('half-open', limiter)
     return true
   }
@@ -153,9 +159,6 @@ export function breakersOf(store: Store): ReadonlyMap<string | undefined, Breake
 
 /** The breaker of a store, or of one of its shards. All limiters on the store share it. */
 export function breakerOf(store: Store, clock: Clock = monotonicClock, shard?: string): Breaker {
-  const ofStore = breakers.get(store) ?? new Map<string | undefined, Breaker>()
-  breakers.set(store, ofStore)
-  const breaker = ofStore.get(shard) ?? new Breaker(store, clock, shard)
-  ofStore.set(shard, breaker)
-  return breaker
+  const ofStore = getOrInsert(breakers, store, () => new Map<string | undefined, Breaker>())
+  return getOrInsert(ofStore, shard, () => new Breaker(store, clock, shard))
 }

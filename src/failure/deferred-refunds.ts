@@ -1,4 +1,5 @@
 import type { Breaker } from './breaker.ts'
+import type { StoreLink } from './store-link.ts'
 
 /** The most refunds kept. Beyond this number the oldest refund is dropped. */
 const maxRefunds = 10_000
@@ -10,44 +11,63 @@ interface Refund {
   readonly run: () => Promise<unknown>
 }
 
-/** Refunds that wait until the store responds again. */
+/** Refunds that wait until the part of the store that decides on their keys responds again. */
 export class DeferredRefunds {
-  readonly #breaker: Breaker
-  #refunds: Refund[] = []
-  /** True if `#run` is under way or called back later. */
-  #scheduled = false
+  readonly #link: StoreLink
+  readonly #refunds = new Set<Refund>()
+  /** The breakers whose next response is awaited. */
+  readonly #awaited = new Set<Breaker>()
+  #running = false
+  #again = false
 
-  constructor(breaker: Breaker) {
-    this.#breaker = breaker
+  constructor(link: StoreLink) {
+    this.#link = link
   }
 
   /**
-   * Runs the refund now if the breaker is closed, else later. Each refund runs once, in order. A refund that fails is dropped.
+   * Runs the refund now if the breakers of its keys are closed, else later. Each refund runs once, in order. A refund that fails is
+   * dropped.
    */
   add(refund: Refund): void {
-    if (this.#refunds.length >= maxRefunds) this.#refunds.shift()
-    this.#refunds.push(refund)
-    if (this.#scheduled) return
-    this.#scheduled = true
-    if (this.#breaker.closed) void this.#run()
-    else this.#breaker.onNextResponse(() => void this.#run())
+    const [oldest] = this.#refunds
+    if (oldest !== undefined && this.#refunds.size >= maxRefunds) this.#refunds.delete(oldest)
+    this.#refunds.add(refund)
+    if (!this.#waits(refund)) void this.#run()
   }
 
   /** Drops the refunds of keys that were reset: such keys have their full quota again. */
   forget(scopes: readonly string[], keys: readonly string[]): void {
     const concerns = (refund: Refund) =>
       scopes.some((scope, n) => refund.scopes.includes(scope) && refund.keys[refund.scopes.indexOf(scope)] === keys[n])
-    if (this.#refunds.length > 0) this.#refunds = this.#refunds.filter((refund) => !concerns(refund))
+    for (const refund of this.#refunds) if (concerns(refund)) this.#refunds.delete(refund)
   }
 
-  /** Runs the refunds until the breaker opens. */
+  /** True if a breaker of the keys is open. The refund then runs after its next response. */
+  #waits({ keys }: Refund): boolean {
+    const failing = this.#link.parts.of(keys).find(({ closed }) => !closed)
+    if (failing === undefined) return false
+    if (this.#awaited.has(failing)) return true
+    this.#awaited.add(failing)
+    failing.onNextResponse(() => {
+      this.#awaited.delete(failing)
+      void this.#run()
+    })
+    return true
+  }
+
+  /** Runs the refunds that need not wait. */
   async #run(): Promise<void> {
-    let refund = this.#refunds.shift()
-    while (refund !== undefined) {
-      await refund.run().catch(() => undefined)
-      refund = this.#breaker.closed ? this.#refunds.shift() : undefined
+    this.#again = true
+    if (this.#running) return
+    this.#running = true
+    while (this.#again) {
+      this.#again = false
+      for (const refund of this.#refunds) {
+        if (this.#waits(refund)) continue
+        this.#refunds.delete(refund)
+        await refund.run().catch(() => undefined)
+      }
     }
-    this.#scheduled = this.#refunds.length > 0
-    if (this.#scheduled) this.#breaker.onNextResponse(() => void this.#run())
+    this.#running = false
   }
 }

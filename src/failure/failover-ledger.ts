@@ -10,11 +10,13 @@
  */
 import { type MaybePromise, monotonicClock, realSleeper } from '../common/index.ts'
 import {
+  type CheckedLedger,
   type Command,
   type Health,
   isFallible,
   type Ledger,
   type LedgerTerms,
+  noCalls,
   type OnFailure,
   type OpenLedger,
   type Outcome,
@@ -27,7 +29,6 @@ import { type CallVerb, Counters, Fallback } from './fallback.ts'
 import { inspectKeys } from './inspect-failing.ts'
 import { LocalQuota } from './local-quota.ts'
 import { Reconciler } from './reconciler.ts'
-import { ShardedLedger, type ShardLedger } from './sharded-ledger.ts'
 import { isMisuse, StoreLink } from './store-link.ts'
 import { WaitingCall } from './waiting-call.ts'
 
@@ -36,7 +37,7 @@ const ignore = (): void => {}
 /** The most keys of each scope that are decided locally, at about 400 bytes each. */
 const maxKeys = 100_000
 
-class FailoverLedger implements ShardLedger {
+class FailoverLedger implements CheckedLedger {
   readonly #fallback: Fallback
 
   constructor(fallback: Fallback) {
@@ -44,7 +45,7 @@ class FailoverLedger implements ShardLedger {
   }
 
   /** A ledger for other policies of the name: a new ledger in the store, but the same local states, debts and counters. */
-  joined(terms: LedgerTerms): ShardLedger {
+  joined(terms: LedgerTerms): FailoverLedger {
     const { shared, quota, ledger } = this.#fallback
     return new FailoverLedger(new Fallback(terms, shared, quota.joined(terms), shared.open(terms, ledger)))
   }
@@ -73,10 +74,12 @@ class FailoverLedger implements ShardLedger {
     const granted = tickets && fallback.runGranted(command as Command<'settle' | 'renew'>)
     if (granted !== undefined) return granted
     if (verb === 'reset') this.forget(keys) // the keys are reset under the policies of all limiters of that name
-    const call = new WaitingCall(fallback, command, onFailure)
-    const { ledger, charges, quota, shared } = fallback
+    const { charges, quota, shared } = fallback
     const { link, reconciler } = shared
-    if (link.breaker.closed) {
+    const breakers = link.parts.of(keys)
+    const call = new WaitingCall(fallback, command, breakers, onFailure)
+    const failing = breakers.find(({ closed }) => !closed)
+    if (failing === undefined) {
       quota.releaseIfFull()
       const settled = reconciler.settle(charges, keys)
       if (settled === undefined) return link.send(call)
@@ -84,9 +87,9 @@ class FailoverLedger implements ShardLedger {
       settled.catch(ignore) // the debts stay
       return call.decideLocally() // `consumeSync` needs a decision at once
     }
-    // The store decides and writes a charge of 0 units like any other charge, but no number changes.
-    link.probe(ledger, { verb: 'charge', keys, costs: 0 })
-    return call.failed(link.breaker.lastError)
+    const probes = keys.map((key, n) => link.probe(key, () => charges.check(charges.scopes[n] as string, key)))
+    const failed = () => call.failed(failing.lastError)
+    return probes.some((probe) => probe !== undefined) ? Promise.all(probes).then(failed) : failed()
   }
 
   /** The keys are banned in the local quota too, so that a ban holds while the store fails. */
@@ -106,7 +109,8 @@ class FailoverLedger implements ShardLedger {
   #scan(command: Command): MaybePromise<Outcome> {
     const { ledger, shared } = this.#fallback
     const { link } = shared
-    return link.breaker.closed ? link.request(ledger, command) : Promise.reject(link.breaker.lastError)
+    const failing = link.parts.of().find(({ closed }) => !closed)
+    return failing === undefined ? link.request(ledger, command) : Promise.reject(failing.lastError)
   }
 
   /** Clears the keys in the store, then what this process knows of them. No deadline: the time grows with the keys. */
@@ -126,16 +130,16 @@ class FailoverLedger implements ShardLedger {
 
   health(): Health {
     const { link, reconciler, counters } = this.#fallback.shared
-    const { state, since, lastError } = link.breaker
-    return {
-      state,
-      since: Math.floor(since / 1000),
-      sources: { ...counters.sources },
-      failedClosed: counters.failedClosed,
-      errors: link.errors,
-      lastError,
-      owing: reconciler.size,
-    }
+    const { errors, parts } = link
+    const { breakers } = parts
+    const worst = (['open', 'half-open', 'closed'] as const)
+      .map((state) => breakers.find((breaker) => breaker.state === state))
+      .find((breaker) => breaker !== undefined)
+    const { sources, failedClosed } = counters
+    const calls = { sources: { ...sources }, failedClosed, errors, owing: reconciler.size }
+    if (worst === undefined) return { ...noCalls(), ...calls }
+    const lastError = worst.lastError ?? breakers.find((breaker) => breaker.lastError !== undefined)?.lastError
+    return { state: worst.state, since: Math.floor(worst.since / 1000), lastError, ...calls }
   }
 }
 
@@ -154,16 +158,14 @@ class FailoverLedger implements ShardLedger {
 export function withFailover(store: Store, terms: LedgerTerms, joins: Ledger | undefined, open: OpenLedger): Ledger {
   const { failure, ...bare } = terms
   if (failure === undefined || !isFallible(store)) return open(bare, joins)
-  if (joins instanceof FailoverLedger || joins instanceof ShardedLedger) return joins.joined(bare)
+  if (joins instanceof FailoverLedger) return joins.joined(bare)
   const { onStoreError, instances, storeTimeout, clock = monotonicClock, sleeper = realSleeper() } = failure
   const quota = LocalQuota.of(bare, instances, maxKeys, clock)
-  const common = { onStoreError, counters: new Counters(), granted: new WeakMap(), open }
-  const openShard = (shard?: string) => {
-    const link = new StoreLink(store, bare.name, storeTimeout, clock, sleeper, shard)
-    const reconciler = new Reconciler(link, maxKeys)
-    const refunds = new DeferredRefunds(link.breaker)
-    return new FailoverLedger(new Fallback(bare, { ...common, link, reconciler, refunds }, quota, open(bare)))
+  const link = new StoreLink(store, bare.name, storeTimeout, clock, sleeper)
+  const shared = {
+    ...{ onStoreError, open, link, counters: new Counters(), granted: new WeakMap() },
+    reconciler: new Reconciler(link, maxKeys),
+    refunds: new DeferredRefunds(link),
   }
-  const shardOf = store.traits?.shardOf
-  return shardOf === undefined ? openShard() : new ShardedLedger(shardOf, openShard)
+  return new FailoverLedger(new Fallback(bare, shared, quota, open(bare)))
 }

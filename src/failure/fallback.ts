@@ -53,7 +53,10 @@ export class Fallback {
     this.shared = shared
     this.ledger = ledger
     this.quota = quota
-    this.charges = new OwedCharges(shared.link, shared.open, terms, quota, ledger)
+    this.charges = new OwedCharges(terms.scopes, shared.link, quota, (scope) => {
+      const policies = terms.policies.filter((policy) => policy.scope === scope)
+      return shared.open({ ...terms, policies, scopes: [scope] }, ledger)
+    })
   }
 
   /** Decides a call in this process. */

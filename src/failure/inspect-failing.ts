@@ -10,9 +10,9 @@ import { unavailable } from './waiting-call.ts'
 export async function inspectKeys(fallback: Fallback, command: Command<'inspect'>): Promise<readonly KeptKey[]> {
   const { keys } = command
   const { ledger, shared } = fallback
-  const { breaker } = shared.link
   try {
-    if (!breaker.closed) throw breaker.lastError
+    const failing = shared.link.parts.of(keys).find(({ closed }) => !closed)
+    if (failing !== undefined) throw failing.lastError
     const kept = await shared.link.request(ledger, command)
     return kept.map((key, n) => ({ ...key, notes: [...(key.notes ?? []), ...owedBy(fallback, n, keys)] }))
   } catch (error) {
@@ -34,7 +34,7 @@ function owedBy({ terms, shared, quota }: Fallback, n: number, keys: readonly st
 
 function failed({ terms, shared, quota }: Fallback, keys: readonly string[], error: unknown): readonly KeptKey[] {
   const choice = choiceFor(shared.onStoreError, error, keys, terms, true)
-  if (choice === 'closed') throw unavailable(error, shared.link.breaker.retryAfter)
+  if (choice === 'closed') throw unavailable(error, shared.link.parts.of(keys))
   if (choice === 'throw') throw error
   const reason = `The store failed: ${error instanceof Error ? error.message : String(error)}`
   if (choice === 'local') {

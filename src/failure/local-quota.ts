@@ -14,7 +14,7 @@
 
 import type { DecidingVerb } from '../algorithms/evaluation/index.ts'
 import { type Policy, withLimit } from '../algorithms/index.ts'
-import { type Clock, HeadgateError } from '../common/index.ts'
+import { type Clock, getOrInsert, HeadgateError } from '../common/index.ts'
 import type { KeptKey } from '../inspection/index.ts'
 import type { Decision, Verdict } from '../policy/index.ts'
 import type { BanTerms, Booking, Command, Ledger, LedgerTerms, OutcomeOf, Store } from '../stores/contract/index.ts'
@@ -74,14 +74,11 @@ export class LocalQuota {
 
   get #ledgers(): OpenLedgers {
     const states = this.#states
-    const known = states.ledgersOf.get(this)
-    if (known !== undefined) return known
-    const spent = states.store.open(this.#terms, states.spent)
-    states.spent ??= spent
-    const charged = new Map(this.#scopes.map((scope) => [scope, this.#openCharged(states, scope)]))
-    const opened = { spent, charged }
-    states.ledgersOf.set(this, opened)
-    return opened
+    return getOrInsert(states.ledgersOf, this, () => {
+      const spent = states.store.open(this.#terms, states.spent)
+      states.spent ??= spent
+      return { spent, charged: new Map(this.#scopes.map((scope) => [scope, this.#openCharged(states, scope)])) }
+    })
   }
 
   get #states(): States {

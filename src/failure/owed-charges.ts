@@ -1,5 +1,5 @@
-import type { HeadgateError } from '../common/index.ts'
-import type { Command, Ledger, LedgerTerms, OpenLedger } from '../stores/contract/index.ts'
+import { getOrInsert, type HeadgateError } from '../common/index.ts'
+import type { Command, Ledger } from '../stores/contract/index.ts'
 import type { LocalQuota } from './local-quota.ts'
 import type { StoreLink } from './store-link.ts'
 
@@ -8,26 +8,20 @@ import type { StoreLink } from './store-link.ts'
  * 600 calls in ten minutes, the store has to be charged 600 units under a daily policy, and ten under one of ten a second.
  */
 export class OwedCharges {
+  /** The scopes, in the order of a call's keys. */
+  readonly scopes: readonly string[]
   readonly #link: StoreLink
-  readonly #open: OpenLedger
-  /** The store's ledger with the policies of all scopes. */
-  readonly #whole: Ledger
-  readonly #terms: LedgerTerms
   readonly #quota: LocalQuota
+  readonly #open: (scope: string) => Ledger
   /** One ledger for each scope, opened at first use. All ledgers of one name share their states. */
   readonly #ledgers = new Map<string, Ledger>()
 
-  constructor(link: StoreLink, open: OpenLedger, terms: LedgerTerms, quota: LocalQuota, whole: Ledger) {
+  /** @param open opens the store's ledger with the policies of one scope */
+  constructor(scopes: readonly string[], link: StoreLink, quota: LocalQuota, open: (scope: string) => Ledger) {
+    this.scopes = scopes
     this.#link = link
-    this.#open = open
-    this.#whole = whole
-    this.#terms = terms
     this.#quota = quota
-  }
-
-  /** The scopes, in the order of a call's keys. */
-  get scopes(): readonly string[] {
-    return this.#terms.scopes
+    this.#open = open
   }
 
   /** Sends a charge of 0 units, which changes nothing. Rejects if the store does not respond. */
@@ -65,12 +59,6 @@ export class OwedCharges {
   }
 
   async #request(scope: string, command: Command): Promise<void> {
-    let ledger = this.#ledgers.get(scope)
-    if (ledger === undefined) {
-      const policies = this.#terms.policies.filter((policy) => policy.scope === scope)
-      ledger = this.#open({ ...this.#terms, policies, scopes: [scope] }, this.#whole)
-      this.#ledgers.set(scope, ledger)
-    }
-    await this.#link.request(ledger, command)
+    await this.#link.request(getOrInsert(this.#ledgers, scope, this.#open), command)
   }
 }

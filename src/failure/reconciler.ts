@@ -5,10 +5,11 @@
  *
  * The limiters of one name share their debts, as they share their states. A key is settled for all of them at once,
  * whichever limiter is called. The key of a call is settled first. Other keys follow in the background, a few at a time,
- * once the store responds.
+ * once the part of the store that decides on them responds.
  */
 import { LRUCache } from 'lru-cache'
-import { allOf, isBrokenRecord } from '../common/index.ts'
+import { allOf, getOrInsert, isBrokenRecord } from '../common/index.ts'
+import type { Breaker } from './breaker.ts'
 import type { OwedCharges } from './owed-charges.ts'
 import type { StoreLink } from './store-link.ts'
 
@@ -34,7 +35,8 @@ export class Reconciler {
   #debts: LRUCache<string, Debt> | undefined
   #running = false
   #again = false
-  #waiting = false
+  /** The breakers whose next response is awaited. */
+  readonly #awaited = new Set<Breaker>()
 
   /** @param maxKeys the most keys with debts; beyond it, the key that spent least recently is forgotten, and never charged */
   constructor(link: StoreLink, maxKeys: number) {
@@ -56,8 +58,8 @@ export class Reconciler {
     for (const [n, scope] of charges.scopes.entries()) {
       const debt = this.#debt(scope, keys[n] as string)
       if (!debt.charges.includes(charges)) debt.charges.push(charges)
+      this.#settleLater(debt)
     }
-    this.#settleLater()
   }
 
   /**
@@ -67,20 +69,16 @@ export class Reconciler {
   reset(charges: OwedCharges, keys: readonly string[]): void {
     this.forget(charges, keys)
     for (const [n, scope] of charges.scopes.entries()) {
-      Object.assign(this.#debt(scope, keys[n] as string), { charges: [charges], reset: true })
+      this.#settleLater(Object.assign(this.#debt(scope, keys[n] as string), { charges: [charges], reset: true }))
     }
-    this.#settleLater()
   }
 
   #debt(scope: string, key: string): Debt {
     // `maxSize` and not `max`: lru-cache allocates the memory of `max` entries at once.
     this.#debts ??= new LRUCache({ maxSize: this.#maxKeys, sizeCalculation: () => 1 })
-    const name = nameOf(scope, key)
-    let debt = this.#debts.get(name)
-    if (debt !== undefined) return debt
-    debt = { name, scope, key, settling: undefined, charges: [], reset: false }
-    this.#debts.set(name, debt)
-    return debt
+    return getOrInsert(this.#debts, nameOf(scope, key), (name) => {
+      return { name, scope, key, settling: undefined, charges: [], reset: false }
+    })
   }
 
   forget({ scopes }: OwedCharges, keys: readonly string[]): void {
@@ -107,7 +105,7 @@ export class Reconciler {
     const { name, scope, key } = debt
     const forgotten = () => this.#debts?.peek(name) !== debt
     // A charge that times out counts as made. So a store that may be failing gets a charge of 0 units first.
-    if (this.#link.breaker.doubtful) await debt.charges[0]?.check(scope, key)
+    if (this.#link.parts.of([key]).some(({ doubtful }) => doubtful)) await debt.charges[0]?.check(scope, key)
     if (debt.reset) await allOf(debt.charges.map((each) => each.reset(scope, key)))
     debt.reset = false
     const { charges } = debt
@@ -123,30 +121,46 @@ export class Reconciler {
     if (debt.charges.length === 0 && !forgotten()) this.#debts?.delete(name)
   }
 
-  #settleLater(): void {
+  #settleLater({ key }: Debt): void {
     this.#again = true
-    if (this.#running || this.#waiting) return
-    this.#waiting = true
-    this.#link.breaker.onNextResponse(() => {
-      this.#waiting = false
-      void this.#settleAll()
-    })
+    if (this.#running) return
+    for (const breaker of this.#link.parts.of([key])) {
+      if (this.#awaited.has(breaker)) continue
+      this.#awaited.add(breaker)
+      breaker.onNextResponse(() => {
+        this.#awaited.delete(breaker)
+        this.#again = true
+        if (!this.#running) void this.#settleAll()
+      })
+    }
   }
 
-  /** Settles each debt once, until the breaker opens. A debt that fails stays until its key is called again. */
+  get #all(): readonly Debt[] {
+    return [...(this.#debts?.rvalues() ?? [])].filter((debt) => debt !== undefined)
+  }
+
+  /**
+   * Settles each debt once, unless the breaker of its key is open. A debt that fails stays until its key is called again, or until
+   * the next response.
+   */
   async #settleAll(): Promise<void> {
-    const { breaker } = this.#link
     this.#running = true
-    while (this.#again && breaker.closed) {
+    while (this.#again) {
       this.#again = false
-      const debts = [...(this.#debts?.rvalues() ?? [])].filter((debt) => debt !== undefined)
-      for (let from = 0; from < debts.length && breaker.closed; from += batch) {
-        await Promise.allSettled(debts.slice(from, from + batch).map((debt) => this.#settle(debt)))
+      const debts = this.#all.filter((debt) => this.#canSettle(debt))
+      for (let from = 0; from < debts.length; from += batch) {
+        const some = debts.slice(from, from + batch).filter((debt) => this.#canSettle(debt))
+        await Promise.allSettled(some.map((debt) => this.#settle(debt)))
       }
     }
     this.#running = false
-    if (this.size > 0) this.#settleLater()
-    else this.#debts = undefined // releases the memory too
+    if (this.size === 0)
+      this.#debts = undefined // releases the memory too
+    else for (const debt of this.#all) this.#settleLater(debt)
+  }
+
+  #canSettle({ key }: Debt): boolean {
+    return this.#link.parts.of([key]).every(({ closed }) => closed)
   }
 }
 

@@ -1,4 +1,4 @@
-import { channel } from '#platform'
+import { channel, isolatesRequests } from '#platform'
 import {
   type Clock,
   HeadgateError,
@@ -17,14 +17,15 @@ import {
   type Store,
   type Verb,
 } from '../stores/contract/index.ts'
-import { type Breaker, breakerOf } from './breaker.ts'
+import { Breaker } from './breaker.ts'
+import { StoreParts } from './store-parts.ts'
 
 /** The event of the channel `headgate:store:call`: published after a call to a store that answers with a promise. */
 export interface StoreCallEvent {
   readonly store: Store
   /** The limiter's name. */
   readonly limiter: string
-  /** The part of the store, such as a node of Redis Cluster; undefined if it has no parts. */
+  /** The part of the store, such as a node of Redis Cluster, or several, joined by `+`; undefined if it has no parts. */
   readonly shard: string | undefined
   /** The start of the call, in milliseconds since the epoch. */
   readonly startedAt: number
@@ -45,7 +46,7 @@ const grace = 10
 export class StoreRequest<V extends Verb> extends DeadlineItem {
   /** True: a failure counts as the store's, because the request was sent. */
   override sent = true
-  /** How many failures of the store the breaker had counted when the request was sent. */
+  /** What `Breaker.counted` was when the request was sent. */
   failuresBefore = 0
   /** The error of a request that failed. */
   failure: unknown
@@ -54,11 +55,14 @@ export class StoreRequest<V extends Verb> extends DeadlineItem {
   declare reject: (error: unknown) => void
   readonly #ledger: Ledger
   protected readonly command: Command<V>
+  /** The breakers of the parts of the store that decide on the command's keys. */
+  readonly breakers: readonly Breaker[]
 
-  constructor(ledger: Ledger, command: Command<V>) {
+  constructor(ledger: Ledger, command: Command<V>, breakers: readonly Breaker[]) {
     super()
     this.#ledger = ledger
     this.command = command
+    this.breakers = breakers
   }
 
   send(): MaybePromise<OutcomeOf<V>> {
@@ -84,7 +88,8 @@ export class StoreRequest<V extends Verb> extends DeadlineItem {
 }
 
 /**
- * The link to a store. Each request succeeds or fails within a deadline, and the breaker counts the outcome.
+ * The link to a store. Each request succeeds or fails within a deadline, and the breakers of the parts of the store that it needs count
+ * the outcome.
  *
  * Either the store or the link enforces the deadline of a request: the store if it declares a `timeout`, else the link. With the
  * option `storeTimeout` the link does; Infinity leaves it to the store. A response that is not a promise needs no deadline.
@@ -93,7 +98,7 @@ export class StoreLink {
   readonly store: Store
   /** The name of the limiter. */
   readonly limiter: string
-  readonly breaker: Breaker
+  readonly parts: StoreParts
   readonly #deadlines: Deadlines
   /** True if the store itself rejects each request in time. */
   readonly #storeKeepsDeadlines: boolean
@@ -101,19 +106,12 @@ export class StoreLink {
   errors = 0
 
   /** @param timeout in milliseconds; undefined: the store's own, or 100; Infinity: none */
-  constructor(
-    store: Store,
-    limiter: string,
-    timeout: number | undefined,
-    clock: Clock,
-    sleeper: Sleeper,
-    shard?: string,
-  ) {
+  constructor(store: Store, limiter: string, timeout: number | undefined, clock: Clock, sleeper: Sleeper) {
     const kept = store.traits?.timeout
     const own = kept === undefined ? defaultTimeout : kept + grace
     this.store = store
     this.limiter = limiter
-    this.breaker = breakerOf(store, clock, shard)
+    this.parts = new StoreParts(store, clock)
     this.#deadlines = new Deadlines('The store', timeout ?? own, 'See the option storeTimeout.', clock, sleeper)
     this.#storeKeepsDeadlines = timeout === Infinity || (timeout === undefined && kept !== undefined)
   }
@@ -121,7 +119,7 @@ export class StoreLink {
   /** Sends the request. A synchronous store answers at once, and a failure of it throws. */
   send<V extends Verb>(request: StoreRequest<V>): MaybePromise<OutcomeOf<V>> {
     let response: MaybePromise<OutcomeOf<V>>
-    request.failuresBefore = this.breaker.counted
+    request.failuresBefore = Breaker.counted
     try {
       response = request.send()
     } catch (error) {
@@ -142,24 +140,26 @@ export class StoreLink {
   /** Publishes the end of the request before its caller gets the result, in the caller's asynchronous context. */
   #observed<V extends Verb>(request: StoreRequest<V>, result: Promise<OutcomeOf<V>>): Promise<OutcomeOf<V>> {
     if (!calls.hasSubscribers) return result
-    const { store, limiter, breaker } = this
+    const { store, limiter } = this
+    const shards = request.breakers.flatMap((breaker) => breaker.shard ?? [])
+    const shard = shards.sort().join('+') || undefined
     const startedAt = monotonicClock() / 1000
     const ended = () => {
       const duration = monotonicClock() / 1000 - startedAt
       const { failure: error } = request
-      calls.publish({ store, limiter, shard: breaker.shard, startedAt, duration, error } satisfies StoreCallEvent)
+      calls.publish({ store, limiter, shard, startedAt, duration, error } satisfies StoreCallEvent)
     }
     result.then(ended, ended)
     return result
   }
 
-  /** Sends the request after `before`, both within one deadline. The breaker has already counted a failure of `before`. */
+  /** Sends the request after `before`, both within one deadline. A breaker has already counted a failure of `before`. */
   sendAfter<V extends Verb>(before: Promise<unknown>, request: StoreRequest<V>): Promise<OutcomeOf<V>> {
     request.sent = false
     const send = () => {
       if (!request.waits) throw new Error('the deadline has passed')
       request.sent = true
-      request.failuresBefore = this.breaker.counted
+      request.failuresBefore = Breaker.counted
       return request.send()
     }
     return this.#observed(request, this.#bounded(request, before.then(send)))
@@ -167,14 +167,24 @@ export class StoreLink {
 
   /** Sends a command. A failure rejects the promise. */
   async request<V extends Verb>(ledger: Ledger, command: Command<V>): Promise<OutcomeOf<V>> {
-    return this.send(new StoreRequest(ledger, command))
+    return this.send(new StoreRequest(ledger, command, this.parts.of(command.keys)))
   }
 
-  /** Sends a probe if one is due. No caller waits for it. */
-  probe(ledger: Ledger, command: Command): void {
-    const { breaker, limiter } = this
-    if (!breaker.startProbe(limiter)) return
-    this.request(ledger, command).then(
+  /**
+   * Sends a probe to each part of the store that decides on this key, if a probe is due. Returns what the caller has to wait for: probes
+   * that would end with the caller's request.
+   * @param send sends a request on the key
+   */
+  probe(key: string, send: () => Promise<void>): Promise<unknown> | undefined {
+    const due = this.parts.of([key]).filter((breaker) => breaker.startProbe(this.limiter))
+    if (due.length === 0) return undefined
+    const ended = Promise.all(due.map((breaker) => this.#probe(breaker, send)))
+    return isolatesRequests ? ended : undefined
+  }
+
+  #probe(breaker: Breaker, send: () => Promise<void>): Promise<void> {
+    const { limiter } = this
+    return send().then(
       () => breaker.endProbe(true, undefined, limiter),
       (error) => breaker.endProbe(!isFailure(error), error, limiter),
     )
@@ -202,25 +212,37 @@ export class StoreLink {
   }
 
   #succeeded<V extends Verb>(request: StoreRequest<V>, response: OutcomeOf<V>): OutcomeOf<V> {
-    this.breaker.succeeded()
+    for (const breaker of request.breakers) breaker.succeeded()
     return request.succeeded(response)
   }
 
   /** @throws the error of a call without another outcome */
   failed<V extends Verb>(request: StoreRequest<V>, error: unknown): OutcomeOf<V> {
     request.failure = error
-    if (isBrokenRecord(error)) this.breaker.succeeded()
-    else if (request.sent && !isMisuse(error)) {
-      this.errors++
-      this.breaker.failed(error, this.limiter, request.failuresBefore)
+    if (!request.sent || isMisuse(error)) return request.failed(error)
+    const shards = shardsOf(error)
+    const works = !isFailure(error)
+    if (!works) this.errors++
+    for (const breaker of request.breakers) {
+      if (works) breaker.succeeded()
+      else if (shards === undefined || shards.includes(breaker.shard ?? '')) {
+        breaker.failed(error, this.limiter, request.failuresBefore)
+      }
     }
     return request.failed(error)
   }
 }
 
-/** True if the store itself failed. A mistake of the caller, or a broken record of one key, shows that the store works. */
+/**
+ * True if the store itself failed. A mistake of the caller, a broken record of one key, or an error that names no part of the store
+ * shows that the store works.
+ */
 function isFailure(error: unknown): boolean {
-  return !isMisuse(error) && !isBrokenRecord(error)
+  return !isMisuse(error) && !isBrokenRecord(error) && shardsOf(error)?.length !== 0
+}
+
+function shardsOf(error: unknown): readonly string[] | undefined {
+  return error instanceof HeadgateError ? error.shards : undefined
 }
 
 /** True for a mistake of the caller that the store detected. It is not a failure of the store. */

@@ -2,6 +2,7 @@ import { unitsBack } from '../algorithms/evaluation/index.ts'
 import { HeadgateError } from '../common/index.ts'
 import type { Decision } from '../policy/index.ts'
 import { type Booking, type Command, choiceFor, type OnFailure, type OutcomeOf } from '../stores/contract/index.ts'
+import type { Breaker } from './breaker.ts'
 import { warnIfOpened } from './breaker-warning.ts'
 import type { CallVerb, Fallback } from './fallback.ts'
 import { isMisuse, StoreRequest } from './store-link.ts'
@@ -13,11 +14,11 @@ export class WaitingCall<V extends CallVerb> extends StoreRequest<V> {
   /** True for a settlement while the breaker is open: the store gets it later. A settlement that was sent is never sent again. */
   readonly #unsent: boolean
 
-  constructor(fallback: Fallback, command: Command<V>, onFailure: OnFailure | undefined) {
-    super(fallback.ledger, command)
+  constructor(fallback: Fallback, command: Command<V>, breakers: readonly Breaker[], onFailure: OnFailure | undefined) {
+    super(fallback.ledger, command, breakers)
     this.#fallback = fallback
     this.#onFailure = onFailure
-    this.#unsent = command.verb === 'settle' && !fallback.shared.link.breaker.closed
+    this.#unsent = command.verb === 'settle' && breakers.some(({ closed }) => !closed)
   }
 
   override succeeded(outcome: OutcomeOf<V>): OutcomeOf<V> {
@@ -39,14 +40,14 @@ export class WaitingCall<V extends CallVerb> extends StoreRequest<V> {
   override failed(error: unknown): OutcomeOf<V> {
     if (isMisuse(error)) throw error
     const { terms, shared } = this.#fallback
-    const { onStoreError, counters, link } = shared
-    const { command } = this
+    const { onStoreError, counters } = shared
+    const { command, breakers } = this
     const option = this.#onFailure?.(error)
     const choice = option ?? choiceFor(onStoreError, error, command.keys, terms, this.#onFailure !== undefined)
-    warnIfOpened(link.breaker, terms.name, option ?? onStoreError, choice)
+    for (const breaker of breakers) warnIfOpened(breaker, terms.name, option ?? onStoreError, choice)
     if (choice === 'closed') {
       counters.failedClosed++
-      throw unavailable(error, link.breaker.retryAfter)
+      throw unavailable(error, breakers)
     }
     if (choice === 'throw') {
       counters.failedClosed++
@@ -65,7 +66,9 @@ export class WaitingCall<V extends CallVerb> extends StoreRequest<V> {
 }
 
 /** The error of a call with `onStoreError: 'closed'`. */
-export function unavailable(cause: unknown, retryAfter: number): HeadgateError {
+export function unavailable(cause: unknown, breakers: readonly Breaker[]): HeadgateError {
+  const open = breakers.filter(({ closed }) => !closed)
+  const retryAfter = Math.max(1, ...(open.length === 0 ? breakers : open).map((breaker) => breaker.retryAfter))
   return new HeadgateError(
     'HEADGATE_STORE_UNAVAILABLE',
     `The store cannot decide, and onStoreError is 'closed'. Try again in ${retryAfter} ms; the cause is the store's error.`,

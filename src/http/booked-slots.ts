@@ -5,6 +5,7 @@
  * left over in that time is given back later, and the next request may use it before.
  */
 
+import { isolatesRequests } from '#platform'
 import { LinkedList, type ListNode, Slots } from '../common/index.ts'
 import type { Key, Reservation, Units } from '../limiter/index.ts'
 
@@ -70,6 +71,7 @@ export class BookedSlots {
    * @param onEnd calls its argument when the response has ended. During the wait, that happens only if the client leaves
    */
   wait(booked: Booked, onEnd: (left: () => void) => void): Promise<Reservation | undefined> {
+    if (isolatesRequests) return waitAlone(booked, onEnd)
     return new Promise((end) => {
       const size = nameOf(booked.key, booked.cost)
       const queue = this.#queueOf(size)
@@ -117,6 +119,25 @@ export class BookedSlots {
     }
     if (queue.list.first === undefined && this.#queues.get(name) === queue) this.#queues.delete(name)
   }
+}
+
+/** Waits for the request's own slot: where no request can wake another one, a client that left cannot pass its slot on. */
+function waitAlone(
+  { reservation, giveBack }: Booked,
+  onEnd: (left: () => void) => void,
+): Promise<Reservation | undefined> {
+  return new Promise((end) => {
+    let waits = true
+    setTimeout(() => {
+      waits = false
+      end(reservation)
+    }, reservation.wait)
+    onEnd(() => {
+      if (waits) giveBack()
+      waits = false
+      end(undefined)
+    })
+  })
 }
 
 function nameOf(key: Key, cost: Units): string {

@@ -1,5 +1,6 @@
+import { isolatesRequests } from '#platform'
 import type { Policy } from '../algorithms/index.ts'
-import { type Duration, duration, HeadgateError, readOptions, whole } from '../common/index.ts'
+import { type Duration, duration, HeadgateError, monotonicClock, readOptions, whole } from '../common/index.ts'
 import type { Key, Reservation, Units } from '../limiter/index.ts'
 import { type Booked, BookedSlots } from './booked-slots.ts'
 
@@ -34,10 +35,12 @@ export class Delay {
   /** How many places each key holds. A key without a place is removed. */
   readonly #held = new Map<string, number>()
   #free: number
+  /** Where a request may be forgotten: the places, with the time in microseconds until which a request may hold each. */
+  readonly #places: { readonly own: string; readonly until: number }[] = []
 
   /** @throws HeadgateError `HEADGATE_OPTION` if an option is wrong, or if the policies cannot promise a future time */
   constructor(options: DelayOptions, policies: readonly Policy[]) {
-    const readers = { max: duration(undefined, { most: anHour }), queue: whole(100) }
+    const readers = { max: duration(undefined, { most: anHour, usual: 100 }), queue: whole(100) }
     const { max, queue } = readOptions('delay', options, readers)
     this.#max = max
     this.#free = queue
@@ -59,19 +62,40 @@ export class Delay {
    */
   enter(key: Key): number {
     const own = this.#ownOf(key)
+    if (isolatesRequests) this.#freeForgotten()
     const held = this.#held.get(own) ?? 0
     if (held * 3 >= this.#free) return 0 // a quarter of `held` and `free` together
     this.#held.set(own, held + 1)
     this.#free--
+    if (isolatesRequests) this.#places.push({ own, until: monotonicClock() + this.#max * 1000 })
     return this.#max
   }
 
   leave(key: Key): void {
     const own = this.#ownOf(key)
+    if (!isolatesRequests || this.#wasTaken(own)) this.#giveBack(own)
+  }
+
+  #giveBack(own: string): void {
     const held = (this.#held.get(own) as number) - 1
     if (held === 0) this.#held.delete(own)
     else this.#held.set(own, held)
     this.#free++
+  }
+
+  #wasTaken(own: string): boolean {
+    const at = this.#places.findIndex((place) => place.own === own)
+    if (at >= 0) this.#places.splice(at, 1)
+    return at >= 0
+  }
+
+  /** No code runs any more for a request of a worker whose client has left, so its place is free after the longest wait. */
+  #freeForgotten(): void {
+    const now = monotonicClock()
+    for (let [first] = this.#places; first !== undefined && first.until < now; [first] = this.#places) {
+      this.#places.shift()
+      this.#giveBack(first.own)
+    }
   }
 
   #ownOf(key: Key): string {

@@ -9,7 +9,7 @@ import {
   unbounded,
 } from '../common/index.ts'
 
-const timeoutOf = unbounded(duration('5s'))
+const timeoutOf = unbounded(duration('5s', { usual: 100 }))
 
 /** A process whose timer fires this much later than due stood still, in microseconds. Less is the noise of timers. */
 const standstill = 20_000

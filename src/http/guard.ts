@@ -98,7 +98,8 @@ export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
     const exemptions = new Exemptions(parts.framework, options)
     this.#exemptions = exemptions.needed ? exemptions : undefined
     // If the plans are not known yet, the check of a made-up policy throws now if an option is invalid.
-    const known = limiter instanceof RateLimiter ? limiter : new RateLimiter({ policies: '1/1s token-bucket' })
+    const known =
+      limiter instanceof RateLimiter ? limiter : new RateLimiter({ name: 'no plan', policies: '1/1s token-bucket' })
     const check = new PlanCheck(parts, known, this.#extractors, isOnly)
     this.#only = isOnly ? check : undefined
     checkAddressNeeds(framework, options, limiter.scopes)

@@ -2,6 +2,7 @@ import { callback } from '../common/index.ts'
 import { RateLimiter } from '../limiter/index.ts'
 import type { GuardOptions } from './guard-options.ts'
 import type { RateLimitArgument } from './rate-limit-options.ts'
+import { checkCalled } from './read-argument.ts'
 
 /** The arguments of `rateLimit`, separated from the options that only the adapter has. */
 export interface OwnOptions<Own, Request, Response, Given> {
@@ -35,6 +36,7 @@ export function ownOptions<Own extends object, Request, Response, Given>(
   limit: RateLimitArgument<Request, Response, Given, Own>,
   options: (GuardOptions<Request, Response> & Own) | undefined,
 ): OwnOptions<Own, Request, Response, Given> {
+  checkCalled(limit)
   const own: Record<string, unknown> = {}
   const rest = (argument: unknown): unknown => {
     if (typeof argument !== 'object' || argument === null) return argument

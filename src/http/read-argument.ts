@@ -41,7 +41,8 @@ export function readArgument<Request, Response>(
   argument: RateLimitArgument<Request, Response>,
   defaults: GuardOptions<Request, Response>,
 ): Read<Request, Response> {
-  knownToGuard(defaults, guardOptions)
+  checkCalled(argument)
+  knownOptions('rateLimit', defaults, guardOptions)
   if (argument instanceof RateLimiter) return { limiter: argument, options: defaults }
   if (typeof argument === 'string') return { limiter: new RateLimiter({ policies: argument }), options: defaults }
   if (typeof argument !== 'object' || argument === null) {
@@ -52,16 +53,17 @@ export function readArgument<Request, Response>(
   }
   const options = guardOptionsOf(argument, defaults)
   if ('limiter' in argument) {
-    knownToGuard(argument, ['limiter', ...guardOptions])
+    knownOptions('rateLimit', argument, ['limiter', ...guardOptions])
     if (argument.limiter instanceof RateLimiter) return { limiter: argument.limiter, options }
     throw new HeadgateError('HEADGATE_OPTION', 'limiter must be a RateLimiter. Write new RateLimiter({ policies }).')
   }
   if (!('policies' in argument)) {
-    knownToGuard(argument, [...policyOptions, 'policies', 'limiter', ...limiterParts, ...guardOptions])
+    knownOptions('rateLimit', argument, [...policyOptions, 'policies', 'limiter', ...limiterParts, ...guardOptions])
     const policies = pick(argument, policyOptions) as PolicyOptions
-    return { limiter: new RateLimiter({ policies, ...pick(argument, limiterParts) }), options }
+    // One name for both: the policy is all that the limiter has.
+    return { limiter: new RateLimiter({ policies, ...pick(argument, ['name', ...limiterParts]) }), options }
   }
-  knownToGuard(argument, policiesOptions)
+  knownOptions('rateLimit', argument, policiesOptions)
   const { policies } = argument
   const parts = pick(argument, ['name', ...limiterParts])
   // A policy's constructor, which the user forgot to call, is no function of the request.
@@ -71,16 +73,14 @@ export function readArgument<Request, Response>(
   return { limiter: new RateLimiter({ policies: policies as PolicyLikes, ...parts }), options }
 }
 
-/** As `knownOptions`, and for `shadow`, which only a policy has, the message says what to write. */
-function knownToGuard(options: object, known: readonly string[]): void {
-  if (typeof options === 'object' && options !== null && Object.hasOwn(options, 'shadow')) {
-    throw new HeadgateError(
-      'HEADGATE_OPTION',
-      'rateLimit has no option "shadow". To decide and refuse no request, write enforce: 0. To leave one policy of several ' +
-        "unenforced, give that policy its shadow: policies: ['10/1s', fixedWindow({ limit: 100, window: '1h', shadow: true })].",
-    )
-  }
-  knownOptions('rateLimit', options, known)
+/** @throws HeadgateError if `rateLimit` itself was used as a middleware: it got a request, or the context of one */
+export function checkCalled(argument: unknown): void {
+  if (typeof argument !== 'object' || argument === null) return
+  if (!('req' in argument || ('method' in argument && 'headers' in argument))) return
+  throw new HeadgateError(
+    'HEADGATE_OPTION',
+    "rateLimit got a request in place of a limit: the function itself was used as the middleware. Call it: rateLimit('100/15m').",
+  )
 }
 
 /** The scopes that the plans of a function may have, as far as `keys` names them. */
@@ -114,9 +114,11 @@ export function withLimiterParts<Request, Response>(
   return { policies: pick(argument, policyOptions) as PolicyOptions, ...parts, ...Object.fromEntries(others) }
 }
 
-/** The options of these names, unless they are undefined. */
+/** The options of these names, unless they are undefined. A store may be: the limiter warns of it. */
 function pick(options: object, names: readonly string[]): object {
   return Object.fromEntries(
-    Object.entries(options).filter(([option, value]) => names.includes(option) && value !== undefined),
+    Object.entries(options).filter(
+      ([option, value]) => names.includes(option) && (value !== undefined || option === 'store'),
+    ),
   )
 }

@@ -4,15 +4,8 @@
  */
 
 import { banAt, type CallBan, callBan, longerBan } from '../algorithms/bans/index.ts'
-import {
-  carry,
-  hasFullQuota,
-  type Policy,
-  revive,
-  type StateRule,
-  sameDefinition,
-  timeText,
-} from '../algorithms/index.ts'
+import { PolicyEvaluation } from '../algorithms/evaluation/index.ts'
+import { hasFullQuota, type Policy, pointTo, revive, type StateRule, timeText } from '../algorithms/index.ts'
 import type { Source } from '../policy/index.ts'
 import type { KeptKey, KeptState } from './kept-key.ts'
 import { inspectPolicy, type PolicyInspection } from './policy-inspection.ts'
@@ -134,15 +127,10 @@ function sentence(
 
 /** The state under a policy. A state that was written under other numbers is shown as the next decision would count it. */
 function inspectOwn(policy: Policy, { now, states }: KeptKey, rule: StateRule): PolicyInspection {
-  const { algorithm } = policy
   const state = states.find(({ name }) => name === policy.name)
-  if (state !== undefined && sameDefinition(state.definition, algorithm))
-    return inspectPolicy(policy, state.s, now, false)
-  const from = state && revive(state.definition)
-  if (from === undefined) return inspectPolicy(policy, new Array(algorithm.slots).fill(0), now, false)
-  const { s } = state as KeptState
-  const carried = carry(s.slice(), from, algorithm, now, rule)
-  return inspectPolicy(policy, carried, now, !hasFullQuota(s.slice(), 0, from, now))
+  const evaluation = new PolicyEvaluation(policy)
+  pointTo(evaluation, state && { ...state, s: state.s.slice() }, now, rule)
+  return inspectPolicy(policy, evaluation.s as number[], now, evaluation.foreign)
 }
 
 /** The state as it was written. Empty if it no longer counts, or if this version does not know its algorithm. */
@@ -150,5 +138,5 @@ function inspectState({ name, hash, definition, s }: KeptState, now: number): Po
   const algorithm = revive(definition)
   if (algorithm === undefined || hasFullQuota(s.slice(), 0, algorithm, now)) return []
   const shown = name ?? `#${hash}`
-  return [inspectPolicy({ name: shown, ...algorithm.terms, shadow: false, algorithm }, s, now, false)]
+  return [inspectPolicy({ name: shown, ...algorithm.terms, shadow: false, algorithm }, s, now, undefined)]
 }

@@ -1,3 +1,4 @@
+import type { ForeignState } from '../algorithms/evaluation/index.ts'
 import {
   are,
   type Description,
@@ -66,7 +67,7 @@ export function inspectPolicy(
   policy: InspectedPolicy,
   state: readonly number[],
   now: number,
-  carried: boolean,
+  foreign: ForeignState | undefined,
 ): PolicyInspection {
   const { algorithm, name, limit, window, burst, shadow } = policy
   // A store may or may not have forgotten a key that has its full quota. Show such a key as new in either case.
@@ -77,8 +78,12 @@ export function inspectPolicy(
   if (!isNew) algorithm.take(s, 0, at, 0, 0) // a cost of 0 brings the state to `at`
   algorithm.report(s, 0, at, report)
   const { used, remaining } = report
-  const reset = report.reset === 0 ? 0 : report.reset + lag
-  const waitFor = (cost: number) => withLag(algorithm.wait(s, 0, at, cost), lag)
+  const ownReset = report.reset === 0 ? 0 : report.reset + lag
+  const reset = foreign === undefined ? ownReset : foreign.reset(ownReset)
+  const waitFor = (cost: number) => {
+    const wait = withLag(algorithm.wait(s, 0, at, cost), lag)
+    return foreign === undefined || wait === 0 ? wait : foreign.wait(cost, wait)
+  }
   const retry = waitFor(1)
   const next = remaining >= burst ? 0 : waitFor(remaining + 1)
   const facts: Facts = { at, now, burst, used, retry, next, reset }
@@ -100,7 +105,7 @@ export function inspectPolicy(
     booked: later(booked),
     reservations: algorithm.idSlot !== undefined && (s[algorithm.idSlot] as number) > 0,
     lastUsedAt: isNew ? undefined : Math.floor((state[0] as number) / 1000),
-    carried,
+    carried: foreign !== undefined,
     words: burst === 0 || algorithm.punishes ? `${words}.` : `${words}${laterWords(booked, retry)}.`,
     numbers,
   }

@@ -17,7 +17,14 @@ export {
   type TopOptions,
 } from './limiter.ts'
 export type { CalledLimiter, LimiterCallEvent, Load } from './limiter-events.ts'
-export { type Plan, type PlanLike, type PolicyLikes, type RateLimiterOptions, storeOption } from './limiter-options.ts'
+export {
+  type Plan,
+  type PlanLike,
+  type PolicyLikes,
+  type RateLimiterOptions,
+  storeOption,
+  warnOfNoStore,
+} from './limiter-options.ts'
 export type { ListedKey, ListOptions } from './list-keys.ts'
 export { PlanLimiter } from './plan-limiter.ts'
 export { Reservation, type ReservedCall, settleAndHold } from './reservation.ts'

@@ -12,6 +12,7 @@ import {
   readOptions,
   shown,
   text,
+  warnOnce,
   whole,
 } from '../common/index.ts'
 import { defaultScope } from '../policy/index.ts'
@@ -102,6 +103,7 @@ export class PlanOptions<Limiter extends object> implements RateLimiterOptions {
 export function readPlans<Limiter extends object>(options: Omit<RateLimiterOptions, 'policies'>): Plans<Limiter> {
   if (options instanceof PlanOptions) return options.plans
   const read = readOptions('RateLimiter', options as RateLimiterOptions, readers)
+  warnOfNoStore(options)
   const { store = memoryStore(), name, top, onChange, penalty: punishment, policies: _, ...failure } = read
   if (punishment !== undefined) penalty(punishment, defaultScope, false)
   if (name === undefined && store.traits?.prefix !== undefined) throw unnamed(store.traits.prefix)
@@ -115,6 +117,16 @@ export function readPlans<Limiter extends object>(options: Omit<RateLimiterOptio
     failure,
     heavyKeys: top === undefined ? undefined : new HeavyKeys(top),
   })
+}
+
+/** Warns of a store that is given as undefined, because a missing setting does so: then the limit is of this process alone. */
+export function warnOfNoStore(options: { readonly store?: Store | undefined }): void {
+  if (!Object.hasOwn(options, 'store') || options.store !== undefined) return
+  warnOnce(
+    'HEADGATE_NO_STORE',
+    'store is undefined, so this process counts alone, in its memory. Check what should make the store, such as a setting ' +
+      'that is missing. If memory is meant, leave store out or write store: memoryStore().',
+  )
 }
 
 /** The error for a missing name. Two services that forget it would share a quota. */

@@ -65,7 +65,7 @@ export class RateLimiter extends Operations<RateLimiter> {
     this.penalty = options.penalty
     this.load = plans.load
     this.policies = policiesOf(options.policies, options.penalty)
-    plans.registerName()
+    plans.registerName(this.policies)
     this.scopes = Object.freeze([...new Set(this.policies.map((policy) => policy.scope))])
     this.#counts = plans.options.heavyKeys?.of(this.scopes)
     this.#ledger = plans.open(this.policies, this.scopes)

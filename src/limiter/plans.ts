@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { PenaltyOptions } from '../algorithms/bans/index.ts'
 import type { CarryRule, Policy, PolicyLike } from '../algorithms/index.ts'
-import { HeadgateError, shown } from '../common/index.ts'
+import { HeadgateError, shown, warnOnce } from '../common/index.ts'
 import {
   type CheckedLedger,
   type FailureTerms,
@@ -10,6 +10,7 @@ import {
   openLedger,
   type Store,
 } from '../stores/contract/index.ts'
+import { keysIn } from '../stores/memory/index.ts'
 import type { HeavyKeys } from './heaviest/index.ts'
 import type { Load } from './limiter-events.ts'
 
@@ -59,6 +60,8 @@ export class Plans<Limiter extends object> {
   readonly load: Load = { inFlight: 0, waiting: 0 }
   #isRegistered = false
   #first: CheckedLedger | undefined
+  /** How many plans were objects that are found by their text alone. */
+  #alike = 0
   readonly #byIdentity = new WeakMap<object, KnownPlan<Limiter>>()
   /** Made at first use: most limiters have one plan. */
   #byText: LRUCache<string, Limiter> | undefined
@@ -69,12 +72,16 @@ export class Plans<Limiter extends object> {
 
   /**
    * Registers the name, once.
+   * @param policies the policies of the limiter, unless they are a function of the request
    * @throws HeadgateError `HEADGATE_DUPLICATE_LIMITER` if another limiter on this store has it
    */
-  registerName(): void {
-    const { uniqueName, store, name } = this.options
-    if (uniqueName && !this.#isRegistered) registerName(store, name)
+  registerName(policies?: readonly Policy[]): void {
+    if (this.#isRegistered) return
     this.#isRegistered = true
+    const { uniqueName, store, name } = this.options
+    if (uniqueName) registerName(store, name)
+    else if (policies !== undefined) warnOfAlike(store, policies)
+    if (keysIn(store) !== undefined) warnOfMany(store, name)
   }
 
   /** Opens a ledger for the policies. All ledgers of the name reach the same states. */
@@ -97,7 +104,9 @@ export class Plans<Limiter extends object> {
     }
     if (this.#byText === undefined) return undefined
     const text = textOf(plan)
-    return text === undefined ? undefined : this.#byText.get(text)
+    const limiter = text === undefined ? undefined : this.#byText.get(text)
+    if (limiter !== undefined && typeof plan === 'object' && ++this.#alike === many) warnOfNewObjects()
+    return limiter
   }
 
   /** Keeps the limiter of a plan. It is found by identity only if the plan's policies cannot change. */
@@ -164,4 +173,67 @@ function registerName(store: Store, name: string): void {
     )
   }
   namesOn.set(store, names.add(name))
+}
+
+/** How often something has to happen that is right when it happens a few times. */
+const many = 100
+
+function warnOfNewObjects(): void {
+  warnOnce(
+    'HEADGATE_NEW_PLANS',
+    'Plans were given as new objects 100 times, and each had to be written as text to find its limiter. Make the policies of each ' +
+      "plan once, by their constructors, and pass the same objects: const plans = { pro: [policy('1000/1h')] }.",
+  )
+}
+
+/** The policies of limiters without a name, as text, by store. */
+const unnamedOn = new WeakMap<Store, Set<string>>()
+
+/** Warns of two limiters without a name that have the same policies and the same store: they do not share their states. */
+function warnOfAlike(store: Store, policies: readonly Policy[]): void {
+  const texts = unnamedOn.get(store) ?? new Set()
+  const text = JSON.stringify(policies)
+  if (texts.has(text)) {
+    warnOnce(
+      'HEADGATE_UNNAMED',
+      'Two limiters without a name have the same policies on one store, and count apart. To count together, make one limiter ' +
+        "and pass it to both: rateLimit(limiter). To count apart, give each a name of its own: name: 'login'.",
+    )
+  }
+  unnamedOn.set(store, texts.add(text))
+}
+
+interface Last {
+  readonly store: WeakRef<Store>
+  /** How many limiters in a row were asked for one key and then followed by another of their name. */
+  readonly alike: number
+}
+
+/** The limiter that was made last, by name. */
+const lastOf = new LRUCache<string, Last>({ max: 100 })
+
+/**
+ * Warns at the hundredth limiter of a name, if each was asked for one key before the next was made, on a store of its own. A
+ * limiter that is made in each request is used so, and limits nobody. Limiters that are made first and asked later give no
+ * warning, and neither do limiters with several keys.
+ */
+function warnOfMany(store: Store, name: string): void {
+  const last = lastOf.get(name)
+  const before = last?.store.deref()
+  if (before === store) return
+  const keys = (before && keysIn(before)) ?? 0
+  const alike = keys > 1 ? 0 : (last?.alike ?? 0) + keys
+  lastOf.set(name, { store: new WeakRef(store), alike })
+  if (alike !== many - 1) return
+  warnOnce(
+    'HEADGATE_PER_REQUEST',
+    `The hundredth limiter named ${shown(name)} was made, and each before it was asked for one key. A limiter that is made in each ` +
+      "request limits nobody, because it starts with nothing counted. Make it once, outside of the handler: const limit = rateLimit('100/15m'). " +
+      'If each is meant, give each a name of its own.',
+  )
+}
+
+/** Forgets the limiters that were made. For tests: many tests run in one process. */
+export function forgetLimiters(): void {
+  lastOf.clear()
 }

@@ -1,6 +1,6 @@
 import type { Costs, Tickets } from '../algorithms/evaluation/index.ts'
 import type { Policy } from '../algorithms/index.ts'
-import { HeadgateError, invalidOption, type MaybePromise } from '../common/index.ts'
+import { HeadgateError, invalidOption, isPromise, type MaybePromise, shown } from '../common/index.ts'
 import type { Decision } from '../policy/index.ts'
 import type { Booking, Command, OutcomeOf } from '../stores/contract/index.ts'
 import { checkNames, checkUnits, type Units } from './call-arguments.ts'
@@ -66,8 +66,9 @@ export class Reservation {
    * Reservations can be settled in any order. Units that time has given back already are not given back twice.
    *
    * Rejects with HeadgateError `HEADGATE_COST` unless `actual` is a whole number from 0, or a record with such numbers
-   * by the names of policies; then `settle` can be called again. Rejects with `HEADGATE_STORE_UNAVAILABLE` if the store
-   * fails and `onStoreError` is `'closed'`.
+   * by the names of policies; then `settle` can be called again. Rejects with `HEADGATE_INEXACT` if a policy cannot count the
+   * units beyond the estimate in exact numbers; the other policies have charged theirs. Rejects with
+   * `HEADGATE_STORE_UNAVAILABLE` if the store fails and `onStoreError` is `'closed'`.
    */
   async settle(actual: Units): Promise<void> {
     await this.#settle(actual)
@@ -161,9 +162,23 @@ export class Reservation {
     if (releases && !this.#released && load !== undefined) load.inFlight--
     if (releases) this.#released = true
     if (corrections.every((units) => units === 0)) return undefined
-    const settle = () => run({ verb: 'settle', keys, costs: corrections, tickets: this.#tickets })
+    const settle = () => {
+      const settled = run({ verb: 'settle', keys, costs: corrections, tickets: this.#tickets })
+      return isPromise(settled) ? settled.then(checkCharged) : checkCharged(settled)
+    }
     return this.#renewal === undefined ? settle() : this.#renewal.then(settle, settle)
   }
+}
+
+/** @throws HeadgateError `HEADGATE_INEXACT` if a policy could not charge the units beyond the estimate */
+function checkCharged(decision: Decision | undefined): void {
+  const inexact = decision?.policies.find(({ retryAfter }) => retryAfter === Infinity)
+  if (inexact === undefined) return
+  throw new HeadgateError(
+    'HEADGATE_INEXACT',
+    `The policy ${shown(inexact.name)} cannot count so many units exactly, so the units beyond the estimate are not charged. ` +
+      'Settle smaller costs, or count in a larger unit.',
+  )
 }
 
 function wrongActual(actual: unknown): HeadgateError {

@@ -1,16 +1,15 @@
+import { getOrInsert } from '../common/index.ts'
+
 /** How many keys are checked for each new one. */
 const checksPerKey = 2
 
 /** A map of keys that forgets idle keys: each new key checks a few older keys. */
 export class KeyMap<Value extends { readonly idle: boolean }> extends Map<string | undefined, Value> {
   of(key: string | undefined, create: () => Value): Value {
-    let value = this.get(key)
-    if (value === undefined) {
+    return getOrInsert(this, key, () => {
       this.#forgetIdle()
-      value = create()
-      this.set(key, value)
-    }
-    return value
+      return create()
+    })
   }
 
   #forgetIdle(): void {

@@ -19,7 +19,7 @@ import {
   unbounded,
   whole,
 } from '../common/index.ts'
-import { type PolicyLikes, RateLimiter, storeOption } from '../limiter/index.ts'
+import { type PolicyLikes, RateLimiter, storeOption, warnOfNoStore } from '../limiter/index.ts'
 import { type FailureTerms, failureOptions, isLocal, type OnStoreError, type Store } from '../stores/contract/index.ts'
 import { memoryStore } from '../stores/memory/index.ts'
 import type { Progress } from './pacer-events.ts'
@@ -116,7 +116,7 @@ const readers = {
   random: callback('() => 0', Math.random),
   onProgress: hook('(progress) => ...'),
   ...failureOptions,
-  storeTimeout: unbounded(duration('5s')),
+  storeTimeout: unbounded(duration('5s', { usual: 20 })),
 }
 
 type OwnOptions = Omit<PacerOptions, 'store' | 'name' | 'unref' | 'poll' | 'random' | keyof typeof failureOptions>
@@ -134,6 +134,7 @@ export interface PacerSettings extends Settled<OwnOptions, 'onProgress'> {
 export function readPacerOptions(policy: PolicyLike | PacerConfig, more: PacerOptions): PacerSettings {
   knownOptions('Pacer', more, Object.keys(readers))
   const { policies, ...given } = isConfig(policy) ? { ...policy, ...more } : { policies: toPolicy(policy), ...more }
+  warnOfNoStore(given)
   const { name, unref, clock, sleeper, horizon, poll, random, ...read } = readOptions('Pacer', given, readers)
   const { onStoreError, instances, storeTimeout, store = memoryStore({ clock }), ...queue } = read
   const ownName = name === undefined && store.traits?.prefix === undefined ? 'pacer' : name

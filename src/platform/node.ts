@@ -41,4 +41,6 @@ export const afterPendingEvents: Platform['afterPendingEvents'] = (run) => {
   setImmediate(run)
 }
 
+export const isolatesRequests: Platform['isolatesRequests'] = false
+
 export const realTimers: Platform['realTimers'] = { setTimeout, clearTimeout }

@@ -31,6 +31,11 @@ export interface Platform {
   readonly channel: (name: string) => Channel
   /** Runs the function after all events that are pending now, such as data that has arrived on a socket. */
   readonly afterPendingEvents: (run: () => void) => void
+  /**
+   * True if the timers and promises of a request end with that request, and must not serve another one: in Cloudflare
+   * Workers. No timer, queue or probe may then be shared by requests.
+   */
+  readonly isolatesRequests: boolean
   /** The runtime's own timers, which the fake timers of a test runner do not replace. */
   readonly realTimers: Timers
 }

@@ -7,6 +7,7 @@ interface WebGlobals {
   readonly performance: { readonly timeOrigin: number; now(): number }
   readonly crypto: { getRandomValues(words: Int32Array): Int32Array }
   readonly console: { warn(message: string): void }
+  readonly navigator?: { readonly userAgent: string }
 }
 
 const web = globalThis as unknown as WebGlobals
@@ -35,6 +36,8 @@ const silent: Channel = { hasSubscribers: false, publish() {}, subscribe() {}, u
 
 /** A channel without subscribers: web runtimes have no diagnostics channels. Use the hooks of the limiter or the guard. */
 export const channel: Platform['channel'] = () => silent
+
+export const isolatesRequests: Platform['isolatesRequests'] = web.navigator?.userAgent === 'Cloudflare-Workers'
 
 const { setTimeout, clearTimeout } = globalThis
 

@@ -134,7 +134,8 @@ class LruLedger implements Ledger {
   #keysOf(scope: string): ScopeKeys {
     let keys = this.keys.get(scope)
     if (keys !== undefined) return keys
-    keys = { cached: new LRUCache({ max: this.#maxKeys }), banned: new Map() }
+    // With `max`, the cache would make arrays for so many keys at once.
+    keys = { cached: new LRUCache({ maxSize: this.#maxKeys, sizeCalculation: () => 1 }), banned: new Map() }
     this.keys.set(scope, keys)
     return keys
   }

@@ -3,6 +3,7 @@
  * than a decision. So a decision adds to a plain number here, and an observable counter reads the numbers when metrics
  * are collected.
  */
+import { getOrInsert } from '../common/index.ts'
 import type { LimiterCallEvent, Units } from '../limiter/index.ts'
 import { policyOf, type Result, resultOf, results } from './result.ts'
 
@@ -79,8 +80,7 @@ export class DecisionCounts {
       return this.#other
     }
     const counts = new PolicyCounts(limiter, policy)
-    const ofLimiter = this.#byLimiter.get(limiter) ?? new Map<string, PolicyCounts>()
-    this.#byLimiter.set(limiter, ofLimiter.set(policy, counts))
+    getOrInsert(this.#byLimiter, limiter, () => new Map<string, PolicyCounts>()).set(policy, counts)
     this.#all.push(counts)
     return counts
   }

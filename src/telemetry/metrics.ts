@@ -11,27 +11,17 @@ const exchanges = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0
 const waits = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
 const batches = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000]
 
-type Described<Kind> = readonly [kind: Kind, unit: string, description: string]
+const nearLimit = 'Admitted calls that left less than a fifth of the limit'
+const breakerStates = 'The circuit breaker of a store: 0 closed, 1 half-open, 2 open'
 
-const histograms = {
+const histograms: Readonly<Record<string, readonly [buckets: number[], unit: string, description: string]>> = {
   wait: [waits, 's', 'How long admitted calls of pacers, and delayed requests, waited'],
   'store.duration': [exchanges, 's', 'How long exchanges with the server of a store took'],
   'store.batch': [batches, '{call}', 'How many calls one exchange decided'],
-} satisfies Record<string, Described<number[]>>
+}
 
-/** The instruments that are read when metrics are collected. */
-const observables = {
-  decisions: ['Counter', '{decision}', 'Calls, by their result'],
-  units: ['Counter', '{unit}', 'Units that calls asked for'],
-  near_limit: ['Counter', '{decision}', 'Admitted calls that left less than a fifth of the limit'],
-  in_flight: ['UpDownCounter', '{call}', 'Calls in flight'],
-  waiting: ['UpDownCounter', '{call}', 'Calls that wait'],
-  'breaker.state': ['Gauge', '', 'The circuit breaker of a store: 0 closed, 1 half-open, 2 open'],
-  keys: ['UpDownCounter', '{key}', 'Keys in memory'],
-  evictions: ['Counter', '{key}', 'Keys evicted below their full quota'],
-} satisfies Record<string, Described<'Counter' | 'UpDownCounter' | 'Gauge'>>
-
-type Observables = typeof observables
+type ObservableKind = 'Counter' | 'UpDownCounter' | 'Gauge'
+type Observable = readonly [ObservableKind, unit: string, description: string, read: () => readonly Reading[]]
 
 /** The attributes of limiters beyond the first `maxNames`. */
 const otherLimiter: Attributes = { limiter: 'other' }
@@ -49,29 +39,29 @@ export class Metrics {
   readonly #live = new LiveObjects()
   /** The attributes of limiters and pacers whose calls have waited, at most `maxNames`. */
   readonly #waitAttributes = new Map<string, Attributes>()
-  readonly #readings: Readonly<Record<keyof Observables, () => Iterable<Reading>>> = {
-    decisions: () => this.#counts.decisions(),
-    units: () => this.#counts.units(),
-    near_limit: () => this.#counts.nearLimit(),
-    in_flight: () => this.#live.inFlight(),
-    waiting: () => this.#live.waiting(),
-    'breaker.state': () => this.#live.breakers(),
-    keys: () => this.#live.keys(),
-    evictions: () => this.#live.evictions(),
+  /** The instruments that are read when metrics are collected. */
+  readonly #observables: Readonly<Record<string, Observable>> = {
+    decisions: ['Counter', '{decision}', 'Calls, by their result', () => this.#counts.decisions()],
+    units: ['Counter', '{unit}', 'Units that calls asked for', () => this.#counts.units()],
+    near_limit: ['Counter', '{decision}', nearLimit, () => this.#counts.nearLimit()],
+    in_flight: ['UpDownCounter', '{call}', 'Calls in flight', () => this.#live.inFlight()],
+    waiting: ['UpDownCounter', '{call}', 'Calls that wait', () => this.#live.waiting()],
+    'breaker.state': ['Gauge', '', breakerStates, () => this.#live.breakers()],
+    keys: ['UpDownCounter', '{key}', 'Keys in memory', () => this.#live.keys()],
+    evictions: ['Counter', '{key}', 'Keys evicted below their full quota', () => this.#live.evictions()],
   }
-  readonly #histograms = new Map<keyof typeof histograms, Histogram>()
+  readonly #histograms = new Map<string, Histogram>()
   #stop: (() => void) | undefined
 
   /** Reports to this meter from now on, and to no other. */
   start(meter: Meter): void {
     this.stop()
-    for (const [name, [explicitBucketBoundaries, unit, description]] of entries(histograms)) {
+    for (const [name, [explicitBucketBoundaries, unit, description]] of Object.entries(histograms)) {
       const options = { unit, description, advice: { explicitBucketBoundaries } }
       this.#histograms.set(name, meter.createHistogram(`headgate.${name}`, options))
     }
-    const read = entries(observables).map(([name, [kind, unit, description]]) => {
-      const instrument = meter[`createObservable${kind}`](`headgate.${name}`, { unit, description })
-      return [instrument, this.#readings[name]] as const
+    const read = Object.entries(this.#observables).map(([name, [kind, unit, description, readings]]) => {
+      return [meter[`createObservable${kind}`](`headgate.${name}`, { unit, description }), readings] as const
     })
     const all = read.map(([instrument]) => instrument)
     const collect = (result: BatchObservableResult) => {
@@ -115,7 +105,7 @@ export class Metrics {
 
   pacerRefused({ pacer, instance, cost, error }: PacerEvent & { readonly error: unknown }): void {
     this.#live.pacerCalled(instance)
-    this.#counts.countPaced(pacer, most(cost), isStoreError(error) ? 'error' : 'refused')
+    this.#counts.countPaced(pacer, most(cost), codeOf(error).startsWith('HEADGATE_STORE') ? 'error' : 'refused')
   }
 
   exchanged({ kind: store, calls, duration, error }: ExchangeEvent): void {
@@ -123,10 +113,6 @@ export class Metrics {
     this.#histograms.get('store.duration')?.record(duration / 1000, { store, ...failure })
     this.#histograms.get('store.batch')?.record(calls, { store })
   }
-}
-
-function entries<Table extends object>(table: Table): [keyof Table, Table[keyof Table]][] {
-  return Object.entries(table) as [keyof Table, Table[keyof Table]][]
 }
 
 /** The cost of a call. Of a record with a number for each policy, the largest number. */
@@ -139,8 +125,4 @@ export function codeOf(error: unknown): string {
   return String(Reflect.get(Object(error), 'code')).startsWith('HEADGATE_')
     ? (error as { code: string }).code
     : '_OTHER'
-}
-
-function isStoreError(error: unknown): boolean {
-  return codeOf(error).startsWith('HEADGATE_STORE')
 }

@@ -1,8 +1,8 @@
-import { HeadgateError } from '../common/index.ts'
 import type { Inspection } from '../inspection/index.ts'
-import type { Key, RateLimiter, Reservation, Units } from '../limiter/index.ts'
+import type { RateLimiter, Reservation, Units } from '../limiter/index.ts'
 import { assertEqual } from './assert.ts'
 import type { ManualClock } from './manual-clock.ts'
+import { ifSupported } from './timeline.ts'
 
 const steps = 400
 
@@ -89,18 +89,8 @@ export async function compareLimiters(
     }
     same(await both((each) => each.peek(keys)))
     if (step % showsEvery > 0) continue
-    const inspection = await inspectionOf(limiter, keys)
+    const inspection = await ifSupported(limiter.inspect(keys))
     if (inspection !== undefined) same([lasting(inspection), lasting(await reference.inspect(keys))])
-  }
-}
-
-/** Undefined if the store cannot show its keys. */
-async function inspectionOf(limiter: RateLimiter, keys: Key): Promise<Inspection | undefined> {
-  try {
-    return await limiter.inspect(keys)
-  } catch (error) {
-    if (error instanceof HeadgateError && error.code === 'HEADGATE_UNSUPPORTED') return undefined
-    throw error
   }
 }
 

@@ -35,7 +35,7 @@ export class ManualClock {
    */
   advance(by: Duration): void {
     const until = this.#after(by)
-    for (let next = this.#next(until); next !== undefined; next = this.#next(until)) this.#wake(next)
+    while (this.#wakeNext(until)) {}
     this.#microseconds = Math.max(this.#microseconds, until)
   }
 
@@ -45,11 +45,8 @@ export class ManualClock {
    */
   async pass(by: Duration): Promise<void> {
     const until = this.#after(by)
-    await settled()
-    for (let next = this.#next(until); next !== undefined; next = this.#next(until)) {
-      this.#wake(next)
-      await settled()
-    }
+    do await settled()
+    while (this.#wakeNext(until))
     this.#microseconds = Math.max(this.#microseconds, until)
   }
 
@@ -60,9 +57,7 @@ export class ManualClock {
   set(time: number): void {
     this.#check(Math.round(time * 1000), time)
     this.#microseconds = Math.round(time * 1000)
-    for (let next = this.#next(this.#microseconds); next !== undefined; next = this.#next(this.#microseconds)) {
-      this.#wake(next)
-    }
+    while (this.#wakeNext(this.#microseconds)) {}
   }
 
   /** Calls `wake` after that many milliseconds; returns a function that cancels it. Pass it to a `Pacer` as `sleeper`. */
@@ -81,19 +76,17 @@ export class ManualClock {
     return this.#microseconds + milliseconds(by, 'advance', 'HEADGATE_CLOCK', 0) * 1000
   }
 
-  /** The next sleeper that is due by that time. Sleepers of the same time wake in the order in which they began. */
-  #next(until: number): Sleep | undefined {
+  /** Wakes the next sleeper that is due by that time; false if none is. Those of the same time wake in the order in which they began. */
+  #wakeNext(until: number): boolean {
     let next: Sleep | undefined
     for (const sleep of this.#sleeps) {
       if (sleep.at <= until && (next === undefined || sleep.at < next.at)) next = sleep
     }
-    return next
-  }
-
-  #wake(sleep: Sleep): void {
-    this.#sleeps.delete(sleep)
-    this.#microseconds = Math.max(this.#microseconds, sleep.at)
-    sleep.wake()
+    if (next === undefined) return false
+    this.#sleeps.delete(next)
+    this.#microseconds = Math.max(this.#microseconds, next.at)
+    next.wake()
+    return true
   }
 
   #check(microseconds: number, given: number): void {

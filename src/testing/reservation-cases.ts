@@ -1,7 +1,8 @@
-import { tokenBucket } from '../algorithms/buckets/index.ts'
+import { gcra, tokenBucket } from '../algorithms/buckets/index.ts'
 import type { Policy } from '../algorithms/index.ts'
-import { concurrency } from '../algorithms/logs/index.ts'
+import { concurrency, slidingLog } from '../algorithms/logs/index.ts'
 import { fixedWindow, slidingWindow } from '../algorithms/windows/index.ts'
+import type { HeadgateError } from '../common/index.ts'
 import type { Key, RateLimiter, Reservation } from '../limiter/index.ts'
 import { assertEqual } from './assert.ts'
 import { samples } from './sample-policies.ts'
@@ -77,6 +78,76 @@ export const reservationCases: StoreCases = {
     assertEqual((await large.peek('k')).remaining, 1)
     assertEqual((await small.refund('k')).remaining, 0)
     assertEqual((await large.peek('k')).remaining, 2)
+  },
+
+  'under a plan with another window, a call is admitted when it was told, and not 1 ms sooner': async (fixture) => {
+    const bucket = tokenBucket({ name: 'quota', limit: 100, window: '1m' })
+    const free = limiterOn(fixture.store, fixedWindow({ name: 'quota', limit: 100, window: '1h' }))
+    fixture.at(0)
+    await free.consume('k', { cost: 100 })
+    await play(fixture, free.withPlan(bucket))`
+      600000: consume k -> no 0 by quota for 3000000
+      3599999: consume k -> no 0 by quota for 1
+      3600000: consume k -> ok 99`
+    const large = limiterOn(fixture.store, gcra({ name: 'quota', limit: 10, window: '1m' }), { name: 'large' })
+    fixture.at(0)
+    await large.consume('k', { cost: 2 })
+    await play(fixture, large.withPlan(gcra({ name: 'quota', limit: 3, window: '1m', burst: 2 })))`
+      0: consume k -> no 0 by quota for 6000
+      5999: consume k -> no 0 by quota for 1
+      6000: consume k -> ok 0`
+  },
+
+  'refusals that are counted no longer do not come back under a plan with longer times': async (fixture) => {
+    const policies = fixedWindow({ limit: 1, window: '10s' })
+    const ban = { after: 2, within: '1s', ban: '10s' } as const
+    const limiter = limiterOn(fixture.store, policies, { penalty: ban })
+    const strict = limiter.withPlan({ policies, penalty: { after: 2, within: '1h', ban: '1d' } })
+    await play(fixture, limiter)`
+      0: consume k 1 -> ok 0
+      0: consume k 1 -> no 0 by 10s for 10000`
+    await play(fixture, strict)`
+      60000: consume k 1 -> ok 0
+      60000: consume k 1 -> no 0 by 10s for 10000
+      60000: peek k 1 -> no 0 by 10s for 10000`
+  },
+
+  'a refund between a reservation and its settlement counts once': async ({ store, at }) => {
+    for (const policies of ['10/1h fixed-window', '10/1h token-bucket']) {
+      const limiter = limiterOn(store, policies, { name: policies })
+      at(0)
+      const [first] = (await reserved(limiter, [7])) as [Reservation]
+      await limiter.refund('k', { cost: 2 })
+      const [second] = (await reserved(limiter, [4])) as [Reservation]
+      await first.cancel()
+      assertEqual(await usedOf(limiter), [4], policies)
+      await second.settle(1)
+      assertEqual(await usedOf(limiter), [1], policies)
+    }
+  },
+
+  'in a log whose units count in proportion, each unit leaves at its time': async (fixture) => {
+    const large = limiterOn(fixture.store, slidingLog({ name: 'log', limit: 5, window: '10s' }), { onChange: 'scale' })
+    const small = large.withPlan(slidingLog({ name: 'log', limit: 2, window: '10s' }))
+    await play(fixture, large)`
+      0: consume k -> ok 4
+      9900: consume k -> ok 3`
+    await (await small.reserve('k')).cancel()
+    await play(fixture, large)`10100: consume k 5 -> no 2 by log for 9800`
+  },
+
+  'units beyond the estimate that cannot be counted exactly are an error': async ({ store }) => {
+    const limiter = limiterOn(store, [
+      slidingWindow({ limit: 10, window: '1h' }),
+      fixedWindow({ limit: 10_000_000, window: '1m' }),
+    ])
+    const [reservation] = (await reserved(limiter, [1])) as [Reservation]
+    const error: unknown = await reservation.settle(2 ** 46).then(
+      () => undefined,
+      (thrown) => thrown,
+    )
+    assertEqual((error as HeadgateError | undefined)?.code, 'HEADGATE_INEXACT')
+    assertEqual(await usedOf(limiter), [1, 2 ** 46])
   },
 
   'each policy takes a cost of its own, and a settlement corrects what it names': async ({ store }) => {

@@ -1,3 +1,4 @@
+import { HeadgateError } from '../common/index.ts'
 import { type Key, RateLimiter, type RateLimiterOptions } from '../limiter/index.ts'
 import type { Decision } from '../policy/index.ts'
 import type { Store } from '../stores/contract/index.ts'
@@ -20,6 +21,16 @@ export function limiterOn(
   options: Partial<RateLimiterOptions> = {},
 ): RateLimiter {
   return new RateLimiter({ name: 'default', policies, store, ...options })
+}
+
+/** The outcome of a call; undefined if the store does not support its verb. */
+export async function ifSupported<T>(outcome: Promise<T>): Promise<T | undefined> {
+  try {
+    return await outcome
+  } catch (error) {
+    if (error instanceof HeadgateError && error.code === 'HEADGATE_UNSUPPORTED') return undefined
+    throw error
+  }
 }
 
 /**

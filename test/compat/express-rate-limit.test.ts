@@ -605,9 +605,7 @@ describe('the middleware', () => {
   })
 
   test.each([Number.NaN, 'a minute', {}])('says at once that a window of %s is none', (windowMs) => {
-    expect(() => compat.rateLimit({ windowMs: windowMs as never })).toThrow(
-      /^windowMs must be a number of milliseconds/,
-    )
+    expect(() => compat.rateLimit({ windowMs: windowMs as never })).toThrow(/^windowMs must be a number, got/)
   })
 
   test.each(Object.entries(modules))('has getKey and resetKey (%s)', async (_, module) => {

@@ -3,13 +3,16 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { memoryStore, type RateLimiter } from 'headgate'
 import { ManualClock } from 'headgate/testing'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { costOf } from '../../examples/ai-gateway/budget.mjs'
 import { createApp } from '../../examples/ai-gateway/express-app.mjs'
 import { createHandler } from '../../examples/ai-gateway/fetch-app.mjs'
 import { createModelServer } from '../../examples/ai-gateway/model-server.mjs'
 import { Usage } from '../../examples/ai-gateway/usage.mjs'
+import { headgateWarnings } from '../support/headgate-warnings.ts'
 import { seededRandom } from '../support/seeded-random.ts'
+
+afterAll(async () => expect(await headgateWarnings(), 'no false alarm').toEqual([]))
 
 const limits = { requests: 60, tokens: 10_000, microdollars: 1_000_000, atOnce: 4 }
 

@@ -4,7 +4,7 @@ import { getRequestListener } from '@hono/node-server'
 import { getConnInfo } from '@hono/node-server/conninfo'
 import { toNodeHandler } from 'h3'
 import request from 'supertest'
-import { expect, onTestFinished, test } from 'vitest'
+import { afterAll, expect, onTestFinished, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { createApp as bytes } from '../../examples/bytes/app.mjs'
 import { createApp as demo } from '../../examples/demo/app.mjs'
@@ -17,6 +17,9 @@ import { createApp as koa } from '../../examples/koa/app.mjs'
 import { createListener as node } from '../../examples/node/app.mjs'
 import { createApp as plans } from '../../examples/plans/app.mjs'
 import { createApp as sockets } from '../../examples/sockets/app.mjs'
+import { headgateWarnings } from '../support/headgate-warnings.ts'
+
+afterAll(async () => expect(await headgateWarnings(), 'no false alarm').toEqual([]))
 
 test('express: a global limit, and two limits at once on one route', async () => {
   const app = express()

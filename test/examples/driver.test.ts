@@ -1,5 +1,8 @@
-import { describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { drive, tenASecond } from '../../examples/driver/driver.mjs'
+import { headgateWarnings } from '../support/headgate-warnings.ts'
+
+afterAll(async () => expect(await headgateWarnings(), 'no false alarm').toEqual([]))
 
 /** Seconds of each phase. The client wants 1, 2, 5, 10, 20, 25, 50 and 100 calls a second, and the limit is 10. */
 const expected: Record<string, number[]> = {

@@ -1,8 +1,11 @@
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { collect, createApi } from '../../examples/pager/app.mjs'
+import { headgateWarnings } from '../support/headgate-warnings.ts'
+
+afterAll(async () => expect(await headgateWarnings(), 'no false alarm').toEqual([]))
 
 /* In real time, 15 pages at 10 in 1.05 s take at least a second, and longer on a busy machine. */
 test('the pager reads every page in order, at the pace of the API', async () => {

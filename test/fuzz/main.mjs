@@ -2,9 +2,10 @@
  * Runs hostile inputs against the code that reads what strangers send.
  *
  *     npm run fuzz -- --seconds 60 --seed 7
- *     npm run fuzz -- model --steps 2000000 --redis-steps 50000 --seed 7
+ *     npm run fuzz -- model --steps 2000000 --server-steps 30000 --seed 7
  *
- * The second form compares limiters in memory and on a real Redis with a model (test/model/), step by step.
+ * The second form compares limiters in memory and on real servers with a model (test/model/), step by step, and holds every
+ * answer under random plans to what it promised.
  *
  * Each input is made from a number of its own, so `--seed <that number> --one <target>` plays it again alone. The run fails
  * if a target breaks a promise, or takes longer for one input than a server can spare.
@@ -24,7 +25,7 @@ const { values, positionals } = parseArgs({
     seed: { type: 'string' },
     one: { type: 'string' },
     steps: { type: 'string', default: '2000000' },
-    'redis-steps': { type: 'string', default: '50000' },
+    'server-steps': { type: 'string', default: '30000' },
   },
 })
 const seconds = Number(values.seconds)
@@ -34,18 +35,18 @@ if (positionals[0] === 'model') process.exit(compareWithModel())
 /** For one input of up to 100 kB on a slow machine that is busy, in milliseconds. */
 const slowest = 1000
 
-const { targets, seededRandom } = await loadTargets()
+const { targets, randomOf } = await loadTargets()
 console.log(`seed ${seed}, ${seconds} s`)
-if (values.one !== undefined) targets.find(({ name }) => name === values.one).run(randomOf(seed))
-else for (const target of targets) fuzz(target, (seconds * 1000) / targets.length)
+if (values.one !== undefined) await targets.find(({ name }) => name === values.one).run(randomOf(seed))
+else for (const target of targets) await fuzz(target, (seconds * 1000) / targets.length)
 
-function fuzz({ name, run }, milliseconds) {
+async function fuzz({ name, run }, milliseconds) {
   let count = 0
   const end = performance.now() + milliseconds
   for (let before = performance.now(); before < end; count++) {
     const input = (seed + count * 2654435761) % 2 ** 48
     try {
-      run(randomOf(input))
+      await run(randomOf(input))
     } catch (error) {
       console.error(`${name}: input ${count} failed. Play it again: --seed ${input} --one '${name}'`)
       throw error
@@ -59,19 +60,11 @@ function fuzz({ name, run }, milliseconds) {
 
 /** Plays as many steps on the model and on limiters. Returns the exit code. */
 function compareWithModel() {
-  const { steps, 'redis-steps': redisSteps } = values
-  console.log(`seed ${seed}, ${steps} steps in memory, ${redisSteps} on Redis`)
-  const env = { ...process.env, HEADGATE_STEPS: steps, HEADGATE_REDIS_STEPS: redisSteps, HEADGATE_SEED: `${seed}` }
+  const { steps, 'server-steps': serverSteps } = values
+  console.log(`seed ${seed}, ${steps} steps in memory, ${serverSteps} on each server`)
+  const env = { ...process.env, HEADGATE_STEPS: steps, HEADGATE_SERVER_STEPS: serverSteps, HEADGATE_SEED: `${seed}` }
   const vitest = ['vitest', 'run', '--project', 'long', 'test/model/model.long.test.ts']
   return spawnSync('npx', vitest, { stdio: 'inherit', env }).status ?? 1
-}
-
-/** Neighbouring numbers give unrelated random numbers. */
-function randomOf(number) {
-  const high = Math.floor(number / 2 ** 32)
-  const random = seededRandom(Math.imul((number ^ high) | 0, 0x9e3779b1) || 1)
-  for (let n = 0; n < 8; n++) random(2)
-  return random
 }
 
 /** The targets are TypeScript on the sources, so they are bundled first. */

@@ -3,7 +3,7 @@ import type { Random } from '../support/seeded-random.ts'
 /** Something that is fuzzed. `run` makes one hostile input from random numbers, and throws if the code breaks a promise. */
 export interface Target {
   readonly name: string
-  readonly run: (random: Random) => void
+  readonly run: (random: Random) => void | Promise<void>
 }
 
 export function pick<Item>(random: Random, items: readonly Item[]): Item {

@@ -1,10 +1,11 @@
-import { seededRandom } from '../support/seeded-random.ts'
+import { randomOf } from '../support/seeded-random.ts'
 import { encoding } from './encoding.ts'
 import { headers } from './headers.ts'
+import { plans } from './plans.ts'
 import { policies } from './policies.ts'
 import { addresses, cookies } from './requests.ts'
 import type { Target } from './target.ts'
 
-export { seededRandom }
+export { randomOf }
 
-export const targets: readonly Target[] = [headers, cookies, addresses, encoding, policies]
+export const targets: readonly Target[] = [headers, cookies, addresses, encoding, policies, plans]

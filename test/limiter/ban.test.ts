@@ -6,7 +6,7 @@ import type { Tickets } from '../../src/algorithms/evaluation/evaluation.ts'
 import { unsupported } from '../../src/common/errors.ts'
 import { concurrency, fixedWindow, type HeadgateError, memoryStore, RateLimiter } from '../../src/index.ts'
 import type { Booking } from '../../src/store.ts'
-import { ShareStore } from '../../src/stores/redis/shares/share-store.ts'
+import { ShareStore } from '../../src/stores/shares/share-store.ts'
 import { ManualClock } from '../../src/testing/index.ts'
 import { asyncStore, remoteStore } from '../support/async-store.ts'
 
@@ -147,11 +147,11 @@ describe('while the store fails', () => {
   })
 })
 
-test('in the mode shares a ban holds here at once, and in another process after its next report', async () => {
+test('with shareStore a ban holds here at once, and in another process after its next report', async () => {
   const clock = new ManualClock()
   const exact = asyncStore(memoryStore({ clock: clock.now }))
   const [a, b] = [1, 2].map(() => {
-    const store = new ShareStore(exact, 100, clock.now, clock.sleeper)
+    const store = new ShareStore(exact, 100, 1, clock.now, clock.sleeper)
     return new RateLimiter({ name: 'api', policies: '100/1h', store, storeTimeout: Infinity })
   }) as [RateLimiter, RateLimiter]
   const settle = async () => {

@@ -35,6 +35,23 @@ const ceilDiv = (a: bigint, b: bigint) => (a + b - 1n) / b
 const ordered = (entries: readonly Entry[]) =>
   entries.map((entry, n) => ({ ...entry, n })).sort((a, b) => a.time - b.time || a.n - b.n)
 
+/** What is left after refunds: each takes from the newest units that count at its time. */
+function net(entries: readonly Entry[], counts: (entry: Entry, at: number) => boolean): readonly Entry[] {
+  const left: Entry[] = []
+  for (const { time, units } of ordered(entries)) {
+    if (units > 0n) left.push({ time, units })
+    let back = -units
+    for (let n = left.length - 1; n >= 0 && back > 0n; n--) {
+      const entry = left[n] as Entry
+      if (!counts(entry, time)) break
+      const taken = entry.units < back ? entry.units : back
+      entry.units -= taken
+      back -= taken
+    }
+  }
+  return left
+}
+
 /** Windows that are aligned to the clock move by whole ones. */
 const byMultiples = (of: number) => (last: number, at: number) => last - (last % of) - (at - (at % of))
 
@@ -189,8 +206,9 @@ export function slidingCounter(limit: number, window: number): Rules {
 /** A segment counts in full until it has left the window entirely. */
 export function segments(limit: number, window: number, count: number): Rules {
   const width = Math.ceil(window / count)
+  const counts = ({ time }: Entry, at: number) => Math.floor(time / width) >= Math.floor(at / width) - count
   const live = (entries: readonly Entry[], at: number) =>
-    entries.filter(({ time, units }) => units > 0n && Math.floor(time / width) >= Math.floor(at / width) - count)
+    net(entries, counts).filter((entry) => entry.units > 0n && counts(entry, at))
   const used = (entries: readonly Entry[], at: number) => live(entries, at).reduce((sum, { units }) => sum + units, 0n)
   return {
     promises: false,
@@ -212,8 +230,9 @@ export function segments(limit: number, window: number, count: number): Rules {
 
 /** Fewer than `limit` units in every window; an entry leaves a whole window after its time. Also units in flight. */
 export function log(limit: number, window: number, promises: boolean): Rules {
+  const counts = ({ time }: Entry, at: number) => time > at - window
   const live = (entries: readonly Entry[], at: number) =>
-    entries.filter(({ time, units }) => units > 0n && time > at - window)
+    net(entries, counts).filter((entry) => entry.units > 0n && counts(entry, at))
   const used = (entries: readonly Entry[], at: number) => live(entries, at).reduce((sum, { units }) => sum + units, 0n)
   return {
     promises,

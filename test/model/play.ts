@@ -25,6 +25,10 @@ export interface Kind {
   readonly withoutDebt: readonly Rules[]
   /** True for units in flight. */
   readonly leases: boolean
+  /** True if a refund is an entry below 0. A sliding window fades what it gives back. */
+  readonly refunds: boolean
+  /** The rule by which units count as just taken under another plan: its algorithm or its window is another one. */
+  readonly carries?: 'keep' | 'scale'
 }
 
 const long = 3_599_999
@@ -40,8 +44,16 @@ function kind(
   noDebt?: (n: number) => Rules,
 ): Kind {
   const plans = numbers.map((n) => ({ policy: { ...policy(n), name: 'p', label: 'p' }, rules: rules(n) }))
+  const { leases = false, kind } = (plans[0] as Kind['plans'][number]).policy.algorithm
   const withoutDebt = numbers.map((n) => noDebt?.(n) ?? rules(n))
-  return { name, window, plans, withoutDebt, leases: plans[0]?.policy.algorithm.leases === true }
+  return { name, window, plans, withoutDebt, leases, refunds: !leases && kind !== 'slidingWindow' }
+}
+
+/** Plans of one name that have nothing in common. */
+function changing(name: string, carries: 'keep' | 'scale', all: readonly (readonly [Policy, Rules])[]): Kind {
+  const plans = all.map(([policy, rules]) => ({ policy: { ...policy, name: 'p', label: 'p' }, rules }))
+  const withoutDebt = plans.map(({ rules }) => rules)
+  return { name: `${name}, ${carries}`, window: short, plans, withoutDebt, leases: false, refunds: true, carries }
 }
 
 const bursts = [7, 3, 21]
@@ -121,6 +133,23 @@ export const kinds: readonly Kind[] = [
     (limit) => concurrency({ limit, lease: short }),
     (n) => log(n, w, false),
   ),
+  ...(['keep', 'scale'] as const).flatMap((rule) => [
+    changing('from bucket to windows', rule, [
+      [tokenBucket({ limit: 7, window: short, burst: 9 }), bucket(7, w, 9)],
+      [fixedWindow({ limit: 4, window: 2 * short, align: 'first-request' }), intervals(4, 2 * w, 4, false)],
+      [slidingWindow({ limit: 11, window: short }), slidingCounter(11, w)],
+    ]),
+    changing('from clock windows to logs', rule, [
+      [fixedWindow({ limit: 6, window: short }), intervals(6, w, 6, true)],
+      [slidingLog({ limit: 10, window: 3 * short }), log(10, 3 * w, true)],
+      [segmentedWindow({ limit: 3, window: short, segments: 4 }), segments(3, w, 4)],
+    ]),
+    changing('from window to window', rule, [
+      [slidingLog({ limit: 5, window: short }), log(5, w, true)],
+      [slidingLog({ limit: 8, window: 2 * short }), log(8, 2 * w, true)],
+      [slidingLog({ limit: 2, window: 3 * short }), log(2, 3 * w, true)],
+    ]),
+  ]),
 ]
 
 interface Open {
@@ -166,11 +195,14 @@ class Player {
   /** Reservations of another generation are forgotten. */
   #generation = 0
   readonly #switches: boolean
+  /** A key that refunds have emptied may be forgotten, and then a settlement takes no time: so no clock goes back. */
+  readonly #refunds: boolean
 
   constructor(rig: Rig, kind: Kind, random: Random, key: string) {
     const { plans, window } = kind
     const [first] = plans as [Kind['plans'][number]]
-    const limiter = new RateLimiter({ name: key, policies: [first.policy], store: rig.store })
+    const onChange = kind.carries ?? 'keep'
+    const limiter = new RateLimiter({ name: key, policies: [first.policy], store: rig.store, onChange })
     this.#rig = rig
     this.#kind = kind
     this.#random = random
@@ -179,12 +211,19 @@ class Player {
     this.#micros = window * 1000
     this.#tolerance = Math.max(60_000_000, this.#micros)
     this.#clock = start + random(this.#micros)
-    this.#switches = random(3) === 0
+    this.#refunds = kind.refunds && random(2) === 0
+    this.#switches = random(3) === 0 || kind.carries !== undefined
   }
 
+  /** Of the plan by whose numbers the entries count. */
   get #rules(): Rules {
+    if (this.#kind.carries) return this.#planOf(this.#owner).rules
     const { plans, withoutDebt } = this.#kind
     return this.#switches ? (withoutDebt[this.#plan] as Rules) : (plans[this.#plan] as Kind['plans'][number]).rules
+  }
+
+  #planOf(n: number): Kind['plans'][number] {
+    return this.#kind.plans[n] as Kind['plans'][number]
   }
 
   /** The time that the state goes by: a clock that goes back stands still, unless it goes far back. */
@@ -219,9 +258,45 @@ class Player {
     if (this.#rules.forgets) this.#generation++
   }
 
-  #expected(cost: number): Expected {
+  /** Used units of the owner's plan, as they count under the present plan. */
+  #carried(at: number): number {
+    const [whole, most] = [this.#planOf(this.#owner).policy.burst, this.#planOf(this.#plan).policy.burst]
+    const used = Math.min(whole, this.#rules.used(this.#seen, at)) // no debt
+    return Math.min(most, this.#kind.carries === 'scale' ? Math.ceil((used * most) / whole) : used)
+  }
+
+  /** What a key is told under a plan that it has not moved to: the waits end when the units leave by the owner's rules. */
+  #carriedOver(cost: number): Expected {
     const at = this.#now
-    const [rules, seen, lag] = [this.#rules, this.#seen, at - this.#clock]
+    const { burst } = this.#planOf(this.#plan).policy
+    const [used, lag, reset] = [this.#carried(at), at - this.#clock, this.#rules.reset(this.#seen, at)]
+    const allowed = used + cost <= burst
+    let [refused, admitted] = [at, allowed ? at : at + reset]
+    while (admitted - refused > 1) {
+      const middle = Math.floor((refused + admitted) / 2)
+      if (this.#carried(middle) + cost <= burst) admitted = middle
+      else refused = middle
+    }
+    return {
+      allowed,
+      remaining: burst - used,
+      used,
+      retryAfter: allowed ? 0 : cost > burst ? Infinity : Math.ceil((admitted - at + lag) / 1000),
+      resetAfter: Math.ceil((reset + lag) / 1000),
+    }
+  }
+
+  /** True if the state has to be carried over to the present plan. */
+  get #foreign(): boolean {
+    return this.#kind.carries !== undefined && this.#plan !== this.#owner && !this.#isNew
+  }
+
+  #expected(cost: number): Expected {
+    if (this.#foreign) return this.#carriedOver(cost)
+    const at = this.#now
+    const fresh = this.#kind.carries !== undefined && this.#isNew
+    const rules = fresh ? this.#planOf(this.#plan).rules : this.#rules
+    const [seen, lag] = [fresh ? [] : this.#seen, at - this.#clock]
     const wait = rules.wait(seen, at, cost)
     return {
       allowed: wait === 0,
@@ -235,7 +310,7 @@ class Player {
   /** Under a smaller plan than the owner's, what exceeds the limit counts as the whole limit: only `allowed` is compared. */
   #check({ allowed, remaining, used, retryAfter, resetAfter }: Verdict, wanted: Expected, what: string): void {
     const { burst } = (this.#kind.plans[this.#plan] as Kind['plans'][number]).policy
-    const clamped = this.#plan !== this.#owner && wanted.used > burst
+    const clamped = !this.#kind.carries && this.#plan !== this.#owner && wanted.used > burst
     const seen = clamped ? { allowed } : { allowed, remaining, used, retryAfter, resetAfter }
     const due = clamped ? { allowed: wanted.allowed } : wanted
     if (JSON.stringify(seen) !== JSON.stringify(due))
@@ -267,8 +342,10 @@ class Player {
     const random = this.#random
     const step = random(20)
     if (step < 8) this.#clock += random(3) === 0 ? random(this.#micros) : random(Math.ceil(this.#micros / 8))
+    else if (this.#refunds) this.#clock += random(this.#micros >> 4)
     else if (step === 8) this.#clock -= random(this.#tolerance)
-    else if (step === 9 && random(8) === 0) this.#clock -= this.#tolerance + random(3 * this.#micros)
+    else if (step === 9 && random(8) === 0 && !this.#kind.carries)
+      this.#clock -= this.#tolerance + random(3 * this.#micros)
     else if (step === 10) this.#clock += 2 * this.#micros + random(this.#micros)
     if (random(10) === 0) this.#clock += 1000 - (this.#clock % 1000)
     if (this.#clock < start / 2) this.#clock = start
@@ -279,13 +356,15 @@ class Player {
     const random = this.#random
     const cost = 1 + random(random(3) === 0 ? 12 : 3)
     const verb = random(20)
-    if (this.#open.length > mostOpen || (this.#open.length > 0 && this.#arrivals > mostArrivals))
+    if (this.#kind.carries && verb >= 7 && verb < 17) await (verb < 12 ? this.#consume(cost) : this.#peek(cost))
+    else if (this.#open.length > mostOpen || (this.#open.length > 0 && this.#arrivals > mostArrivals))
       await this.#settleAll()
     else if (verb < 7) await this.#consume(cost)
     else if (verb < 12)
       await this.#reserve(cost, this.#mayOwe && this.#rules.promises && random(2) === 0 ? 2 * this.#kind.window : 0)
     else if (verb < 17) await this.#settleOne()
     else if (verb === 17 && this.#mayOwe) await this.#charge(cost)
+    else if (verb === 18 && this.#mayRefund && random(2) === 0) await this.#refund(cost)
     else if (verb === 18 && random(4) === 0) await this.#reset()
     else await this.#peek(cost)
   }
@@ -318,14 +397,27 @@ class Player {
     return this.#last === 0 || (this.#clock >= this.#last && this.#rules.reset(this.#entries, this.#clock) === 0)
   }
 
-  /** A refusal of a plan that owns the state takes the new time if the clock went far back. */
+  /** A refusal takes the new time if the clock went far back. */
   #refused(): void {
-    if (this.#now < this.#last && this.#plan === this.#owner) this.#commit()
+    if (this.#now < this.#last) this.#commit()
+  }
+
+  /** A key that is like new belongs to the plan of its next call. */
+  #adopt(): void {
+    if (!this.#kind.carries || !this.#isNew) return
+    this.#entries = []
+    this.#owner = this.#plan
   }
 
   #pour(cost: number, wait: number): Entry {
+    this.#adopt()
+    const carried = this.#foreign ? this.#carried(this.#now) : undefined
     const at = this.#commit()
     this.#owner = this.#plan
+    if (carried !== undefined) {
+      const time = this.#rules.entryTime?.([], at, 0) ?? at
+      this.#entries = carried > 0 ? [{ time, units: BigInt(carried) }] : []
+    }
     const entry = { time: this.#rules.entryTime?.(this.#entries, at, wait) ?? at + wait, units: BigInt(cost) }
     this.#entries.push(entry)
     this.#arrivals++
@@ -369,10 +461,7 @@ class Player {
     await reservation.settle(actual)
     if (!this.#kind.leases && actual > cost) this.#charged(actual - cost, plan)
     else if (generation === this.#generation && (this.#kind.leases || actual < cost)) {
-      if (this.#isNew && plan !== this.#owner) {
-        if (this.#rules.forgets) return
-        this.#owner = plan
-      }
+      if (plan !== this.#owner && (this.#isNew || this.#hasEnded(entry))) return
       this.#commit()
       if (generation !== this.#generation) return // the clock went far back, or the key is like new
       entry.units -= BigInt(this.#kind.leases ? cost : cost - actual)
@@ -380,8 +469,14 @@ class Player {
     }
   }
 
+  /** A lease that has ended gives nothing back. */
+  #hasEnded({ time }: Entry): boolean {
+    return this.#kind.leases && time <= this.#now - this.#micros
+  }
+
   /** A charge moves no key to another plan, but a key that is like new has none. */
   #charged(units: number, plan: number): void {
+    this.#adopt()
     const owner = this.#isNew ? plan : this.#owner
     const at = this.#commit()
     const entry = { time: this.#rules.entryTime?.(this.#entries, at, 0) ?? at, units: BigInt(units) }
@@ -394,6 +489,21 @@ class Player {
     this.#note(`charge ${cost}`)
     await this.#limiter.charge(this.#key, { cost })
     this.#charged(cost, this.#plan)
+  }
+
+  /** With nothing booked ahead, which a refund would move. */
+  get #mayRefund(): boolean {
+    const { kind } = this.#planOf(this.#owner).policy.algorithm
+    if (!this.#refunds || kind === 'slidingWindow') return false
+    // Segments do not know the order of calls, nor does a log within a microsecond.
+    const ordered = kind === 'bucket' || kind === 'intervalBucket'
+    return (ordered || this.#open.length === 0) && this.#entries.every(({ time }) => time <= this.#clock)
+  }
+
+  async #refund(cost: number): Promise<void> {
+    this.#note(`refund ${cost}`)
+    await this.#limiter.refund(this.#key, { cost })
+    if (!this.#isNew) this.#charged(-cost, this.#owner)
   }
 
   async #reset(): Promise<void> {

@@ -4,6 +4,7 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { fixedWindow, type Policy, RateLimiter, slidingWindow, tokenBucket } from '../../src/index.ts'
 import { redisStore } from '../../src/stores/redis/index.ts'
+import { shareStore } from '../../src/stores/shares/index.ts'
 import { type RedisServer, startRedis } from '../support/redis-server.ts'
 
 let server: RedisServer
@@ -58,23 +59,23 @@ test.each<[string, Limiter, Policy]>([
   expect(await own.consume('another')).toMatchObject({ allowed: true })
 })
 
-test.each([{ leases: 'auto' as const }, { mode: 'shares' as const }])(
-  'a cached fixed window, by a store with %j',
-  async (options) => {
-    const limiter = Ratelimit.cachedFixedWindow(10, '1 d')
-    const peer = new Ratelimit({ redis: theirRedis(), limiter, ephemeralCache: new Map(), enableTelemetry: false })
-    const store = redisStore({ client, timeout: '5s', ...options })
-    const own = new RateLimiter({ name: 'shop', policies: fixedWindow({ limit: 10, window: '1d' }), store })
-    const calls = Array.from({ length: 12 }, (_, call) => call < 10)
-    const [theirs, ours]: boolean[][] = [[], []]
-    for (const _ of calls) {
-      theirs?.push((await peer.limit('api')).success)
-      ours?.push((await own.consume('api')).allowed)
-    }
-    expect(ours).toEqual(theirs)
-    expect(ours).toEqual(calls)
-  },
-)
+test.each([
+  ['leases', () => redisStore({ client, timeout: '5s', leases: 'auto' })],
+  ['shares', () => shareStore({ store: redisStore({ client, timeout: '5s' }), instances: 1 })],
+])('a cached fixed window, by a store with %s', async (_, createStore) => {
+  const limiter = Ratelimit.cachedFixedWindow(10, '1 d')
+  const peer = new Ratelimit({ redis: theirRedis(), limiter, ephemeralCache: new Map(), enableTelemetry: false })
+  const policies = fixedWindow({ limit: 10, window: '1d' })
+  const own = new RateLimiter({ name: 'shop', policies, store: createStore() })
+  const calls = Array.from({ length: 12 }, (_, call) => call < 10)
+  const [theirs, ours]: boolean[][] = [[], []]
+  for (const _ of calls) {
+    theirs?.push((await peer.limit('api')).success)
+    ours?.push((await own.consume('api')).allowed)
+  }
+  expect(ours).toEqual(theirs)
+  expect(ours).toEqual(calls)
+})
 
 test('the answer of a handler', async () => {
   const peer = theirs(Ratelimit.slidingWindow(1, '1 d'))

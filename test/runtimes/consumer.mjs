@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 
 const root = join(import.meta.dirname, '../..')
 
@@ -20,8 +20,8 @@ export function makeConsumer() {
   }
   writeFileSync(join(consumer, 'package.json'), JSON.stringify(manifest))
   npm(['install', '--prefer-offline', '--no-audit', '--no-fund', '--no-package-lock', '--loglevel=error'], consumer)
-  for (const file of ['replay.mjs', 'fetch-handler.mjs', 'sqlite-drivers.mjs'])
-    copyFileSync(join(import.meta.dirname, file), join(consumer, file))
+  for (const file of ['replay.mjs', 'fetch-handler.mjs', 'hostile/app.mjs', 'sqlite-drivers.mjs'])
+    copyFileSync(join(import.meta.dirname, file), join(consumer, basename(file)))
   writeFileSync(join(consumer, 'traces.json'), JSON.stringify(traces()))
   writeFileSync(
     join(consumer, 'outcome.mjs'),

@@ -5,8 +5,10 @@
 
 export const inDepth: boolean = process.env.HEADGATE_IN_DEPTH === 'true'
 
-/** The day of a sample, as 20261123. HEADGATE_SEED plays the sample of another day. */
-const day = Number(process.env.HEADGATE_SEED ?? new Date().toISOString().slice(0, 10).replaceAll('-', ''))
+/** The day of a sample, as 20261123, which also seeds random tests. HEADGATE_SEED plays the sample of another day. */
+export const day: number = Number(
+  process.env.HEADGATE_SEED ?? new Date().toISOString().slice(0, 10).replaceAll('-', ''),
+)
 
 /** How often a random test repeats: the first number, and in depth the second. */
 export function rounds(part: number, all: number): number {

@@ -9,9 +9,9 @@ import {
   type StoredBan,
   withBan,
 } from '../../src/algorithms/bans/ban.ts'
-import { carry, hasFullQuota } from '../../src/algorithms/carry.ts'
+import { pointTo } from '../../src/algorithms/carry.ts'
 import { type DecidingVerb, Evaluation, effectiveTime } from '../../src/algorithms/evaluation/evaluation.ts'
-import { revive, sameDefinition } from '../../src/algorithms/kinds.ts'
+import { revive } from '../../src/algorithms/kinds.ts'
 import type { Clock, Decision, Policy, Store } from '../../src/index.ts'
 import type { Booking, Command, Ledger, LedgerTerms, OutcomeOf, Verb } from '../../src/store.ts'
 import type { BanTerms } from '../../src/stores/contract/index.ts'
@@ -154,22 +154,10 @@ export class ReferenceLedger implements Ledger {
   /** Points each policy to a copy of its state, carried over if its numbers have changed. */
   #load(keys: readonly string[]): void {
     for (const evaluation of this.#evaluation.policies) {
-      const { policy, algorithm } = evaluation
+      const { policy } = evaluation
       const kept = this.#kept(policy.scope, this.#keyOf(policy, keys)).get(policy.name)
-      const same = kept === undefined || sameDefinition(kept.algorithm, algorithm)
-      const lasting = kept !== undefined && !hasFullQuota(kept.s, 0, byDefinition(kept.algorithm), this.#clock())
-      evaluation.carried = !same && lasting && this.#terms.onChange !== 'retune'
-      evaluation.foreign = undefined
-      if (kept === undefined) evaluation.s = new Array(algorithm.slots).fill(0)
-      else if (same) evaluation.s = kept.s.slice()
-      else {
-        const from = byDefinition(kept.algorithm)
-        const now = this.#clock()
-        const s = kept.s.slice()
-        const carried = () => carry(s.slice(), from, algorithm, now, this.#terms.onChange ?? 'keep')
-        evaluation.s = carried()
-        evaluation.foreign = lasting ? { algorithm: from, s, carried } : undefined
-      }
+      const left = kept && { definition: kept.algorithm, s: kept.s.slice() }
+      pointTo(evaluation, left, this.#clock(), this.#terms.onChange ?? 'keep')
     }
   }
 

@@ -1,7 +1,7 @@
 /*
- * A client that tries to get more than the limit from a fleet whose processes decide by their shares. It knows the code: it
- * turns from process to process, wakes some before the others report, lets keys go idle, and has processes and the server stand
- * still. Each attack is drawn from a seed.
+ * A client that tries to get more than the limit from a fleet of `shareStore`. It turns from process to process, drains the store
+ * through one of them and the shares of the others after, wakes some before the others report, lets keys go idle, asks for
+ * several units at once, and has processes and the server stand still. Each attack is drawn from a seed.
  */
 import type { RateLimiterOptions } from '../../src/index.ts'
 import { seededRandom } from './seeded-random.ts'
@@ -15,15 +15,12 @@ export interface AttackTerms {
   readonly roundTrip: number
   /** How many calls get everything that a process may admit. */
   readonly flood: number
-  /** True if processes and the server stand still too, and processes end and start anew. */
+  /** True if processes and the server stand still too, also at the start, and processes end and start anew. */
   readonly faults: boolean
   /** How long the attack lasts, in milliseconds. */
   readonly length: number
   readonly seed: number
 }
-
-/** Until the processes have counted each other. */
-const warmUp = 4000
 
 export interface Attacked {
   /** When units were admitted, in milliseconds from the start of the attack. */
@@ -32,29 +29,29 @@ export interface Attacked {
 }
 
 export async function attack(terms: AttackTerms): Promise<Attacked> {
-  const { policies, processes, period, roundTrip, length, seed } = terms
+  const { policies, processes, period, roundTrip, length, seed, faults } = terms
+  const below = seededRandom(seed)
+  const ahead = Array.from({ length: processes }, () => below(120_000) - 60_000)
   const fleet = new VirtualFleet({
     policies,
     processes,
     period,
     roundTrip: () => roundTrip,
     timeout: 100,
-    instances: processes,
+    ahead: (process) => ahead[process] as number,
   })
-  const below = seededRandom(seed)
+  if (faults && below(3) === 0) fleet.stall('server', below(3000))
+  // Most of the processes are awake, and report at different times.
   const inOrder = below(2) === 0
-  for (let process = 0; process < processes; process++) {
+  const awake = below(processes + 1)
+  for (let process = 0; process < awake; process++) {
     fleet.request(inOrder ? (period * process) / processes : below(period), process, 'other')
   }
-  // The processes stay awake, and report at different times.
-  for (let time = 1000; time < warmUp + length; time += 400) {
-    for (let process = 0; process < processes; process++) fleet.request(time, process, 'other')
-  }
-  let end = warmUp
-  while (end < warmUp + length) end += act(fleet, terms, below, end)
+  let end = below(2) * 1000
+  const last = end + length
+  while (end < last) end += act(fleet, terms, below, end)
   await fleet.until(end + 3000)
-  const admitted = fleet.outcome.admitted.map((time) => time - warmUp)
-  return { admitted, fleet }
+  return { admitted: fleet.outcome.admitted, fleet }
 }
 
 type Act = (fleet: VirtualFleet, terms: AttackTerms, below: (end: number) => number, time: number) => number
@@ -88,6 +85,17 @@ const acts: Readonly<Record<string, Act>> = {
     const end = time + rounds * period + below(period)
     for (let process = 0; process < processes; process++) many(fleet, end + below(2), process, flood)
     return end - time + below(2 * period)
+  },
+  /** It takes everything from the store through one process, and then what the others admit without asking. */
+  others(fleet, { processes, flood }, below, time) {
+    const one = below(processes)
+    const cost = 1 + below(Math.max(1, Math.floor(flood / 20)))
+    many(fleet, time, one, Math.ceil(flood / cost), cost)
+    const gap = [0, 1, 3, 50, 200][below(5)] as number
+    for (let process = 0; process < processes; process++) {
+      if (process !== one) many(fleet, time + gap, process, Math.ceil(flood / processes))
+    }
+    return gap + below(20)
   },
   /** It takes everything from all of them, as soon as there is something. */
   drain(fleet, { processes, period, flood }, below, time) {
@@ -128,8 +136,8 @@ function act(...[fleet, terms, below, time]: Parameters<Act>): number {
   return (acts[names[below(names.length)] as string] as Act)(fleet, terms, below, time)
 }
 
-function many(fleet: VirtualFleet, time: number, process: number, calls: number): void {
+function many(fleet: VirtualFleet, time: number, process: number, calls: number, cost = 1): void {
   fleet.atMillisecond(time, () => {
-    for (let n = 0; n < calls; n++) fleet.requestNow(process)
+    for (let n = 0; n < calls; n++) fleet.requestNow(process, 'k', cost)
   })
 }

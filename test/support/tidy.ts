@@ -2,6 +2,7 @@
 import { afterAll, vi } from 'vitest'
 import { forgetWarnings } from '../../src/common/warn.ts'
 import { watchForwarded } from '../../src/http/keys/by-ip.ts'
+import { forgetLimiters } from '../../src/limiter/plans.ts'
 
 /** @hono/node-server replaces these, as its users have it. */
 const { Request, Response } = globalThis
@@ -12,4 +13,5 @@ afterAll(() => {
   vi.useRealTimers()
   forgetWarnings()
   watchForwarded()
+  forgetLimiters()
 })

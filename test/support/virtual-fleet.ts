@@ -6,11 +6,13 @@ import TinyQueue from 'tinyqueue'
 import type { Sleeper } from '../../src/common/sleeper.ts'
 import { HeadgateError, memoryStore, RateLimiter, type RateLimiterOptions, type Store } from '../../src/index.ts'
 import { withFailover } from '../../src/store.ts'
-import { ShareStore } from '../../src/stores/redis/shares/share-store.ts'
+import { ShareStore } from '../../src/stores/shares/share-store.ts'
 import { seededRandom } from './seeded-random.ts'
 
 interface Event {
   readonly time: number
+  /** Events of one time happen in their order, as commands of one connection do. */
+  readonly order: number
   readonly run: () => void
 }
 
@@ -23,8 +25,10 @@ export interface FleetTerms {
   readonly roundTrip: (process: number) => number
   /** In milliseconds. Default: a call waits for as long as it takes. */
   readonly timeout?: number
-  /** How many processes the user says there are. Default 1. */
+  /** How many processes the user says there are. Default: as many as there are. */
   readonly instances?: number
+  /** By how many milliseconds the clock of a process is ahead. Default 0. */
+  readonly ahead?: (process: number) => number
 }
 
 interface Process {
@@ -49,13 +53,16 @@ const start = 1_767_225_600_000_000
 
 export class VirtualFleet {
   now = start
-  readonly #events = new TinyQueue<Event>([], (a, b) => a.time - b.time)
+  readonly #events = new TinyQueue<Event>([], (a, b) => a.time - b.time || a.order - b.order)
+  #order = 0
   readonly #terms: FleetTerms
   readonly #exact: Store
   /** The processes that run, by their place. One starts with its first request. */
   readonly #running: (Process | undefined)[] = []
   /** Until when the server stands still. */
   #serverWakes = 0
+  /** When the store took a decision: an answer that reaches a process late admits nothing late. */
+  readonly #decidedAt = new WeakMap<object, number>()
   readonly outcome: Outcome = { admitted: [], by: [], refused: 0, calls: 0 }
 
   constructor(terms: FleetTerms) {
@@ -65,11 +72,14 @@ export class VirtualFleet {
   }
 
   #start(place: number): Process {
-    const { policies, period, roundTrip, instances = 1 } = this.#terms
+    const { policies, period, roundTrip, processes, instances = processes, ahead = () => 0 } = this.#terms
     const process: Process = { wakes: 0, ended: false, limiter: undefined }
     const remote = this.#behind(this.#exact, roundTrip(place), process)
     const own = typeof period === 'object' ? period[place] : period
-    const store = own === undefined ? remote : new ShareStore(remote, own, () => this.now, this.#sleeper(process))
+    const store =
+      own === undefined
+        ? remote
+        : new ShareStore(remote, own, instances, () => this.now + ahead(place) * 1000, this.#sleeper(process))
     process.limiter = new RateLimiter({
       name: 'fleet',
       policies,
@@ -82,10 +92,15 @@ export class VirtualFleet {
     return process
   }
 
+  /** How many processes have ended. */
+  ended = 0
+
   /** Ends the process at that place at once. The next request there starts another one. */
   end(place: number): void {
     const process = this.#running[place]
-    if (process !== undefined) process.ended = true
+    if (process === undefined) return
+    process.ended = true
+    this.ended++
     this.#running[place] = undefined
   }
 
@@ -125,7 +140,7 @@ export class VirtualFleet {
   }
 
   at(time: number, run: () => void): void {
-    this.#events.push({ time: Math.round(time), run })
+    this.#events.push({ time: Math.round(time), order: this.#order++, run })
   }
 
   /** The store, so far away that a call takes that long. */
@@ -138,6 +153,7 @@ export class VirtualFleet {
         this.#inServer(this.now + roundTrip * 500, () => {
           this.outcome.calls++
           Promise.resolve(call()).then((result) => {
+            if (typeof result === 'object' && result !== null) this.#decidedAt.set(result, this.now)
             this.#in(process, this.now + roundTrip * 500, () => resolve(result))
           }, reject)
         })
@@ -166,14 +182,14 @@ export class VirtualFleet {
   requestNow(place: number, key = 'k', cost = 1): void {
     const process = this.#running[place] ?? this.#start(place)
     this.#in(process, this.now, async () => {
-      const { allowed } = await (process.limiter as RateLimiter)
-        .consume(key, { cost })
-        .catch(() => ({ allowed: false }))
+      const decision = await (process.limiter as RateLimiter).consume(key, { cost }).catch(() => ({ allowed: false }))
+      const { allowed } = decision
+      const at = this.#decidedAt.get(decision) ?? this.now
       const { admitted, by } = this.outcome
       if (key === 'other') return
       if (!allowed) this.outcome.refused++
       else {
-        for (let n = 0; n < cost; n++) admitted.push((this.now - start) / 1000)
+        for (let n = 0; n < cost; n++) admitted.push((at - start) / 1000)
         by[place] = (by[place] ?? 0) + cost
       }
     })
@@ -234,29 +250,30 @@ function shared(store: Store): Store {
   }
 }
 
-/** The most units in any window of that length, in milliseconds. */
+/** The most units in any window of that length, in milliseconds. Times are compared in whole microseconds. */
 export function mostIn(times: readonly number[], window: number): number {
   const sorted = times.toSorted((a, b) => a - b)
   let first = 0
   let most = 0
   for (let last = 0; last < sorted.length; last++) {
-    while ((sorted[last] as number) - (sorted[first] as number) >= window) first++
+    while (Math.round(1000 * ((sorted[last] as number) - (sorted[first] as number))) >= 1000 * window) first++
     most = Math.max(most, last - first + 1)
   }
   return most
 }
 
-/** By how many units calls at these times go beyond a bucket. */
+/** By how many units calls at these times go beyond a bucket. It counts in whole microseconds and millionths of a unit. */
 export function beyondBucket(times: readonly number[], burst: number, perMillisecond: number): number {
+  const [unit, perMicrosecond] = [1_000_000, Math.round(perMillisecond * 1000)]
   let level = 0
   let last = 0
   let most = 0
-  for (const time of times.toSorted((a, b) => a - b)) {
-    level = Math.max(0, level - (time - last) * perMillisecond) + 1
+  for (const time of times.map((each) => Math.round(each * 1000)).sort((a, b) => a - b)) {
+    level = Math.max(0, level - (time - last) * perMicrosecond) + unit
     last = time
     most = Math.max(most, level)
   }
-  return Math.max(0, Math.ceil(most - burst))
+  return Math.max(0, Math.ceil((most - burst * unit) / unit))
 }
 
 export interface Load {

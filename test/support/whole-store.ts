@@ -7,6 +7,7 @@ import { inDepth } from './depth.ts'
 import { algorithms, compare, plansOf, policiesOf, type Script, type Subject, scripts } from './differential.ts'
 import fc from './fast-check.ts'
 import { describeGolden } from './golden-on-store.ts'
+import { describePlanLaws } from './plan-laws.ts'
 import { recordStates } from './states.ts'
 
 export interface WholeStore {
@@ -82,6 +83,14 @@ export function describeWholeStore({ name, create, text, usesArrivalTime, runs, 
       120_000,
     )
   })
+
+  let now: Clock = () => 0
+  const plans = create(() => now(), `plans-${prefixes++}`)
+  const onClock = (clock: Clock): Store => {
+    now = clock
+    return plans
+  }
+  describePlanLaws(name, onClock, { numRuns: 3 * runs })
 
   const clock = new ManualClock(0)
   let store: Store | undefined

@@ -5,6 +5,7 @@ import { afterAll, expect, test } from 'vitest'
 import { monotonicClock } from '../../src/common/clock.ts'
 import { lruStore, memoryStore, RateLimiter, type Store } from '../../src/index.ts'
 import { redisStore } from '../../src/stores/redis/index.ts'
+import { shareStore } from '../../src/stores/shares/index.ts'
 import { HeadgateInstrumentation } from '../../src/telemetry/index.ts'
 import { memcached, postgres } from '../support/server-stores.ts'
 import { metered } from '../support/telemetry.ts'
@@ -75,6 +76,7 @@ test('a store that hangs is timed until its deadline', async () => {
 })
 
 test('every store says what it is', () => {
-  const made: Store[] = [memoryStore(), lruStore(), redisStore({ client }), redisStore({ client, mode: 'shares' })]
+  const shares = shareStore({ store: redisStore({ client }), instances: 2 })
+  const made: Store[] = [memoryStore(), lruStore(), redisStore({ client }), shares]
   expect(made.map(({ traits }) => traits?.kind)).toEqual(['memory', 'lru', 'redis', 'redis'])
 })

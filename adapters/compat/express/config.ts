@@ -17,12 +17,6 @@ function checkedLogger(logger: Logger): Logger {
   throw new TypeError(`logger must have the methods error and warn, such as console, got ${shown(logger)}.`)
 }
 
-/** @throws TypeError unless the window is a number or a text of a number */
-function checkedWindow(windowMs: number): void {
-  if (!Number.isNaN(Number(windowMs))) return
-  throw new TypeError(`windowMs must be a number of milliseconds, got ${shown(windowMs)}.`)
-}
-
 export function configOf(given: Partial<Options>): Config {
   const options = defined(given)
   const logger = checkedLogger(options.logger ?? consoleLogger)
@@ -55,7 +49,6 @@ export function configOf(given: Partial<Options>): Config {
   }
   const { limit = defaults.limit, windowMs = MINUTE } = options
   if (typeof limit !== 'function') checkedLimit(limit)
-  checkedWindow(windowMs)
   const config: Config = {
     ...defaults,
     ...options,

@@ -1,6 +1,6 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express'
 import type { Store as HeadgateStore } from '../../../src/stores/contract/index.ts'
-import type { ClientRateLimitInfo } from '../counter-store.ts'
+import type { ClientRateLimitInfo, HitInfo, HitStore } from '../counter-store.ts'
 import type { EnabledValidations } from './validation-names.ts'
 
 /** A value that depends on the request. */
@@ -35,19 +35,7 @@ export interface LegacyStore {
 }
 
 /** The interface of the stores of express-rate-limit. */
-export interface Store {
-  // biome-ignore lint/suspicious/noExplicitAny: stores of others take the options of express-rate-limit, which have another `store`
-  init?: (options: any) => void | Promise<void>
-  get?: (key: string) => Promise<ClientRateLimitInfo | undefined> | ClientRateLimitInfo | undefined
-  increment: (key: string) => Promise<IncrementResponse> | IncrementResponse
-  decrement: (key: string) => Promise<void> | void
-  resetKey: (key: string) => Promise<void> | void
-  resetAll?: () => Promise<void> | void
-  shutdown?: () => Promise<void> | void
-  /** True if no other process has the keys. */
-  localKeys?: boolean
-  prefix?: string
-}
+export type Store = HitStore<ClientRateLimitInfo>
 
 /** The drafts whose header fields can be sent. */
 export type DraftHeadersVersion = 'draft-6' | 'draft-7' | 'draft-8'
@@ -111,11 +99,7 @@ export interface Options {
 }
 
 /** The numbers on a request. */
-export interface RateLimitInfo {
-  limit: number
-  used: number
-  remaining: number
-  resetTime: Date | undefined
+export interface RateLimitInfo extends HitInfo {
   key: string
 }
 /** A request with the limit that it was counted under. */

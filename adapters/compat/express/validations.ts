@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import type { Request } from 'express'
-import { longestWindow, shown } from '../../../src/common/index.ts'
+import { getOrInsert, longestWindow, shown } from '../../../src/common/index.ts'
 import type { Logger, Options, Store } from './types.ts'
 import { type EnabledValidations, type ValidationName, validationNames } from './validation-names.ts'
 
@@ -135,8 +135,7 @@ export class Validations {
     const none = `The store returned ${shown(hits)} as totalHits. Only a number above the limit refuses a request.`
     this.warn('positiveHits', !positive, 'ERR_ERL_INVALID_HITS', none)
     this.#look(['singleCount'], () => {
-      const counted = countedKeys.get(request) ?? new Set<string>()
-      countedKeys.set(request, counted)
+      const counted = getOrInsert(countedKeys, request, () => new Set<string>())
       const name = `${placeOf(store)} ${store.prefix ?? ''}${key}`
       this.warn('singleCount', counted.has(name), 'ERR_ERL_DOUBLE_COUNT', `A request was counted twice: ${key}.`)
       counted.add(name)
@@ -146,10 +145,7 @@ export class Validations {
 
 /** The place where a store keeps its keys. Two stores in memory never share keys, but two clients of one server may. */
 function placeOf(store: Store): string {
-  if (!store.localKeys) return store.constructor.name
-  const place = places.get(store) ?? `#${++placeCount}`
-  places.set(store, place)
-  return place
+  return store.localKeys ? getOrInsert(places, store, () => `#${++placeCount}`) : store.constructor.name
 }
 
 const places = new WeakMap<Store, string>()

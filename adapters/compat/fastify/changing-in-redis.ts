@@ -1,7 +1,7 @@
 import { Deadlines } from '../../../src/stores/contract/index.ts'
-import { type Connection, connectionOf } from '../../../src/stores/redis/client/index.ts'
+import { connectionOf } from '../../../src/stores/redis/client/index.ts'
+import type { WindowCount } from '../counters.ts'
 import type { Counting, Settings } from './settings.ts'
-import type { KeyHits } from './types.ts'
 
 /** Counts a hit. With too many, the window begins anew ('continues') or gets longer ('backs off'). */
 const hit = `
@@ -20,32 +20,17 @@ const read = "return { tonumber(redis.call('GET', KEYS[1]) or 0), math.max(0, re
  * Counts in Redis under the keys of @fastify/rate-limit, in windows that refusals begin anew or make longer, or that are as long as
  * their first call says.
  */
-export class ChangingInRedis implements Counting {
-  readonly #connection: Connection
-  /** A call may take a second. */
-  readonly #deadlines = new Deadlines('Redis', 1000)
-  readonly #prefix: string
-  readonly #rule: 'continues' | 'backs off' | 'ends'
-
-  constructor(client: unknown, prefix: string, { continueExceeding, exponentialBackoff }: Settings) {
-    this.#connection = connectionOf(client)
-    this.#prefix = prefix
-    this.#rule = continueExceeding ? 'continues' : exponentialBackoff ? 'backs off' : 'ends'
-  }
-
-  hit(key: string, window: number, max: number): Promise<KeyHits> {
-    return this.#ask(hit, key, [window, max, this.#rule])
-  }
-
-  read(key: string): Promise<KeyHits> {
-    return this.#ask(read, key, [])
-  }
-
-  async #ask(script: string, key: string, args: unknown[]): Promise<KeyHits> {
+export function changingInRedis(client: unknown, prefix: string, settings: Settings): Counting {
+  const { continueExceeding, exponentialBackoff } = settings
+  const rule = continueExceeding ? 'continues' : exponentialBackoff ? 'backs off' : 'ends'
+  const connection = connectionOf(client)
+  const deadlines = new Deadlines('Redis', 1000) // a call may take a second
+  const ask = async (script: string, key: string, ...args: unknown[]): Promise<WindowCount> => {
     // ioredis takes Buffers for bytes, and any other array for several arguments.
     const bytes = args.map((arg) => Buffer.from(String(arg)))
-    const { reply } = this.#connection.eval(script, [this.#prefix + key], bytes)
-    const [current, ttl] = (await this.#deadlines.bound(reply)) as [number, number]
-    return { current, ttl }
+    const { reply } = connection.eval(script, [prefix + key], bytes)
+    const [used, resetAfter] = (await deadlines.bound(reply)) as [number, number]
+    return { used, resetAfter }
   }
+  return { hit: (key, window, max) => ask(hit, key, window, max, rule), read: (key) => ask(read, key) }
 }

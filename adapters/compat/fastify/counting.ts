@@ -1,15 +1,11 @@
 import type { RouteOptions } from 'fastify'
 import { LRUCache } from 'lru-cache'
-import { HeadgateError, isPromise, type MaybePromise, wallClock } from '../../../src/common/index.ts'
+import { getOrInsert, HeadgateError, isPromise, wallClock } from '../../../src/common/index.ts'
 import type { RateLimiter } from '../../../src/limiter/index.ts'
 import { memoryStore } from '../../../src/stores/memory/index.ts'
 import { countersIn, countersOn, hit, isHeadgateStore, read, type WindowCount } from '../counters.ts'
 import type { Counting, Settings } from './settings.ts'
-import type { FastifyRateLimitStore, FastifyRateLimitStoreCtor, KeyHits } from './types.ts'
-
-function hitsOf({ used, resetAfter }: WindowCount): KeyHits {
-  return { current: used, ttl: resetAfter }
-}
+import type { FastifyRateLimitStore, FastifyRateLimitStoreCtor } from './types.ts'
 
 /** Throws the error of the store's client, as a store of @fastify/rate-limit does. */
 function clientError(error: unknown): never {
@@ -19,37 +15,22 @@ function clientError(error: unknown): never {
 /** Returns where a limit of the plugin counts. A limit of a route or a handler has `routeInfo`, and its own counts. */
 export type CountingOf = (settings: Settings) => Counting
 
-class StoreCounting implements Counting {
-  readonly #byWindow = new LRUCache<number, RateLimiter>({ max: 1000 })
-  readonly #make: (window: number) => RateLimiter
-
-  constructor(make: (window: number) => RateLimiter) {
-    this.#make = make
-  }
-
-  #of(window: number): RateLimiter {
-    let counters = this.#byWindow.get(window)
-    if (counters === undefined) {
-      counters = this.#make(window)
-      this.#byWindow.set(window, counters)
-    }
-    return counters
-  }
-
-  hit(key: string, window: number): MaybePromise<KeyHits> {
-    const count = hit(this.#of(window), key)
-    return isPromise(count) ? count.then(hitsOf, clientError) : hitsOf(count)
-  }
-
-  read(key: string, window: number): Promise<KeyHits> {
-    return read(this.#of(window), key).then(hitsOf, clientError)
+/** Counts in a store. @param make makes the counters for windows of this length */
+function inStore(make: (window: number) => RateLimiter): Counting {
+  const byWindow = new LRUCache<number, RateLimiter>({ max: 1000 })
+  return {
+    hit(key, window) {
+      const count = hit(getOrInsert(byWindow, window, make), key)
+      return isPromise(count) ? count.catch(clientError) : count
+    },
+    read: (key, window) => read(getOrInsert(byWindow, window, make), key).catch(clientError),
   }
 }
 
 function inMemory(settings: Settings): Counting {
-  if (changesWindows(settings)) return new ChangingInMemory(settings)
+  if (changesWindows(settings)) return changingInMemory(settings)
   const { cache } = settings
-  return new StoreCounting((window) => countersIn(window, memoryStore({ maxKeys: cache, clock: wallClock })))
+  return inStore((window) => countersIn(window, memoryStore({ maxKeys: cache, clock: wallClock })))
 }
 
 /** True if refusals make windows longer, or if each call says how long its window is. */
@@ -62,61 +43,53 @@ function extendsWindows({ continueExceeding, exponentialBackoff }: Settings): bo
 }
 
 interface ChangingWindow {
-  current: number
+  used: number
   readonly start: number
   end: number
 }
 
 /** Counts in memory, in windows that refusals begin anew or make longer, or that are as long as the last call says. */
-class ChangingInMemory implements Counting {
-  readonly #windows: LRUCache<string, ChangingWindow>
-  readonly #continues: boolean
-  readonly #extends: boolean
-
-  constructor(settings: Settings) {
-    this.#windows = new LRUCache({ max: settings.cache })
-    this.#continues = Boolean(settings.continueExceeding)
-    this.#extends = extendsWindows(settings)
-  }
-
-  hit(key: string, window: number, max: number): KeyHits {
-    const now = Date.now()
-    const entry = this.#live(key, window, now) ?? { current: 0, start: now, end: now + window }
-    const isNew = entry.current++ === 0
-    const over = entry.current - max
-    const longer = () => Math.min(window * 2 ** (over - 1), Number.MAX_SAFE_INTEGER)
-    if (this.#extends && !isNew && over > 0) entry.end = now + (this.#continues ? window : longer())
-    this.#windows.set(key, entry)
-    return { current: entry.current, ttl: entry.end - now }
-  }
-
-  read(key: string, window: number): KeyHits {
-    const now = Date.now()
-    const { current = 0, end = now } = this.#live(key, window, now) ?? {}
-    return { current, ttl: end - now }
-  }
-
-  #live(key: string, window: number, now: number): ChangingWindow | undefined {
-    const entry = this.#windows.get(key)
+function changingInMemory(settings: Settings): Counting {
+  const windows = new LRUCache<string, ChangingWindow>({ max: settings.cache })
+  const extended = extendsWindows(settings)
+  const live = (key: string, window: number, now: number): ChangingWindow | undefined => {
+    const entry = windows.get(key)
     if (entry === undefined) return undefined
-    const end = this.#extends ? entry.end : entry.start + window
+    const end = extended ? entry.end : entry.start + window
     return end > now ? { ...entry, end } : undefined
+  }
+  return {
+    hit(key, window, max) {
+      const now = Date.now()
+      const entry = live(key, window, now) ?? { used: 0, start: now, end: now + window }
+      const isNew = entry.used++ === 0
+      const over = entry.used - max
+      const longer = () => Math.min(window * 2 ** (over - 1), Number.MAX_SAFE_INTEGER)
+      if (extended && !isNew && over > 0) entry.end = now + (settings.continueExceeding ? window : longer())
+      windows.set(key, entry)
+      return { used: entry.used, resetAfter: entry.end - now }
+    },
+    read(key, window) {
+      const now = Date.now()
+      const { used = 0, end = now } = live(key, window, now) ?? {}
+      return { used, resetAfter: end - now }
+    },
   }
 }
 
 /** Counts in Redis: by `redisStore`, or by a script if refusals make windows longer. */
-async function inRedis({ redis, nameSpace = 'fastify-rate-limit-' }: Settings): Promise<CountingOf> {
+async function inRedis({ redis, nameSpace }: Settings): Promise<CountingOf> {
   const { redisStore } = await import('../../../src/stores/redis/index.ts')
   const { connectionOf } = await import('../../../src/stores/redis/client/index.ts')
-  const { ChangingInRedis } = await import('./changing-in-redis.ts')
+  const { changingInRedis } = await import('./changing-in-redis.ts')
   connectionOf(redis, '@fastify/rate-limit: redis', 'Write redis: new Redis().')
   const store = redisStore({ client: redis, prefix: 'fastify-rate-limit', timeout: '1s' })
   return (settings) => {
     const { routeInfo } = settings
     const name = nameIn(nameSpace, routeInfo)
-    if (!changesWindows(settings)) return new StoreCounting((window) => countersOn(store, name, window))
+    if (!changesWindows(settings)) return inStore((window) => countersOn(store, name, window))
     const prefix = routeInfo === undefined ? nameSpace : `${nameSpace}${routeInfo.method}${routeInfo.url}-`
-    return new ChangingInRedis(redis, prefix, settings)
+    return changingInRedis(redis, prefix, settings)
   }
 }
 
@@ -131,42 +104,36 @@ function nameIn(nameSpace: string, route: Partial<RouteOptions> | undefined): st
 
 export class CannotRead extends Error {}
 
-class ForeignCounting implements Counting {
-  readonly #store: FastifyRateLimitStore
-
-  constructor(store: FastifyRateLimitStore) {
-    this.#store = store
-  }
-
-  hit(key: string, window: number, max: number): Promise<KeyHits> {
-    return this.#ask('incr', key, window, max)
-  }
-
-  async read(key: string, window: number, max: number): Promise<KeyHits> {
-    if (typeof this.#store.read === 'function') return this.#ask('read', key, window, max)
-    throw new CannotRead('The store of this rate limit has no read, which { increment: false } needs.')
-  }
-
-  #ask(method: 'incr' | 'read', key: string, window: number, max: number): Promise<KeyHits> {
-    return new Promise((resolve, reject) => {
-      this.#store[method]?.(key, (error, hits) => (error ? reject(error) : resolve(hits as KeyHits)), window, max)
+/** Counts in a store of @fastify/rate-limit. */
+function inForeign(store: FastifyRateLimitStore): Counting {
+  const ask = async (method: 'incr' | 'read', key: string, window: number, max: number): Promise<WindowCount> => {
+    const { current, ttl } = await new Promise<{ current: number; ttl: number }>((resolve, reject) => {
+      store[method]?.(key, (error, hits) => (error ? reject(error) : resolve(hits!)), window, max)
     })
+    return { used: current, resetAfter: ttl }
+  }
+  return {
+    hit: (key, window, max) => ask('incr', key, window, max),
+    async read(key, window, max) {
+      if (typeof store.read === 'function') return ask('read', key, window, max)
+      throw new CannotRead('The store of this rate limit has no read, which { increment: false } needs.')
+    },
   }
 }
 
 /** Makes the function that returns where each limit of the plugin counts. */
 export async function countingOf(settings: Settings): Promise<CountingOf> {
-  const { store, redis, nameSpace = 'fastify-rate-limit-' } = settings
+  const { store, redis, nameSpace } = settings
   if (isHeadgateStore(store)) {
     return (own) => {
       if (extendsWindows(own)) throw needsOtherStore()
       const name = nameIn(nameSpace, own.routeInfo)
-      return new StoreCounting((window) => countersOn(store, name, window))
+      return inStore((window) => countersOn(store, name, window))
     }
   }
   if (store) {
     const root = new (store as FastifyRateLimitStoreCtor)(settings)
-    return (own) => new ForeignCounting(own.routeInfo === undefined ? root : root.child(own as never))
+    return (own) => inForeign(own.routeInfo === undefined ? root : root.child(own as never))
   }
   return redis ? inRedis(settings) : inMemory
 }

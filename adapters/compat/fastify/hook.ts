@@ -1,10 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import ms from 'ms'
 import { isPromise, shown } from '../../../src/common/index.ts'
+import type { WindowCount } from '../counters.ts'
 import { hasLeft } from '../network.ts'
 import { CannotRead } from './counting.ts'
 import { type Counting, normalizeIP, type Settings } from './settings.ts'
-import type { KeyHits, RateLimitOptions, RateLimitResult } from './types.ts'
+import type { RateLimitOptions, RateLimitResult } from './types.ts'
 
 /** One limit: its settings, and where it counts. */
 export interface Limit {
@@ -37,25 +38,25 @@ export async function apply(
   const given = settings.timeWindow
   const timeWindow = typeof given === 'number' ? given : windowOf(await given(request, key))
   const asked = [String(key), timeWindow, max] as const
-  let hits: KeyHits = { current: 0, ttl: 0 }
+  let count: WindowCount = { used: 0, resetAfter: 0 }
   try {
     const counted = increments ? counting.hit(...asked) : counting.read(...asked)
-    hits = isPromise(counted) ? await counted : counted
+    count = isPromise(counted) ? await counted : counted
   } catch (error) {
     // With `skipOnError`, a store that fails lets requests pass. A store without `read` is a mistake, so it throws.
     if (!settings.skipOnError || error instanceof CannotRead) throw error
   }
-  const { current, ttl } = hits
+  const { used, resetAfter: ttl } = count
   return {
     isAllowed: false,
     key,
     max,
     timeWindow,
-    remaining: Math.max(0, max - current),
+    remaining: Math.max(0, max - used),
     ttl,
     ttlInSeconds: Math.ceil(ttl / 1000),
-    isExceeded: current > max,
-    isBanned: settings.ban !== -1 && current - max > settings.ban,
+    isExceeded: used > max,
+    isBanned: settings.ban !== -1 && used - max > settings.ban,
   }
 }
 

@@ -1,8 +1,9 @@
 import type { FastifyRequest, RouteOptions } from 'fastify'
 import ms from 'ms'
 import { type MaybePromise, whole } from '../../../src/common/index.ts'
+import type { WindowCount } from '../counters.ts'
 import { networkOf } from '../network.ts'
-import type { KeyHits, RateLimitOptions, RateLimitPluginOptions } from './types.ts'
+import type { RateLimitOptions, RateLimitPluginOptions } from './types.ts'
 
 /** The key of an address: IPv4 as it is, IPv6 by the first address of its network. Undefined without an address. */
 export function normalizeIP(ip: string, ipv6Subnet = 64): string {
@@ -12,7 +13,8 @@ export function normalizeIP(ip: string, ipv6Subnet = 64): string {
 type Resolved<Value> = number | ((request: FastifyRequest, key: string) => MaybePromise<Value>)
 
 export type Settings = Required<Pick<RateLimitOptions, 'ipv6Subnet' | 'ban' | 'hook' | 'cache'>> &
-  Omit<RateLimitPluginOptions, 'max' | 'timeWindow'> & {
+  Omit<RateLimitPluginOptions, 'max' | 'timeWindow' | 'nameSpace'> & {
+    readonly nameSpace: string
     readonly max: Resolved<number>
     readonly timeWindow: Resolved<number>
     readonly labels: ReturnType<typeof labelsOf>
@@ -69,6 +71,7 @@ export function settingsOf(options: RateLimitPluginOptions): Settings {
     continueExceeding: options.continueExceeding === true,
     exponentialBackoff: options.exponentialBackoff === true,
     hook: options.hook ?? 'onRequest',
+    nameSpace: options.nameSpace ?? 'fastify-rate-limit-',
     labels,
     addHeaders: { ...shown, [retryAfter]: true, ...options.addHeaders },
     addHeadersOnExceeding: { ...shown, ...options.addHeadersOnExceeding },
@@ -94,6 +97,6 @@ export function merged(settings: Settings, own: RateLimitOptions, routeInfo: Par
 }
 
 export interface Counting {
-  hit(key: string, window: number, max: number): MaybePromise<KeyHits>
-  read(key: string, window: number, max: number): MaybePromise<KeyHits>
+  hit(key: string, window: number, max: number): MaybePromise<WindowCount>
+  read(key: string, window: number, max: number): MaybePromise<WindowCount>
 }

@@ -2,12 +2,7 @@ import type { FastifyRequest, RouteOptions } from 'fastify'
 import type { MaybePromise } from '../../../src/common/index.ts'
 import type { Store } from '../../../src/stores/contract/index.ts'
 
-/** The state of a key: its hits, and the milliseconds until its window ends. */
-export interface KeyHits {
-  readonly current: number
-  readonly ttl: number
-}
-
+/** With the hits of a key, and the milliseconds until its window ends. */
 type Callback = (error: Error | null, result?: { current: number; ttl: number }) => void
 
 /** The interface of the stores of @fastify/rate-limit. */

@@ -1,10 +1,9 @@
 import type { Context } from 'hono'
 import { shown } from '../../../src/common/index.ts'
-import { honoNodePair } from '../../hono-framework.ts'
-import { nodePair } from '../../web/index.ts'
+import { nodePair, pairBeside } from '../../node-pair.ts'
 import { checkedLimit, counterStoreOf, undoOf } from '../counter-store.ts'
 import { hasLeft } from '../network.ts'
-import { defined, numberFor } from '../option-values.ts'
+import { defined } from '../option-values.ts'
 import type { HonoConfigType, RateLimitInfo, Store } from './types.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: the environment, the path and the input of a context are the user's
@@ -51,8 +50,7 @@ export function optionsOf<Options>(config: object, defaults: object): Options & 
     throw new TypeError(`keyGenerator must be a function that returns the key of a client, got ${shown(keyGenerator)}.`)
   }
   if (typeof limit !== 'function') checkedLimit(limit)
-  const window = numberFor('windowMs', windowMs, 0, Infinity)
-  const store: Store = counterStoreOf(options.store, window, name) ?? (options.store as Store)
+  const store: Store = counterStoreOf(options.store, windowMs, name) ?? (options.store as Store)
   if (typeof store?.increment !== 'function') {
     throw new TypeError(`store must have increment, decrement and resetKey, got ${shown(store)}.`)
   }
@@ -65,7 +63,7 @@ export function optionsOf<Options>(config: object, defaults: object): Options & 
 export async function countHit(counting: CountingOptions, context: AnyContext): Promise<Hit | undefined> {
   const { store, requestPropertyName, requestStorePropertyName } = counting
   const key = await counting.keyGenerator(context)
-  const node = honoNodePair(context) ?? nodePair(context.req.raw)
+  const node = pairBeside(context.env) ?? nodePair(context.req.raw)
   if (!key && hasLeft(node?.req ?? {})) return undefined
   const { totalHits, resetTime } = await store.increment(key)
   const limit = checkedLimit(await (typeof counting.limit === 'function' ? counting.limit(context) : counting.limit))

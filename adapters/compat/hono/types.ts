@@ -2,6 +2,7 @@ import type { Context, Env, Input, Next } from 'hono'
 import type { StatusCode } from 'hono/utils/http-status'
 import type { WSContext } from 'hono/ws'
 import type { Store as HeadgateStore } from '../../../src/stores/contract/index.ts'
+import type { HitInfo, HitStore } from '../counter-store.ts'
 
 /** The hits of a client in its window, and when the window ends. */
 export type ClientRateLimitInfo = {
@@ -13,12 +14,7 @@ export type ClientRateLimitInfo = {
 export type Promisify<T> = T | Promise<T>
 
 /** The numbers on a context. */
-export type RateLimitInfo = {
-  limit: number
-  used: number
-  remaining: number
-  resetTime: Date | undefined
-}
+export type RateLimitInfo = HitInfo
 
 /** Answers a request over the limit. */
 export type RateLimitExceededEventHandler<E extends Env = Env, P extends string = string, I extends Input = Input> = (
@@ -131,16 +127,8 @@ export type WSConfigProps<E extends Env = Env, P extends string = string, I exte
 >
 
 /** The interface of the stores of hono-rate-limiter. */
-export type Store<_E extends Env = Env, _P extends string = string, _I extends Input = Input> = {
-  // biome-ignore lint/suspicious/noExplicitAny: stores of others take the options of hono-rate-limiter, which have another `store`
-  init?: (options: any) => void
-  get?: (key: string) => Promisify<ClientRateLimitInfo | undefined>
-  increment: (key: string) => Promisify<ClientRateLimitInfo>
-  decrement: (key: string) => Promisify<void>
-  resetKey: (key: string) => Promisify<void>
-  resetAll?: () => Promisify<void>
-  shutdown?: () => Promisify<void>
-  /** True if no other process has the keys. */
-  localKeys?: boolean
-  prefix?: string
-}
+export type Store<
+  _E extends Env = Env,
+  _P extends string = string,
+  _I extends Input = Input,
+> = HitStore<ClientRateLimitInfo>

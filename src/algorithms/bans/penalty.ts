@@ -170,13 +170,15 @@ export class Penalty extends Algorithm {
     out.reset = Math.max(0, counted - now, forgotten - now)
   }
 
+  override continues(from: Algorithm): boolean {
+    return from instanceof Penalty
+  }
+
   /** A ban keeps its end, but is never longer than the longest ban now. One that ends with the window keeps it as it is. */
-  override carry(s: Numbers, i: number, at: number, from: Algorithm): boolean {
-    if (!(from instanceof Penalty)) return false
+  override carry(s: Numbers, i: number, at: number): void {
     this.take(s, i, at)
     s[i + 3] = this.#atMost(s[i + 3] as number)
     s[i + 4] = Math.min(s[i + 4] as number, at + this.longest)
-    return true
   }
 
   /** Keeps the later start and the higher count, and the later end and the higher number of bans. */

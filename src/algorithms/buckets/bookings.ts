@@ -10,7 +10,6 @@
  *            |     \  |  \___
  *            |      \_|      \____
  *          call    lowest         now
- *
  * So it is enough to know, for the time of each call, the lowest level since: a staircase that never falls (steps.ts).
  *
  * A reservation that has to wait is booked ahead: its units pour at the promised time. Bookings are first come, first
@@ -18,13 +17,12 @@
  * there are too many, the two bookings that act first become a run: units that pour at `start` and act as soon as they fit,
  * the last of them at `end`. The level after `end` is the same. Only the last booking of a run can be given back. While a
  * state has a run, calls before the run give nothing back.
- *
  * These numbers follow the state in a key's own array: the number of steps; each step (time, lowest); each booking (start, end,
  * ticks). A state without these numbers has no open reservation, or no later call.
  */
 import type { Numbers } from '../algorithm.ts'
 import { ratioUp } from '../exact-math.ts'
-import { addStep, type Drain, drained, endOfSteps, giveBackSince, scaleSteps } from './steps.ts'
+import { addStep, type Drain, drained, endOfSteps, giveBackSince, lastStep, scaleSteps } from './steps.ts'
 
 /** The most bookings of one state. Beyond it, bookings are merged into a run. */
 export const maxBookings = 64
@@ -111,9 +109,14 @@ export class Bookings {
     return level
   }
 
-  /** Notes that a call came at `time`, when the level was `level`. */
-  arrive(s: number[], time: number, level: number): void {
-    addStep(s, this.#start, time, level)
+  /** Notes that a call came at `time`, when the level was `level`. @param fell 1 if the level has fallen since the last step */
+  arrive(s: number[], time: number, level: number, fell: 0 | 1): void {
+    addStep(s, this.#start, time, level, fell)
+  }
+
+  /** The `since` of a call at `time`: calls that come after a refund of the same time are told apart from those before it. */
+  since(s: Numbers, time: number): number {
+    return this.in(s) ? Math.max(time, lastStep(s, this.#start)) : time
   }
 
   /** Books units ahead, at a time that is not before the last booking. @param level at `now` */
@@ -208,10 +211,7 @@ export class Bookings {
     const bookings = s.slice(this.#firstBooking(s))
     s.length = this.#start
     if (bookings.length === 0) return
-    s.push(0)
-    for (let k = 0; k < bookings.length; k += 3) {
-      s.push((bookings[k] as number) - ahead, (bookings[k + 1] as number) - ahead, bookings[k + 2] as number)
-    }
+    s.push(0, ...bookings.map((number, k) => (k % 3 === 2 ? number : number - ahead)))
   }
 
   /** True if nothing is left to settle: the level is 0 and no booking is ahead. */

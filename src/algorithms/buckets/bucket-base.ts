@@ -35,8 +35,7 @@ export abstract class DrainingBucket extends Algorithm implements Drain {
   abstract override count(s: Numbers, i: number, at: number, cost: number): void
   abstract override merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void
   abstract override condense(s: Numbers, i: number, at: number, t: Numbers, j: number): void
-  /** True if a state of `from` means the same here, apart from its ticks per unit. */
-  protected abstract drainsAs(from: Algorithm): from is DrainingBucket
+  abstract override continues(from: Algorithm): from is DrainingBucket
   /** How used units come back, in words. */
   protected abstract returning(s: readonly number[], facts: Facts): string
   protected abstract numbers(s: readonly number[]): InspectedNumbers
@@ -48,7 +47,13 @@ export abstract class DrainingBucket extends Algorithm implements Drain {
     const open = s[i + this.idSlot] !== 0 && Array.isArray(s)
     const rest = open ? this.bookings.refund(s, s[this.#timeSlot] as number, level, ticks) : ticks
     s[i + 1] = Math.max(0, level - rest)
-    if (open) this.close(s)
+    if (!open) return
+    if (rest > 0) this.bookings.arrive(s, this.bookings.since(s, s[this.#timeSlot] as number) + 1, s[1] as number, 0)
+    this.close(s)
+  }
+
+  override bookedAt(s: Numbers, i: number, at: number, delay: number): number {
+    return delay > 0 ? at + delay : this.bookings.since(s, s[i + this.#timeSlot] as number)
   }
 
   override settle(s: Numbers, i: number, at: number, units: number, [since, , whole]: Ticket): void {
@@ -58,7 +63,7 @@ export abstract class DrainingBucket extends Algorithm implements Drain {
     const level = s[1] as number
     const ticks = Math.min(units, whole) * this.weight
     const back =
-      since > now
+      since > this.bookings.since(s, now)
         ? this.bookings.cancel(s, now, level, since, whole * this.weight, ticks)
         : this.bookings.settle(s, level, since, ticks)
     s[1] = level - back
@@ -80,7 +85,7 @@ export abstract class DrainingBucket extends Algorithm implements Drain {
 
   /** Debt stays the same number of units, rounded up. Booked units keep their time. */
   override adopt(s: Numbers, i: number, at: number, from: Algorithm): boolean {
-    if (!this.drainsAs(from)) return false
+    if (!this.continues(from)) return false
     from.take(s, i, at, 0, 0)
     s[i + 1] = Math.min(maxSafe, ratioUp(s[i + 1] as number, this.weight, from.weight))
     if (!Array.isArray(s)) return true
@@ -90,18 +95,20 @@ export abstract class DrainingBucket extends Algorithm implements Drain {
   }
 
   /** Units that now count for more or for less, or that exceed the capacity, can no longer be settled. */
-  override carry(s: Numbers, i: number, at: number, from: Algorithm, times: number, per: number): boolean {
-    if (!this.drainsAs(from)) return false
+  override carry(s: Numbers, i: number, at: number, from: DrainingBucket, times: number, per: number): void {
     from.take(s, i, at, 0, 0)
     const level = ratioUp(s[i + 1] as number, times, per)
     const ticks = level < maxSafe ? ratioUp(level, this.weight, from.weight) : Infinity
     s[i + 1] = Math.min(this.capacity, ticks)
-    if (s[i + this.idSlot] === 0 || !Array.isArray(s)) return true
+    if (s[i + this.idSlot] === 0 || !Array.isArray(s)) return
     this.bookings.scale(s, times, per)
     this.bookings.scale(s, this.weight, from.weight)
     this.bookings.endRuns(s)
     if (times !== per || ticks > this.capacity) this.forgetTickets(s, 0)
-    return true
+  }
+
+  override scaledWait(s: Numbers, i: number, at: number, cost: number, capacity: number): number {
+    return this.wait(s, i, at, ratioUp(cost, this.capacity, capacity))
   }
 
   override describe(s: readonly number[], facts: Facts): Description {

@@ -31,7 +31,7 @@
 import { HeadgateError } from '../../common/index.ts'
 import type { Algorithm, Numbers, Report } from '../algorithm.ts'
 import { toleranceOf } from '../effective-time.ts'
-import { gcd, maxSafe } from '../exact-math.ts'
+import { gcd, maxSafe, ratioUp } from '../exact-math.ts'
 import { type Facts, type InspectedNumbers, nextWords, type Terms, timeText } from '../state-description.ts'
 import { DrainingBucket } from './bucket-base.ts'
 
@@ -78,8 +78,8 @@ export class Bucket extends DrainingBucket {
   }
 
   wait(s: Numbers, i: number, at: number, cost: number): number {
-    if (s[i + 2] !== 0) return this.#waitBehind(s, i, Math.max(at, s[i] as number), cost)
-    return this.#excessWait(this.#drained(s, i, at), cost)
+    if (s[i + 2] !== 0) return this.#waitBehind(s, i, Math.max(at, s[i] as number), cost * this.weight)
+    return this.#excessWait(this.#drained(s, i, at), cost * this.weight)
   }
 
   /** The level without bookings. A product beyond 2^53 is inexact, but still larger than any level. */
@@ -89,16 +89,20 @@ export class Bucket extends DrainingBucket {
     return elapsed <= 0 ? level : Math.max(0, level - elapsed * this.rate)
   }
 
-  #excessWait(level: number, cost: number): number {
-    const excess = level - (this.capacity - cost * this.weight)
+  #excessWait(level: number, ticks: number): number {
+    const excess = level - (this.capacity - ticks)
     if (excess <= 0) return 0
-    return cost > this.burst ? Infinity : Math.ceil(excess / this.rate)
+    return ticks > this.capacity ? Infinity : Math.ceil(excess / this.rate)
+  }
+
+  override scaledWait(s: Numbers, i: number, at: number, cost: number, capacity: number): number {
+    return this.#waitBehind(s, i, Math.max(at, s[i] as number), ratioUp(cost, this.capacity, capacity))
   }
 
   /** No call goes before the last booking. */
-  #waitBehind(s: Numbers, i: number, now: number, cost: number): number {
+  #waitBehind(s: Numbers, i: number, now: number, ticks: number): number {
     const from = Math.max(now, this.bookings.until(s, now))
-    return from - now + this.#excessWait(this.#levelAt(s, i, from), cost)
+    return from - now + this.#excessWait(this.#levelAt(s, i, from), ticks)
   }
 
   /** The level at `at`, with the units that are booked until then. If the clock went far back, the level of the last commit. */
@@ -121,12 +125,13 @@ export class Bucket extends DrainingBucket {
   }
 
   #takeAmongBookings(s: number[], at: number, ticks: number, delay: number): void {
+    const fell = at > (s[0] as number) ? 1 : 0
     const level = this.#advance(s, at)
     if (delay > 0) {
       this.bookings.book(s, at, level, at + delay, ticks)
       if (s[2] === 0) s[2] = -1
     } else if (ticks > 0) {
-      if (s[2] !== 0) this.bookings.arrive(s, at, level)
+      if (s[2] !== 0) this.bookings.arrive(s, at, level, fell)
       s[1] = level + ticks
     }
   }
@@ -147,8 +152,9 @@ export class Bucket extends DrainingBucket {
   override count(s: Numbers, i: number, at: number, cost: number): void {
     const level = this.#levelAt(s, i, at)
     const filled = Math.min(this.capacity, level + cost * this.weight)
+    const fell = at > (s[i] as number) ? 1 : 0
     this.take(s, i, at, 0, 0)
-    if (s[i + 2] !== 0 && filled > level) this.bookings.arrive(s as number[], at, level)
+    if (s[i + 2] !== 0 && filled > level) this.bookings.arrive(s as number[], at, level, fell)
     s[i + 1] = Math.max(level, filled)
   }
 
@@ -176,7 +182,7 @@ export class Bucket extends DrainingBucket {
     out.used = Math.ceil((this.#levelAt(s, i, now) + this.bookings.ahead(s, now)) / this.weight)
   }
 
-  protected drainsAs(from: Algorithm): from is Bucket {
+  override continues(from: Algorithm): from is Bucket {
     return from instanceof Bucket
   }
 

@@ -155,7 +155,7 @@ export class IntervalBucket extends DrainingBucket {
     if (start <= from) return spent
     this.close(s)
     if (s[3] !== 0)
-      this.bookings.arrive(s, start, spent) // tickets of earlier intervals cannot give back what has drained by now
+      this.bookings.arrive(s, start, spent, 1) // tickets of earlier intervals cannot give back what has drained by now
     else if (spent === 0) s[2] = this.#opensAt(at)
     return spent
   }
@@ -165,10 +165,6 @@ export class IntervalBucket extends DrainingBucket {
     this.take(s, i, at, 0, 0)
     const spent = s[i + 1] as number
     s[i + 1] = Math.max(spent, Math.min(this.capacity, spent + cost))
-  }
-
-  override bookedAt(s: Numbers, i: number, at: number, delay: number): number {
-    return delay > 0 ? at + delay : (s[i + 2] as number)
   }
 
   report(s: Numbers, i: number, at: number, out: Report): void {
@@ -191,7 +187,7 @@ export class IntervalBucket extends DrainingBucket {
     if (behind > 0) out.remaining = 0
   }
 
-  protected drainsAs(from: Algorithm): from is IntervalBucket {
+  override continues(from: Algorithm): from is IntervalBucket {
     return from instanceof IntervalBucket && from.per === this.per && from.aligned === this.aligned
   }
 

@@ -6,11 +6,15 @@
  *            |     \_____|      \__
  *          call        arrival     now
  *
+ * A refund is a step too, at the level that it left. Its time is one microsecond later than that of all before it, and calls of
+ * the same time come after it, so that a ticket says on which side of the refund its call was.
+ *
  * The levels never fall from step to step: an arrival that found a lower level replaces earlier steps of higher levels.
  * If there are too many, two neighbours become one at the lower level: a call then gives back too little, never too much.
  *
  * The steps are in `s` from `start` on: their number, then two numbers for each.
  */
+import type { Numbers } from '../algorithm.ts'
 import { ratioDown } from '../exact-math.ts'
 
 /**
@@ -33,15 +37,25 @@ export function drained({ rate, per }: Drain, level: number, elapsed: number): n
 }
 
 /** The index after the last step. */
-export function endOfSteps(s: readonly number[], start: number): number {
+export function endOfSteps(s: Numbers | readonly number[], start: number): number {
   return start + 1 + 2 * (s[start] as number)
 }
 
-/** Notes an arrival. Arrivals at the same time are one step, because nothing drains in between. */
-export function addStep(s: number[], start: number, time: number, level: number): void {
+/** The time of the last step, which may be a little ahead of the clock; 0 if there is none. */
+export function lastStep(s: Numbers, start: number): number {
+  return s.length > start && (s[start] as number) > 0 ? (s[endOfSteps(s, start) - 2] as number) : 0
+}
+
+/**
+ * Notes an arrival. Arrivals at the same time are one step, because nothing drains in between.
+ * @param after the least time of the step: 1 more than that of the last step if the level has fallen since
+ */
+export function addStep(s: number[], start: number, at: number, level: number, after: number = 0): void {
+  const last = lastStep(s, start)
+  const time = Math.max(at, last + after)
   if (s.length === start) s.push(0)
+  if (time === last && (s[endOfSteps(s, start) - 1] as number) <= level) return
   const end = endOfSteps(s, start)
-  if (end > start + 1 && (s[end - 2] as number) === time && (s[end - 1] as number) <= level) return
   let first = end
   while (first > start + 1 && (s[first - 1] as number) >= level) first -= 2
   s.splice(first, end - first, time, level)

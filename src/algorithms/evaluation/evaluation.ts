@@ -18,7 +18,7 @@ import { knows, newReservationId, PolicyEvaluation, refund, restart, settle } fr
 export { effectiveTime } from '../effective-time.ts'
 export type { Costs, DecidingVerb, Details, Tickets } from './call-terms.ts'
 export { unitsBack } from './call-terms.ts'
-export { newReservationId, PolicyEvaluation } from './policy-evaluation.ts'
+export { type ForeignState, newReservationId, PolicyEvaluation } from './policy-evaluation.ts'
 
 const report = new Report()
 
@@ -89,7 +89,7 @@ export class Evaluation {
 
   private waitOf(evaluation: PolicyEvaluation, cost: number, ticket: Ticket | undefined): number {
     const { verb, now } = this
-    if (verb === 'charge') return evaluation.evaluateCharge(now, cost)
+    if (verb === 'charge' || (verb === 'settle' && cost > 0)) return evaluation.evaluateCharge(now, cost)
     if (verb === 'renew') return evaluation.evaluateRenewal(now, cost, ticket)
     if (verb !== 'refund' && verb !== 'settle') return evaluation.evaluate(now, cost)
     evaluation.begin(now, cost)
@@ -162,7 +162,8 @@ export class Evaluation {
     const out = report
     algorithm.report(s, i, at, out)
     const { remaining, used } = out
-    const resetAfter = Math.ceil((out.reset + (at - this.now)) / 1000)
+    const reset = out.reset + (at - this.now)
+    const resetAfter = Math.ceil((evaluation.carried ? evaluation.resetCarried(reset) : reset) / 1000)
     if (details !== undefined && details.nextAfter === true) {
       return this.withNext(evaluation, remaining, used, resetAfter)
     }
@@ -198,9 +199,10 @@ export class Evaluation {
     } else if (policy.countRefused && cost > 0 && (algorithm.punishes || !evaluation.carried)) {
       algorithm.count(s, i, at, cost, this.delay - lag)
       evaluation.wait = withLag(algorithm.wait(s, i, at, cost), lag)
-    } else if (at < (s[i] as number)) {
-      algorithm.take(s, i, at, 0, 0) // the clock went far back: the state takes the new time
-    } else return
+    } else {
+      evaluation.takeTime(this.now)
+      return
+    }
     evaluation.wrote = true
   }
 

@@ -9,6 +9,7 @@ export {
   type Details,
   Evaluation,
   effectiveTime,
+  type ForeignState,
   newReservationId,
   PolicyEvaluation,
   type Tickets,

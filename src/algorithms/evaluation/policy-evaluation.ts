@@ -8,7 +8,11 @@ export interface ForeignState {
   readonly algorithm: Algorithm
   readonly s: Numbers
   /** Makes a copy of the state that fits the policy's numbers. */
-  readonly carried: () => Numbers
+  carried(): Numbers
+  /** Microseconds until such a copy admits `cost`. @param own the wait of the present copy */
+  wait(cost: number, own: number): number
+  /** Microseconds until the key has its full quota. @param own that of the present copy */
+  reset(own: number): number
 }
 
 /** One policy in the current decision. The store sets `s` and `i` to where the policy's state is. */
@@ -52,11 +56,26 @@ export class PolicyEvaluation {
     this.cost = cost
     this.wrote = false
     if (this.wroteForeign) this.wroteForeign = false
-    this.wait = wait === 0 ? 0 : wait + (at - now)
+    if (wait !== 0) return this.refuse(cost, wait + (at - now))
+    this.wait = 0
+    return 0
+  }
+
+  private refuse(cost: number, wait: number): number {
+    this.wait = this.carried ? this.waitCarried(cost, wait) : wait
     return this.policy.shadow ? 0 : this.wait
   }
 
-  /** Computes the wait of a charge: 0, unless the charge makes the numbers inexact. */
+  private waitCarried(cost: number, wait: number): number {
+    return this.wrote ? wait : (this.foreign as ForeignState).wait(cost, wait)
+  }
+
+  /** Microseconds until the key has its full quota, if `carried`. @param reset that of `s` */
+  resetCarried(reset: number): number {
+    return this.wrote ? reset : (this.foreign as ForeignState).reset(reset)
+  }
+
+  /** Computes the wait of a charge, also by a settlement: 0, unless the charge makes the numbers inexact. */
   evaluateCharge(now: number, cost: number): number {
     this.begin(now, cost)
     const { algorithm, s, i, at } = this.own(now)
@@ -79,7 +98,8 @@ export class PolicyEvaluation {
   nextAfter(remaining: number, now: number): number {
     const { s, i, at, policy, algorithm } = this
     if (remaining >= policy.burst) return 0
-    return Math.ceil((algorithm.wait(s, i, at, remaining + 1) + (at - now)) / 1000)
+    const wait = algorithm.wait(s, i, at, remaining + 1) + (at - now)
+    return Math.ceil((this.carried ? this.waitCarried(remaining + 1, wait) : wait) / 1000)
   }
 
   /** True under a limit of 0: no unit ever comes back, so none is taken. Units left under other numbers stay there. */
@@ -101,6 +121,14 @@ export class PolicyEvaluation {
     if (foreign === undefined) return this
     const { algorithm, s } = foreign
     return { algorithm, s, i: 0, at: effectiveTime(algorithm, s[0] as number, now) }
+  }
+
+  /** If the clock went far back, the state takes the new time. */
+  takeTime(now: number): void {
+    const { algorithm, s, i, at } = this.own(now)
+    if (at >= (s[i] as number)) return
+    algorithm.take(s, i, at, 0, 0)
+    this.changed(now)
   }
 
   /** Notes that the state of `own` changed. A foreign state keeps its numbers: no call was admitted under the new ones. */
@@ -156,7 +184,7 @@ export function settle(evaluation: PolicyEvaluation, now: number, ticket: Ticket
   const { cost } = evaluation
   const { algorithm, s, i, at } = evaluation.own(now)
   if (cost > 0) {
-    if (!algorithm.fits(s, i, at, cost, 0)) return // a debt that is too large to stay exact is not charged
+    if (evaluation.wait > 0) return // the numbers would not stay exact
     algorithm.take(s, i, at, cost, 0)
   } else {
     if (cost === 0 || ticket === undefined || !knows(algorithm, s, i, ticket)) return

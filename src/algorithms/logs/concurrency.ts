@@ -34,12 +34,14 @@ export class Concurrency extends SlidingLog {
     return since - this.span
   }
 
+  override continues(from: Algorithm): boolean {
+    return from instanceof Concurrency
+  }
+
   /** Units in flight stay the same number under any limit, and every lease keeps its end. */
-  override carry(s: Numbers, i: number, at: number, from: Algorithm): boolean {
-    if (!(from instanceof Concurrency)) return false
+  override carry(s: Numbers, i: number, at: number, from: Algorithm): void {
     from.take(s, i, at, 0, 0)
     shift(s, i, this.span - from.span)
-    return true
   }
 
   /** If the limit was lowered, units in flight beyond it are no debt. */

@@ -125,10 +125,15 @@ export function shift(s: Numbers, i: number, by: number): void {
   for (let n = s[i + 1] as number; n < (s[i + 2] as number); n++) s[i + header + 2 * n]! -= by
 }
 
-/** Multiplies the units of all entries by `times / per`. */
+/**
+ * Multiplies the units of all entries by `times / per`. The units from each entry on are rounded up together, so what is left
+ * in the window is rounded up at any time, whatever has left it.
+ */
 export function scale(s: Numbers, i: number, times: number, per: number): void {
   compact(s, i, s[i + 1] as number)
+  const newest = totalOf(s, i, (s[i + 2] as number) - 1)
+  const scaled = (units: number): number => Math.min(maxSafe, ratioUp(units, times, per))
   for (let n = 0; n < (s[i + 2] as number); n++) {
-    s[i + header + 2 * n + 1] = Math.min(maxSafe, ratioUp(totalOf(s, i, n), times, per))
+    s[i + header + 2 * n + 1] = scaled(newest) - scaled(newest - totalOf(s, i, n))
   }
 }

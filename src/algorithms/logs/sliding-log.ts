@@ -122,15 +122,20 @@ export class SlidingLog extends Algorithm {
   /** Gives back the newest units first. */
   override refund(s: Numbers, i: number, at: number, cost: number): void {
     this.#advance(s, i, at)
-    for (let entry = (s[i + 2] as number) - 1; cost > 0 && entry >= (s[i + 1] as number); entry--) {
-      cost -= removeUnits(s, i, entry, cost)
-    }
+    this.#removeNewest(s, i, (s[i + 2] as number) - 1, cost)
   }
 
+  #removeNewest(s: Numbers, i: number, entry: number, units: number): void {
+    for (; units > 0 && entry >= (s[i + 1] as number); entry--) units -= removeUnits(s, i, entry, units)
+  }
+
+  /** What a refund took from the call's entry, it would have taken from older entries if the call had cost less. They give it back. */
   override settle(s: Numbers, i: number, at: number, units: number, ticket: Ticket): void {
     this.#advance(s, i, at)
-    const entry = this.#entryOf(s, i, ticket)
-    if (entry >= 0) removeUnits(s, i, entry, units)
+    const time = this.entryTime(ticket[0])
+    const newest = firstAbove(s, i + header, s[i + 1] as number, s[i + 2] as number, time) - 1
+    if (!this.leases && time > at - this.span) this.#removeNewest(s, i, newest, units)
+    else if (this.#entryOf(s, i, ticket) >= 0) removeUnits(s, i, newest, units)
   }
 
   override held(s: Numbers, i: number, at: number, ticket: Ticket): number {
@@ -167,14 +172,16 @@ export class SlidingLog extends Algorithm {
     out.reset = newest + this.span - now
   }
 
+  override continues(from: Algorithm): boolean {
+    return from.kind === this.kind && from.span === this.span
+  }
+
   /** Every entry keeps its time. If the entries exceed the limit, the newest count. */
-  override carry(s: Numbers, i: number, at: number, from: Algorithm, times: number, per: number): boolean {
-    if (!(from instanceof SlidingLog) || from.kind !== this.kind || from.span !== this.span) return false
+  override carry(s: Numbers, i: number, at: number, _from: Algorithm, times: number, per: number): void {
     this.#advance(s, i, at)
     scale(s, i, times, per)
     if (times !== per) s[i + 4] = 0
     if ((s[i + 2] as number) > 0) keepNewest(s, i, this.limit)
-    return true
   }
 
   /** Merges to one entry, with the newest time and the larger sum. All entries of both would grow without bound. */

@@ -190,9 +190,13 @@ export abstract class Smooth extends Algorithm {
     return true
   }
 
+  override continues(from: Algorithm): boolean {
+    return from instanceof Smooth && from.kind === this.kind
+  }
+
   /** Scales stored permits as `adopt` does, whatever the carry rule. */
-  override carry(s: Numbers, i: number, at: number, from: Algorithm): boolean {
-    return this.adopt(s, i, at, from)
+  override carry(s: Numbers, i: number, at: number, from: Algorithm): void {
+    this.adopt(s, i, at, from)
   }
 
   /** Keeps the later `free`, and the stored permits that make calls dearer from then on. */

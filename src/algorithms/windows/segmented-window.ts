@@ -124,9 +124,12 @@ export class SegmentedWindow extends Algorithm {
     out.reset = used === 0 ? 0 : this.#untilLeft(newest, age, at)
   }
 
+  override continues(from: Algorithm): boolean {
+    return from instanceof SegmentedWindow && from.span === this.span && from.segments === this.segments
+  }
+
   /** If the sum of the counters exceeds the limit, the newest segments count. */
-  override carry(s: Numbers, i: number, at: number, from: Algorithm, times: number, per: number): boolean {
-    if (!(from instanceof SegmentedWindow) || from.span !== this.span || from.segments !== this.segments) return false
+  override carry(s: Numbers, i: number, at: number, _from: Algorithm, times: number, per: number): void {
     this.take(s, i, at, 0)
     if (times !== per) s[i + this.idSlot] = 0
     let left = this.limit
@@ -134,7 +137,6 @@ export class SegmentedWindow extends Algorithm {
       s[i + 2 + n] = Math.min(left, ratioUp(s[i + 2 + n] as number, times, per))
       left -= s[i + 2 + n] as number
     }
-    return true
   }
 
   override merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {

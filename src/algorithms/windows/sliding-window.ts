@@ -142,16 +142,16 @@ export class SlidingWindow extends Algorithm {
     out.reset = current > 0 ? toNextWindow + this.span : previous > 0 ? toNextWindow : 0
   }
 
-  override carry(s: Numbers, i: number, at: number, from: Algorithm, times: number, per: number): boolean {
-    if (!(from instanceof SlidingWindow) || from.span !== this.span) return false
+  override continues(from: Algorithm): boolean {
+    return from instanceof SlidingWindow && from.span === this.span
+  }
+
+  override carry(s: Numbers, i: number, at: number, _from: Algorithm, times: number, per: number): void {
     this.take(s, i, at, 0)
-    const current = ratioUp(s[i + 2] as number, times, per)
-    const previous = ratioUp(s[i + 3] as number, times, per)
-    s[i + 2] = Math.min(maxFactor, current)
-    s[i + 3] = Math.min(maxFactor, previous)
+    s[i + 2] = Math.min(maxFactor, ratioUp(s[i + 2] as number, times, per))
+    s[i + 3] = Math.min(maxFactor, ratioUp(s[i + 3] as number, times, per))
     if (times !== per) s[i + 4] = 0
     this.#endDebt(s, i, at)
-    return true
   }
 
   /** Removes the debt: the whole limit stays used. A call that the debt refuses at this moment is still refused. */
@@ -161,6 +161,13 @@ export class SlidingWindow extends Algorithm {
     if (current + (previous - mulDiv(previous, at - start, this.span)) <= this.limit) return
     s[i + 2] = Math.min(this.limit, current)
     s[i + 3] = Math.min(previous, ratioDown(this.limit - (s[i + 2] as number), this.span, left))
+  }
+
+  override scaledWait(s: Numbers, i: number, at: number, cost: number, capacity: number): number {
+    const start = this.#startAt(s, i, at)
+    const current = Math.min(maxFactor, ratioUp(this.#currentAt(s, i, start), capacity, this.limit))
+    const previous = Math.min(maxFactor, ratioUp(this.#previousAt(s, i, start), capacity, this.limit))
+    return this.#fadingWait(start, current, previous, capacity - cost - current, at)
   }
 
   /** Keeps the larger count of each of the two clock windows. */

@@ -1,3 +1,4 @@
+import { isolatesRequests } from '#platform'
 import type { Policy } from '../../algorithms/index.ts'
 import { longestSleep, warnOnce } from '../../common/index.ts'
 import type { Reservation } from '../../limiter/index.ts'
@@ -23,11 +24,12 @@ interface Due {
 /**
  * Units in flight that requests hold under `concurrency` policies, from their admission until their responses have ended.
  *
- * One timer for all requests ticks three times in the shortest lease. It renews units that were held at the tick before
+ * One timer for all requests (one for each request where the timer of one request must not serve another) ticks three times in the shortest lease. It renews units that were held at the tick before
  * already, so a short request costs nothing, and a lease always has at least a third of its time left. It does not
  * renew units whose owner makes no progress, so their lease ends by itself.
  */
 export class InFlight {
+  readonly #lease: number
   readonly #interval: number
   /** Units that requests began to hold after the last tick. */
   readonly #fresh = new Map<Reservation, Owner>()
@@ -36,6 +38,7 @@ export class InFlight {
 
   /** @param lease the shortest lease, in milliseconds */
   constructor(lease: number) {
+    this.#lease = lease
     this.#interval = Math.min(Math.ceil(lease / 3), longestSleep)
   }
 
@@ -47,6 +50,10 @@ export class InFlight {
 
   /** Holds the units of an admitted request, and renews their leases. Returns the function that frees them. */
   hold(reservation: Reservation, owner: Owner): () => void {
+    return (isolatesRequests ? new InFlight(this.#lease) : this).#hold(reservation, owner)
+  }
+
+  #hold(reservation: Reservation, owner: Owner): () => void {
     this.#fresh.set(reservation, owner)
     this.#timer ??= this.#start()
     return () => {

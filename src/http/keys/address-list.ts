@@ -28,6 +28,11 @@ export class AddressList {
     })
   }
 
+  /** True if a range has addresses of strangers: larger than the private ranges `10.0.0.0/8` and `fc00::/7`. */
+  get isBroad(): boolean {
+    return this.#ranges.some(({ prefix, ofIPv4 }) => prefix < (ofIPv4 ? 104 : 7))
+  }
+
   has(address: string | undefined): boolean {
     const groups = address === undefined ? undefined : parseAddress(address)
     if (groups === undefined) return false

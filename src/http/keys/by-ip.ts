@@ -3,7 +3,7 @@ import { AddressKeys, addressKey } from './address-key.ts'
 import { readsAddress } from './address-source.ts'
 import type { KeyExtractor, RequestView } from './key-extractor.ts'
 import { clientOn, type FindClient } from './platform-address.ts'
-import type { AddressPlatform } from './platforms.ts'
+import { type AddressPlatform, platformFields } from './platforms.ts'
 import { clientBehind, type TrustedProxies } from './trusted-proxies.ts'
 
 /** Options of `byIp`. */
@@ -28,11 +28,17 @@ export interface ByIpOptions {
    */
   proxies?: readonly string[]
   /**
-   * Set it to false to get no warning when a request has X-Forwarded-For and no proxy is trusted, or when the field of
+   * Set it to false to get no warning when a request has a field of a proxy and no proxy is trusted, or when the field of
    * `platform` is missing, malformed, or comes from a peer that is none of the platform's proxies. Default true.
    */
   warn?: boolean
 }
+
+/** A proxy sends its field with every request, so few requests tell whether there is one. */
+const firstRequests = 1000
+const forwarded = ['x-forwarded-for']
+const platformNames = Object.values(platformFields).flatMap(({ names }) => names)
+const proxyFields = [...new Set([...forwarded, ...platformNames, 'forwarded'])]
 
 const readers = {
   ipv6Prefix: whole(56, { most: 128 }),
@@ -91,24 +97,49 @@ function findClient({ platform, proxies, trustedProxies }: ByIpOptions, warns: b
 
 /** False once the warning was given: after that, requests are not checked. */
 let watching = true
+/** How many more requests are searched for every field. After that, only for X-Forwarded-For: this costs each request time. */
+let searches = firstRequests
 
 /**
- * Warns of X-Forwarded-For without a trusted proxy: either all clients share the quota of the proxy, or a client forges
- * the header.
+ * Warns of a proxy's field without a trusted proxy: either all clients share the quota of the proxy, or a client forges
+ * the field. A field with the address itself gives no warning: then the framework reads the field.
  */
 function warnOfForwarded<Request>(request: Request, view: RequestView<Request>): void {
-  if (view.header(request, 'x-forwarded-for') === undefined || view.trustsProxy(request)) return
+  if (searches > 0 || view.header(request, 'x-forwarded-for') !== undefined) warnOfFields(request, view)
+}
+
+function warnOfFields<Request>(request: Request, view: RequestView<Request>): void {
+  if (view.trustsProxy(request)) return
+  const names = searches > 0 ? proxyFields : forwarded
+  searches--
+  const found = names.filter((name) => view.header(request, name) !== undefined)
+  if (found[0] === undefined) return
+  const address = view.address(request)
+  if (address !== undefined && found.some((name) => view.header(request, name)?.includes(address))) return
   watching = false
   warnOnce(
     'HEADGATE_FORWARDED',
-    'A request has X-Forwarded-For, but no proxy is trusted. If a proxy is in front, all its clients share one limit. ' +
-      "Set it in the framework (Express: app.set('trust proxy', 1), Koa: new Koa({ proxy: true, maxIpsCount: 1 }), " +
-      "Fastify: fastify({ trustProxy: '10.0.0.0/8' })), or write byIp({ trustedProxies: 1 }). If there is no proxy, " +
-      'write keys: byIp({ warn: false }).',
+    `A request has ${found[0]}, but no proxy is trusted. If a proxy is in front, all its clients share one limit. ` +
+      `${trustFix(found[0])} If there is no proxy, write keys: byIp({ warn: false }).`,
+  )
+}
+
+function trustFix(field: string): string {
+  const platforms = Object.entries(platformFields).flatMap(([name, { names }]) =>
+    names[0] === field ? [`'${name}'`] : [],
+  )
+  if (field === 'forwarded') {
+    return 'This field is not read: let the proxy send X-Forwarded-For, and write byIp({ trustedProxies: 1 }).'
+  }
+  if (field !== 'x-forwarded-for') return `Write byIp({ platform: ${platforms.join(' or ')} }).`
+  return (
+    "Set it in the framework (Express: app.set('trust proxy', 1), Koa: new Koa({ proxy: true, maxIpsCount: 1 }), " +
+    "Fastify: fastify({ trustProxy: '10.0.0.0/8' })), or write byIp({ trustedProxies: 1 })."
   )
 }
 
 /** Allows the warning again. For tests: many tests run in one process. */
 export function watchForwarded(): void {
   watching = true
+  searches = firstRequests
 }

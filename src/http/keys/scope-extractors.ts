@@ -1,4 +1,4 @@
-import { HeadgateError, knownOptions, shown } from '../../common/index.ts'
+import { HeadgateError, shown } from '../../common/index.ts'
 import { defaultScope } from '../../policy/index.ts'
 import { byIp } from './by-ip.ts'
 import { checkExtractor } from './combine.ts'
@@ -19,7 +19,7 @@ export function scopeExtractors<Request, Response>(
   if (typeof keys === 'function') checkExtractor(keys, 'keys')
   if (typeof keys === 'function' && scopes.length === 1) return [keys]
   const byScope = typeof keys === 'function' ? { default: keys } : extractorRecord(keys)
-  if (strict) knownOptions('keys', byScope, [...new Set([...scopes, defaultScope])])
+  if (strict) checkScopes(Object.keys(byScope), scopes)
   return scopes.map((scope) => {
     const extractor = Object.hasOwn(byScope, scope) ? byScope[scope] : undefined
     if (extractor !== undefined) return extractor
@@ -29,6 +29,17 @@ export function scopeExtractors<Request, Response>(
       `keys has no extractor for the scope ${shown(scope)}. Give one: keys: { ${JSON.stringify(scope)}: byHeader('x-api-key') }.`,
     )
   })
+}
+
+/** @throws HeadgateError `HEADGATE_OPTION` for an extractor that no policy uses */
+function checkScopes(given: readonly string[], scopes: readonly string[]): void {
+  const unused = given.find((scope) => scope !== defaultScope && !scopes.includes(scope))
+  if (unused === undefined) return
+  throw new HeadgateError(
+    'HEADGATE_OPTION',
+    `keys has an extractor for the scope ${shown(unused)}, but no policy has that scope. Write policies: [policy('100/15m', ` +
+      `{ scope: ${shown(unused)} })], or leave the extractor out. The policies have: ${scopes.map(shown).join(', ')}.`,
+  )
 }
 
 function extractorRecord<Extractors extends object>(keys: Extractors | undefined): Extractors | Record<string, never> {

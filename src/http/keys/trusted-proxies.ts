@@ -1,4 +1,4 @@
-import { invalidOption } from '../../common/index.ts'
+import { HeadgateError, shown } from '../../common/index.ts'
 import type { Framework } from '../framework.ts'
 import { addressIn } from './address.ts'
 import { AddressList } from './address-list.ts'
@@ -38,12 +38,28 @@ export function clientBehind(
 function trustOf(proxies: TrustedProxies): (address: string, hop: number) => boolean {
   if (Array.isArray(proxies)) {
     const list = new AddressList(proxies, 'trustedProxies')
-    return (address) => list.has(address)
+    if (list.isBroad) throw tooTrusting('a range of that size')
+    if (proxies.length > 0) return (address) => list.has(address)
+  } else if (Number.isSafeInteger(proxies) && (proxies as number) >= 1) {
+    if ((proxies as number) > mostProxies) throw tooTrusting(`${proxies} proxies`)
+    return (_address, hop) => hop < (proxies as number)
   }
-  if (Number.isSafeInteger(proxies) && (proxies as number) >= 1) return (_address, hop) => hop < (proxies as number)
   const expected = 'the number of proxies in front or a list of their addresses and ranges'
-  const fix = "Write trustedProxies: 1 or trustedProxies: ['10.0.0.0/8']."
-  throw invalidOption('trustedProxies', expected, proxies, fix)
+  const given = Array.isArray(proxies) ? 'an empty list' : shown(proxies)
+  const fix = "Write trustedProxies: 1 or trustedProxies: ['10.0.0.0/8'], or leave it out to trust no proxy."
+  throw new HeadgateError('HEADGATE_OPTION', `trustedProxies must be ${expected}, got ${given}. ${fix}`)
+}
+
+/** More proxies than any request passes. A larger number believes what clients write. */
+const mostProxies = 10
+
+/** The error for a setting that trusts clients. @param trusted what it trusts */
+function tooTrusting(trusted: string): HeadgateError {
+  return new HeadgateError(
+    'HEADGATE_OPTION',
+    `trustedProxies trusts ${trusted}, so clients could choose their address. Write how many proxies are in front of this ` +
+      "server (trustedProxies: 1), or only their own addresses and ranges (trustedProxies: ['10.0.0.0/8']).",
+  )
 }
 
 /**

@@ -8,7 +8,6 @@
  */
 
 import { isPromise } from '../../common/index.ts'
-import type { Decision } from '../../policy/index.ts'
 import type { Booking } from '../../stores/contract/index.ts'
 import type { PacerContext } from '../context.ts'
 import { PollTimes } from '../poll-times.ts'
@@ -58,7 +57,8 @@ export class PollingQueue extends Queue {
       }
       this.#requesting = true
       this.#freed = false
-      const booking = refusal === undefined ? units.reserve(this.keys, waiter.cost, 0) : refusedBy(refusal)
+      const refused = refusal && { decision: refusal, wait: 0, tickets: undefined }
+      const booking = refused ?? units.reserve(this.keys, waiter.cost, 0)
       if (isPromise(booking)) {
         this.#await(waiter, booking)
         return
@@ -155,8 +155,4 @@ export class PollingQueue extends Queue {
   rateChanged(): void {
     if (!this.stopped) this.#request()
   }
-}
-
-function refusedBy(decision: Decision): Booking {
-  return { decision, wait: 0, tickets: undefined }
 }

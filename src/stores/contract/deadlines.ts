@@ -1,4 +1,4 @@
-import { afterPendingEvents } from '#platform'
+import { afterPendingEvents, isolatesRequests } from '#platform'
 import {
   type Clock,
   HeadgateError,
@@ -10,16 +10,14 @@ import {
 } from '../../common/index.ts'
 
 const ignore = (): void => {}
-
 /**
- * If the timer fires this much later than due, the process stood still, in microseconds. Smaller delays are noise of timers. A
- * quarter of a short timeout counts too: otherwise a standstill longer than the timeout would pass for noise.
+ * If the timer fires this much later than due, the process stood still, in microseconds. Less is noise of timers. A quarter of
+ * a short timeout counts too: otherwise a standstill longer than the timeout would pass for noise.
  */
 const standstill = 20_000
 
 /** The longest sleep of the timer, in milliseconds. If it sleeps longer, the process may have stood still. */
 const longestNap = 20
-
 const defaultFix = 'Check the connection, or set a longer timeout.'
 
 /** An item with a deadline. It is its own list node, linked to its neighbours while it waits. */
@@ -85,7 +83,18 @@ export class Deadlines {
     item.waits = true
     item.moved = false
     this.#waiting.add(item)
-    if (!this.#scheduled && this.#timeout < Infinity) this.#sleep(now)
+    if (this.#timeout === Infinity) return
+    if (isolatesRequests) this.#wakeAlone(item, this.#timeout)
+    else if (!this.#scheduled) this.#sleep(now)
+  }
+
+  /** A timer for this item only, which ends with the request of the item. */
+  #wakeAlone(item: DeadlineItem, nap: number): void {
+    this.#sleeper(nap, () => {
+      const left = item.due - this.#clock()
+      if (item.waits && left > 0) this.#wakeAlone(item, Math.ceil(left / 1000))
+      else if (this.remove(item)) item.expire(this.#unanswered(item))
+    })
   }
 
   /** Restarts the deadline of a waiting item. */

@@ -60,7 +60,7 @@ export const failureOptions: Readers<Pick<FailureTerms, 'onStoreError' | 'instan
     ),
   ),
   instances: whole(1),
-  storeTimeout: optional(unbounded(duration())),
+  storeTimeout: optional(unbounded(duration(undefined, { usual: 20 }))),
 }
 
 /** The action for one call. If the user's function throws or rejects, warns once and returns undefined. */

@@ -12,7 +12,10 @@ import type { BreakerTerms } from './store.ts'
 
 /** The options of every store that processes share. */
 export interface SharedStoreOptions {
-  /** The prefix of every key: 1 to 128 letters, digits and `_ . : -`. Default `'headgate'`. */
+  /**
+   * The prefix of every key: 1 to 128 letters, digits and `_ . / -`. No colon, because a colon ends it: else the limiter `b` with a scope
+   * `c` under the prefix `a` and the limiter `c` under the prefix `a:b` would share keys. Default `'headgate'`.
+   */
   prefix?: string
   /**
    * How long a call may take, whatever the client does. After that, it rejects with HeadgateError `HEADGATE_STORE_TIMEOUT`.
@@ -41,9 +44,9 @@ export interface BreakerOptions {
 export type SharedTerms = Settled<Omit<SharedStoreOptions, 'breaker'>> & { readonly breaker: BreakerTerms }
 
 const prefix: Reader<string> = check(
-  (given) => typeof given === 'string' && /^[\w.:-]{1,128}$/.test(given),
-  '1 to 128 letters, digits and _ . : -',
-  "'myapp:limits'",
+  (given) => typeof given === 'string' && /^[\w./-]{1,128}$/.test(given),
+  '1 to 128 letters, digits and _ . / -',
+  "'myapp/limits'",
   'headgate',
 )
 
@@ -55,7 +58,7 @@ const breaker: Reader<BreakerTerms> = (given, name) => {
 
 export const sharedOptions: Readers<SharedTerms> = {
   prefix,
-  timeout: duration('100ms'),
+  timeout: duration('100ms', { usual: 20 }),
   ttlMargin: duration('1s', { least: 0 }),
   breaker,
 }

@@ -62,10 +62,10 @@ export interface StoreTraits {
   /** When the store's circuit breaker opens, and how often it probes. Default: 5 failures, 500 ms, 500 ms. */
   readonly breaker?: Partial<BreakerTerms>
   /**
-   * The part of the store that decides a call on these keys, such as a node of Redis Cluster: parts that fail separately
-   * have a circuit breaker each. Without this function, the store has one breaker.
+   * The part of the store (shard) that decides on a key, such as a node of Redis Cluster: parts that fail separately have a circuit
+   * breaker each. An error of a call can name the parts that failed, by its `shards`. Without this function, the store has one breaker.
    */
-  readonly shardOf?: (keys: readonly string[]) => string
+  readonly shardOf?: (key: string) => string
   /**
    * True if nobody else can reach the states of a ledger. Then `open` with `joins` may change the rate. Default false.
    */

@@ -4,4 +4,10 @@
  */
 
 export { keyName, longestKey } from './key-name.ts'
-export { type MemoryStore, type MemoryStoreOptions, type MemoryStoreStats, memoryStore } from './memory-store.ts'
+export {
+  keysIn,
+  type MemoryStore,
+  type MemoryStoreOptions,
+  type MemoryStoreStats,
+  memoryStore,
+} from './memory-store.ts'

@@ -62,6 +62,9 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   return new MemoryStore(options)
 }
 
+// The class assigns it: only the class reaches its private fields.
+let countKeys: typeof keysIn
+
 /** A store in the memory of this process, as `memoryStore` returns it. */
 export class MemoryStore implements Store {
   readonly synchronous = true
@@ -100,4 +103,12 @@ export class MemoryStore implements Store {
       forgotten: sum(({ forgotten }) => forgotten),
     }
   }
+  static {
+    countKeys = (store) => (#limiters in store ? (store as MemoryStore).stats().keys : undefined)
+  }
+}
+
+/** How many keys a store of this class holds. Undefined for any other store, also for one that delegates to a memory store. */
+export function keysIn(store: Store): number | undefined {
+  return countKeys(store)
 }

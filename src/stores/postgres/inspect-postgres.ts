@@ -3,7 +3,7 @@ import { Deadlines, ScopedEvaluation, sharedOptions } from '../contract/index.ts
 import { KeyQueue, keptRecord, partsOfRecordKey, type StateOutcome } from '../records/index.ts'
 import { type InspectedStore, inspectStore, type StoredRecord, type StoreInspector } from '../store-inspector.ts'
 import { checkPool, type PostgresClient, type PostgresPool, withClient } from './postgres-client.ts'
-import { RowReader } from './row-reader.ts'
+import { type RowReader, rowReader } from './row-reader.ts'
 import { Sql } from './sql.ts'
 import { TransactionRunner } from './transaction-runner.ts'
 
@@ -37,7 +37,7 @@ export function inspectPostgres(pool: PostgresPool, options: InspectPostgresOpti
 
 /** @param start the prefix of the keys */
 function inspectedTable(pool: PostgresPool, sql: Sql, start: string): InspectedStore {
-  const reader = new RowReader(pool, sql, timeout, undefined)
+  const reader = rowReader(pool, sql, timeout, undefined)
   return {
     records: (id) => recordsOf(reader, start, id === undefined ? '' : `:${id}`),
     partsOf: partsOfRecordKey,

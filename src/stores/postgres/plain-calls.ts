@@ -7,6 +7,7 @@
  * A call goes to a transaction instead if another process has locked its row, or if the row is not in plain form.
  */
 import type { Policy } from '../../algorithms/index.ts'
+import { getOrInsert } from '../../common/index.ts'
 import type { ScopedEvaluation } from '../contract/index.ts'
 import { type Job, type RecordCall, recordHead } from '../records/index.ts'
 import { hasPlainStep } from './plain-steps.ts'
@@ -86,16 +87,14 @@ export class PlainCalls {
       return undefined
     const { policy } = first
     if (!hasPlainStep(policy.algorithm) || policy.shadow || policy.countRefused || policy.limit === 0) return undefined
-    const group = this.#groups.get(scoped) ?? this.#makeGroup(policy)
-    this.#groups.set(scoped, group)
+    const group = getOrInsert(this.#groups, scoped, () => this.#makeGroup(policy))
     return group.attempts.next() && this.#attempts.next() ? group : undefined
   }
 
   #makeGroup(policy: Policy): PlainGroup {
     const { kind } = policy.algorithm
     const { sql, ttlMargin } = this.#options
-    const statement = this.#statements.get(kind) ?? new PreparedStatement(sql.plain(kind, ttlMargin))
-    this.#statements.set(kind, statement)
+    const statement = getOrInsert(this.#statements, kind, () => new PreparedStatement(sql.plain(kind, ttlMargin)))
     return { policy, statement, attempts: new Attempts() }
   }
 

@@ -70,29 +70,17 @@ const yes = (): boolean => true
 const no = (): boolean => false
 
 /** Bounds how long the pool may take. A connection that comes too late goes back to the pool. */
-async function connected(pool: PostgresPool, longest: number): Promise<PostgresClient> {
-  let late = false
-  let timer: NodeJS.Timeout | undefined
-  const tooLong = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () => {
-        late = true
-        reject(new Error(`no connection within ${longest} ms`))
-      },
-      Math.min(longest, longestSleep),
-    )
+function connected(pool: PostgresPool, longest: number): Promise<PostgresClient> {
+  return new Promise((resolve, reject) => {
+    const tooLong = () => {
+      timer = undefined
+      reject(errorOf(new Error(`no connection within ${longest} ms`)))
+    }
+    let timer: NodeJS.Timeout | undefined = setTimeout(tooLong, Math.min(longest, longestSleep))
+    pool
+      .connect()
+      .then((client) => (timer === undefined ? client.release() : resolve(client)))
+      .catch((cause) => reject(errorOf(cause)))
+      .finally(() => clearTimeout(timer))
   })
-  const connecting = pool.connect().then((client) => {
-    clearTimeout(timer)
-    if (late) client.release()
-    return client
-  })
-  try {
-    return await Promise.race([connecting, tooLong])
-  } catch (cause) {
-    throw errorOf(cause)
-  } finally {
-    clearTimeout(timer)
-    connecting.catch(ignore)
-  }
 }

@@ -12,7 +12,7 @@ import { Deadlines, type SharedStoreOptions, sharedOptions } from '../contract/i
 import { KeyQueue, RecordStore } from '../records/index.ts'
 import { checkPool, type PostgresPool, withClient } from './postgres-client.ts'
 import { migrationError } from './postgres-error.ts'
-import { RowReader } from './row-reader.ts'
+import { rowReader } from './row-reader.ts'
 import { Sql } from './sql.ts'
 import { TransactionRunner } from './transaction-runner.ts'
 
@@ -78,15 +78,13 @@ export class PostgresStore extends RecordStore {
     const { timeout } = terms
     const sql = new Sql(table, timeout)
     const runner = new TransactionRunner({ pool, sql, ...terms, usesStoreTime: clock === undefined })
-    const reader = new RowReader(pool, sql, timeout, clock)
     super({
       kind: 'postgres',
       prefix,
       timeout,
       breaker,
       clock: clock ?? wallClock,
-      read: (keys) => reader.read(keys),
-      page: (start, after) => reader.page(start, after),
+      ...rowReader(pool, sql, timeout, clock),
       queue: new KeyQueue((jobs) => runner.run(jobs), timeout),
       deadlines: new Deadlines('Postgres', timeout),
       clear: (start) => runner.clear(start),

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../common/index.ts'
 import { digest } from '../contract/index.ts'
 import type { PlainStatement } from './plain-statement.ts'
 import type { PostgresClient, Rows } from './postgres-client.ts'
@@ -36,8 +37,7 @@ export class PreparedStatement {
    * @param values SQL literals
    */
   async execute(client: PostgresClient, begin: string, values: readonly string[]): Promise<Rows> {
-    const prepared = preparedBy.get(client) ?? new Set()
-    preparedBy.set(client, prepared)
+    const prepared = getOrInsert(preparedBy, client, () => new Set<string>())
     const prepare = prepared.has(this.#name) ? '' : `prepare "${this.#name}" (${this.#types}) as ${this.#text}; `
     const text = `${begin}; ${prepare}execute "${this.#name}" (${values.join(', ')}); commit`
     try {

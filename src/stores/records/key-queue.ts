@@ -6,7 +6,7 @@
  * which they came.
  */
 
-import { afterPendingEvents } from '#platform'
+import { afterPendingEvents, isolatesRequests } from '#platform'
 import { longestSleep } from '../../common/index.ts'
 import type { ScopedEvaluation } from '../contract/index.ts'
 import { Job, type RecordCall } from './job.ts'
@@ -37,9 +37,19 @@ export class KeyQueue {
   }
 
   add(scoped: ScopedEvaluation, keys: readonly string[], call: RecordCall): void {
+    if (isolatesRequests) {
+      this.#runAlone(new Job(scoped, keys), call)
+      return
+    }
     const last = this.#last.get(keys[0] as string)
     const queued = last !== undefined && this.#canJoin(last, scoped, keys) ? last : this.#enter(new Job(scoped, keys))
     queued.job.add(call)
+  }
+
+  /** Calls of several requests compete for their keys, as calls of several processes do. */
+  #runAlone(job: Job, call: RecordCall): void {
+    job.add(call)
+    this.#run([job])
   }
 
   #canJoin(queued: QueuedJob, scoped: ScopedEvaluation, keys: readonly string[]): boolean {

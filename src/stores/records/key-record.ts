@@ -8,7 +8,7 @@
  * A ban by hand is the state under the name '', which no policy can have: when it was made, when it ends, and the reason.
  *
  * A policy whose numbers have changed takes over its earlier state. The state of an unknown policy (of another deploy that runs
- * at the same time) is kept unchanged until the key has its full quota again under that policy.
+ * at the same time) is kept unchanged, whatever its kind, until the key has its full quota again under that policy.
  */
 
 import { isPast, type StoredBan } from '../../algorithms/bans/index.ts'
@@ -30,6 +30,8 @@ const banName = ''
 interface SavedState extends KeyState {
   /** When the key has its full quota again, in microseconds since the epoch. */
   readonly fullAt: number
+  /** The state as it was read; undefined for a state that this process wrote. */
+  readonly packed?: PackedState
 }
 
 /** A record as it is saved. */
@@ -86,10 +88,10 @@ export class KeyRecord extends KeyStates<SavedState> {
   save(now: number): SavedText {
     const states: PackedState[] = []
     let latest = now
-    for (const [name, { definition, fullAt, s }] of this.states) {
+    for (const [name, { definition, fullAt, s, packed }] of this.states) {
       if (fullAt <= now && !this.#used.has(name)) continue
       const { kind, span, parameters } = definition
-      states.push([name, [kind, span, ...parameters], fullAt, s])
+      states.push(packed ?? [name, [kind, span, ...parameters], fullAt, s])
       latest = Math.max(latest, fullAt)
     }
     const { storedBan: ban } = this
@@ -133,8 +135,9 @@ export function keptRecord(text: string | undefined): Pick<KeptKey, 'states' | '
   return { states, ban }
 }
 
-function stateOf([name, [kind, span, ...parameters], fullAt, s]: PackedState): [name: string, state: SavedState] {
-  return [name, { definition: { kind, span, parameters }, fullAt, s }]
+function stateOf(packed: PackedState): [name: string, state: SavedState] {
+  const [name, [kind, span, ...parameters], fullAt, s] = packed
+  return [name, { definition: { kind, span, parameters }, fullAt, s, packed }]
 }
 
 function fullAt(algorithm: Algorithm, s: Numbers, now: number): number {

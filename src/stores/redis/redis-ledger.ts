@@ -1,5 +1,5 @@
 import type { Costs, DecidingVerb, Details, Tickets } from '../../algorithms/evaluation/index.ts'
-import { type MaybePromise, monotonicClock } from '../../common/index.ts'
+import { HeadgateError, type MaybePromise, monotonicClock } from '../../common/index.ts'
 import type { KeyPage } from '../../inspection/index.ts'
 import type { Decision } from '../../policy/index.ts'
 import {
@@ -17,7 +17,7 @@ import {
 } from '../contract/index.ts'
 import { redisError } from './client/index.ts'
 import { clearKeys, KeptKeys } from './inspect/index.ts'
-import { encodeId, keyStart, reportKey } from './keys.ts'
+import { encodeId, keyStart, reportKey, slotOf } from './keys.ts'
 import type { RedisContext } from './redis-context.ts'
 import { type PackedPlan, packPlan } from './script/index.ts'
 import {
@@ -216,9 +216,22 @@ export class RedisLedger implements Ledger {
     request: ScriptRequest,
     groups: readonly SlotGroup[] | undefined = this.#groups(request.keys),
   ): Promise<ScriptResponse> {
-    const { batcher } = this.#context
+    const { batcher, connection } = this.#context
     const send = (each: ScriptRequest) => batcher.send(each, (response) => response)
-    return groups === undefined ? send(request) : batcher.within(sendInTwoPhases(send, request, groups))
+    if (groups === undefined) return send(request)
+    /** The nodes that have not answered: if the deadline of the whole call passes first, they are why. */
+    const waiting = new Map<ScriptRequest, string>()
+    const sendPart = async (each: ScriptRequest) => {
+      waiting.set(each, connection.nodeOf(slotOf(each.keys[0] as string)))
+      const response = await send(each)
+      waiting.delete(each)
+      return response
+    }
+    return batcher.within(sendInTwoPhases(sendPart, request, groups)).catch((error: HeadgateError) => {
+      const { code, message, shards, cause } = error
+      if (code !== 'HEADGATE_STORE_TIMEOUT' || shards !== undefined || cause !== undefined) throw error
+      throw new HeadgateError(code, message, { shards: [...waiting.values()] })
+    })
   }
 
   /** The keys by slot, if they are in several slots of a Cluster: one script call can touch only one slot. */

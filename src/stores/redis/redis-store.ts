@@ -4,7 +4,6 @@ import {
   clockOr,
   type Duration,
   duration,
-  invalidOption,
   monotonicClock,
   oneOf,
   optional,
@@ -23,13 +22,12 @@ import {
   type StoreTraits,
   sharedOptions,
 } from '../contract/index.ts'
-import { type Connection, connectionOf, type RedisClient } from './client/index.ts'
+import { connectionOf, type RedisClient } from './client/index.ts'
 import { encodeId, slotOf } from './keys.ts'
 import { Leases, type LeasesOption, leaseSizeOf, RefusalCache, ResetMessages } from './local/index.ts'
 import type { RedisContext } from './redis-context.ts'
 import { RedisLedger } from './redis-ledger.ts'
 import { PlainScripts, Script, script } from './script/index.ts'
-import { ShareStore } from './shares/index.ts'
 import { Batcher } from './wire/index.ts'
 
 /** The options of `redisStore`. */
@@ -68,19 +66,10 @@ export interface RedisStoreOptions extends SharedStoreOptions {
    * Default `'5s'`; Infinity for never.
    */
   reconnectAfter?: Duration
-  /**
-   * `'strict'` asks Redis for every decision. `'shares'` asks for none: each process decides by itself, by its part
-   * of the limit, and reports every `report` (see docs/scale.md). Default `'strict'`.
-   */
-  mode?: 'strict' | 'shares'
-  /** How often a process reports in the mode `'shares'`, from 1 ms to 1 h. Default `'100ms'`. */
-  report?: Duration
 }
 
 /** The largest size of a batch: keys and plans are counted in 16 bits, and Redis serves nobody else while it decides a batch. */
 const largestBatch = 1000
-
-const reportTime = duration('100ms', { most: 3_600_000 })
 
 const readers = {
   client: connectionOf,
@@ -91,8 +80,6 @@ const readers = {
   subscriber: anything,
   leases: optional(leaseSizeOf),
   reconnectAfter: unbounded(duration('5s')),
-  mode: oneOf('strict', 'shares'),
-  report: optional(reportTime),
   ...sharedOptions,
 }
 
@@ -101,20 +88,7 @@ const readers = {
  * @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_CLOCK` if an option is invalid
  */
 export function redisStore(options: RedisStoreOptions): Store {
-  const store = new RedisStore(options)
-  const period = reportPeriod(options)
-  return period === undefined ? store : new ShareStore(store, period)
-}
-
-/** How often a process reports, in milliseconds; undefined for the mode `'strict'`. */
-function reportPeriod({ mode, report, leases }: RedisStoreOptions): number | undefined {
-  if (mode !== 'shares') {
-    if (report === undefined) return undefined
-    throw invalidOption('redisStore: report', 'left out', report, "Give mode: 'shares' too, or leave report out.")
-  }
-  if (leases === undefined) return reportTime(report, 'redisStore: report')
-  const fix = "Leave leases out in the mode 'shares', which asks for no units ahead."
-  throw invalidOption('redisStore: leases', 'left out', leases, fix)
+  return new RedisStore(options)
 }
 
 /** The scripts of a store. Tests change them. */
@@ -136,7 +110,7 @@ export class RedisStore implements Store {
     const clock = read.clock ?? (read.time === 'client' ? wallClock : undefined)
     const localClock = clock ?? monotonicClock
     // Each node of a cluster has its own circuit breaker.
-    const shardOf = (keys: readonly string[]) => nodesOf(connection, keys)
+    const shardOf = (key: string) => connection.nodeOf(slotOf(`{${encodeId(key)}}`))
     this.traits = { kind: 'redis', timeout, prefix, breaker, ...(connection.cluster && { shardOf }) }
     const refusalCache =
       read.refusalCache === false ? undefined : new RefusalCache(localClock, longestRefusal(read.refusalCache))
@@ -175,12 +149,6 @@ export class RedisStore implements Store {
   open(terms: LedgerTerms, joins?: Ledger): Ledger {
     return withFailover(this, terms, joins, (bare) => new RedisLedger(bare, this.#context))
   }
-}
-
-/** The addresses of the nodes that decide on these keys. */
-function nodesOf(connection: Connection, keys: readonly string[]): string {
-  const nodes = keys.map((key) => connection.nodeOf(slotOf(`{${encodeId(key)}}`)))
-  return nodes.length === 1 ? (nodes[0] as string) : [...new Set(nodes)].sort().join('+')
 }
 
 /** The longest time that a refusal is repeated, in microseconds. */

@@ -89,6 +89,7 @@ const servers = {
           autoSchemaFile: true,
           graphiql: false,
           subscriptions: { 'graphql-ws': true },
+          allowBatchedHttpRequests: true,
           fieldResolverEnhancers: fields ? ['guards'] : [],
         }),
       ],
@@ -102,6 +103,7 @@ const servers = {
           driver: MercuriusDriver,
           autoSchemaFile: true,
           subscription: { fullWsTransport: false },
+          allowBatchedQueries: true,
           fieldResolverEnhancers: fields ? ['guards'] : [],
         }),
       ],
@@ -116,7 +118,7 @@ describe.each(Object.entries(servers))('%s', (_name, serve) => {
       const { status, body, headers } = await agent.post('/graphql').send({ query })
       return { status, data: body.data, error: body.errors?.[0], headers }
     }
-    return { ask, port }
+    return { ask, agent, port }
   }
 
   test('a query over the limit is an error with a code, beside true headers', async () => {
@@ -143,6 +145,19 @@ describe.each(Object.entries(servers))('%s', (_name, serve) => {
       expect((await ask('{ a: books { title author } b: books { author } }')).error).toBeUndefined()
       expect((await ask('{ left }')).data).toEqual({ left: 7 })
     }
+  })
+
+  test('each operation of a batch counts, with all of its root fields', async () => {
+    const { agent, ask } = await started('10/1h fixed-window')
+    const operations = ['{ left }', '{ a: left b: left }', 'query { ...two } fragment two on Query { c: left d: left }']
+    const batch = [...operations, ...operations].map((query) => ({ query }))
+    const { body } = await agent.post('/graphql').send(batch)
+    const data = body.map((each: { data: unknown }) => each.data)
+    expect(data.slice(0, 5)).not.toContain(null)
+    expect((await ask('{ left }')).error.extensions.code).toBe('TOO_MANY_REQUESTS')
+    const logins = Array.from({ length: 5 }, () => ({ query: 'mutation { login(name: "ann") }' }))
+    const tried = await agent.post('/graphql').send(logins)
+    expect(tried.body.filter((each: { data: unknown }) => each.data !== null)).toEqual([{ data: { login: 'ann' } }])
   })
 
   test('a mutation has a limit of its own, by an argument of its own; a bare skip skips all', async () => {

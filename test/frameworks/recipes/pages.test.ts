@@ -2,12 +2,15 @@ import { type Handle, json, type RequestEvent, redirect } from '@sveltejs/kit'
 import { byIp } from 'headgate'
 import { rateLimit } from 'headgate/fetch'
 import { NextRequest, NextResponse } from 'next/server'
-import { expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
+import { headgateWarnings } from '../../support/headgate-warnings.ts'
 import { own } from '../.examples/lambda.ts'
 import { proxy } from '../.examples/next-proxy.ts'
 import { GET } from '../.examples/next-route.ts'
 import { action } from '../.examples/react-router.ts'
 import { handle } from '../.examples/sveltekit.ts'
+
+afterAll(async () => expect(await headgateWarnings(), 'no false alarm').toEqual([]))
 
 /* The programs of docs/frameworks.md for frameworks that build sites, on the requests and responses of their own packages. */
 

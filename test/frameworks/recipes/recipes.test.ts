@@ -5,13 +5,16 @@ import { createTRPCClient, httpBatchLink } from '@trpc/client'
 import { createHTTPServer } from '@trpc/server/adapters/standalone'
 import { parse } from 'graphql'
 import request from 'supertest'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
+import { headgateWarnings } from '../../support/headgate-warnings.ts'
 import { server as apollo } from '../.examples/apollo.ts'
 import { costOf } from '../.examples/graphql-cost.ts'
 import { AppModule } from '../.examples/nest.ts'
 import { type appRouter, createContext, appRouter as router } from '../.examples/trpc.ts'
 import { yoga } from '../.examples/yoga.ts'
 import { platforms, start } from '../support/nest.ts'
+
+afterAll(async () => expect(await headgateWarnings(), 'no false alarm').toEqual([]))
 
 /* The programs of docs/frameworks.md, over real sockets. */
 

@@ -1,15 +1,10 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { afterAll, expect, test } from 'vitest'
-import { project, run } from '../support/project.ts'
+import { expect, test } from 'vitest'
+import { project } from '../support/project.ts'
+import { buildAndStart } from './serve.ts'
 
 /* An application of Next with the pages router, with the settings of TypeScript that Next writes by itself. */
-
-const next = join(import.meta.dirname, 'node_modules/next/dist/bin/next')
-const env = { NEXT_TELEMETRY_DISABLED: '1' }
 
 const folder = project(
   'pages',
@@ -34,37 +29,10 @@ export default function handler(request: NextApiRequest, response: NextApiRespon
   import.meta.dirname,
 )
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
-}
-
-const servers: ReturnType<typeof spawn>[] = []
-afterAll(() => {
-  for (const server of servers) server.kill()
-})
-
 test('next build compiles with moduleResolution node, and the application limits', async () => {
-  run(process.execPath, [next, 'build'], folder, env)
+  const port = await buildAndStart(folder)
   const { compilerOptions } = JSON.parse(readFileSync(join(folder, 'tsconfig.json'), 'utf8'))
   expect(compilerOptions.moduleResolution).toBe('node')
-
-  const port = await freePort()
-  const server = spawn(process.execPath, [next, 'start', '-p', `${port}`, '-H', '127.0.0.1'], {
-    cwd: folder,
-    env: { PATH: process.env.PATH, ...env },
-    stdio: ['ignore', 'pipe', 'ignore'],
-  })
-  servers.push(server)
-  let log = ''
-  for await (const text of server.stdout) {
-    log += text
-    if (/ready in/i.test(log)) break
-  }
   const url = `http://127.0.0.1:${port}/api/limited`
   const responses = [await fetch(url), await fetch(url), await fetch(url)]
   expect(responses.map(({ status }) => status)).toEqual([200, 200, 429])

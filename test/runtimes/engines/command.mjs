@@ -7,12 +7,8 @@ const packages = join(import.meta.dirname, '..', 'node_modules')
 
 export const bun = async (consumer) => run(binary('@oven', 'bun-', 'bin/bun'), ['run', 'main.mjs'], consumer)
 
-export const deno = async (consumer) =>
-  run(
-    binary('@deno', '', 'deno'),
-    ['run', '--allow-all', '--no-remote', '--node-modules-dir=manual', 'main.mjs'],
-    consumer,
-  )
+export const denoFlags = ['run', '--allow-all', '--no-remote', '--node-modules-dir=manual']
+export const deno = async (consumer) => run(binary('@deno', '', 'deno'), [...denoFlags, 'main.mjs'], consumer)
 
 /** The program in the package for this platform, where npm has put it. */
 export function binary(scope, start, path) {

@@ -44,12 +44,13 @@ const clients = ['ioredis', 'node-redis']
 let stores = 0
 
 for (const name of clients) {
-  const own = await userWith(name, `limits-${name}`, [...rule, ...operating])
+  // A prefix for each test.
+  const own = await userWith(name, `limits-${name}`, [...rule, '~headgate/*', ...operating])
   testStore({
     name: `Redis, a user with the rule of the docs, ${name}`,
     test: quickTest,
     create: (clock) =>
-      redisStore({ client: own, clock, ttlMargin: '1d', timeout: '10s', prefix: `headgate:${name}-${stores++}` }),
+      redisStore({ client: own, clock, ttlMargin: '1d', timeout: '10s', prefix: `headgate/${name}-${stores++}` }),
   })
 }
 

@@ -1,5 +1,6 @@
 import { redisStore } from '../../../src/stores/redis/index.ts'
 import { describeLaws } from '../../support/laws.ts'
+import { describePlanLaws } from '../../support/plan-laws.ts'
 import { describeSettlementLaws } from '../../support/settlement-laws.ts'
 import { useRedis } from '../../support/use-server.ts'
 
@@ -12,3 +13,4 @@ const create = (clock: () => number) =>
 
 describeLaws('Redis', create, { numRuns: 8 })
 describeSettlementLaws('Redis', create, { numRuns: 20 })
+describePlanLaws('Redis', create, { numRuns: 1000 })

@@ -47,12 +47,17 @@ async function sources(limiter: RateLimiter, milliseconds: number): Promise<stri
   return all
 }
 
+/** A busy machine may need more than the timeout for the first call. */
+async function decides(limiter: RateLimiter): Promise<void> {
+  await expect.poll(async () => (await limiter.consume('k')).source).toBe('store')
+}
+
 const libraries = ['ioredis', 'node-redis']
 
 test.each(libraries)('%s: the client connects anew, to the new master', async (library) => {
   const { balancer, limiter, ...servers } = await balanced(library)
   const api = limiter('api')
-  expect((await api.consume('k')).source).toBe('store')
+  await decides(api)
   servers.switch()
   await servers.demote()
   const after = await sources(api, 8000)
@@ -66,7 +71,7 @@ test.each(libraries)('%s: it does so at most once in reconnectAfter, however man
   const { balancer, limiter, ...servers } = await balanced(library)
   const terms = { reconnectAfter: '1s', breaker: { failures: 1, openFor: '20ms', probeEvery: '20ms' } } as const
   const limiters = ['a', 'b', 'c'].map((name) => limiter(name, { prefix: name, ...terms }))
-  for (const each of limiters) expect((await each.consume('k')).source).toBe('store')
+  for (const each of limiters) await decides(each)
   await servers.demote()
   const began = performance.now()
   const before = await Promise.all(limiters.map((each) => sources(each, 2500)))
@@ -81,7 +86,7 @@ test.each(libraries)('%s: it does so at most once in reconnectAfter, however man
 test.each(libraries)('%s: reconnectAfter: Infinity leaves it to the client', async (library) => {
   const { balancer, limiter, ...servers } = await balanced(library)
   const api = limiter('api', { reconnectAfter: Infinity })
-  expect((await api.consume('k')).source).toBe('store')
+  await decides(api)
   servers.switch()
   await servers.demote()
   expect(await sources(api, 1500)).not.toContain('store')

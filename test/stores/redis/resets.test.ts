@@ -172,14 +172,3 @@ test.each(['ioredis', 'node-redis'])('%s: close ends the subscription, and no co
   await expect.poll(listeners).toBe(before)
   expect((await b?.consume('ann'))?.source).toBe('store')
 })
-
-test('close reports the units of shares that are not reported yet', async () => {
-  const own = await connect('ioredis')
-  const options = { name: 'last report', policies: fixedWindow({ limit: 1000, window: '1h' }) }
-  const shares = redisStore({ client: own, mode: 'shares', report: '1h', timeout: '5s' })
-  const limiter = new RateLimiter({ ...options, store: shares })
-  for (let n = 0; n < 5; n++) await limiter.consume('ann')
-  limiter.close()
-  const exact = new RateLimiter({ ...options, store: redisStore({ client: own, timeout: '5s' }) })
-  await expect.poll(async () => (await exact.peek('ann')).policies[0]?.used).toBe(5)
-})

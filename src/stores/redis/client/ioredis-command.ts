@@ -2,10 +2,12 @@
  * ioredis keeps the arguments of a command, and encodes them each time it sends the command. So a call with short texts is
  * withdrawn by changing a text. Bytes as arguments would cost the client some 10 us more for each command.
  */
+import { isTryAgain } from './redis-error.ts'
 import { type Args, type SendScript, withBytes } from './script-call.ts'
 
 interface Command {
   readonly args?: unknown[]
+  reject?(error: unknown): void
 }
 
 type EvalCommand = (script: string, numberOfKeys: number, ...keysAndArguments: Args) => Promise<unknown>
@@ -34,7 +36,9 @@ export function sendByIoredis(client: CommandClient, name: 'evalsha' | 'eval'): 
   const seen: CommandClient = Object.create(client, {
     sendCommand: {
       value: (sent: Command, ...more: unknown[]) => {
+        const { reject } = sent
         const reply = (client as CommandSender).sendCommand?.(sent, ...more)
+        if (sent.reject !== reject) rejectMoving(sent, reject)
         command = sent // the last command counts: it may have sent others before
         return reply
       },
@@ -61,6 +65,15 @@ export function sendByIoredis(client: CommandClient, name: 'evalsha' | 'eval'): 
       },
     }
   }
+}
+
+/**
+ * A Cluster client wraps a command's `reject`, to send the command again for as long as its slot is being moved. Each time it
+ * waits 100 ms, which is as long as a call may take. So here that error is passed on at once.
+ */
+function rejectMoving(command: Command, reject: Command['reject']): void {
+  const wrapped = command.reject
+  command.reject = (error) => (isTryAgain(error) ? reject : wrapped)?.call(command, error)
 }
 
 /** True if a subclass or the client itself has a method of its own in place of the library's. */

@@ -7,5 +7,5 @@ export const usualNames: readonly string[] = [
   ...[second, minute, hour].flatMap((unit) => Array.from({ length: 60 }, (_, n) => durationText((n + 1) * unit))),
   ...Array.from({ length: 366 }, (_, n) => durationText((n + 1) * day)),
   ...[10, 50, 100, 200, 250, 500].map(durationText),
-  ...['at-once', 'penalty', 'counter', 'requests', 'tokens', 'daily', 'hourly', 'burst', 'default', '~demand-500ms'],
+  ...['at-once', 'penalty', 'counter', 'requests', 'tokens', 'daily', 'hourly', 'burst', 'default'],
 ]

@@ -3,7 +3,7 @@
  */
 import { LRUCache } from 'lru-cache'
 import { anything, type Reader, readOptions, whole, wordOrOptions } from '../../../common/index.ts'
-import { Demand } from '../shares/index.ts'
+import { Demand } from './demand.ts'
 
 /** How many units of a key one call takes ahead: a number, or by demand. `most`: the most held ahead by demand, default 1000. */
 export type LeasesOption = 'auto' | { units: number } | { units: 'auto'; most?: number }

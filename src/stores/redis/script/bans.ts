@@ -74,6 +74,8 @@ function makers.bans()
         -- Whole grains, as packValue has them: the expiry of a single record follows from its state.
         if from.grain then expires = ceil(expires / from.grain) * from.grain end
         expiry = max(expiry, expires)
+      else
+        expiry = max(expiry, now + records.lifeLeft(key))
       end
       kept = kept .. record
     end

@@ -19,20 +19,57 @@ function makers.carry()
     return remainingOf(p, newState(p), 0)
   end
 
+  local function hasFullQuota(from, s, now)
+    local _, reset = from.algorithm.report(from, s, effectiveTime(from, s[1], now))
+    return reset == 0 and now >= s[1]
+  end
+
+  local function scales(from, p)
+    if not p.scales or (from.leases and p.leases) then return false end
+    return max(capacity(from), capacity(p)) <= maxFactor
+  end
+
   function carry(p, from, s, now)
-    local most = capacity(p)
+    local most, whole = capacity(p), capacity(from)
     if most == 0 or isNew(s, from.slots) then return newState(p) end
-    local kept = p.leases and from.leases
     local at = effectiveTime(from, s[1], now)
     local adopt = p.algorithm.adopt
     if p.retunes and adopt and adopt(p, s, at, from) then return s end
-    local whole, times, per = capacity(from), 1, 1
-    if p.scales and not kept then times, per = most, whole end
-    if p.algorithm.carry(p, s, at, from, times, per) then return s end
+    if hasFullQuota(from, s, now) then return newState(p) end
+    local times, per = 1, 1
+    if scales(from, p) then times, per = most, whole end
+    if p.algorithm.continues(p, from) then
+      p.algorithm.carry(p, s, at, from, times, per)
+      return s
+    end
     local used = min(most, ratioUp(whole - remainingOf(from, s, at), times, per))
     local fresh = newState(p)
     if used > 0 then p.algorithm.take(p, fresh, at, used, 0) end
     return fresh
+  end
+
+  -- @param own the wait of the present copy
+  function waitCarried(p, foreign, cost, own)
+    if own == never or p.punishes then return own end
+    local from, s = foreign.policy, foreign.s
+    local at = effectiveTime(from, s[1], now)
+    local most, whole = capacity(p), capacity(from)
+    local scaled = scales(from, p)
+    if not scaled or not p.algorithm.continues(p, from) then
+      local left = p.paysLater and whole or scaled and ratioUp(cost, whole, most) or whole - most + cost
+      return from.algorithm.wait(from, s, at, left) + (at - now)
+    end
+    local scaledWait = from.algorithm.scaledWait
+    return scaledWait and scaledWait(from, s, at, cost, most) + (at - now) or own
+  end
+
+  -- @param own the reset of the present copy
+  function resetCarried(p, foreign, own)
+    if p.punishes or capacity(p) == 0 then return own end
+    local from, s = foreign.policy, foreign.s
+    local at = effectiveTime(from, s[1], now)
+    local _, reset = from.algorithm.report(from, s, at)
+    return reset + (at - now)
   end
 
   -- A number of a definition: 7 bits per byte, the lowest first. If it is not whole: 128, 0, and its double.
@@ -54,8 +91,8 @@ function makers.carry()
   function revive(definition)
     local from = revivedBy[definition]
     if from == nil then
-      local numbers, position = {}, 2
-      while position <= #definition do numbers[#numbers + 1], position = unpackNumber(definition, position) end
+      local known, numbers, position = kinds[byte(definition)], {}, 2
+      while known and position <= #definition do numbers[#numbers + 1], position = unpackNumber(definition, position) end
       from = define({}, byte(definition), spread(numbers))
       revivedBy[definition] = from
     end

@@ -20,7 +20,7 @@ function makers.defaults()
 
   function defaults.settle() end
 
-  function defaults.carry()
+  function defaults.continues()
     return false
   end
 

@@ -42,6 +42,11 @@ local function withLag(wait, lag)
   return wait == 0 and 0 or wait + lag
 end
 
+local function waitOf(p, cost)
+  local wait = withLag(p.algorithm.wait(p, p.s, p.at, cost), p.at - now)
+  return wait > 0 and p.s.carried and waitCarried(p, p.s.foreign, cost, wait) or wait
+end
+
 local function evaluate(policies, maxWait)
   delay, waits = 0, false
   if plain then
@@ -54,6 +59,7 @@ local function evaluate(policies, maxWait)
       if wait > 0 then
         waits = true
         wait = wait + (at - now)
+        if s.carried then wait = waitCarried(p, s.foreign, cost, wait) end
         if wait > delay and not p.shadow then delay = wait end
       end
       p.at, p.wait = at, wait
@@ -156,7 +162,9 @@ end
 function respondVerdict(p, withNext)
   local s, at, scope, algorithm = p.s, p.at, p.scope, p.algorithm
   local remaining, reset, used = algorithm.report(p, s, at)
-  if p.first or at + reset > scope.fullAt then scope.fullAt = at + reset end
+  reset = reset + (at - now)
+  if s.carried and s.oldRecord then reset = resetCarried(p, s.foreign, reset) end
+  if p.first or now + reset > scope.fullAt then scope.fullAt = now + reset end
   if waits then respond(p.wait) end
   -- The used units follow only if they differ from the units missing.
   if used and used ~= p.burst - remaining then
@@ -167,7 +175,7 @@ function respondVerdict(p, withNext)
     reply[size] = remaining > largest and format('%.0f', remaining) or remaining
   end
   size = size + 1
-  reply[size] = reset + (at - now)
+  reply[size] = reset
   if withNext then respond(nextAfter(p, remaining)) end
 end
 
@@ -184,9 +192,8 @@ function makers.refused()
     elseif p.countRefused and cost > 0 and (p.punishes and not countsLater or not p.punishes and not s.carried) then
       algorithm.count(p, s, at, cost, delay - lag)
       p.wait = withLag(algorithm.wait(p, s, at, cost), lag)
-    elseif at < s[1] then
-      algorithm.take(p, s, at, 0, 0)
     else
+      if at < s[1] or s.foreign then make('verbs').takeTime(p) end
       return
     end
     markWritten(p)
@@ -206,7 +213,8 @@ function makers.refused()
 
   function nextAfter(p, remaining)
     if remaining >= p.burst then return 0 end
-    return p.algorithm.wait(p, p.s, p.at, remaining + 1) + (p.at - now)
+    local s, wait = p.s, p.algorithm.wait(p, p.s, p.at, remaining + 1) + (p.at - now)
+    return s.carried and s.oldRecord and waitCarried(p, s.foreign, remaining + 1, wait) or wait
   end
 
   -- 3 if a changed state was used for this request only: the next request may get another response. Otherwise 0.

@@ -16,7 +16,7 @@ import { luaNames } from './kinds.ts'
  */
 
 export const main: string = `
-local kinds = ${luaNames}
+kinds = ${luaNames}
 
 -- Makes \`p\` a policy of that kind. Returns false for an unknown kind.
 function define(p, kind, ...)

@@ -26,6 +26,14 @@ function makers.verbs()
     p.scope.changed = true
   end
 
+  -- If the clock went far back, the state takes the new time.
+  function verbs.takeTime(p)
+    local from, s, at = own(p)
+    if at >= s[1] then return end
+    from.algorithm.take(from, s, at, 0, 0)
+    changed(p)
+  end
+
   -- True under a limit of 0: no unit ever comes back, so none is taken.
   function keepsNothing(p)
     return p.burst == 0 and not p.s.foreign
@@ -40,13 +48,13 @@ function makers.verbs()
       local p, wait = policies[n], 0
       if costs then cost = costs[n] end
       p.at = effectiveTime(p, p.s[1], now)
-      if verb == CHARGE then
+      if verb == CHARGE or (verb == SETTLE and cost > 0) then
         local from, s, at = own(p)
         if not (keepsNothing(p) or from.algorithm.fits(from, s, at, cost, 0)) then wait = never end
       elseif verb == RENEW then
         wait = waitToRenew(p, verbs.tickets[n])
       elseif verb ~= REFUND and verb ~= SETTLE then
-        wait = cost == 0 and 0 or withLag(p.algorithm.wait(p, p.s, p.at, cost), p.at - now)
+        wait = cost == 0 and 0 or waitOf(p, cost)
       end
       p.wait = wait
       if wait > 0 then
@@ -137,7 +145,7 @@ function makers.verbs()
   function settle(p, ticket)
     local from, s, at = own(p)
     if cost > 0 then
-      if keepsNothing(p) or not from.algorithm.fits(from, s, at, cost, 0) then return end
+      if p.wait > 0 or keepsNothing(p) then return end
       from.algorithm.take(from, s, at, cost, 0)
     else
       if cost == 0 or not ticket or not knows(from, s, ticket) then return end
@@ -163,7 +171,7 @@ function makers.verbs()
         p.algorithm.count(p, p.s, p.at, cost, wait - (p.at - now))
         markWritten(p)
       end
-      if p.countRefused then p.wait = withLag(p.algorithm.wait(p, p.s, p.at, cost), p.at - now) end
+      if p.countRefused then p.wait = waitOf(p, cost) end
     end
     if free and last.wait > 0 then restart(last, policies) end
   end

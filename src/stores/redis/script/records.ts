@@ -10,7 +10,8 @@
  * Any other value is broken: a foreign text, a record that was cut, or the layout of another build. It is an error of that
  * key alone and is never overwritten. Only a reset deletes it.
  *
- * A state is found by its policy's id, and understood by its definition. A state with another definition is rewritten.
+ * A state is found by its policy's id, and understood by its definition. A state with another definition is rewritten. A state of
+ * unknown kind under the id of a policy of the request is broken: another build has counted there.
  * The stored state is foreign: units are given back and charged under its own numbers, and only an admitted call replaces it.
  * Records of policies that the request does not name belong to another deploy or plan. They are kept until they expire.
  *
@@ -23,7 +24,7 @@ local narrow, wide = 254, 255
 local layouts = 32
 -- The kind of a ban by hand, which no algorithm has.
 local banKind = 31
-local carry, revive, define, effectiveTime, parseRecords
+local carry, waitCarried, resetCarried, revive, define, kinds, effectiveTime, parseRecords, margin
 
 local function newState(p)
   if p.grows then return p.algorithm.new() end
@@ -99,6 +100,13 @@ function makers.parseRecords()
     return at + reset
   end
 
+  -- How long a key lives, in microseconds. A record of unknown kind does not say how long it is needed, so it lives as long as its
+  -- key. A user who may not run the command keeps it as long as the longest window.
+  local function lifeLeft(key)
+    local life = redis.pcall('PTTL', KEYS[key])
+    return type(life) == 'number' and life * 1000 or 366 * 86400000000
+  end
+
   local function copyOf(s)
     local copy = {}
     for name, value in pairs(s) do copy[name] = value end
@@ -110,11 +118,6 @@ function makers.parseRecords()
   -- no decision may depend on the record of such a key.
   local function carryOver(p, from, old, record, expires, now)
     local s
-    if not from then
-      s = newState(p)
-      s.oldRecord, s.expires = record, expires
-      return s
-    end
     local lasting = expires > now or old[1] > now
     local foreign = { policy = from, s = old, head = sub(record, 2, 6 + byte(record, 2)) }
     function foreign.carried()
@@ -168,8 +171,9 @@ function makers.parseRecords()
       else
         make('carry')
         local from = revive(definition)
+        if p and not from then error('unknown kind') end
         local s = from and unpackState(from, value, start, size, form)
-        local expires = from and fullAtOf(from, s, now) or now
+        local expires = from and fullAtOf(from, s, now) or now + lifeLeft(scope.key) - margin
         if p then
           p.s, scope.provisional = carryOver(p, from, s, record, expires, now), true
         elseif not from or expires > now then
@@ -181,6 +185,6 @@ function makers.parseRecords()
     scope.others = others
   end
 
-  return { pack = packAny, each = each, unpackState = unpackState, fullAt = fullAtOf }
+  return { pack = packAny, each = each, unpackState = unpackState, fullAt = fullAtOf, lifeLeft = lifeLeft }
 end
 `

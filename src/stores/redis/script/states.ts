@@ -6,7 +6,6 @@
  * that fails, nothing has been written, and the requests are served again: the key is now known to be broken.
  */
 export const states = `
-local margin
 -- By the number of the key: the value that was read, or false; the value to write, or false to delete the key; and the
 -- expiry of each of the two values.
 local read, written, readExpiry, writtenExpiry

@@ -1,6 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { HeadgateError, shown } from '../../../common/index.ts'
 import { DeadlineItem } from '../../contract/index.ts'
-import { type Connection, redisError, type ScriptCall } from '../client/index.ts'
+import { type Connection, isTryAgain, redisError, type ScriptCall } from '../client/index.ts'
 import { isMissing } from '../script/index.ts'
 import type { Message, WaitingRequest } from './message.ts'
 import type { RedisNode } from './node-notes.ts'
@@ -18,6 +19,9 @@ interface Sender {
   postpone(batch: Batch): boolean
 }
 
+/** How long a call waits until it is tried once more, if its keys are on their way to another node, in milliseconds. */
+const movingPause = 20
+
 /** The requests that one script call serves, with their deadline. */
 export class Batch extends DeadlineItem {
   /** True once every call has its response or an error. */
@@ -33,6 +37,8 @@ export class Batch extends DeadlineItem {
   readonly name: string
   /** The slot of its keys in Redis Cluster, else 0. */
   readonly slot: number
+  /** The nodes of Redis Cluster whose failure an error of the batch is: the one that decides. Undefined without Redis Cluster. */
+  #shards: readonly string[] | undefined
   /** Empty once the batch is settled: a client that keeps the batch must not keep finished calls alive. */
   calls: WaitingRequest[]
   #script = ''
@@ -46,10 +52,14 @@ export class Batch extends DeadlineItem {
     this.#sender = sender
     this.name = name
     this.slot = slot
+    this.#shards = sender.connection.cluster ? [sender.connection.nodeOf(slot)] : undefined
     this.calls = calls
   }
 
-  /** Runs the script. Sends it again only if the node does not have the script: then it certainly did not run. */
+  /**
+   * Runs the script. Sends it again, once, only if the node does not have the script, or not all keys of a slot that is being
+   * moved: then it certainly did not run.
+   */
   async evaluate({ script, keys, args, calls }: Message, node: RedisNode): Promise<unknown> {
     const { connection } = this.#sender
     this.calls = calls
@@ -58,8 +68,11 @@ export class Batch extends DeadlineItem {
       this.#sent = connection.evalSha(script.sha, keys, args)
       return await this.#sent.reply
     } catch (error) {
-      if (!isMissing(error)) throw error
-      node.lostScripts()
+      if (isTryAgain(error)) {
+        this.#shards = [] // the node works
+        await sleep(movingPause)
+      } else if (isMissing(error)) node.lostScripts()
+      else throw error
       // If the connection broke meanwhile, the call may have run already.
       if (this.#withdrawn) throw error
       this.#sent = connection.eval(script.text, keys, args)
@@ -100,16 +113,32 @@ export class Batch extends DeadlineItem {
 
   /** Called at the deadline, whatever the client does. */
   expire(error: HeadgateError): void {
-    const { connection } = this.#sender
     if (!this.sent && this.#sender.postpone(this)) return
     this.withdraw()
     if (this.sent) this.#sender.unanswered(this)
-    this.fail(this.sent ? unanswered(error, connection.nodeProblem(this.slot)) : unsent(error, connection))
+    this.fail(this.sent ? this.#unanswered(error) : this.#unsent(error))
+  }
+
+  /** The error of a batch that waited for a connection, or behind other batches, until its deadline. */
+  #unsent({ code, message }: HeadgateError): HeadgateError {
+    const { connection } = this.#sender
+    const cause = connection.ready() ? undefined : connection.problem()
+    if (cause === undefined) return new HeadgateError(code, message, { uncounted: true, shards: this.#shards })
+    const text = `Redis is not connected, so the call was not sent and did not count: ${reasonOf(cause)}`
+    return new HeadgateError(code, text, { cause, uncounted: true })
+  }
+
+  /** The error of a batch that got no answer in time. The client may hold it for a node without a connection. */
+  #unanswered({ code, message }: HeadgateError): HeadgateError {
+    const shards = this.#shards
+    const cause = this.#sender.connection.nodeProblem(this.slot)
+    if (cause === undefined) return new HeadgateError(code, message, { shards })
+    return new HeadgateError(code, `${message} The node is not connected: ${reasonOf(cause)}`, { cause, shards })
   }
 
   fail(cause: unknown): void {
     if (this.settled) return
-    const error = redisError(cause, this.#script)
+    const error = redisError(cause, this.#script, this.#shards)
     for (const { reject } of this.#settle(error)) reject(error)
   }
 }
@@ -121,20 +150,6 @@ function brokenRecord({ keys }: ScriptRequest): HeadgateError {
       'Choose another prefix, or delete it with reset(key).',
     { uncounted: true },
   )
-}
-
-/** The error of a batch that waited for a connection until its deadline. */
-function unsent(error: HeadgateError, connection: Connection): HeadgateError {
-  const cause = connection.ready() ? undefined : connection.problem()
-  if (cause === undefined) return error
-  const message = `Redis is not connected, so the call was not sent and did not count: ${reasonOf(cause)}`
-  return new HeadgateError(error.code, message, { cause, uncounted: true })
-}
-
-/** The error of a batch that the client may hold for a node without a connection. */
-function unanswered(error: HeadgateError, cause: unknown): HeadgateError {
-  if (cause === undefined) return error
-  return new HeadgateError(error.code, `${error.message} The node is not connected: ${reasonOf(cause)}`, { cause })
 }
 
 function reasonOf(cause: unknown): string {

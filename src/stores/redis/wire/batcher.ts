@@ -149,16 +149,23 @@ export class Batcher {
     if (this.#underWay.isBusy) return
     const together = connection.cluster || size === 1
     let left = together ? Infinity : 1
-    while (left-- > 0 && this.#ready.length > 0 && !this.#underWay.isLoading) {
+    const heldBack: Batch[] = []
+    while (left > 0 && this.#ready.length > 0) {
       const batch = this.#ready.shift() as Batch
       if (batch.settled) continue
+      if (this.#underWay.isHeldBack(batch)) {
+        heldBack.push(batch)
+        continue
+      }
+      left--
       const half = this.#halfOf(batch)
       // The deadline of a batch that waited behind answered batches begins now.
       if (batch.turns > 0 || this.#underWay.answers !== batch.answersBefore) this.#deadlines.restart(batch)
       this.#underWay.send(batch)
       if (half !== undefined) this.#ready.push(half)
     }
-    if (this.#ready.length > 0 && !this.#underWay.isLoading) this.#flushLater()
+    if (this.#ready.length > 0) this.#flushLater()
+    this.#ready.unshift(...heldBack)
   }
 
   /**

@@ -33,8 +33,8 @@ export class UnderWay {
   readonly #options: BatcherOptions
   readonly #batches: Batch[] = []
   readonly #nodes = new Map<string, RedisNode>()
-  /** The batch that may have to send its script: batches behind it would overtake it. */
-  #loading: Batch | undefined
+  /** Batches that may have to send their script to their node: batches behind them would overtake them there. */
+  readonly #loading = new Map<Batch, RedisNode>()
   /** How many requests all these batches have. */
   requests = 0
   /** How many requests the last settled batch had. */
@@ -57,9 +57,9 @@ export class UnderWay {
     return this.#batches.length
   }
 
-  /** True while no other batch may be sent. */
-  get isLoading(): boolean {
-    return this.#loading !== undefined
+  /** True while the batch may not be sent, because its node may have to load a script first. */
+  isHeldBack({ slot }: Batch): boolean {
+    return this.#loading.size > 0 && [...this.#loading.values()].includes(this.#nodeOf(slot))
   }
 
   /**
@@ -93,7 +93,7 @@ export class UnderWay {
     node.asked(sentAt)
     this.#batches.push(batch)
     this.requests += message.calls.length
-    if (!node.has(script)) this.#loading = batch
+    if (!node.has(script)) this.#loading.set(batch, node)
     const answered = (reply: unknown) => {
       this.#answeredAt = monotonicClock()
       this.#roundTrip = this.#answeredAt - sentAt
@@ -111,7 +111,7 @@ export class UnderWay {
 
   /** Called when a batch is settled. */
   remove(batch: Batch, size: number, error: unknown): void {
-    if (this.#loading === batch) this.#loading = undefined
+    this.#loading.delete(batch)
     const last = this.#batches.pop() as Batch
     if (last !== batch) this.#batches[this.#batches.indexOf(batch)] = last
     this.requests -= size

@@ -8,7 +8,7 @@ function makers.bookings()
   local insert, remove = table.insert, table.remove
   -- Where the last call of pour stopped: the time, and the level at that time.
   local time, level = 0, 0
-  local firstBooking, pour, enterRun, addStep, mergeSteps, mergeBookings, levelThrough, popRun
+  local firstBooking, pour, enterRun, lastStep, addStep, mergeSteps, mergeBookings, levelThrough, popRun
   local none = { 0 }
   bookings = {}
 
@@ -65,7 +65,7 @@ function makers.bookings()
       local found = pour(p, b, k, at)
       if last > at then return enterRun(p, s, k, found, at) end
       removeBooking(b, k)
-      addStep(s, last, start == last and found or max(0, level - ticks))
+      addStep(s, last, start == last and found or max(0, level - ticks), 0)
       k = firstBooking(b)
     end
     return drained(p, level, at - time)
@@ -78,29 +78,37 @@ function makers.bookings()
     local start = b[k]
     b[k] = at
     b[k + 2] = max(1, whole - fitting)
-    addStep(s, start, found)
+    addStep(s, start, found, 0)
     return fitting
   end
 
-  function bookings.arrive(s, at, found)
-    addStep(s, at, found)
+  function bookings.arrive(s, at, found, fell)
+    addStep(s, at, found, fell)
   end
 
-  function addStep(s, at, found)
+  function bookings.since(s, at)
+    return max(at, lastStep(s.more or none))
+  end
+
+  function lastStep(b)
+    return b[1] > 0 and b[firstBooking(b) - 2] or 0
+  end
+
+  function addStep(s, at, found, after)
     local b = s.more
     if not b then
       b = { 0 }
       s.more = b
     end
-    local count = b[1]
     local last = firstBooking(b)
-    if count > 0 and b[last - 2] == at and b[last - 1] <= found then return end
+    local time = max(at, lastStep(b) + after)
+    if time == lastStep(b) and b[last - 1] <= found then return end
     local first = last
     while first > 2 and b[first - 1] >= found do first = first - 2 end
     for _ = first, last - 1 do remove(b, first) end
     insert(b, first, found)
-    insert(b, first, at)
-    count = first / 2
+    insert(b, first, time)
+    local count = first / 2
     b[1] = count
     if count > maxSteps then mergeSteps(b, count) end
   end

@@ -9,15 +9,15 @@ function makers.bucket()
     p.tolerance = p.tolerance or max(clockSkew, p.span, weight)
   end
 
-  local function excessWait(p, level, cost)
-    local excess = level - (p.capacity - cost * p.weight)
+  local function excessWait(p, level, ticks)
+    local excess = level - (p.capacity - ticks)
     if excess <= 0 then return 0 end
-    return cost > p.burst and never or ceil(excess / p.rate)
+    return ticks > p.capacity and never or ceil(excess / p.rate)
   end
 
   function bucket.wait(p, s, at, cost)
-    if s[3] ~= 0 then return bucket.waitBehind(p, s, max(at, s[1]), cost) end
-    return excessWait(p, drained(p, s[2], at - s[1]), cost)
+    if s[3] ~= 0 then return bucket.waitBehind(p, s, max(at, s[1]), cost * p.weight) end
+    return excessWait(p, drained(p, s[2], at - s[1]), cost * p.weight)
   end
 
   function bucket.take(p, s, at, cost, delay)
@@ -43,9 +43,13 @@ function makers.bucket()
     local levelAt, advance, void, close
     make('bookings')
 
-    function bucket.waitBehind(p, s, now, cost)
+    function bucket.scaledWait(p, s, at, cost, capacity)
+      return bucket.waitBehind(p, s, max(at, s[1]), ratioUp(cost, p.capacity, capacity))
+    end
+
+    function bucket.waitBehind(p, s, now, ticks)
       local from = max(now, bookings.lastAfter(s, now))
-      return from - now + excessWait(p, levelAt(p, s, from), cost)
+      return from - now + excessWait(p, levelAt(p, s, from), ticks)
     end
 
     function levelAt(p, s, at)
@@ -59,12 +63,13 @@ function makers.bucket()
     end
 
     function bucket.takeAmongBookings(p, s, at, ticks, delay)
+      local fell = at > s[1] and 1 or 0
       local level = advance(p, s, at)
       if delay > 0 then
         bookings.book(p, s, at, level, at + delay, ticks)
         if s[3] == 0 then s[3] = -1 end
       elseif ticks > 0 then
-        if s[3] ~= 0 then bookings.arrive(s, at, level) end
+        if s[3] ~= 0 then bookings.arrive(s, at, level, fell) end
         s[2] = level + ticks
       end
     end
@@ -92,8 +97,9 @@ function makers.bucket()
     function bucket.count(p, s, at, cost)
       local level = levelAt(p, s, at)
       local filled = min(p.capacity, level + cost * p.weight)
+      local fell = at > s[1] and 1 or 0
       bucket.take(p, s, at, 0, 0)
-      if s[3] ~= 0 and filled > level then bookings.arrive(s, at, level) end
+      if s[3] ~= 0 and filled > level then bookings.arrive(s, at, level, fell) end
       s[2] = max(level, filled)
     end
 
@@ -103,17 +109,19 @@ function makers.bucket()
       local open = s[3] ~= 0
       if open and s.more then rest = bookings.refund(p, s, at, level, rest) end
       s[2] = max(0, level - rest)
-      if open then close(s) end
+      if not open then return end
+      if rest > 0 then bookings.arrive(s, bookings.since(s, at) + 1, s[2], 0) end
+      close(s)
     end
 
     function bucket.bookedAt(p, s, at, delay)
-      return at + delay
+      return delay > 0 and at + delay or bookings.since(s, at)
     end
 
     function bucket.settle(p, s, at, units, since, whole)
       local level = advance(p, s, at)
       local ticks = min(units, whole) * p.weight
-      if since > at then
+      if since > bookings.since(s, at) then
         s[2] = level - bookings.cancel(p, s, at, level, since, whole * p.weight, ticks)
       else
         s[2] = level - bookings.settle(s, level, since, ticks)
@@ -131,7 +139,7 @@ function makers.bucket()
     end
 
     function bucket.adopt(p, s, at, from)
-      if from.kind ~= p.kind then return false end
+      if not bucket.continues(p, from) then return false end
       bucket.take(from, s, at, 0, 0)
       s[2] = min(maxSafe, ratioUp(s[2], p.weight, from.weight))
       if s[3] ~= 0 then
@@ -141,18 +149,20 @@ function makers.bucket()
       return true
     end
 
+    function bucket.continues(p, from)
+      return from.kind == p.kind
+    end
+
     function bucket.carry(p, s, at, from, times, per)
-      if from.kind ~= p.kind then return false end
       bucket.take(from, s, at, 0, 0)
       local level = ratioUp(s[2], times, per)
       local ticks = level < maxSafe and ratioUp(level, p.weight, from.weight) or never
       s[2] = min(p.capacity, ticks)
-      if s[3] == 0 then return true end
+      if s[3] == 0 then return end
       bookings.scale(s, times, per)
       bookings.scale(s, p.weight, from.weight)
       bookings.endRuns(p, s)
       if times ~= per or ticks > p.capacity then void(s, 0) end
-      return true
     end
   end)
 end

@@ -13,11 +13,13 @@ function makers.concurrency()
     return at + p.span
   end
 
+  function concurrency.continues(p, from)
+    return from.kind == p.kind
+  end
+
   function concurrency.carry(p, s, at, from)
-    if from.kind ~= p.kind then return false end
     concurrency.take(from, s, at, 0, 0)
     concurrency.shift(s, p.span - from.span)
-    return true
   end
 
   return concurrency

@@ -63,7 +63,7 @@ function makers.intervalBucket()
   end
 
   return lazily(interval, function()
-    local behind, advance, void, close, sameWindows
+    local behind, advance, void, close
     make('bookings')
 
     function interval.waitBehind(p, s, start, at, cost)
@@ -104,7 +104,7 @@ function makers.intervalBucket()
       if start <= from then return spent end
       close(s)
       if s[4] ~= 0 then
-        bookings.arrive(s, start, spent)
+        bookings.arrive(s, start, spent, 1)
       elseif spent == 0 then
         s[3] = opensAt(p, at)
       end
@@ -134,18 +134,20 @@ function makers.intervalBucket()
       local open = s[4] ~= 0
       if open and s.more then rest = bookings.refund(p, s, s[3], spent, cost) end
       s[2] = max(0, spent - rest)
-      if open then close(s) end
+      if not open then return end
+      if rest > 0 then bookings.arrive(s, bookings.since(s, s[3]) + 1, s[2], 0) end
+      close(s)
     end
 
     function interval.bookedAt(p, s, at, delay)
-      return delay > 0 and at + delay or s[3]
+      return delay > 0 and at + delay or bookings.since(s, s[3])
     end
 
     function interval.settle(p, s, at, units, since, whole)
       local spent = advance(p, s, at)
       local start = s[3]
       local back = min(units, whole)
-      if since > start then
+      if since > bookings.since(s, start) then
         s[2] = spent - bookings.cancel(p, s, start, spent, since, whole, back)
       else
         s[2] = spent - bookings.settle(s, spent, since, back)
@@ -162,26 +164,28 @@ function makers.intervalBucket()
     end
 
     function interval.adopt(p, s, at, from)
-      if not sameWindows(p, from) then return false end
+      if not interval.continues(p, from) then return false end
       interval.take(from, s, at, 0, 0)
       bookings.endRuns(p, s)
       return true
     end
 
-    function sameWindows(p, from)
+    function interval.continues(p, from)
       return from.kind == p.kind and from.per == p.per and from.aligned == p.aligned
     end
 
+    function interval.scaledWait(p, s, at, cost, capacity)
+      return interval.wait(p, s, at, ratioUp(cost, p.capacity, capacity))
+    end
+
     function interval.carry(p, s, at, from, times, per)
-      if not sameWindows(p, from) then return false end
       interval.take(from, s, at, 0, 0)
       local spent = ratioUp(s[2], times, per)
       s[2] = min(p.capacity, spent)
-      if s[4] == 0 then return true end
+      if s[4] == 0 then return end
       bookings.scale(s, times, per)
       bookings.endRuns(p, s)
       if times ~= per or spent > p.capacity then void(s, 0) end
-      return true
     end
   end)
 end

@@ -132,9 +132,13 @@ export const otherLogEntries = `
     end
 
     local function scale(s, times, per)
-      local entries, before = {}, s[4]
+      local entries, newest = {}, totalOf(s, s[3] - 1)
+      local function scaled(units)
+        return min(maxSafe, ratioUp(units, times, per))
+      end
       for n = s[2], s[3] - 1 do
-        entries[#entries + 1] = pack(formats[wide], timeOf(s, n), min(maxSafe, ratioUp(totalOf(s, n) - before, times, per)))
+        local total = scaled(newest - s[4]) - scaled(newest - totalOf(s, n))
+        entries[#entries + 1] = pack(formats[wide], timeOf(s, n), total)
       end
       s[2], s[3], s[4], s.log = 0, #entries, 0, concat(entries)
       setForm(s, wide)

@@ -88,12 +88,14 @@ function makers.penalty()
     return s[5] > now and 0 or unlimited - used, max(0, counted - now, forgotten - now), used
   end
 
-  function penalty.carry(p, s, at, from)
-    if from.kind ~= p.kind then return false end
+  function penalty.continues(p, from)
+    return from.kind == p.kind
+  end
+
+  function penalty.carry(p, s, at)
     penalty.take(p, s, at)
     s[4] = atMost(p, s[4])
     s[5] = min(s[5], at + p.longest)
-    return true
   end
 
   return withDefaults(penalty)

@@ -88,8 +88,11 @@ function makers.segmentedWindow()
     return max(0, p.limit - used), used == 0 and 0 or untilLeft(p, newest, age, at), used
   end
 
-  function window.carry(p, s, at, from, times, per)
-    if from.kind ~= p.kind or from.span ~= p.span or from.segments ~= p.segments then return false end
+  function window.continues(p, from)
+    return from.kind == p.kind and from.span == p.span and from.segments == p.segments
+  end
+
+  function window.carry(p, s, at, _, times, per)
     window.take(p, s, at, 0)
     if times ~= per then s[p.idSlot] = 0 end
     local left = p.limit
@@ -97,7 +100,6 @@ function makers.segmentedWindow()
       s[3 + n] = min(left, ratioUp(s[3 + n], times, per))
       left = left - s[3 + n]
     end
-    return true
   end
 
   return withDefaults(window)

@@ -84,7 +84,7 @@ ${logEntries}
   end
 
   return lazily(log, function()
-    local usedAt, entryOf
+    local usedAt, entryOf, removeNewest
 ${otherLogEntries}
     function usedAt(p, s, at)
       return totalOf(s, s[3] - 1) - totalOf(s, firstAt(p, s, at) - 1)
@@ -101,9 +101,12 @@ ${otherLogEntries}
 
     function log.refund(p, s, at, cost)
       advance(p, s, at)
-      local entry = s[3] - 1
-      while cost > 0 and entry >= s[2] do
-        cost = cost - removeUnits(s, entry, cost)
+      removeNewest(s, s[3] - 1, cost)
+    end
+
+    function removeNewest(s, entry, units)
+      while units > 0 and entry >= s[2] do
+        units = units - removeUnits(s, entry, units)
         entry = entry - 1
       end
     end
@@ -114,8 +117,12 @@ ${otherLogEntries}
 
     function log.settle(p, s, at, units, since)
       advance(p, s, at)
-      local entry = entryOf(p, s, since)
-      if entry >= 0 then removeUnits(s, entry, units) end
+      local newest = firstAfter(s, p.leases and since - p.span or since) - 1
+      if not p.leases and since > at - p.span then
+        removeNewest(s, newest, units)
+      elseif entryOf(p, s, since) >= 0 then
+        removeUnits(s, newest, units)
+      end
     end
 
     function log.held(p, s, at, since, whole)
@@ -130,13 +137,15 @@ ${otherLogEntries}
       return entry < s[3] and timeOf(s, entry) == time and entry or -1
     end
 
-    function log.carry(p, s, at, from, times, per)
-      if from.kind ~= p.kind or from.span ~= p.span then return false end
+    function log.continues(p, from)
+      return from.kind == p.kind and from.span == p.span
+    end
+
+    function log.carry(p, s, at, _, times, per)
       advance(p, s, at)
       scale(s, times, per)
       if times ~= per then s[5] = 0 end
       if s[3] > 0 then keepNewest(s, p.limit) end
-      return true
     end
   end)
 end

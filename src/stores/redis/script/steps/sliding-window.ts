@@ -99,16 +99,16 @@ function makers.slidingWindow()
       if age == 1 then s[4] = max(0, s[4] - units) end
     end
 
-    function window.carry(p, s, at, from, times, per)
-      if from.kind ~= p.kind or from.span ~= p.span then return false end
+    function window.continues(p, from)
+      return from.kind == p.kind and from.span == p.span
+    end
+
+    function window.carry(p, s, at, _, times, per)
       window.take(p, s, at, 0)
-      local current = ratioUp(s[3], times, per)
-      local previous = ratioUp(s[4], times, per)
-      s[3] = min(maxFactor, current)
-      s[4] = min(maxFactor, previous)
+      s[3] = min(maxFactor, ratioUp(s[3], times, per))
+      s[4] = min(maxFactor, ratioUp(s[4], times, per))
       if times ~= per then s[5] = 0 end
       endDebt(p, s, at)
-      return true
     end
 
     function endDebt(p, s, at)
@@ -117,6 +117,13 @@ function makers.slidingWindow()
       if current + (previous - mulDiv(previous, at - start, p.span)) <= p.limit then return end
       s[3] = min(p.limit, current)
       s[4] = min(previous, ratioDown(p.limit - s[3], p.span, left))
+    end
+
+    function window.scaledWait(p, s, at, cost, capacity)
+      local start = startAt(p, s, at)
+      local current = min(maxFactor, ratioUp(currentAt(p, s, start), capacity, p.limit))
+      local previous = min(maxFactor, ratioUp(previousAt(p, s, start), capacity, p.limit))
+      return fadingWait(p, start, current, previous, capacity - cost - current, at)
     end
   end)
 end

@@ -19,7 +19,7 @@ local function makeSmooth(price, rescaled)
     p.most = min(mostPermits, floor(longest / max(stable, dearest)))
     -- A plan gives the window as the tolerance. Without a plan, the window is that of one permit.
     p.rollback = max(clockSkew, ceil(most * coolDown), p.tolerance or stable)
-    p.tolerance = 0
+    p.tolerance, p.paysLater = 0, true
   end
 
   function smooth.wait(p, s, at, cost)
@@ -111,6 +111,10 @@ local function makeSmooth(price, rescaled)
     local stored = rescaled(p, storedAt(from, s, at, free), from.max)
     restart(s, at, max(free, at), stored, s[4] + 1)
     return true
+  end
+
+  function smooth.continues(p, from)
+    return from.kind == p.kind
   end
 
   smooth.carry = smooth.adopt

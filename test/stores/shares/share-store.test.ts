@@ -7,17 +7,15 @@ import {
   RateLimiter,
   smoothBursty,
   tokenBucket,
-} from '../../../../src/index.ts'
-import type { Ledger } from '../../../../src/store.ts'
-import { ShareStore } from '../../../../src/stores/redis/shares/share-store.ts'
-import { ManualClock } from '../../../../src/testing/index.ts'
-import { asyncStore, remoteStore } from '../../../support/async-store.ts'
+} from '../../../src/index.ts'
+import { ShareStore } from '../../../src/stores/shares/share-store.ts'
+import { ManualClock } from '../../../src/testing/index.ts'
+import { asyncStore, brokenStore, remoteStore } from '../../support/async-store.ts'
 
 afterEach(() => vi.restoreAllMocks())
 
 /** Two processes of a fleet. The exact store can be made to fail or to hang. */
 function fleet(period = 100) {
-  vi.spyOn(Math, 'random').mockReturnValue(0)
   const clock = new ManualClock()
   const exact = asyncStore(memoryStore({ clock: clock.now }))
   const state = { broken: false, hangs: false, calls: 0 }
@@ -32,12 +30,9 @@ function fleet(period = 100) {
       },
     }
   })
-  const process = (
-    policies: ConstructorParameters<typeof RateLimiter>[0]['policies'],
-    options: Partial<ConstructorParameters<typeof RateLimiter>[0]> = {},
-  ) => {
-    const store = new ShareStore(behind, period, clock.now, clock.sleeper)
-    return new RateLimiter({ name: 'api', policies, store, storeTimeout: Infinity, onStoreError: 'throw', ...options })
+  const process = (policies: ConstructorParameters<typeof RateLimiter>[0]['policies'], instances = 2) => {
+    const store = new ShareStore(behind, period, instances, clock.now, clock.sleeper)
+    return new RateLimiter({ name: 'api', policies, store, storeTimeout: Infinity, onStoreError: 'throw' })
   }
   const exactly = (policies: ConstructorParameters<typeof RateLimiter>[0]['policies']) =>
     new RateLimiter({ name: 'api', policies, store: exact })
@@ -56,25 +51,29 @@ describe('two processes', () => {
     const [a, b] = [process('10/1h fixed-window'), process('10/1h fixed-window')]
     expect(await calls(a, 4)).toBe('1111')
     expect(await calls(b, 2)).toBe('11')
-    expect(state.calls).toBe(2) // each process counts itself
+    expect(state.calls).toBe(0)
     await clock.pass('100ms')
-    expect(state.calls).toBe(6) // of each: the key, and twice the process
+    expect(state.calls).toBe(2)
     expect((await exactly('10/1h fixed-window').peek('k')).remaining).toBe(4)
   })
 
-  test('admit their parts of what remains', async () => {
-    const { clock, process } = fleet()
+  test('admit half of what remains each, and the store decides the rest', async () => {
+    const { clock, state, process } = fleet()
     const [a, b] = [process('100/1h fixed-window'), process('100/1h fixed-window')]
-    await calls(a, 30)
+    expect(await calls(a, 50)).toBe('1'.repeat(50))
+    expect(state.calls).toBe(0)
+    expect(await calls(a, 10)).toBe('1'.repeat(10)) // a report goes ahead, and its answer gives 25 of the 50 that remain
+    expect(state.calls).toBe(11)
     await clock.pass('100ms')
-    await calls(b, 10)
-    await clock.pass('100ms')
-    await calls(a, 1)
-    await clock.pass('100ms') // a: 31 of 41 wanted, 59 remain, and it holds a quarter of its part back
-    expect((await a.consume('k')).remaining).toBe(Math.floor((31 / 41) * 0.75 * 59) - 1)
+    await b.consume('k')
+    await clock.pass('100ms') // b knows that 39 remain
+    const before = state.calls
+    expect(await calls(b, 19)).toBe('1'.repeat(19))
+    expect(state.calls).toBe(before)
+    expect(await calls(b, 21)).toBe(`${'1'.repeat(20)}0`)
   })
 
-  test('a decision tells what this process admits, and when that changes', async () => {
+  test('a decision tells what remains as far as this process knows; a refusal is that of the store', async () => {
     const { clock, process } = fleet()
     const limiter = process('10/1h fixed-window')
     clock.set(Date.UTC(2026, 0, 1))
@@ -84,17 +83,60 @@ describe('two processes', () => {
       limit: 10,
       remaining: 6,
       retryAfter: 0,
+      resetAfter: 3_600_000,
       source: 'store',
       policy: '1h',
     })
     expect(first.policies[0]?.used).toBe(4)
     await clock.pass('40ms')
-    expect(await limiter.consume('k', { cost: 7 })).toMatchObject({ allowed: false, remaining: 6, retryAfter: 60 })
+    expect(await limiter.consume('k', { cost: 7 })).toMatchObject({
+      allowed: false,
+      remaining: 6,
+      retryAfter: 3_599_960,
+    })
     expect((await limiter.consume('k', { cost: 11 })).retryAfter).toBe(Infinity)
-    await clock.pass('60ms')
     expect(await limiter.consume('k', { cost: 6 })).toMatchObject({ allowed: true, remaining: 0 })
-    await clock.pass('100ms')
-    expect(await limiter.consume('k')).toMatchObject({ allowed: false, retryAfter: 3_600_000 - 200 })
+  })
+
+  test('what the store has refused is refused here until the next report', async () => {
+    const { clock, state, process } = fleet()
+    const limiter = process('10/10s token-bucket')
+    expect(await calls(limiter, 11)).toBe('11111111110')
+    const before = state.calls
+    await clock.pass('30ms')
+    expect(await limiter.consume('k')).toMatchObject({
+      allowed: false,
+      remaining: 0,
+      retryAfter: 970,
+      resetAfter: 9970,
+    })
+    expect(await calls(limiter, 50)).not.toContain('1')
+    expect(state.calls).toBe(before)
+    await clock.pass('70ms')
+    expect(await limiter.consume('k')).toMatchObject({ allowed: false, retryAfter: 900 })
+    expect(state.calls).toBe(before + 2) // the question what remains, and the call
+    await clock.pass('900ms')
+    expect(await limiter.consume('k')).toMatchObject({ allowed: true })
+  })
+
+  test('units that this process gives back are there at once', async () => {
+    const { process } = fleet()
+    const limiter = process('10/1h fixed-window')
+    expect(await calls(limiter, 11)).toBe('11111111110')
+    await limiter.refund('k', { cost: 2 })
+    expect(await calls(limiter, 3)).toBe('110')
+    const reservation = await limiter.reserve('other', { cost: 10 })
+    expect(await calls(limiter, 6, 'other')).toBe('111110')
+    await reservation.cancel()
+    expect(await calls(limiter, 1, 'other')).toBe('1')
+  })
+
+  test('a refusal says nothing of a smaller cost', async () => {
+    const { process } = fleet()
+    const limiter = process('10/1h fixed-window')
+    await limiter.consume('k', { cost: 9 })
+    expect((await limiter.consume('k', { cost: 2 })).allowed).toBe(false)
+    expect((await limiter.consume('k', { cost: 1 })).allowed).toBe(true)
   })
 
   test('a key without requests is forgotten once it is full, and the timer ends', async () => {
@@ -102,28 +144,34 @@ describe('two processes', () => {
     const limiter = process('10/1s token-bucket')
     await calls(limiter, 5)
     await clock.pass('2s')
-    expect(clock.sleeping).toBe(1) // the process counts itself for another minute
-    await clock.pass('80s')
     expect(clock.sleeping).toBe(0)
     expect(await calls(limiter, 11)).toBe('11111111110')
   })
 
-  test('after an idle time, a process has an equal part of what remained', async () => {
-    const { clock, process } = fleet()
-    const [a, b] = [process('100/1h fixed-window'), process('100/1h fixed-window')]
-    await calls(b, 1, 'other')
-    await calls(a, 20)
-    await clock.pass('100ms')
-    await clock.pass('1m')
-    expect((await a.consume('k')).remaining).toBe(39)
+  test('of what a bucket gives back, a process has half, once its debt is paid', async () => {
+    const { clock, state, process, exactly } = fleet()
+    const policies = '10/10s token-bucket'
+    const limiter = process(policies)
+    await calls(limiter, 5)
+    await exactly(policies).charge('k', { cost: 9 })
+    await clock.pass('100ms') // 14 of 10 are used
+    await clock.pass('6100ms') // 7.8 are used
+    const before = state.calls
+    expect(await calls(limiter, 1)).toBe('1')
+    expect(state.calls).toBe(before)
+    expect(await calls(limiter, 2)).toBe('10')
+    expect(state.calls).toBeGreaterThan(before)
   })
 
   test('scopes and costs by policy: all or nothing', async () => {
     const { process } = fleet()
-    const limiter = process([
-      fixedWindow({ name: 'calls', limit: 3, window: '1h', scope: 'ip' }),
-      tokenBucket({ name: 'tokens', limit: 100, window: '1h', scope: 'user' }),
-    ])
+    const limiter = process(
+      [
+        fixedWindow({ name: 'calls', limit: 3, window: '1h', scope: 'ip' }),
+        tokenBucket({ name: 'tokens', limit: 100, window: '1h', scope: 'user' }),
+      ],
+      1,
+    )
     const call = async (cost: Record<string, number>) => {
       const { allowed, policies } = await limiter.consume({ ip: 'i', user: 'u' }, { cost })
       return [allowed, ...policies.map(({ remaining }) => remaining)]
@@ -157,11 +205,11 @@ describe('two processes', () => {
   })
 })
 
-describe('a cost that is larger than the part of a process', () => {
+describe('a cost that is larger than the share of a process', () => {
   test('is decided by the store, and so by what all of them have left', async () => {
     const { clock, process, exactly } = fleet()
     const policies = '100/1h fixed-window'
-    const [a, b] = [process(policies), process(policies)]
+    const [a, b] = [process(policies, 20), process(policies, 20)]
     await a.consume('k')
     await b.consume('k')
     await clock.pass('200ms')
@@ -195,9 +243,10 @@ describe('a store that fails', () => {
   test('a start without it: each process has its part of instances, and says that it decides by itself', async () => {
     const { clock, state, process } = fleet()
     state.broken = true
-    const processes = Array.from({ length: 8 }, () => process('1000/1h fixed-window', { instances: 8 }))
-    const started = await Promise.all(processes.map((limiter) => calls(limiter, 200)))
-    expect(started.join('').replaceAll('0', '')).toHaveLength(1000)
+    const processes = Array.from({ length: 8 }, () => process('1000/1h fixed-window', 8))
+    const started = await Promise.all(processes.map((limiter) => calls(limiter, 125)))
+    expect(started.join('')).toBe('1'.repeat(1000))
+    for (const limiter of processes) await expect(limiter.consume('k')).rejects.toThrow('the store is down')
     for (const limiter of processes) expect(await limiter.consume('new')).toMatchObject({ source: 'fallback' })
     state.broken = false
     await clock.pass('100ms')
@@ -205,22 +254,44 @@ describe('a store that fails', () => {
     for (const limiter of processes) expect(await limiter.consume('new')).toMatchObject({ source: 'store' })
   })
 
-  test('before the first count of the processes, each has its part of instances; then of the count', async () => {
-    const { clock, process } = fleet()
-    const processes = Array.from({ length: 4 }, () => process('100/1h fixed-window', { instances: 10 }))
-    for (const limiter of processes) expect(await calls(limiter, 12)).toBe('111111111100')
-    await clock.pass('200ms')
-    for (const limiter of processes) expect(await calls(limiter, 26, 'other')).toBe(`${'1'.repeat(25)}0`)
+  test("while it is away, 'local' divides the limit by the instances of the store too", async () => {
+    const { state } = fleet()
+    const store = new ShareStore(
+      brokenStore(() => Promise.reject(new Error('down'))),
+      100,
+      4,
+    )
+    vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
+    const limiter = new RateLimiter({ name: 'api', policies: '40/1h fixed-window', store, instances: 2 })
+    expect(await calls(limiter, 30)).toBe(`${'1'.repeat(20)}${'0'.repeat(10)}`) // the share, and the local part
+    expect(state.calls).toBe(0)
   })
 
   test('while it hangs, calls are decided at once', async () => {
     const { clock, state, process } = fleet()
     const limiter = process('4/1h fixed-window')
     state.hangs = true
-    expect(await calls(limiter, 2)).toBe('11')
+    expect(await calls(limiter, 1)).toBe('1')
     await clock.pass('1s')
-    expect(await calls(limiter, 4)).toBe('1100')
+    expect(await calls(limiter, 1)).toBe('1')
   })
+})
+
+test('a key has one share in a process, whatever nodes of a Cluster the other keys of its calls are on', async () => {
+  const clock = new ManualClock()
+  const exact = asyncStore(memoryStore({ clock: clock.now }))
+  const behind = remoteStore((terms) => exact.open(terms), { shardOf: (keys) => [...new Set(keys)].sort().join('+') })
+  const store = new ShareStore(behind, 100, 2, clock.now, clock.sleeper)
+  const policies = [
+    fixedWindow({ name: 'calls', limit: 20, window: '1h', scope: 'ip' }),
+    fixedWindow({ name: 'user', limit: 100, window: '1h', scope: 'user' }),
+  ]
+  const limiter = new RateLimiter({ name: 'api', policies, store, storeTimeout: Infinity })
+  const all = Array.from({ length: 40 }, (_, n) => limiter.consume({ ip: 'i', user: `u${n % 4}` }))
+  const admitted = (await Promise.all(all)).filter(({ allowed }) => allowed).length
+  expect(admitted).toBe(20)
+  await limiter.reset({ ip: 'i', user: 'u0' })
+  expect((await limiter.consume({ ip: 'i', user: 'u1' })).allowed).toBe(true)
 })
 
 test.each([
@@ -231,13 +302,13 @@ test.each([
   const { process } = fleet()
   const code = 'HEADGATE_POLICY'
   expect(() => process(policies)).toThrow(
-    expect.objectContaining({ code, message: expect.stringContaining("'shares'") }),
+    expect.objectContaining({ code, message: expect.stringContaining('shareStore') }),
   )
 })
 
 test('a penalty: a clear error', () => {
   const { state } = fleet()
-  const store = new ShareStore(memoryStore(), 100)
+  const store = new ShareStore(memoryStore(), 100, 2)
   const penalty = { after: 3, within: '1m', ban: '1h' }
   expect(() => new RateLimiter({ name: 'p', policies: '5/1m', penalty, store })).toThrow(
     expect.objectContaining({ code: 'HEADGATE_POLICY' }),
@@ -247,7 +318,7 @@ test('a penalty: a clear error', () => {
 
 describe('a store that fails in part', () => {
   /** A store whose calls on some keys reject with these errors. */
-  function partly(shardOf?: (keys: readonly string[]) => string) {
+  function partly(shardOf?: (key: string) => string) {
     const clock = new ManualClock()
     const exact = memoryStore({ clock: clock.now })
     const failing = new Map<string, Error>()
@@ -266,7 +337,7 @@ describe('a store that fails in part', () => {
       },
       { ...(shardOf && { shardOf }) },
     )
-    const store = new ShareStore(behind, 100, clock.now, clock.sleeper)
+    const store = new ShareStore(behind, 100, 2, clock.now, clock.sleeper)
     const options = { name: 'api', policies: '100/1h fixed-window', store, storeTimeout: Infinity } as const
     return { clock, failing, limiter: new RateLimiter({ ...options, onStoreError: 'throw' }) }
   }
@@ -296,7 +367,7 @@ describe('a store that fails in part', () => {
   })
 
   test('a shard that fails is an error of its keys alone', async () => {
-    const { clock, failing, limiter } = partly(([key]) => (key === 'lost' ? 'one' : 'other'))
+    const { clock, failing, limiter } = partly((key) => (key === 'lost' ? 'one' : 'other'))
     await calls(limiter, 1, 'lost')
     await calls(limiter, 1, 'well')
     await clock.pass('100ms')
@@ -310,33 +381,4 @@ describe('a store that fails in part', () => {
     expect(lost[0]).toBe('1')
     expect(lost.slice(5).every((each) => each === 'the shard is down')).toBe(true)
   })
-})
-
-test('a store that came back empty does not hide the other processes', async () => {
-  const clock = new ManualClock()
-  let exact = asyncStore(memoryStore({ clock: clock.now }))
-  const opened = new Map<string, Ledger>()
-  const behind = remoteStore((terms) => {
-    const name = JSON.stringify([terms.name, terms.policies.map(({ name }) => name)])
-    const ledger = () => opened.get(name) ?? opened.set(name, exact.open(terms)).get(name)
-    return { run: async (command) => await (ledger() as Ledger).run(command) }
-  })
-  const fleet = Array.from({ length: 8 }, () => {
-    const store = new ShareStore(behind, 100, clock.now, clock.sleeper)
-    return new RateLimiter({ name: 'api', policies: '80/1h fixed-window', store, storeTimeout: Infinity })
-  })
-  for (let n = 0; n < 40; n++) {
-    for (const limiter of fleet) await limiter.consume('warm')
-    await clock.pass('100ms')
-  }
-  exact = asyncStore(memoryStore({ clock: clock.now }))
-  opened.clear()
-  // They renew their units one after the other, and the first finds itself alone.
-  let most = 0
-  for (let period = 0; period < 200; period++) {
-    await clock.pass('50ms')
-    const admitted = await Promise.all(fleet.map((limiter) => calls(limiter, 80, `new-${period}`)))
-    most = Math.max(most, admitted.join('').replaceAll('0', '').length)
-  }
-  expect(most).toBe(80)
 })

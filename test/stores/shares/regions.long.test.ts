@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { beforeEach, expect, test, vi } from 'vitest'
-import { seededRandom } from '../../../support/seeded-random.ts'
-import { beyondBucket, mostIn, poisson, VirtualFleet } from '../../../support/virtual-fleet.ts'
+import { seededRandom } from '../../support/seeded-random.ts'
+import { beyondBucket, mostIn, poisson, VirtualFleet } from '../../support/virtual-fleet.ts'
 
 /* A fleet in three regions. The store is in the first one, and 80 ms away from the others. */
 
@@ -10,7 +10,7 @@ beforeEach(() => {
   vi.spyOn(Math, 'random').mockImplementation(() => draw(2 ** 31) / 2 ** 31)
 })
 
-const docs = readFileSync(new URL('../../../../docs/scale.md', import.meta.url), 'utf8')
+const docs = readFileSync(new URL('../../../docs/scale.md', import.meta.url), 'utf8')
 const limit = 4000
 const seconds = 10
 const roundTrip = (process: number) => (process % 3 === 0 ? 2 : 80)

@@ -1,4 +1,4 @@
-/** Notes since when the reports of one ledger fail. Each shard of a store has its own ledgers. */
+/** Notes since when reports fail, in one shard of the store. */
 export class Outage {
   readonly #longest: number
   #since: number | undefined

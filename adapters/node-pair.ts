@@ -1,6 +1,5 @@
-import type { EndingResponse } from '../../src/http/held/index.ts'
-import { isUnixSocket, type LocalSocket } from '../../src/http/keys/index.ts'
-import type { Finder } from './address-view.ts'
+import type { EndingResponse } from '../src/http/held/index.ts'
+import type { LocalSocket } from '../src/http/keys/index.ts'
 
 export interface ResponseHead {
   readonly headersSent: boolean
@@ -25,24 +24,4 @@ export function nodePair(request: Request): NodePair | undefined {
 export function pairBeside(context: unknown): Partial<NodePair> | undefined {
   const node = context as { incoming?: NodePair['req']; outgoing?: NodePair['res'] } | undefined | null
   return node?.incoming && { req: node.incoming, res: node.outgoing }
-}
-
-/**
- * The header and the peer of a request, on a server of Node or on any other. Node has parsed the headers already, and a
- * server on Node would first copy all of them for `request.headers`. Only a server of Node shows its sockets.
- */
-export function finderOver<Call>(
-  pairOf: (call: Call) => Partial<NodePair> | undefined,
-  requestOf: (call: Call) => Pick<Request, 'headers'>,
-): Omit<Finder<Call>, 'peer'> {
-  return {
-    unaddressed(call) {
-      const node = pairOf(call)?.req
-      return node && isUnixSocket(node.socket)
-    },
-    header(call, name) {
-      const parsed = pairOf(call)?.req?.headers
-      return parsed === undefined ? (requestOf(call).headers.get(name) ?? undefined) : parsed[name]?.toString()
-    },
-  }
 }

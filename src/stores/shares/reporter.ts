@@ -1,7 +1,6 @@
-import type { Clock, Sleeper } from '../../../common/index.ts'
-import type { Store } from '../../contract/index.ts'
-import type { Outage } from './outage.ts'
-import { Processes } from './processes.ts'
+import type { Clock, Sleeper } from '../../common/index.ts'
+import type { Store } from '../contract/index.ts'
+import { Outage } from './outage.ts'
 
 /** The store that all processes share: the shares report to it. */
 export interface ExactStore extends Store {
@@ -20,14 +19,14 @@ export interface Reports {
 /** Sends the reports of all limiters of a store together, once in each period with anything to report. */
 export class Reporter {
   readonly store: ExactStore
-  /** True once the store has answered a report. */
+  /** True once the store has answered. */
   answered = false
   readonly clock: Clock
-  readonly processes: Processes
   /** The time between two reports, in microseconds. */
   readonly period: number
   readonly #sleeper: Sleeper
   readonly #scopes: Reports[] = []
+  readonly #outages = new Map<string, Outage>()
   #nextAt = 0
   #sleeping = false
   #closed = false
@@ -37,30 +36,37 @@ export class Reporter {
     this.clock = clock
     this.period = period
     this.#sleeper = sleeper
-    this.processes = new Processes(store, period / 1000, clock, sleeper)
   }
 
   add(scope: Reports): void {
     this.#scopes.push(scope)
   }
 
-  /** Microseconds until the next reports. */
+  /** Milliseconds until the next reports, rounded up. */
   untilNext(now: number): number {
-    return Math.max(0, this.#nextAt - now)
+    return Math.ceil(Math.max(0, this.#nextAt - now) / 1000)
   }
 
   /** True if the store has never answered this process, and is known to fail: a report failed, or no connection is open. */
-  isColdWithout(outage: Outage): boolean {
-    if (this.answered || this.processes.counted) return false
-    return outage.fails || this.processes.failed || this.store.connected === false
+  isCold(keys: readonly string[]): boolean {
+    return !this.answered && (this.store.connected === false || keys.some((key) => this.outageOf(key).fails))
+  }
+
+  /** The outage of the shard that has the key. */
+  outageOf(key: string): Outage {
+    const shard = this.store.traits?.shardOf?.(key) ?? ''
+    const known = this.#outages.get(shard)
+    if (known !== undefined) return known
+    const outage = new Outage(this.period)
+    this.#outages.set(shard, outage)
+    return outage
   }
 
   /** Begins a period, unless one is running. */
-  wake(now: number): void {
+  wake(): void {
     if (this.#sleeping || this.#closed) return
     this.#sleeping = true
-    this.processes.wake(now)
-    this.#nextAt = now + this.period
+    this.#nextAt = this.clock() + this.period
     this.#sleeper(this.period / 1000, () => this.#report())
   }
 
@@ -68,7 +74,6 @@ export class Reporter {
     if (this.#closed) return
     this.#closed = true
     this.#report()
-    this.processes.end()
     this.store.close?.()
   }
 
@@ -80,6 +85,6 @@ export class Reporter {
       scope.report(now)
       if (scope.size > 0) awake = true
     }
-    if (awake) this.wake(now)
+    if (awake) this.wake()
   }
 }

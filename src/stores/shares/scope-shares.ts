@@ -1,0 +1,115 @@
+import { newReservationId } from '../../algorithms/evaluation/index.ts'
+import type { Policy } from '../../algorithms/index.ts'
+import { isBrokenRecord } from '../../common/index.ts'
+import type { Ledger, LedgerTerms } from '../contract/index.ts'
+import { KeyShare } from './key-share.ts'
+import type { Reporter, Reports } from './reporter.ts'
+
+/** The most keys of a scope that have a share in this process, at about 500 bytes each. */
+const mostKeys = 100_000
+/** How long, at least, the store remembers the number of a report, in microseconds: a report sent twice counts once. */
+const shortestMemory = 120_000_000
+
+/** The shares of the keys of one scope of a limiter, in all shards of the store. */
+export class ScopeShares implements Reports {
+  readonly policies: readonly Policy[]
+  readonly #instances: number
+  readonly #reporter: Reporter
+  readonly #ledger: Ledger
+  readonly #shares = new Map<string, KeyShare>()
+  /** Names this object as the sender of its reports: no other process, limiter or plan has the same id. */
+  readonly #sender = newReservationId().toString(36)
+  /** The number of the last report of any key. If a key is forgotten and comes back, its numbers still go up. */
+  #number = 0
+
+  /** @param instances how many processes share the limits */
+  constructor(terms: LedgerTerms, scope: string, reporter: Reporter, instances: number) {
+    this.policies = terms.policies.filter((policy) => policy.scope === scope)
+    this.#instances = instances
+    this.#reporter = reporter
+    this.#ledger = reporter.store.open({ ...terms, policies: this.policies, scopes: [scope] })
+    reporter.add(this)
+  }
+
+  get size(): number {
+    return this.#shares.size
+  }
+
+  /** The share of a key; undefined if there are too many keys, or if the key's record is broken. */
+  shareOf(key: string): KeyShare | undefined {
+    const share = this.#shares.get(key)
+    if (share !== undefined) return share.broken ? undefined : share
+    if (this.#shares.size >= mostKeys) return undefined
+    const created = new KeyShare(this.policies, this.#instances)
+    this.#shares.set(key, created)
+    return created
+  }
+
+  /** Call it after a command that may give units of a key back. */
+  forgetRefusals(key: string): void {
+    this.#shares.get(key)?.forgetRefusals()
+  }
+
+  /** Call it when the store has decided on a key. */
+  mended(key: string): void {
+    if (this.#shares.get(key)?.broken) this.#shares.delete(key)
+  }
+
+  /** Units of a key that this process admitted since its last report, under the policy that has most. */
+  unreported(key: string): number {
+    return this.#shares.get(key)?.unreported ?? 0
+  }
+
+  forget(key: string): void {
+    this.#shares.delete(key)
+  }
+
+  forgetAll(): void {
+    this.#shares.clear()
+  }
+
+  /** Sends the reports that are due, and forgets keys with their full quota. */
+  report(now: number): void {
+    for (const [key, share] of this.#shares) {
+      if (share.isDue) void this.#send(key, share)
+      else if (share.isForgettable(now)) this.#shares.delete(key)
+    }
+  }
+
+  /** Reports a key at once, ahead of a call that the store decides. */
+  reportAhead(key: string): void {
+    const share = this.#shares.get(key)
+    if (share === undefined) return
+    if (share.unreported > 0 && share.isDue) void this.#send(key, share)
+    share.exceed()
+  }
+
+  async #send(key: string, share: KeyShare): Promise<void> {
+    const sent = share.ask(++this.#number)
+    const outage = this.#reporter.outageOf(key)
+    try {
+      const { report } = sent
+      const details = { at: true, nextAfter: true }
+      const life = Math.max(shortestMemory, 3 * this.#reporter.period)
+      const decision = await this.#ledger.run(
+        report === undefined
+          ? { verb: 'peek', keys: [key], details }
+          : {
+              verb: 'charge',
+              keys: [key],
+              costs: report.admitted,
+              report: { by: this.#sender, number: report.number, life },
+              details,
+            },
+      )
+      share.answered(decision, sent, this.#reporter.clock())
+      this.#reporter.answered = true
+      outage.reported()
+    } catch (error) {
+      share.failed()
+      // A broken record is an error of its key alone.
+      share.broken = isBrokenRecord(error)
+      if (!share.broken) outage.failed(error, this.#reporter.clock())
+    }
+  }
+}

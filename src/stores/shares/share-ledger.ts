@@ -1,0 +1,172 @@
+import { newBan } from '../../algorithms/bans/index.ts'
+import type { Costs, Details } from '../../algorithms/evaluation/index.ts'
+import type { MaybePromise } from '../../common/index.ts'
+import type { KeptKey } from '../../inspection/index.ts'
+import { type Decision, join, type Verdict } from '../../policy/index.ts'
+import type { Command, Ledger, LedgerTerms, Outcome, OutcomeOf, Verb } from '../contract/index.ts'
+import type { KeyShare } from './key-share.ts'
+import type { Reporter } from './reporter.ts'
+import type { ScopeShares } from './scope-shares.ts'
+
+/** The scope of a policy, and its index among the policies of the scope. */
+interface Place {
+  readonly scope: number
+  readonly n: number
+}
+
+/** Admits by this process's share of each key. Every other call goes to the store. */
+export class ShareLedger implements Ledger {
+  readonly #exact: Ledger
+  readonly #reporter: Reporter
+  readonly #scopes: readonly ScopeShares[]
+  readonly #places: readonly Place[]
+
+  /** @param shares those of each scope */
+  constructor(terms: LedgerTerms, reporter: Reporter, shares: readonly ScopeShares[]) {
+    const { policies, scopes } = terms
+    this.#exact = reporter.store.open(terms)
+    this.#reporter = reporter
+    this.#scopes = shares
+    this.#places = policies.map((policy) => {
+      const scope = scopes.indexOf(policy.scope)
+      return { scope, n: (this.#scopes[scope] as ScopeShares).policies.indexOf(policy) }
+    })
+  }
+
+  run<V extends Verb>(command: Command<V>): MaybePromise<OutcomeOf<V>> {
+    return this.#run(command) as MaybePromise<OutcomeOf<V>>
+  }
+
+  #run(command: Command): MaybePromise<Outcome> {
+    const { verb } = command
+    const keys = command.keys as readonly string[]
+    if (verb === 'consume') return this.#consume(command as Command<'consume'>)
+    if (verb === 'reset') for (const [n, scope] of this.#scopes.entries()) scope.forget(keys[n] as string)
+    if (verb === 'ban') this.#ban(command as Command<'ban'>)
+    if (verb === 'clear') return this.#clear(command)
+    if (verb === 'inspect') return this.#inspect(command as Command<'inspect'>)
+    if (verb === 'peek' || verb === 'charge') return this.#decideExactly(command)
+    return verb === 'refund' || verb === 'settle' ? this.#giveBack(command) : this.#exact.run(command)
+  }
+
+  async #giveBack(command: Command): Promise<Outcome> {
+    const outcome = await this.#exact.run(command)
+    for (const [n, scope] of this.#scopes.entries()) scope.forgetRefusals(command.keys[n] as string)
+    return outcome
+  }
+
+  #consume(command: Command<'consume'>): MaybePromise<Decision> {
+    const { keys, costs = 1, details } = command
+    const now = this.#reporter.clock()
+    this.#reporter.wake()
+    const shares = this.#sharesOf(keys)
+    if (shares === undefined) return this.#decideExactly(command) as Promise<Decision>
+    for (const key of keys) this.#reporter.outageOf(key).check(now)
+    if (shares.some((share) => share.isBanned(now))) return this.#pass(command, shares)
+    if (this.#admit(shares, costs, now)) return this.#decision(true, this.#verdicts(shares, now, details), command, now)
+    return this.#refuse(shares, command, now) ?? this.#pass(command, shares)
+  }
+
+  /** Lets the store decide a call that is more than the share, after a report. */
+  async #pass(command: Command<'consume'>, shares: readonly KeyShare[]): Promise<Decision> {
+    const { keys, costs = 1 } = command
+    for (const [n, scope] of this.#scopes.entries()) scope.reportAhead(keys[n] as string)
+    const decision = (await this.#decideExactly(command)) as Decision
+    if (decision.ban === undefined) this.#learn(decision, shares, costs)
+    return decision
+  }
+
+  #learn({ allowed, policies }: Decision, shares: readonly KeyShare[], costs: Costs): void {
+    const now = this.#reporter.clock()
+    const byScope = shares.map((): Verdict[] => [])
+    for (const [index, { scope, n }] of this.#places.entries()) {
+      const verdict = policies[index] as Verdict
+      ;(byScope[scope] as Verdict[])[n] = verdict
+      if (allowed || verdict.allowed || verdict.shadow) continue
+      ;(shares[scope] as KeyShare).refused(n, costOf(costs, index), verdict, now)
+    }
+    for (const [scope, share] of shares.entries()) share.learn(byScope[scope] as Verdict[], now)
+  }
+
+  async #decideExactly(command: Command): Promise<Outcome> {
+    const outcome = await this.#exact.run(command)
+    this.#reporter.answered = true
+    for (const [n, scope] of this.#scopes.entries()) scope.mended(command.keys[n] as string)
+    return outcome
+  }
+
+  /** Notes that the keys are banned. Other processes learn it with their next report. */
+  #ban({ keys, ban }: Command<'ban'>): void {
+    const { until } = newBan(this.#reporter.clock(), ban?.duration ?? 0, undefined)
+    for (const [n, key] of keys.entries()) if (key !== undefined) this.#scopes[n]?.shareOf(key)?.ban(until)
+    this.#reporter.wake()
+  }
+
+  async #clear(command: Command): Promise<undefined> {
+    for (const scope of this.#scopes) scope.forgetAll()
+    await this.#exact.run(command)
+    for (const scope of this.#scopes) scope.forgetAll() // units admitted meanwhile were reported to keys that are now cleared
+  }
+
+  /** The store's states, with a note of what this process has admitted since its last report. */
+  async #inspect(command: Command<'inspect'>): Promise<readonly KeptKey[]> {
+    const { keys } = command
+    const kept = await this.#exact.run(command)
+    return kept.map((key, n) => {
+      const units = this.#scopes[n]?.unreported(keys[n] as string) ?? 0
+      const own =
+        units > 0
+          ? ` This process has admitted ${units} ${units === 1 ? 'unit' : 'units'} that it has not reported.`
+          : ''
+      const period = `Processes admit by their shares and report every ${this.#reporter.period / 1000} ms.`
+      return { ...key, notes: [...(key.notes ?? []), period + own] }
+    })
+  }
+
+  #sharesOf(keys: readonly string[]): readonly KeyShare[] | undefined {
+    const shares: KeyShare[] = []
+    for (const [n, scope] of this.#scopes.entries()) {
+      const share = scope.shareOf(keys[n] as string)
+      if (share === undefined) return undefined
+      shares.push(share)
+    }
+    return shares
+  }
+
+  /** Takes the costs from the shares if all of them suffice. Returns true then. */
+  #admit(shares: readonly KeyShare[], costs: Costs, now: number): boolean {
+    const suffice = this.#places.every(({ scope, n }, index) => {
+      return (shares[scope] as KeyShare).admits(n, costOf(costs, index), now)
+    })
+    if (!suffice) return false
+    for (const [index, { scope, n }] of this.#places.entries())
+      (shares[scope] as KeyShare).count(n, costOf(costs, index))
+    return true
+  }
+
+  /** The refusal of costs that the store has refused since the last report; undefined if there is none. */
+  #refuse(shares: readonly KeyShare[], command: Command<'consume'>, now: number): Decision | undefined {
+    const { costs = 1, details } = command
+    const untilReport = this.#reporter.untilNext(now)
+    const refusals = this.#places.map(({ scope, n }, index) => {
+      return (shares[scope] as KeyShare).refusal(n, costOf(costs, index), now, untilReport)
+    })
+    if (refusals.every((refusal) => refusal === undefined)) return undefined
+    const verdicts = this.#verdicts(shares, now, details).map((verdict, index) => refusals[index] ?? verdict)
+    return this.#decision(false, verdicts, command, now)
+  }
+
+  #verdicts(shares: readonly KeyShare[], now: number, details: Details | undefined): readonly Verdict[] {
+    return this.#places.map(({ scope, n }) => (shares[scope] as KeyShare).verdict(n, now, details?.nextAfter))
+  }
+
+  #decision(allowed: boolean, verdicts: readonly Verdict[], command: Command<'consume'>, now: number): Decision {
+    const { keys, details } = command
+    const source = this.#reporter.isCold(keys) ? 'fallback' : 'store'
+    return join(allowed, verdicts, source, details?.at ? Math.floor(now / 1000) : undefined)
+  }
+}
+
+function costOf(costs: Costs, index: number): number {
+  return typeof costs === 'number' ? costs : (costs[index] as number)
+}

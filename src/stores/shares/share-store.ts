@@ -1,0 +1,128 @@
+/*
+ * Each process admits its share of a key without asking, and reports what it has admitted. Its share is an equal part of what
+ * remained by the last report. A call beyond the share goes to the store, which decides it as without shares. A report goes ahead of it.
+ *
+ *     process A   admit admit |report|   admit admit admit |report, consume|   admit ...
+ *                                  \    ^                             \     ^
+ *     store                      charge: 40 remain               charge: 37 remain, 36 remain
+ *                                      /    v
+ *     process B      admit admit |report|   admit ...
+ *
+ * The bound. `used` is what the store has counted, and `share` is what a process may admit before its next report, with what it
+ * has admitted since the last one. A share is at most burst / instances, so all shares of `instances` processes are at most `burst`.
+ * The store admits, and a report renews a share, only while `used` is at most `burst`. So `used` and all shares together are at
+ * most 2 x burst at that time. From then on a unit only moves from a share to `used`, and a bucket gives back to all shares together no
+ * more than it takes off `used`. So at any time a key has got at most 2 x burst, and what has come back. This depends on no
+ * order of calls, no demand and no timing.
+ */
+import type { Policy } from '../../algorithms/index.ts'
+import {
+  anything,
+  type Clock,
+  duration,
+  HeadgateError,
+  invalidOption,
+  monotonicClock,
+  readOptions,
+  type Sleeper,
+  shown,
+  timerSleeper,
+  whole,
+} from '../../common/index.ts'
+import { withFailover } from '../../failure/index.ts'
+import type { Ledger, LedgerTerms, Store, StoreTraits } from '../contract/index.ts'
+import { type ExactStore, Reporter } from './reporter.ts'
+import { ScopeShares } from './scope-shares.ts'
+import { ShareLedger } from './share-ledger.ts'
+
+/** The options of `shareStore`. */
+export interface ShareStoreOptions {
+  /** The store that all processes share: `redisStore({ client })`. */
+  store: Store
+  /**
+   * How many processes share the limits, at the most: also while a deploy runs the old ones beside the new ones. Each process admits
+   * 1/instances of what remains without asking. Limiters use it as their `instances` too, unless theirs is larger. Example: `8`
+   */
+  instances: number
+  /** How often a process reports, from 1 ms to 1 h. Default `'100ms'`. */
+  report?: number | string
+}
+
+const readers = {
+  store: anything,
+  instances: whole(),
+  report: duration('100ms', { most: 3_600_000 }),
+}
+
+/**
+ * A store in front of `redisStore`: each process admits `1/instances` of what remains without asking Redis, and reports it
+ * later. Redis decides every other call. At any time a key has got at most twice its burst (see docs/scale.md).
+ * @throws HeadgateError `HEADGATE_OPTION` if an option is invalid
+ */
+export function shareStore(options: ShareStoreOptions): Store {
+  const { store, instances, report } = readOptions('shareStore', options, readers)
+  if ((store as Store | undefined)?.traits?.kind !== 'redis' || store instanceof ShareStore) {
+    throw invalidOption('shareStore: store', 'a store of redisStore', store, 'Pass store: redisStore({ client }).')
+  }
+  return new ShareStore(store as Store, report, instances)
+}
+
+export class ShareStore implements Store {
+  readonly synchronous = false
+  readonly traits: StoreTraits
+  readonly #reporter: Reporter
+  readonly #instances: number
+  /** By the terms of a ledger, which the ledgers of all shards have. */
+  readonly #shares = new WeakMap<LedgerTerms, readonly ScopeShares[]>()
+
+  /**
+   * @param exact the store that all processes share
+   * @param period how often a process reports, in milliseconds
+   * @param instances how many processes share the limits
+   */
+  constructor(
+    exact: ExactStore,
+    period: number,
+    instances: number,
+    clock: Clock = monotonicClock,
+    sleeper: Sleeper = timerSleeper(true),
+  ) {
+    this.traits = { ...exact.traits }
+    this.#reporter = new Reporter(exact, period * 1000, clock, sleeper)
+    this.#instances = instances
+  }
+
+  /** Reports once more what is not reported yet, and then never again. Closes the store that it reports to. */
+  close(): void {
+    this.#reporter.close()
+  }
+
+  /** @throws HeadgateError `HEADGATE_POLICY` for a policy that only the store can decide */
+  open({ failure, ...terms }: LedgerTerms, joins?: Ledger): Ledger {
+    for (const policy of terms.policies) checkPolicy(policy)
+    const instances = Math.max(this.#instances, failure?.instances ?? 1)
+    const whole = { ...terms, ...(failure && { failure: { ...failure, instances } }) }
+    return withFailover(this, whole, joins, (bare) => {
+      return new ShareLedger(bare, this.#reporter, this.#sharesOf(bare, instances))
+    })
+  }
+
+  /** The shares of each scope. The ledgers of all shards have them together, as a key has one share in this process. */
+  #sharesOf(terms: LedgerTerms, instances: number): readonly ScopeShares[] {
+    const known = this.#shares.get(terms)
+    if (known !== undefined) return known
+    const shares = terms.scopes.map((scope) => new ScopeShares(terms, scope, this.#reporter, instances))
+    this.#shares.set(terms, shares)
+    return shares
+  }
+}
+
+function checkPolicy({ name, countRefused, algorithm }: Policy): void {
+  const { punishes, leases, paysLater } = algorithm
+  if (!countRefused && !punishes && !leases && !paysLater) return
+  throw new HeadgateError(
+    'HEADGATE_POLICY',
+    `shareStore cannot decide the policy ${shown(name)} without asking the store: it has buckets, windows and logs, without ` +
+      'countRefused. Give that policy to a limiter on redisStore itself.',
+  )
+}

@@ -1,0 +1,67 @@
+import { Controller, Get } from '@nestjs/common'
+import { byHeader, HeadgateError } from 'headgate'
+import { RateLimit, RateLimitModule } from 'headgate/nest'
+import { describe, expect, test } from 'vitest'
+import { headgateWarnings } from '../../support/headgate-warnings.ts'
+import { everywhere, start } from '../support/nest.ts'
+
+/* Mistakes in the options of the module and of decorators: each is an error at start, or gives one warning. */
+
+/** What a limit of a decorator is told: its policies are one option there. */
+const window = /Write (window: '15m'|policies: '100\/15m')\./
+const limit = /Write (limit: 100|policies: '100\/15m')\./
+
+const errors: readonly (readonly [string, object, string | RegExp])[] = [
+  ['windowMs', { limit: 5, windowMs: 900_000 }, window],
+  ['ttl', { limit: 5, ttl: 60_000 }, window],
+  ['max', { window: '15m', max: 5 }, limit],
+  ['message', { policies: '5/1m', message: 'Slow.' }, 'Write refuse:'],
+  ['statusCode', { policies: '5/1m', statusCode: 503 }, 'Write refuse:'],
+  ['key', { policies: '5/1m', key: 'ann' }, 'Write keys:'],
+  ['blockDuration', { policies: '5/1m', blockDuration: 60 }, 'Write penalty:'],
+  ['keys of no policy', { policies: '5/1m', keys: { user: byHeader('x-user') } }, 'no policy has that scope'],
+]
+
+describe.each(errors)('%s is an error', (_, options, fix) => {
+  test('of the module', () => {
+    expect(() => RateLimitModule.forRoot(options as never)).toThrow(HeadgateError)
+    expect(() => RateLimitModule.forRoot(options as never)).toThrow(fix)
+  })
+
+  test('of a decorator', async () => {
+    @Controller()
+    class Files {
+      @RateLimit(options as never)
+      @Get()
+      list() {
+        return []
+      }
+    }
+    const metadata = { imports: [RateLimitModule.forRoot('9/1h')], controllers: [Files], providers: [everywhere] }
+    await expect(start('Express', metadata)).rejects.toThrow(fix)
+  })
+})
+
+test.each([
+  ['HEADGATE_SECONDS', { limit: 5, window: 3600 }],
+  ['HEADGATE_SECONDS', { policies: '5/1m', functionTimeout: 5 }],
+])('%s is given once for %j', async (code, options) => {
+  await headgateWarnings()
+  for (let n = 0; n < 3; n++) RateLimitModule.forRoot(options as never)
+  expect(await headgateWarnings()).toEqual([expect.stringContaining(code)])
+})
+
+test('a missing store of a module without a limit gives one warning, because the limits of handlers take it', async () => {
+  @Controller()
+  class Files {
+    @RateLimit('5/1m')
+    @Get()
+    list() {
+      return []
+    }
+  }
+  await headgateWarnings()
+  const imports = [RateLimitModule.forRoot({ limit: false, store: undefined } as never)]
+  await start('Express', { imports, controllers: [Files], providers: [everywhere] })
+  expect(await headgateWarnings()).toEqual([expect.stringContaining('HEADGATE_NO_STORE')])
+})

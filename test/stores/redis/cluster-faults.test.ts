@@ -1,0 +1,139 @@
+/* Nodes of Redis Cluster fail, and slots move, under calls on keys of several nodes. */
+import { Cluster } from 'ioredis'
+import { createCluster } from 'redis'
+import { afterAll, describe, expect, test } from 'vitest'
+import { fixedWindow, RateLimiter } from '../../../src/index.ts'
+import { type RedisClient, redisStore } from '../../../src/stores/redis/index.ts'
+import { encodeId, keyStart, slotOf } from '../../../src/stores/redis/keys.ts'
+import { type RedisServer, startCluster } from '../../support/redis-server.ts'
+import { useServer } from '../../support/use-server.ts'
+
+const cluster = await useServer(startCluster())
+for (const node of cluster.nodes) await node.command('CONFIG', 'SET', 'cluster-require-full-coverage', 'no')
+const { port } = cluster.nodes[0] as RedisServer
+const ioredis = new Cluster([{ host: '127.0.0.1', port }])
+ioredis.on('error', () => undefined)
+const nodeRedis = createCluster({ rootNodes: [{ socket: { host: '127.0.0.1', port } }] })
+nodeRedis.on('error', () => undefined)
+await nodeRedis.connect()
+
+afterAll(() => {
+  ioredis.disconnect()
+  nodeRedis.destroy()
+})
+
+const clients: [string, RedisClient][] = [
+  ['ioredis', ioredis],
+  ['node-redis', nodeRedis as RedisClient],
+]
+
+const scopes = ['ip', 'user'] as const
+const policies = scopes.map((scope) => fixedWindow({ name: scope, scope, limit: 1_000_000, window: '1h' }))
+
+function slotOfId(id: string): number {
+  return slotOf(`{${encodeId(id)}}`)
+}
+
+/** The first ids, of many, that the node has: each master has a third of the slots. */
+function idsOf(node: number, count: number): string[] {
+  const bounds = [0, 5461, 10_923, 16_384] as const
+  const ids = Array.from({ length: 1000 }, (_, n) => `id-${n}`)
+  const first = bounds[node] as number
+  const end = bounds[node + 1] as number
+  return ids.filter((id) => slotOfId(id) >= first && slotOfId(id) < end).slice(0, count)
+}
+
+describe.each(clients)('%s, with a node that stands still', (name, client) => {
+  test('five calls wait for it, whichever other nodes they need, and the rest goes on', async () => {
+    const store = redisStore({ client, timeout: 250 })
+    const limiter = new RateLimiter({ name: `still-${name}`, policies, store, onStoreError: 'closed' })
+    const alone = new RateLimiter({ name: `alone-${name}`, policies: '1000000/1h', store, onStoreError: 'closed' })
+    const [first, still, third] = [0, 1, 2].map((node) => idsOf(node, 9)) as [string[], string[], string[]]
+    const healthy = first.map((ip, n) => ({ ip, user: third[n] as string }))
+    const ill = still.flatMap((id, n) => [
+      { ip: id, user: first[n] as string },
+      { ip: third[n] as string, user: id },
+      { ip: id, user: still[(n + 1) % still.length] as string },
+    ])
+    const outcome = (call: Promise<{ source: string }>): Promise<string> =>
+      call.then(
+        ({ source }) => source,
+        ({ code }) => code as string,
+      )
+    for (const keys of [...healthy, ...ill]) await outcome(limiter.consume(keys))
+    for (const id of still) await outcome(alone.consume(id))
+    const { pid } = cluster.nodes[1] as RedisServer
+    process.kill(pid, 'SIGSTOP')
+    try {
+      let waited = 0
+      const timed = async (call: () => Promise<{ source: string }>) => {
+        const began = performance.now()
+        const result = await outcome(call())
+        if (performance.now() - began > 240) waited++
+        return result
+      }
+      const results: string[] = []
+      // Healthy calls between: they must not hide the failures, nor suffer from them.
+      const others: Promise<string>[] = []
+      for (const [n, keys] of ill.entries()) {
+        others.push(outcome(limiter.consume(healthy[n % healthy.length] as { ip: string; user: string })))
+        results.push(await timed(() => limiter.consume(keys)))
+      }
+      for (const id of still) results.push(await timed(() => alone.consume(id)))
+      expect(new Set(results)).toEqual(new Set(['HEADGATE_STORE_UNAVAILABLE']))
+      expect(waited).toBeLessThanOrEqual(5)
+      expect(new Set(await Promise.all(others))).toEqual(new Set(['store']))
+      expect(limiter.health().state).not.toBe('closed')
+    } finally {
+      process.kill(pid, 'SIGCONT')
+    }
+    for (const keys of ill) await expect.poll(() => outcome(limiter.consume(keys)), { timeout: 10_000 }).toBe('store')
+    expect(limiter.health().state).toBe('closed')
+  })
+})
+
+describe.each(clients)('%s, with a slot that is half moved', (name, client) => {
+  test('it is no failure of its nodes, and a call is tried once more', async () => {
+    const store = redisStore({ client, timeout: '2s' })
+    const limiter = new RateLimiter({ name: `half-${name}`, policies, store, onStoreError: 'closed' })
+    const ids = idsOf(0, name === 'ioredis' ? 1 : 2)
+    const id = ids.at(-1) as string
+    const [from, to] = cluster.nodes as readonly [RedisServer, RedisServer]
+    const slot = `${slotOfId(id)}`
+    const keys = { ip: id, user: id }
+    const storeKeys = scopes.map((scope) => `${keyStart('headgate', limiter.name, scope)}${encodeId(id)}}`)
+    const nodeId = async ({ command }: RedisServer) =>
+      /[0-9a-f]{40}/.exec(await command('CLUSTER', 'MYID'))?.[0] as string
+    const [fromId, toId] = await Promise.all([nodeId(from), nodeId(to)])
+    const move = (key: string) => from.command('MIGRATE', '127.0.0.1', `${to.port}`, key, '0', '5000')
+    await limiter.consume(keys)
+    expect(await to.command('CLUSTER', 'SETSLOT', slot, 'IMPORTING', fromId)).toContain('OK')
+    expect(await from.command('CLUSTER', 'SETSLOT', slot, 'MIGRATING', toId)).toContain('OK')
+    expect(await move(storeKeys[0] as string)).toContain('OK')
+    // Five in a row would open the breaker of the node.
+    for (let n = 0; n < 12; n++) {
+      const began = performance.now()
+      await expect(limiter.consume(keys)).rejects.toMatchObject({
+        code: 'HEADGATE_STORE_UNAVAILABLE',
+        cause: { code: 'HEADGATE_STORE', uncounted: true, message: expect.stringContaining('TRYAGAIN') },
+      })
+      expect(performance.now() - began).toBeLessThan(1000)
+    }
+    expect(limiter.health()).toMatchObject({ state: 'closed', errors: 0 })
+    expect((await limiter.consume({ ip: idsOf(0, 3)[2] as string, user: idsOf(0, 3)[2] as string })).source).toBe(
+      'store',
+    )
+    // The other key follows while a call is tried. A busy machine may take longer for that than the call waits.
+    let used = 1
+    for (let tries = 0; used === 1 && tries < 20; tries++) {
+      const call = limiter.consume(keys).catch(() => undefined)
+      expect(await move(storeKeys[1] as string)).toContain('OK')
+      if ((await call)?.source === 'store') used++
+      else await to.command('MIGRATE', '127.0.0.1', `${from.port}`, storeKeys[1] as string, '0', '5000')
+    }
+    expect(used).toBe(2)
+    expect(await to.command('CLUSTER', 'SETSLOT', slot, 'NODE', toId)).toContain('OK')
+    await from.command('CLUSTER', 'SETSLOT', slot, 'NODE', toId) // else the node hears of it from the other one
+    expect(await limiter.consume(keys)).toMatchObject({ source: 'store', remaining: 999_997 })
+  })
+})
