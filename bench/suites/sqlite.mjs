@@ -10,7 +10,7 @@ import { defineSuite } from '../lib/suite.mjs'
 const limit = 1_000_000
 const keys = 10_000
 /** Calls of one batch, and of the warm-up. A sync of the disk makes the slow mode far slower. */
-const calls = { normal: 30_000, full: 10_000 }
+const calls = { normal: 30_000, full: 4000 }
 const batches = 3
 
 /** Each gets a database, and returns a function that makes one call for a key. */

@@ -73,7 +73,6 @@ export class StoreRequest<V extends Verb> extends DeadlineItem {
     return outcome
   }
 
-  /** Returns the outcome in place of the store's, or throws. */
   failed(error: unknown): OutcomeOf<V> {
     throw error
   }
@@ -216,7 +215,6 @@ export class StoreLink {
     return request.succeeded(response)
   }
 
-  /** @throws the error of a call without another outcome */
   failed<V extends Verb>(request: StoreRequest<V>, error: unknown): OutcomeOf<V> {
     request.failure = error
     if (!request.sent || isMisuse(error)) return request.failed(error)
