@@ -2,40 +2,44 @@ import { METHODS } from 'node:http'
 import type { Request } from 'express'
 import { routeName } from '../src/http/index.ts'
 
-/** A route of Express, or of the package `router`, which it uses. `_all` is set by `.all(...)`. */
+/** The part of a route of Express that is read. The package `router`, which Express uses, has the same routes. */
 export interface DeclaredRoute {
   readonly path?: unknown
   readonly methods?: Readonly<Record<string, boolean | undefined>>
 }
 
-/** The method, if the route declares it by itself. Undefined if the route takes it as any other one. */
+/** The method of a request, if its route was declared for this method. Undefined if the route was declared for all methods. */
 export function declaredMethod(method: string, { methods = {} }: DeclaredRoute): string | undefined {
   const declared = method === 'HEAD' && !methods.head ? 'GET' : method
-  // `app.all` declares every method of Node.
+  // `app.all` sets `methods` to all methods that Node knows.
   return methods[declared.toLowerCase()] && Object.keys(methods).length < METHODS.length ? declared : undefined
 }
 
-/** A layer of a router: a route, a router that is mounted on a path, or another middleware. */
+/** A layer of an Express router: a route, a router that is mounted on a path, or other middleware. */
 interface Layer {
   readonly route?: object | undefined
   readonly handle?: { readonly stack?: readonly Layer[] }
-  /** The path as the application wrote it. Missing in Express 4, and in Express 5 with `router` below 2.3. */
+  /** The mount path as the application wrote it. Missing in Express 4, and in Express 5 with `router` below 2.3. */
   readonly rawPath?: unknown
-  /** Express 4: made from the path. */
+  /** Only in Express 4: the regular expression that Express makes from the path. */
   readonly regexp?: RegExp
 }
 
-/** What Express 4 makes of a path without parameters: `/^\/admin\/?(?=\/|$)/i`. */
+/** Matches what Express 4 makes of a path without parameters. For `/admin`, Express makes `/^\/admin\/?(?=\/|$)/i`. */
 const staticPattern = /^\^((?:\\[/.]|[\w~@%&=,;'-])*?)(?:\\\/)?\\\/\?\(\?=\\\/\|\$\)$/
 
-/** The text of a mount path in lower case, without a slash at its end. Undefined if the path may match several texts. */
+/** The mount path of a layer, in lower case and without a slash at its end. Undefined for a path with parameters or a pattern. */
 function staticPath({ rawPath, regexp }: Layer): string | undefined {
   const path = rawPath === undefined ? regexp?.source.match(staticPattern)?.[1]?.replaceAll('\\', '') : rawPath
   if (typeof path !== 'string' || !/^[\w/.~@%&=,;'-]*$/.test(path)) return undefined
   return path.toLowerCase().replace(/\/+$/, '')
 }
 
-/** The static paths on which a route can be reached through these layers. */
+/**
+ * The static paths on which a route can be reached through these layers.
+ * @param mount the path on which the layers are mounted
+ * @param around the lists of layers around `layers`, which are not searched again
+ */
 function staticMounts(layers: readonly Layer[], route: object, mount: string, around: readonly object[]): string[] {
   return layers.flatMap((layer) => {
     const inner = layer.handle?.stack
@@ -48,14 +52,14 @@ function staticMounts(layers: readonly Layer[], route: object, mount: string, ar
 }
 
 interface Application {
-  /** Express 4. There, `router` throws. */
+  /** The router in Express 4. There, reading `router` throws an error. */
   readonly _router?: Layer['handle']
   readonly router?: Layer['handle']
   readonly mountpath: unknown
   readonly parent?: Application
 }
 
-/** The path of an application that is mounted in another one. Undefined if the path may match several texts. */
+/** The path on which an application is mounted in another application. Undefined if the path has parameters or a pattern. */
 function mountOf({ parent, mountpath }: Application): string | undefined {
   if (parent === undefined) return ''
   const [outer, own] = [mountOf(parent), staticPath({ rawPath: mountpath })]
@@ -64,7 +68,7 @@ function mountOf({ parent, mountpath }: Application): string | undefined {
 
 const known = new WeakMap<object, readonly string[]>()
 
-/** All static paths on which the route's router is mounted, in lower case. None without an application of Express. */
+/** All static paths on which the route's router is mounted, in lower case. Empty if no application of Express is given. */
 function mountsOf(app: Application | undefined, route: object): readonly string[] {
   let mounts = known.get(route)
   if (mounts === undefined) {
@@ -77,9 +81,8 @@ function mountsOf(app: Application | undefined, route: object): readonly string[
 }
 
 /**
- * The name of the route that matched, with the path that its router is mounted on. `baseUrl` is text of the client, in
- * any letter case and with any parameters. So it only chooses among the static paths that the application has mounted
- * the router on. For any other path, the name has `*`.
+ * The name of the route that matched, including the path on which the route's router is mounted. A client writes `baseUrl`, so
+ * `baseUrl` is used only if it is one of the static mount paths of the application. For any other mount path, the name has `*`.
  */
 export function expressRoute({ app, baseUrl, method, route }: Request): string {
   if (route === undefined) return routeName(undefined, undefined)

@@ -23,7 +23,7 @@ declare global {
   }
 }
 
-/** An address of TEST-NET-1 (RFC 5737): a setting that trusts it as the thousandth hop trusts every proxy. */
+/** An address for documentation (RFC 5737). A proxy setting that trusts this address as the thousandth hop trusts every proxy. */
 const anyAddress = '192.0.2.1'
 
 function forwardedAddress(request: Request, settings: Record<string, unknown>): string | undefined {
@@ -34,7 +34,7 @@ function forwardedAddress(request: Request, settings: Record<string, unknown>): 
 /** The functions that the guard needs from Express 4 and 5. */
 export const expressFramework: Framework<Request, Response> = {
   address(request) {
-    // Read the settings first: `request.ip` parses forwarded addresses even if no proxy is trusted.
+    // Read the settings first, because `request.ip` parses X-Forwarded-For even if no proxy is trusted.
     const settings: Record<string, unknown> | undefined = request.app?.settings
     return settings?.['trust proxy'] ? forwardedAddress(request, settings) : request.socket.remoteAddress
   },
@@ -52,9 +52,9 @@ export const expressFramework: Framework<Request, Response> = {
   ...nodeResponse,
 }
 
-/** The type of the parameters stays open, so that a route keeps the types of its own parameters. */
+/** The middleware. `Params` is any type, so that a route keeps the types of its own parameters. */
 export interface ExpressMiddleware<Limiter = RateLimiter> {
-  /** Returns a promise if something had to be awaited. It resolves when `next` was called, or the request is answered. */
+  /** Decides about a request. If the decision is asynchronous, returns a promise that resolves after `next` or the response. */
   <Params>(request: Request<Params>, response: Response, next: NextFunction): void | Promise<void>
   /** The limiter, for `peek`, `reset`, `ban` and `health()`. */
   readonly limiter: Limiter
@@ -63,10 +63,10 @@ export interface ExpressMiddleware<Limiter = RateLimiter> {
 type Options = GuardOptions<Request, Response>
 
 /**
- * Express middleware (4 and 5). The decision is on `req.rateLimit`. A refused request gets status 429. An error of a key
- * extractor, of another option that is a function, or of a synchronous store goes to `next(error)`. If another store
- * fails, `onStoreError` decides. The middleware has its `limiter`; if the policies are a function of the request, that
- * is a `PlanLimiter`.
+ * Middleware for Express 4 and 5. The decision is on `req.rateLimit`. A refused request gets status 429. An error of a key
+ * extractor, of another option that is a function, or of a synchronous store goes to `next(error)`. If another store fails,
+ * `onStoreError` decides about the request. The limiter is `limit.limiter`, and it is a `PlanLimiter` if the policies are a
+ * function of the request.
  *
  *     const limit = rateLimit('100/15m')
  *     app.use(limit)

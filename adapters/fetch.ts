@@ -18,38 +18,39 @@ import { type Any, FetchCall, type FetchExchange, type FetchOwnOptions, fetchFra
 export { type LambdaEvent, type LambdaResult, lambdaAddress, lambdaRequest, lambdaResult } from './lambda.ts'
 export { type FetchExchange, fetchFramework }
 
-/** What a limiter says about a request. */
+/** The result of a limiter for one request. */
 export interface FetchResult {
   /**
-   * The refusal, or the response with status 400 to an event of AWS that is no valid request: send it, and handle the request no
-   * further. Undefined if the request may go on.
+   * The response that ends the request: a refusal, or status 400 for an invalid event of AWS. Return this response, and do not
+   * handle the request further. Undefined if the request is admitted.
    */
   readonly response: Response | undefined
-  /** Undefined if nothing was decided: the request is not limited or on the `deny` list, or the store has failed. */
+  /** The decision. Undefined if the request is not limited, if its address is on the `deny` list, or if the store has failed. */
   readonly decision: RequestDecision | undefined
-  /** The fields for the response, by name. */
+  /** The rate limit fields for the response, by their names. */
   readonly headers: Record<string, string>
   /**
-   * The response with the fields: the same object, or a copy if its headers are immutable. With `count`, and with units in
-   * flight, it also notes when the body has ended. Without a response, as after an upgrade, it does what `end()` does.
-   * Throws `HEADGATE_NO_END` for a response of Next.js that only passes a request on, because nobody sees its end.
+   * Returns the response with the rate limit fields: the same object, or a copy if the headers are immutable. If the limit has
+   * `count` or units in flight, the end of the response's body ends the request. Without a response, as after an upgrade,
+   * `apply` does the same as `end()`. Throws `HEADGATE_NO_END` if the limit has `count` or units in flight, and the response of
+   * Next.js only passes the request on: nobody sees its end.
    */
   apply<Given extends Response | undefined>(response: Given): Given
   /**
-   * Ends the request without a Response: its units in flight are free at once. The option `count` gets the status;
-   * without a status, the request counts. Example: `result.end(200)` before a Lambda function returns an object of its
-   * own.
+   * Ends the request if there is no Response. The units in flight of the request become free immediately. The option `count`
+   * gets the status. If the status is left out, the request counts. Example: `result.end(200)` before a Lambda function returns
+   * its own result object.
    */
   end(status?: number): void
 }
 
-/** A limiter for fetch handlers. */
+/** A limiter for fetch handlers. The limiter is a function that decides about a request. */
 export interface FetchRateLimit<Context = Any, Limiter = RateLimiter> {
-  /** Decides about a request. Rejects with an error of a function in the options, or of a synchronous store. */
+  /** Decides about a request. Rejects if a function in the options or a synchronous store throws. */
   (request: Request, context?: Context): Promise<FetchResult>
   /**
-   * Returns the handler with this limiter in front. A refused request does not reach the handler. Its response gets the
-   * fields. The handler finds the decision on `request.rateLimit`. All arguments are passed on.
+   * Wraps a handler, so that the handler gets only admitted requests. The rate limit fields are set on the handler's response.
+   * The handler finds the decision on `request.rateLimit`, and gets all arguments of the wrapper.
    */
   wrap<Given extends Request, Rest extends unknown[] = Any[], Answered extends Response | undefined = Response>(
     handler: (request: Given, ...rest: Rest) => MaybePromise<Answered>,
@@ -67,24 +68,24 @@ export type FetchOptions<Context = Any> = GuardOptions<Exchange<Context>, Exchan
 
 /**
  * A limiter for fetch handlers: in Bun, Deno, workers, Next.js, SvelteKit, React Router and AWS Lambda. The functions in the
- * options get `{ request, context, response }`. `refuse` returns a Response, or a text for one with status 429.
+ * options get `{ request, context, response }`. `refuse` returns a Response, or a text, which is sent with status 429.
  *
  *     const limit = rateLimit('100/15m', { address: (request, server) => server.requestIP(request)?.address })
  *     Bun.serve({ fetch: limit.wrap((request) => new Response('hello')) })
  *
- * Or call the limiter, and use its result:
+ * You can also call the limiter yourself, and use its result:
  *
  *     const result = await limit(request, context)
  *     if (result.response) return result.response
  *     return result.apply(new Response('hello'))
  *
- * @throws HeadgateError if a policy or an option is invalid, and for a limit by address without `address`
+ * @throws HeadgateError if a policy or an option is invalid, or if a limit by address has no option `address`
  */
 export function rateLimit<Context = Any>(
   limit: Argument<Context, PolicyLikes>,
   options?: FetchOptions<Context>,
 ): FetchRateLimit<Context>
-/** With policies that are a function of `{ request, context }`. */
+/** The overload for policies that are a function of `{ request, context }`. */
 export function rateLimit<Context = Any, Given extends AnyPolicies<Context> = PoliciesOf<Exchange<Context>>>(
   limit: Argument<Context, Given>,
   options?: FetchOptions<Context>,
@@ -146,7 +147,7 @@ function resultOf(call: Call<unknown>, goesOn: boolean): FetchResult {
   }
 }
 
-/** Runs the handler. Its error is thrown on to the runtime, which answers with status 500. */
+/** Runs the handler. If the handler throws, the error goes on to the runtime, which sends status 500. */
 async function answered(call: Call<unknown>, handler: Handler, rest: unknown[]): Promise<Response | undefined> {
   const { answer, request } = call
   try {
@@ -157,7 +158,7 @@ async function answered(call: Call<unknown>, handler: Handler, rest: unknown[]):
   }
 }
 
-/** Applies the answer to a response. Without a response, as after an upgrade, this is the only sign of the end. */
+/** Sets the fields on a response and awaits its end. Without a response, as after an upgrade, the request ends now. */
 function apply<Given extends Response | undefined>(call: Call<unknown>, given: Given): Given {
   if (given === undefined || given === null) call.finish()
   return call.answer.apply(given, call.request)

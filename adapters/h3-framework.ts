@@ -12,22 +12,22 @@ declare module 'h3' {
   }
 }
 
-/** The options that only this adapter has. */
+/** The options of `rateLimit` that exist only in this adapter. */
 export interface H3OwnOptions {
   /**
-   * Returns the client's address, as the runtime or a trusted proxy reports it, never text that the client wrote.
-   * Default: the `ip` of the request, which the server knows. Example: `(event) =>
-   * event.req.headers.get('cf-connecting-ip')`.
+   * Returns the client's address, as the runtime or a trusted proxy reports it. A client must not be able to write the address.
+   * Default: the `ip` of the request, which the server reports. Example: `(event) => event.req.headers.get('cf-connecting-ip')`.
    */
   address?: ((event: H3Event) => string | undefined | null) | undefined
   /**
-   * How many proxies are in front, or their addresses and ranges. The address is then read from X-Forwarded-For, from its
-   * end. Default: the setting of the server. Example: `1`, or `['10.0.0.0/8']`.
+   * How many proxies are in front of the server, or their addresses and ranges. The client's address is then read from
+   * X-Forwarded-For, starting at the end of the list. Default: the proxy setting of the server. Example: `1`, or
+   * `['10.0.0.0/8']`.
    */
   trustedProxies?: TrustedProxies | undefined
 }
 
-/** Request and response of Node, and the server's setting `trustProxy`. */
+/** Request and response of node:http, and the setting `trustProxy` of the server. */
 type Node = NodePair & { readonly trustProxy?: unknown }
 
 function nodeOf({ req }: H3Event): Node | undefined {
@@ -40,14 +40,14 @@ function nearest(event: H3Event): string | undefined {
   return last === '' ? undefined : last
 }
 
-/** The client's address. A server that trusts every proxy gives the client's own text: then use the last entry. */
+/** The client's address. With `trustProxy`, a client can write all entries of X-Forwarded-For except the last, so the last is used. */
 function ipOf(event: H3Event): string | undefined {
   const node = nodeOf(event)
   if (node?.trustProxy === true) return nearest(event) ?? node.req.socket.remoteAddress
   return event.req.ip
 }
 
-/** The functions that the guard needs from h3. Request and response are both the event. */
+/** The functions that the guard needs from h3. The event of h3 is both the request and the response. */
 export function h3Framework(own: H3OwnOptions = {}): Framework<H3Event, H3Event> {
   const { address = ipOf } = own
   const finder = finderOver(nodeOf, ({ req }) => req)
@@ -59,7 +59,7 @@ export function h3Framework(own: H3OwnOptions = {}): Framework<H3Event, H3Event>
     address: own.trustedProxies === undefined ? (event) => told.peer(event) ?? undefined : view.address,
     trustsProxy: (event) => Boolean(nodeOf(event)?.trustProxy) || view.trustsProxy(event),
     param: ({ context: { params } }, name) => (params && Object.hasOwn(params, name) ? params[name] : undefined),
-    // A route for every method has the method ''.
+    // For a route that was declared for all methods, h3 has the method ''.
     route: ({ context: { matchedRoute } }) => routeName(matchedRoute?.method || undefined, matchedRoute?.route),
     attach({ context }, _response, decision) {
       context.rateLimit = decision
@@ -70,7 +70,7 @@ export function h3Framework(own: H3OwnOptions = {}): Framework<H3Event, H3Event>
     ended(event, done) {
       const response = nodeOf(event)?.res
       const ended = (status: number, aborted: boolean) => {
-        // Keep the status for `count`: h3 has forgotten it by now.
+        // Set the status again for `count`, because h3 has cleared it before the response ends.
         event.res.status = status
         done(status, aborted)
       }
@@ -80,7 +80,7 @@ export function h3Framework(own: H3OwnOptions = {}): Framework<H3Event, H3Event>
     held: (event) => answerOf(event).hold(nodeOf(event)?.res),
     setHeader({ res }, name, value) {
       res.headers.set(name, value)
-      // `errHeaders` are the headers of a response whose status is 400 or higher.
+      // h3 sends `errHeaders` if the status is 400 or higher, and `headers` otherwise.
       res.errHeaders.set(name, value)
     },
     responseHeader: ({ res }, name) => res.headers.get(name) ?? undefined,

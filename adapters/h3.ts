@@ -17,17 +17,17 @@ import { answerOf } from './web/index.ts'
 
 export { h3Framework }
 
-/** A middleware with its limiter, for `peek`, `reset`, `ban` and `health()`. */
+/** A middleware of h3. Its property `limiter` has `peek`, `reset`, `ban` and `health()`. */
 export type H3Middleware<Limiter = RateLimiter> = Middleware & { readonly limiter: Limiter }
 
 /** The options of `rateLimit` for h3, beside the policies. */
 export type H3Options = GuardOptions<H3Event, H3Event> & H3OwnOptions
 
 /**
- * Middleware for h3 2 and Nitro 3. The decision is `event.context.rateLimit`. A refused request gets status 429; `refuse`
- * returns what a handler may return. An error of a function in the options, or of a synchronous store, goes to the error
- * handler of the application. If another store fails, `onStoreError` decides. The middleware has its `limiter`; if the
- * policies are a function of the request, that is a `PlanLimiter`.
+ * Middleware for h3 2 and Nitro 3. The decision is on `event.context.rateLimit`. A refused request gets status 429; `refuse`
+ * may return any value that a handler may return. An error of a function in the options, or of a synchronous store, goes to the
+ * error handler of the application. If another store fails, `onStoreError` decides about the request. The limiter is
+ * `limit.limiter`, and it is a `PlanLimiter` if the policies are a function of the request.
  *
  *     const limit = rateLimit('100/15m')
  *     app.use(limit)
@@ -60,17 +60,17 @@ type Next = () => unknown
 
 function goOn(admitted: boolean, event: H3Event, next: Next): unknown {
   const answer = answerOf(event)
-  // h3 goes on after undefined.
+  // Never return undefined, because h3 would call the next handler.
   if (!admitted) return answer.refusal ?? null
   return answer.awaited ? answered(event, next) : next()
 }
 
-/** Runs the next handler, and watches the body for the end of the response, which no server of Node shows here. */
+/** Runs the next handler, and awaits the end of the response body. For requests whose server shows no response of Node. */
 async function answered(event: H3Event, next: Next): Promise<unknown> {
   const answer = answerOf(event)
   try {
     const value = await answer.make(next)
-    // A symbol says that no route has matched, or that the response is already sent.
+    // h3 returns a symbol if no route has matched, or if the response was already sent.
     if (value !== undefined && typeof value !== 'symbol')
       return answer.apply(await h3.toResponse(value, event), event.req)
     answer.end(404, false)

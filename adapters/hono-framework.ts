@@ -5,54 +5,55 @@ import type { TrustedProxies } from '../src/http/keys/index.ts'
 import { type NodePair, pairBeside, nodePair as pairOf } from './node-pair.ts'
 import { addressView, answerOf, answerWriter, finderOver, toldFinder } from './web/index.ts'
 
-/** The part of the result of `getConnInfo` that has the address. */
+/** The part of the result of `getConnInfo` that has the client's address. */
 export interface ConnInfo {
   readonly remote: { readonly address?: string | undefined }
 }
 
-/** The options that only this adapter has. A limit by address needs one of them. */
+/** The options of `rateLimit` that exist only in this adapter. A limit by address needs `connInfo` or `address`. */
 export interface HonoOwnOptions {
   /**
-   * `getConnInfo` of the runtime: from `@hono/node-server/conninfo`, `hono/bun`, `hono/deno` or `hono/cloudflare-workers`.
-   * Example: `getConnInfo`.
+   * The function `getConnInfo` for the runtime. Import it from `@hono/node-server/conninfo`, `hono/bun`, `hono/deno` or
+   * `hono/cloudflare-workers`. Example: `getConnInfo`.
    */
   connInfo?: ((context: Context) => ConnInfo) | undefined
   /**
-   * Returns the address of the client, from a header that the platform sets, never text that the client wrote. Default:
-   * that of `connInfo`. Example: `(c) => c.req.header('x-real-ip')` behind nginx that sets it.
+   * Returns the client's address, for example from a header that the platform sets. A client must not be able to write the
+   * address. Default: the address that `connInfo` returns. Example: `(c) => c.req.header('x-real-ip')` if nginx sets this header.
    */
   address?: ((context: Context) => string | undefined | null) | undefined
   /**
-   * How many proxies are in front, or their addresses and ranges. The address is then read from X-Forwarded-For, from its
-   * end. Default: none, and that header is not believed. Example: `1`, or `['10.0.0.0/8']`.
+   * How many proxies are in front of the server, or their addresses and ranges. The client's address is then read from
+   * X-Forwarded-For, starting at the end of the list. Default: no proxies, and X-Forwarded-For is ignored. Example: `1`, or
+   * `['10.0.0.0/8']`.
    */
   trustedProxies?: TrustedProxies | undefined
 }
 
-/** Request and response of Node, which @hono/node-server passes as the environment. */
+/** Request and response of node:http, which @hono/node-server passes as the environment. Undefined on other servers. */
 export function honoNodePair({ env }: Context): Partial<NodePair> | undefined {
   return pairBeside(env)
 }
 
-/** The response of Node, which shows when it ends. Undefined on other servers. */
+/** The response of node:http, which reports its end. Undefined on other servers. */
 function nodeResponse(context: Context): NodePair['res'] {
   return honoNodePair(context)?.res ?? pairOf(context.req.raw)?.res
 }
 
-/** The pattern of the route. In `app.use`, the current pattern is the middleware's, so look for the next handler. */
+/** The route that matched. In `app.use`, Hono reports the pattern of the middleware, so the next handler in the list is used. */
 function matchedRoute(context: Context): { readonly method: string; readonly path: string } | undefined {
-  // The helper in `hono/route` is missing before Hono 4.8.
+  // The helper in `hono/route` does not exist in Hono below 4.8.
   const routes = context.req.matchedRoutes.slice(context.req.routeIndex)
-  // Middleware takes every method and a second parameter; a handler of `app.all` takes one.
+  // A handler of `app.all` has one parameter. Middleware has the method ALL too, but a second parameter.
   return routes.find(({ method, handler }) => method !== 'ALL' || handler.length < 2)
 }
 
-/** The address of a connection. A value without an address, such as a promise, is returned and refused later. */
+/** The address in connection info. A value without an address, such as a promise, is returned, and a later check refuses it. */
 function connected(info: ConnInfo | undefined): unknown {
   return info?.remote === undefined ? info : info.remote.address
 }
 
-/** The functions that the guard needs from Hono. Request and response are both the context. */
+/** The functions that the guard needs from Hono. The context of Hono is both the request and the response. */
 export function honoFramework(own: HonoOwnOptions = {}): Framework<Context, Context> {
   const finder = finderOver(honoNodePair, (context: Context) => context.req.raw)
   const writer = answerWriter<Context>(answerOf)
@@ -82,7 +83,7 @@ export function honoFramework(own: HonoOwnOptions = {}): Framework<Context, Cont
     ...writer,
     setStatus(context, status) {
       answerOf(context).status = status
-      // Set the status before `refuse` runs, so that c.text(...) and the like get it.
+      // Set the status before `refuse` runs, so that responses of `refuse`, such as `c.text(...)`, have the status.
       context.status(status as 429)
     },
     clearRefusal(context) {

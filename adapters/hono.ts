@@ -17,13 +17,13 @@ import { type Answer, answerOf } from './web/index.ts'
 
 export { type ConnInfo, honoFramework }
 
-/** The variables that a limiter sets: `new Hono<{ Variables: RateLimitVariables }>()`. */
+/** The variables that a limiter sets on the context. Example: `new Hono<{ Variables: RateLimitVariables }>()`. */
 export interface RateLimitVariables {
-  /** The decision of the last rate limiter that this request passed. Undefined if it was not limited. */
+  /** The decision of the last rate limiter that this request passed. Undefined if no limiter applied to the request. */
   rateLimit: RequestDecision | undefined
 }
 
-/** A middleware with its limiter, for `peek`, `reset`, `ban` and `health()`. */
+/** A middleware of Hono. Its property `limiter` has `peek`, `reset`, `ban` and `health()`. */
 export type HonoMiddleware<Limiter = RateLimiter> = MiddlewareHandler<{ Variables: RateLimitVariables }> & {
   readonly limiter: Limiter
 }
@@ -32,17 +32,17 @@ export type HonoMiddleware<Limiter = RateLimiter> = MiddlewareHandler<{ Variable
 export type HonoOptions = GuardOptions<Context, Context> & HonoOwnOptions
 
 /**
- * Hono middleware. The decision is `c.var.rateLimit`. A refused request gets status 429; `refuse` returns a Response or a
- * text. An error of a function in the options, or of a synchronous store, goes to `app.onError`. If another store fails,
- * `onStoreError` decides. The middleware has its `limiter`; if the policies are a function of the request, that is a
- * `PlanLimiter`.
+ * Middleware for Hono. The decision is on `c.var.rateLimit`. A refused request gets status 429; `refuse` may return a Response
+ * or a text. An error of a function in the options, or of a synchronous store, goes to `app.onError`. If another store fails,
+ * `onStoreError` decides about the request. The limiter is `limit.limiter`, and it is a `PlanLimiter` if the policies are a
+ * function of the request.
  *
  *     import { getConnInfo } from '@hono/node-server/conninfo'
  *
  *     const limit = rateLimit('100/15m', { connInfo: getConnInfo })
  *     app.use(limit)
  *
- * @throws HeadgateError if a policy or an option is invalid, and for a limit by address without `connInfo` or `address`
+ * @throws HeadgateError if a policy or an option is invalid, or if a limit by address has neither `connInfo` nor `address`
  */
 export function rateLimit<Given extends Policies<Context, Context> | undefined>(
   first: RateLimitArgument<Context, Context, Given, HonoOwnOptions>,
@@ -63,7 +63,7 @@ export function rateLimit<Given extends Policies<Context, Context> | undefined>(
       throw error
     }
     if (context.finalized) addFields(context, answer)
-    else answer.end(500, false) // a handler has returned nothing, which Hono takes for an error
+    else answer.end(500, false) // Hono treats a handler that returns nothing as an error
     return undefined
   }
   return Object.assign(middleware, { limiter: guard.limiter })
@@ -75,20 +75,20 @@ const checks = {
   trustedProxies: trustedProxiesOption,
 }
 
-/** The error for an old version of Hono, or for another framework. */
+/** The error if the middleware runs in an old version of Hono, or in another framework. */
 function unfit({ req }: Context): HeadgateError {
   return typeof req?.header === 'function' ? tooOld('headgate/hono', 'hono', '3.11') : misplaced('headgate/hono')
 }
 
-/** A context with a response goes no further: a middleware before this one has answered. */
+/** The response to a refused request. Undefined if the context already has a response from an earlier middleware. */
 function refused(context: Context): Response | undefined {
   return context.finalized ? undefined : answerOf(context).refused(context.req)
 }
 
 /**
- * Puts the fields on the response once it exists: Hono would not add them to a Response that a handler has made itself.
- * On Node, the fields go on Node's own response, which sends them with the fields of Hono's Response. Setting them on a
- * Response would take twice as long.
+ * Sets the rate limit fields after the response exists, because Hono does not add fields to a Response that a handler made. On
+ * Node, the fields are set on the response of node:http, which sends them together with the fields of the Response. Setting the
+ * fields on a Response would take twice as long.
  */
 function addFields(context: Context, answer: Answer): void {
   const node = honoNodePair(context)?.res
@@ -99,7 +99,7 @@ function addFields(context: Context, answer: Answer): void {
   const given = context.res
   const response = answer.apply(given, context.req)
   if (response === given) return
-  // Hono would copy the headers of the old response onto the new one.
+  // Clear the old response first: otherwise Hono would copy its headers to the new response.
   context.res = undefined
   context.res = response
 }

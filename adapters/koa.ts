@@ -21,18 +21,21 @@ declare module 'koa' {
   }
 }
 
-/** `maxIpsCount` says how many proxies there are. Without it, `ctx.ip` is the client's text: use the last entry. */
+/**
+ * The client's address behind proxies. `maxIpsCount` is the number of proxies. Without `maxIpsCount`, the client can write the
+ * first entry of X-Forwarded-For, so the last entry is used.
+ */
 function forwardedAddress({ app, ips }: Context): string | undefined {
   return app.maxIpsCount > 0 ? ips[0] : ips.at(-1)
 }
 
-/** A layer of @koa/router: a route, or middleware, which has no methods. */
+/** A layer of @koa/router. A layer with methods is a route. A layer without methods is middleware. */
 interface Layer {
   readonly path: string | RegExp
   readonly methods: readonly string[]
 }
 
-/** The route. In `router.use`, the router reports the middleware's pattern, so look for the last route. */
+/** The route that matched. In `router.use`, the router reports the middleware's pattern, so the last route in the list is used. */
 function matchedRoute({ matched = [], _matchedRoute, method }: Context): Partial<Layer> {
   const routes = (matched as readonly Layer[]).filter(({ methods }) => methods.includes(method))
   const current = routes.find(({ path }) => path === _matchedRoute)
@@ -41,12 +44,12 @@ function matchedRoute({ matched = [], _matchedRoute, method }: Context): Partial
   return isMiddleware ? (routes.at(-1) ?? {}) : { path: _matchedRoute }
 }
 
-/** The names of the fields that limiters have set. There are few, because the options determine the names. */
+/** The names of the response fields that limiters have set. The set stays small, because options determine the names. */
 const keptFields = new Set<string>()
 
 /**
- * Replaces the context's `onerror`, which removes all fields that were set. This one keeps the fields of limiters, as
- * the other frameworks do. Fields of the error itself take precedence.
+ * Replaces `context.onerror`. The function of Koa removes all response fields. This function keeps the fields of limiters, as
+ * other frameworks do. Fields of the error take precedence.
  */
 function onerror(this: Context, error: Error & { headers?: Record<string, unknown> }): void {
   const original = Object.getPrototypeOf(this).onerror as Context['onerror']
@@ -58,14 +61,14 @@ function onerror(this: Context, error: Error & { headers?: Record<string, unknow
   const kept = [...keptFields].filter((name) => this.res.hasHeader(name))
   error.headers = { ...Object.fromEntries(kept.map((name) => [name, this.res.getHeader(name)])), ...own }
   original.call(this, error)
-  // The error may be thrown again, for another request.
+  // Restore the headers of the error, because an application may throw the same error for another request.
   if (own === undefined) delete error.headers
   else error.headers = own
 }
 
-/** The functions that the guard needs from Koa. Request and response are both the context. */
+/** The functions that the guard needs from Koa. The context of Koa is both the request and the response. */
 export const koaFramework: Framework<Context, Context> = {
-  // `ctx.ips` reads a header and makes a list even if there is no proxy.
+  // Check `app.proxy` first: `ctx.ips` reads a header and makes a list even if there is no proxy.
   address: (context) => (context.app.proxy ? forwardedAddress(context) : undefined) ?? context.req.socket.remoteAddress,
   peer: ({ req }) => req.socket.remoteAddress,
   unaddressed: ({ req }) => isUnixSocket(req.socket),
@@ -95,7 +98,7 @@ export const koaFramework: Framework<Context, Context> = {
   },
   clearRefusal({ response, res }) {
     nodeResponse.clearRefusal(res)
-    // 404 is the status before anybody sets one: a body that is set later makes it 200.
+    // Koa starts with status 404. If a body is set later, Koa changes 404 to 200.
     res.statusCode = 404
     Object.assign(response, { _explicitStatus: false })
   },
@@ -105,14 +108,14 @@ export const koaFramework: Framework<Context, Context> = {
   },
 }
 
-/** A middleware with its limiter, for `peek`, `reset`, `ban` and `health()`. */
+/** A middleware of Koa. Its property `limiter` has `peek`, `reset`, `ban` and `health()`. */
 export type KoaMiddleware<Limiter = RateLimiter> = Middleware & { readonly limiter: Limiter }
 
 /**
- * Koa middleware. The decision is on `ctx.state.rateLimit`. A refused request gets status 429. An error of a key
- * extractor, of another option that is a function, or of a synchronous store rejects the middleware, so Koa's error
- * handling gets it. If another store fails, `onStoreError` decides. The middleware has its `limiter`; if the policies
- * are a function of the request, that is a `PlanLimiter`.
+ * Middleware for Koa. The decision is on `ctx.state.rateLimit`. A refused request gets status 429. An error of a key extractor,
+ * of another option that is a function, or of a synchronous store rejects the middleware, so Koa's error handling gets it. If
+ * another store fails, `onStoreError` decides about the request. The limiter is `limit.limiter`, and it is a `PlanLimiter` if
+ * the policies are a function of the request.
  *
  *     const limit = rateLimit('100/15m')
  *     app.use(limit)
@@ -125,7 +128,7 @@ export function rateLimit<Given extends Policies<Context, Context> | undefined>(
   options?: GuardOptions<Context, Context>,
 ): KoaMiddleware<LimiterOf<Given>> {
   const guard = createGuard(koaFramework, limit, options)
-  // Not async, because that would make one more promise for each request.
+  // The function is not `async`, because `async` would create one more promise for each request.
   const middleware: Middleware = (context, next) => {
     if (typeof next !== 'function' || context.state === undefined) throw misplaced('headgate/koa')
     let admitted: MaybePromise<boolean>

@@ -1,4 +1,4 @@
-/** The members of an AWS event that are read. It comes from a Function URL, an HTTP API (2.0) or a REST API (1.0). */
+/** The properties of an AWS event that `lambdaRequest` reads: of a Function URL, an HTTP API (2.0) or a REST API (1.0). */
 export interface LambdaEvent {
   readonly body?: string | null | undefined
   readonly isBase64Encoded?: boolean | undefined
@@ -17,36 +17,36 @@ export interface LambdaEvent {
   }
 }
 
-/** What a function returns to a Function URL or an API Gateway. */
+/** The result that a Lambda function returns to a Function URL or an API Gateway. */
 export interface LambdaResult {
   statusCode: number
   headers: Record<string, string>
-  /** The cookies, for events of version 2.0. */
+  /** The cookies to set, in a result for events of version 2.0. */
   cookies?: string[]
-  /** The fields with several values, for events of version 1.0. */
+  /** The response fields that have several values, in a result for events of version 1.0. */
   multiValueHeaders?: Record<string, string[]>
   body: string
   isBase64Encoded: boolean
 }
 
-/** The address that AWS saw the client connect from. For the option `address`. */
+/** The client's address, as AWS has seen it. Pass this function in the option `address`. Undefined if the event has no address. */
 export function lambdaAddress({ requestContext }: LambdaEvent): string | undefined {
   return requestContext?.http?.sourceIp ?? requestContext?.identity?.sourceIp
 }
 
-/** Placeholder Requests, for events of which no valid Request can be made. */
+/** The Requests that stand for invalid events: no Request can be made from the data of such an event. */
 const invalid = new WeakSet<Request>()
 
-/** True if the event of this Request is no valid request: a limiter counts it, and answers it with status 400. */
+/** True if the Request stands for an invalid event. A limiter counts such a Request, and answers it with status 400. */
 export function isInvalid(request: Request): boolean {
   return invalid.has(request)
 }
 
 /**
- * The Request of an event. Never throws, whatever the client has sent. A field or a cookie that a Request cannot hold is left
- * out, such as one beyond Latin-1. An event with a method that a Request cannot have (`TRACE`, `CONNECT`), or with a body
- * that is not the base64 that it claims to be, becomes a GET without a body: `rateLimit` counts it and answers it with
- * status 400, so no handler behind a limiter gets it.
+ * Makes a Request from an event of AWS. Never throws, whatever the client has sent. A header field or a cookie that a Request
+ * cannot have, such as one with characters outside Latin-1, is left out. An event is invalid if a Request cannot have its
+ * method (`TRACE`, `CONNECT`), or if its body claims to be base64 and is not. For an invalid event, the Request is a GET
+ * without a body. `rateLimit` counts this Request and answers it with status 400, so no wrapped handler gets it.
  *
  *     const limit = rateLimit('100/15m', { address: (_request, event) => lambdaAddress(event) })
  *     const limited = limit.wrap((_request, _event) => new Response('hello'))
@@ -66,7 +66,7 @@ export function lambdaRequest(event: LambdaEvent): Request {
   }
 }
 
-/** The URL of an event. Path and query are assigned, so that neither can become another part of the URL. */
+/** The URL of the event's request. Path and query are assigned as properties, so a client cannot change another part of the URL. */
 function urlOf(event: LambdaEvent, host: string | null): URL {
   const named = [host, event.requestContext?.domainName].find(isHost)
   const url = new URL(`https://${named ?? 'localhost'}`)
@@ -75,7 +75,7 @@ function urlOf(event: LambdaEvent, host: string | null): URL {
   return url
 }
 
-/** True for a host with or without a port, and nothing else that a URL has: a Request takes no user and no password. */
+/** True for a text that is only a host, with or without a port. A Request does not accept a user or a password in its URL. */
 function isHost(text: string | null | undefined): text is string {
   const url = typeof text === 'string' && URL.canParse(`https://${text}`) ? new URL(`https://${text}`) : undefined
   return url !== undefined && url.href === `https://${url.host}/`
@@ -99,12 +99,12 @@ function headersOf({ headers, multiValueHeaders, cookies }: LambdaEvent): Header
   return all
 }
 
-/** The values as a list. An event that was written by hand may have one text in place of a list. */
+/** The values as a list. In an event that a developer wrote by hand, one text may stand in place of a list. */
 function listOf(values: readonly string[] | string | null | undefined): readonly string[] {
   return [values ?? []].flat()
 }
 
-/** Appends a field. Returns false if a Request cannot hold this field; then it is left out. */
+/** Appends a header field. Returns false, and leaves the field out, if a Request cannot have the field. */
 function append(headers: Headers, name: string, value: string | undefined | null): boolean {
   if (typeof value !== 'string') return false
   try {
@@ -124,7 +124,10 @@ function queryOf({ rawQueryString, multiValueQueryStringParameters }: LambdaEven
   return parameters.toString()
 }
 
-/** The result of a Response, in the form that fits the event. Its body is read to the end, and text stays text. */
+/**
+ * The result that a Lambda function returns for this Response, in the format of the event's version. Reads the complete body. A
+ * text stays text, unless it has a content encoding. Any other body becomes base64.
+ */
 export async function lambdaResult(response: Response, event?: LambdaEvent): Promise<LambdaResult> {
   const bytes = new Uint8Array(await response.arrayBuffer())
   const { headers, status } = response

@@ -6,7 +6,7 @@ export interface ResponseHead {
   setHeader(name: string, value: string): unknown
 }
 
-/** Request and response of Node, behind a web server that runs on it. */
+/** Request and response of node:http, if the web server runs on node:http. */
 export interface NodePair {
   readonly req: {
     readonly socket: LocalSocket
@@ -15,12 +15,12 @@ export interface NodePair {
   readonly res?: (EndingResponse & ResponseHead) | undefined
 }
 
-/** Request and response of Node, which srvx shows on its requests. */
+/** Request and response of node:http, which srvx adds to its requests. Undefined for other servers. */
 export function nodePair(request: Request): NodePair | undefined {
   return (request as { runtime?: { node?: NodePair } }).runtime?.node
 }
 
-/** Request and response of Node, which @hono/node-server passes beside the request. */
+/** Request and response of node:http, which @hono/node-server passes as the second argument of a handler. */
 export function pairBeside(context: unknown): Partial<NodePair> | undefined {
   const node = context as { incoming?: NodePair['req']; outgoing?: NodePair['res'] } | undefined | null
   return node?.incoming && { req: node.incoming, res: node.outgoing }

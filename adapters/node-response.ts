@@ -3,7 +3,7 @@ import type { Http2ServerResponse } from 'node:http2'
 import { whenEnded } from '../src/http/held/index.ts'
 import type { Framework } from '../src/http/index.ts'
 
-/** A response of node:http, or of the same interface of node:http2. */
+/** A response of node:http, or of node:http2 in its compatibility API. */
 export type NodeResponse = ServerResponse | Http2ServerResponse
 
 type ResponseParts =

@@ -34,16 +34,16 @@ declare module 'node:http2' {
   }
 }
 
-/** A request of node:http, or of the same interface of node:http2. */
+/** A request of node:http, or of node:http2 in its compatibility API. */
 export type NodeRequest = IncomingMessage | Http2ServerRequest
 
-/** What routers such as Polka and Restify add to a request. */
+/** Properties that routers such as Polka and Restify add to a request. */
 interface Routed {
   readonly params?: Readonly<Record<string, string>> | undefined
   readonly route?: (DeclaredRoute & { readonly method?: string | undefined }) | undefined
 }
 
-/** The address of a request's socket. A stream of HTTP/2 that was reset has no socket, and throws. */
+/** The address of a request's socket. Undefined for a reset stream of HTTP/2: it has no socket, and reading the address throws. */
 function addressOf(request: NodeRequest): string | undefined {
   try {
     return request.socket.remoteAddress
@@ -52,11 +52,12 @@ function addressOf(request: NodeRequest): string | undefined {
   }
 }
 
-/** The options that only this adapter has. */
+/** The options of `rateLimit` that exist only in this adapter. */
 interface NodeOwnOptions {
   /**
-   * How many proxies are in front, or their addresses and ranges. The address is then read from X-Forwarded-For, from its
-   * end. Default: none, and that header is not believed. Example: `1`, or `['10.0.0.0/8']`.
+   * How many proxies are in front of the server, or their addresses and ranges. The client's address is then read from
+   * X-Forwarded-For, starting at the end of the list. Default: no proxies, and X-Forwarded-For is ignored. Example: `1`, or
+   * `['10.0.0.0/8']`.
    */
   trustedProxies?: TrustedProxies | undefined
 }
@@ -87,11 +88,11 @@ export const nodeFramework: Framework<NodeRequest, NodeResponse> = {
   ...nodeResponse,
 }
 
-/** A middleware `(request, response, next)`, and without `next` a promise. */
+/** A limiter for servers of Node. The limiter is middleware `(request, response, next)`. A call without `next` returns a promise. */
 export interface NodeRateLimit<Limiter = RateLimiter> {
-  /** Calls `next` if the request may go on, and `next(error)` on an error. A refused request is answered. */
+  /** Calls `next()` if the request is admitted, and `next(error)` after an error. If the request is refused, sends the response. */
   (request: NodeRequest, response: NodeResponse, next: (error?: unknown) => void): void
-  /** Resolves to true if the request may go on. If it resolves to false, the request is answered. */
+  /** Resolves to true if the request is admitted. Resolves to false after the refusal was sent. */
   (request: NodeRequest, response: NodeResponse): Promise<boolean>
   /** The limiter, for `peek`, `reset`, `ban` and `health()`. */
   readonly limiter: Limiter
@@ -101,10 +102,9 @@ export interface NodeRateLimit<Limiter = RateLimiter> {
 export type NodeOptions = GuardOptions<NodeRequest, NodeResponse> & NodeOwnOptions
 
 /**
- * A limiter for servers of node:http and node:http2, and for Polka, Restify, Connect and all others whose middleware is
- * `(request, response, next)`. The decision is on `request.rateLimit`. A refused request gets status 429. Behind a proxy,
- * pass `trustedProxies: 1`. The middleware has its `limiter`; if the policies are a function of the
- * request, that is a `PlanLimiter`.
+ * A limiter for servers of node:http and node:http2, and for Polka, Restify, Connect and all other frameworks with middleware
+ * `(request, response, next)`. The decision is on `request.rateLimit`. A refused request gets status 429. Behind a proxy, pass
+ * `trustedProxies: 1`. The limiter is `limit.limiter`, and it is a `PlanLimiter` if the policies are a function of the request.
  *
  *     const limit = rateLimit('100/15m')
  *     createServer(async (request, response) => {

@@ -1,11 +1,11 @@
-/* The fields of a Response of the fetch standard. */
+/* Sets header fields on a Response of the fetch standard. */
 
-/** Also for a Response of another realm, or of a package that stands in for the runtime's. */
+/** True for a Response, also from another realm, and also from a package with its own Response class. */
 export function isResponse(value: unknown): value is Response {
   return typeof value === 'object' && value !== null && 'headers' in value && 'status' in value
 }
 
-/** A response with immutable headers, such as a redirect or one of `fetch`, is copied. Its body is not read. */
+/** The response with these fields. A response with immutable headers, such as a result of `fetch`, is copied. Its body is not read. */
 export function withFields(response: Response, fields: Readonly<Record<string, string>>): Response {
   try {
     setFields(response, fields)
@@ -15,7 +15,7 @@ export function withFields(response: Response, fields: Readonly<Record<string, s
   }
 }
 
-/** The response unchanged if there can be no copy: an upgrade, `Response.error()`, or a body that is already in use. */
+/** A copy with these fields. If no copy is possible, the response unchanged: after an upgrade, or if the body is in use. */
 function copyWithFields(response: Response, fields: Readonly<Record<string, string>>): Response {
   try {
     const copy = new Response(response.body, response)
@@ -26,7 +26,7 @@ function copyWithFields(response: Response, fields: Readonly<Record<string, stri
   }
 }
 
-/** Reads the headers only if there is a field: a server may make them when they are asked for. */
+/** Sets fields on a response. Reads `headers` only if there is a field, because a server may create `headers` at the first read. */
 function setFields(response: Response, fields: Readonly<Record<string, string>>): void {
   let headers: Headers | undefined
   for (const name in fields) {

@@ -1,5 +1,5 @@
 /*
- * What the author of an adapter imports: `headgate/http`. The types of a middleware's options and hooks come from
+ * `headgate/http`: the functions and types for the author of an adapter. The types of a middleware's options and hooks are in
  * `headgate`.
  */
 

@@ -1,4 +1,4 @@
-/* What a user of a limiter imports: `headgate`. */
+/* `headgate`: the functions and types for a user of a limiter. */
 
 export type { PenaltyOptions } from './algorithms/bans/index.ts'
 export { gcra, leakyBucket, type TokenBucketOptions, tokenBucket } from './algorithms/buckets/index.ts'

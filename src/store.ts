@@ -1,6 +1,6 @@
 /*
- * What the author of a store imports: `headgate/store`. Its shared types, such as `Store` and `Decision`, come from
- * `headgate`. A user of a limiter needs `headgate` only.
+ * `headgate/store`: the functions and types for the author of a store. Shared types, such as `Store` and `Decision`, are in
+ * `headgate`. A user of a limiter only needs `headgate`.
  */
 
 export { type Algorithm, type Definition, revive, sameDefinition } from './algorithms/index.ts'

@@ -4,15 +4,15 @@ import { isLocal } from '../../src/stores/contract/index.ts'
 import { countersIn, hit, isHeadgateStore, read, type WindowCount } from './counters.ts'
 import { numberFor } from './option-values.ts'
 
-/** The hits of a client in its window, and when the window ends. */
+/** The number of hits of one client in its current window, and the time at which the window ends. */
 export interface ClientRateLimitInfo {
   totalHits: number
   resetTime: Date | undefined
 }
 
-/** The interface of the stores of express-rate-limit and hono-rate-limiter. @template Info the hits of a client */
+/** The interface of the stores of express-rate-limit and hono-rate-limiter. @template Info the hits of one client */
 export interface HitStore<Info> {
-  // biome-ignore lint/suspicious/noExplicitAny: stores of others take the options of their package, which have another `store`
+  // biome-ignore lint/suspicious/noExplicitAny: a store of another package gets options whose `store` has another type
   init?: (options: any) => MaybePromise<void>
   get?: (key: string) => MaybePromise<Info | undefined>
   increment: (key: string) => MaybePromise<Info>
@@ -20,12 +20,12 @@ export interface HitStore<Info> {
   resetKey: (key: string) => MaybePromise<void>
   resetAll?: () => MaybePromise<void>
   shutdown?: () => MaybePromise<void>
-  /** True if no other process has the keys. */
+  /** True if only this process counts hits in this store. */
   localKeys?: boolean
   prefix?: string
 }
 
-/** What an application reads about a request that was counted. */
+/** The numbers that an application reads from a request after the request was counted. */
 export interface HitInfo {
   limit: number
   used: number
@@ -33,19 +33,19 @@ export interface HitInfo {
   resetTime: Date | undefined
 }
 
-/** Whole seconds until the window ends, rounded up. */
+/** Whole seconds until the window ends, rounded up. A whole window if `resetTime` is undefined. */
 export function secondsLeft(resetTime: Date | undefined, windowMs: number): number {
   if (resetTime === undefined) return Math.ceil(windowMs / 1000)
   return Math.max(0, Math.ceil((resetTime.getTime() - Date.now()) / 1000))
 }
 
-/** @throws TypeError unless the limit is a number or a text of a number */
+/** Returns the limit unchanged. @throws TypeError unless the limit is a number or the text of a number */
 export function checkedLimit(limit: number): number {
   if (!Number.isNaN(Number(limit ?? NaN))) return limit
   throw new TypeError(`limit must be a number, or a function that returns one, got ${shown(limit)}.`)
 }
 
-/** The response fields of drafts 6 and 7. */
+/** The rate limit fields for a response, as draft 6 or draft 7 of the IETF defines them. */
 export function draftFields(
   draft: unknown,
   { limit, remaining, resetTime }: HitInfo,
@@ -62,7 +62,7 @@ export function draftFields(
   return { ...policy, ...numbers }
 }
 
-/** Returns a function that takes a hit back, once, and not from a later window. */
+/** Returns a function that removes one hit of the key. A second call, or a call after `resetTime`, does nothing. */
 export function undoOf(
   store: { decrement(key: string): unknown },
   key: string,
@@ -77,10 +77,10 @@ export function undoOf(
 }
 
 /**
- * The store for the option `store`: without a value, a memory store; for a store of headgate, one that counts there.
- * Undefined for any other value.
- * @throws TypeError unless the window is a number or a text of a number; HeadgateError for an invalid name, or if a store of
- *   headgate has a limiter of that name
+ * The store for the option `store`. Without a value: a store in memory. For a store of headgate: a store that counts hits
+ * in it. For any other value: undefined.
+ * @throws TypeError unless `windowMs` is a number or the text of a number
+ * @throws HeadgateError if the name is invalid, or if a limiter with that name uses the store of headgate already
  */
 export function counterStoreOf(given: unknown, windowMs: unknown, name: string | undefined): CounterStore | undefined {
   const window = numberFor('windowMs', windowMs, 0, Infinity)
@@ -94,7 +94,7 @@ function infoOf({ used, resetAfter }: WindowCount): ClientRateLimitInfo {
   return { totalHits: used, resetTime: new Date(Date.now() + resetAfter) }
 }
 
-/** Counts hits in a store of headgate. */
+/** Counts the hits of clients in a store of headgate. */
 export class CounterStore {
   readonly localKeys: boolean
   counters: RateLimiter
@@ -126,11 +126,11 @@ export class CounterStore {
   }
 }
 
-/** Counts hits in the memory of this process. */
+/** Counts the hits of clients in the memory of this process. */
 export class MemoryStore extends CounterStore {
   /** The length of a window in milliseconds. */
   windowMs: number = 60_000
-  /** When the windows of keys end whose hits were taken back, for `get`: of the last thousand or so. */
+  /** The end of each key's window, for keys with a removed hit. `get` reads this map. At 1000 keys, the map is emptied. */
   readonly #ends = new Map<string, Date>()
 
   constructor() {
@@ -142,7 +142,7 @@ export class MemoryStore extends CounterStore {
     this.counters = countersIn(options.windowMs)
   }
 
-  /** The hits of a key. If all were taken back, it has 0 hits until its window would have ended. */
+  /** The hits of a key. Undefined if the key had no hits. 0 if all of its hits were removed and its window has not ended. */
   override async get(key: string): Promise<ClientRateLimitInfo | undefined> {
     const resetTime = this.#ends.get(key)
     const none = resetTime !== undefined && resetTime.getTime() > Date.now() ? { totalHits: 0, resetTime } : undefined

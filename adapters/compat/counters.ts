@@ -8,24 +8,24 @@ import { limiterName } from './option-values.ts'
 
 export interface WindowCount {
   readonly used: number
-  /** Milliseconds until the window ends. */
+  /** Milliseconds until the client's window ends. */
   readonly resetAfter: number
 }
 
-/** @param window in milliseconds, at most 366 days */
+/** The length of a window in whole milliseconds, at least 1. @param window in milliseconds, at most 366 days */
 function lengthOf(window: number): number {
   return Math.min(longestWindow, Math.max(1, Math.ceil(window)))
 }
 
-/** A counter without a limit. Its windows open with the first hit. */
+/** A policy that only counts hits and refuses none. The window of a key opens with the first hit of the key. */
 function hitsIn(window: number): Policy {
   return counter({ name: 'hits', window: `${lengthOf(window)}ms` })
 }
 
 /**
- * Counters in windows of this length.
- * @param window in milliseconds, at most 366 days
- * @param store default: a memory store that follows `Date.now()`, as the fake timers of tests set it
+ * A limiter that counts the hits of each key in windows, and refuses none.
+ * @param window the length of a window in milliseconds, at most 366 days
+ * @param store where hits are counted. Default: a memory store that follows `Date.now()`, which the fake timers of tests move
  * @param name the name of the limiter in that store
  */
 export function countersIn(
@@ -33,7 +33,7 @@ export function countersIn(
   store: Store = memoryStore({ clock: wallClock }),
   name?: string,
 ): RateLimiter {
-  // If the store fails, the call rejects, and the caller decides what happens.
+  // If the store fails, a call of this limiter rejects, and the calling middleware decides about the request.
   return new RateLimiter({
     policies: hitsIn(window),
     store,
@@ -45,8 +45,9 @@ export function countersIn(
 const byStore = new WeakMap<Store, Map<string, RateLimiter>>()
 
 /**
- * The counters of an id on a store, in windows of this length. Counters of the same id share their counts. If the
+ * A limiter that counts hits in a store, in windows of this length. Limiters with the same id share their counts. If the
  * length of a key's window changes, the key keeps its hits, and its window starts again.
+ * @param window in milliseconds
  */
 export function countersOn(store: Store, id: string, window: number): RateLimiter {
   const name = limiterName(id)

@@ -1,19 +1,19 @@
 /*
- * The interface of express-rate-limit 8: change the import, and keep the options, the stores and what clients see.
+ * The interface of express-rate-limit 8: change the import, and keep the options and the stores. Clients get the same responses.
  *
  * What differs, and why:
  *
- * - Counts are kept in a bounded memory store without timers, so `MemoryStore` has no `interval`, `current` and `previous`.
- * - With `skipFailedRequests`, a request whose client hangs up still counts. Otherwise a client could escape its limit by
- *   hanging up.
- * - If every hit of a window is taken back, the next request opens a new window.
+ * - `MemoryStore` is bounded and needs no timers, so it has no `interval`, `current` and `previous`.
+ * - With `skipFailedRequests`, a request whose client hangs up still counts. Otherwise a client could escape its limit by hanging
+ *   up.
+ * - If every hit of a window is removed, as `skipFailedRequests` does, the next request opens a new window.
  * - A window lasts from 1 ms to 366 days.
- * - Stores of headgate convert a key to text. A request without a key is refused with 403 if its client has left. In
- *   express-rate-limit, all such requests share the count of 'undefined'.
- * - A `limit` that is no number is an error: when the middleware is made, or of the request if `limit` is a function.
- *   In express-rate-limit, NaN refuses nobody. A `windowMs` that is no number is an error too.
- * - `validate` warns of mistakes that change what is counted. It does not inspect the source of functions.
- * - The middleware calls `next` synchronously if nothing has to be awaited.
+ * - With a store of headgate, a key is converted to text. If a client has disconnected and its request has no key, the request is
+ *   refused with status 403. In express-rate-limit, all requests without a key are counted together, under the key 'undefined'.
+ * - A `limit` that is no number is an error. It is thrown when the middleware is made; if `limit` is a function, the request
+ *   fails with it. In express-rate-limit, a limit of NaN refuses no request. A `windowMs` that is no number is an error too.
+ * - `validate` warns of mistakes that change which requests are counted. `validate` does not inspect the source of functions.
+ * - The middleware calls `next` synchronously, unless the store or an option returns a promise.
  */
 import type { NextFunction, Request, RequestHandler, Response } from 'express'
 import { whenEnded } from '../../src/http/held/index.ts'
@@ -36,13 +36,13 @@ export type * from './express/types.ts'
 
 export { DAY, HOUR, ipKeyGenerator, MemoryStore, MINUTE, SECOND }
 
-/** Takes the hit back when the response has ended, if the request does not count. */
+/** Removes the hit of this request after the response, if `skipFailedRequests` or `skipSuccessfulRequests` excludes the request. */
 function uncount(config: Config, request: Request, response: Response, { key, resetTime }: RateLimitInfo): void {
   const { skipFailedRequests, skipSuccessfulRequests, store, logger } = config
   const undo = undoOf(store, key, resetTime)
   const failed = (error: unknown) => logger.error(error, 'express-rate-limit: the store failed to decrement.')
   const takeBack = () => undo().catch(failed)
-  // A client that resets its HTTP/2 stream makes the response emit 'finish' too.
+  // When a client resets its HTTP/2 stream, the response emits 'finish' too, so only `aborted` shows that the client left.
   whenEnded(response, async (_status, aborted) => {
     if (aborted) return
     try {
@@ -55,7 +55,7 @@ function uncount(config: Config, request: Request, response: Response, { key, re
   if (skipFailedRequests) response.once('error', takeBack)
 }
 
-/** True if the request may go on. False if it was answered, or passed to `handler`. */
+/** True if the request may continue to `next`. False if a response was sent, or if `handler` got the request. */
 async function check(
   config: Config,
   options: Options,
@@ -92,7 +92,7 @@ async function check(
   Object.assign(request, { [config.requestPropertyName]: info })
   await setHeaders(config, request, response, info)
   if (config.skipFailedRequests || config.skipSuccessfulRequests) uncount(config, request, response, info)
-  // A store that returns no number refuses nobody. A validation says so.
+  // A store whose `increment` returns no number refuses no request. A validation reports the mistake.
   if (!(totalHits > limit)) return true
   if ((config.legacyHeaders || config.standardHeaders) && !response.headersSent) {
     const seconds = config.retryAfter === undefined ? undefined : await resolved(config.retryAfter, request, response)
@@ -114,9 +114,10 @@ function initStore({ store, logger }: Config, options: Options): void {
 }
 
 /**
- * Express middleware that counts requests in windows, which open with a client's first request, and refuses requests
- * over the limit.
- * @throws TypeError if the store, the logger or the limit is invalid, HeadgateError if a store of headgate already has a limiter of that name
+ * Express middleware that refuses requests over the limit. The middleware counts the requests of each client in windows. The
+ * window of a client opens with the client's first request.
+ * @throws TypeError if the store, the logger or the limit is invalid
+ * @throws HeadgateError if a limiter with the same name uses the store of headgate already
  */
 export function rateLimit(passedOptions: Partial<Options> = {}): RateLimitRequestHandler {
   const config = configOf(passedOptions ?? {})
@@ -144,7 +145,7 @@ function unreadable(): never {
 /** @alias */
 export default rateLimit
 
-/** What `require` returns: the function, with the other exports as its properties. */
+/** `require` returns the function. The other exports are properties of the function. */
 Object.assign(rateLimit, { default: rateLimit, rateLimit, MemoryStore, ipKeyGenerator, SECOND, MINUTE, HOUR, DAY })
 
 export { rateLimit as 'module.exports' }

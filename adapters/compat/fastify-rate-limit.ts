@@ -1,25 +1,27 @@
 /*
- * The interface of @fastify/rate-limit 11: change the import, and keep the options, the stores and what clients see.
+ * The interface of @fastify/rate-limit 11: change the import, and keep the options and the stores. Clients get the same
+ * responses.
  *
  * What differs, and why:
  *
- * - Counts are kept in a memory store of `cache` keys that protects refused keys from a flood of new ones. With
- *   `continueExceeding`, `exponentialBackoff` and a function as `timeWindow` it is a least-recently-used cache, as in the original.
- * - With `exponentialBackoff`, a window lasts as long as the response says. In the original, it ends after the first
- *   `timeWindow`.
- * - With `redis`, the counts are kept by `redisStore`, in other keys than those of @fastify/rate-limit. A counter
- *   starts anew once. A call takes at most a second. With `continueExceeding`, `exponentialBackoff` and a function as
- *   `timeWindow` they are kept under the same keys. With a store of headgate, the first two options are an error: use a
- *   penalty of headgate instead.
- * - A window lasts from 1 ms to 366 days. A text that is no duration is an error when the plugin is registered. A
- *   function that returns no number is an error of the request.
- * - With `cache: 0`, a million keys are held. A key that is an object is counted as its text.
- * - A request without an address is refused with 403 if its client has left, and shares one count if it came over a unix socket.
- *   There, it is an error.
- * - Promises of `onExceeding`, `onExceeded` and `onBanReach` are awaited, so a rejection is an error of the request. There, it
- *   ends the process.
- * - `store` takes a store of headgate too. If `timeWindow` then returns another length for a key, the key keeps its
- *   hits and its window starts again.
+ * - Hits are counted in a memory store for `cache` keys. When the store is full, new keys do not displace refused keys.
+ *   With `continueExceeding`, `exponentialBackoff` or a function as `timeWindow`, the store is a least-recently-used cache,
+ *   as in the original.
+ * - With `exponentialBackoff`, a window lasts until the reset time in the response. In the original, the window ends after
+ *   the first `timeWindow`.
+ * - With `redis`, `redisStore` counts the hits, under other keys of Redis than the original. So each client starts once
+ *   without hits. A call of Redis fails after a second. With `continueExceeding`, `exponentialBackoff` or a function as
+ *   `timeWindow`, the keys of Redis are those of the original. With a store of headgate, `continueExceeding` and
+ *   `exponentialBackoff` are an error: use a penalty of headgate instead.
+ * - A window lasts from 1 ms to 366 days. If `timeWindow` is a text that is no duration, registering the plugin fails. If
+ *   it is a function that returns no duration, the request fails.
+ * - With `cache: 0`, the memory store holds a million keys. An object that `keyGenerator` returns is converted to text.
+ * - A request without an address is refused with status 403 if its client has disconnected. All requests over a unix socket
+ *   share one count. In the original, a request without an address fails.
+ * - Promises of `onExceeding`, `onExceeded` and `onBanReach` are awaited, so the request fails if one rejects. In the
+ *   original, the rejection ends the process.
+ * - `store` may also be a store of headgate. If `timeWindow` is a function and returns another length for a key, the key
+ *   then keeps its hits, and its window starts again.
  */
 import type {
   ContextConfigDefault,
@@ -81,10 +83,7 @@ function addHook(route: RouteOptions, name: RateLimitHook, handler: ReturnType<t
   Object.assign(route, { [name]: [...[before ?? []].flat(), handler] })
 }
 
-/**
- * The plugin of @fastify/rate-limit.
- * @throws TypeError or HeadgateError for an invalid option
- */
+/** The plugin of @fastify/rate-limit, with headgate as its counter. @throws TypeError or HeadgateError if an option is invalid */
 export async function fastifyRateLimit(app: FastifyInstance, options: RateLimitPluginOptions): Promise<void> {
   const settings = settingsOf(options)
   const ran = Symbol('headgate.ran')
@@ -122,7 +121,7 @@ plugin(fastifyRateLimit, { fastify: '>=4', name: '@fastify/rate-limit' })
 /** @alias */
 export default fastifyRateLimit
 
-/** What `require` returns: the plugin, with the other exports as its properties. */
+/** `require` returns the plugin. The other exports are properties of the plugin. */
 Object.assign(fastifyRateLimit, { default: fastifyRateLimit, fastifyRateLimit, normalizeIP })
 
 export { fastifyRateLimit as 'module.exports' }

@@ -1,19 +1,19 @@
 /*
- * The interface of hono-rate-limiter 0.5: change the import, and keep the options, the stores and what clients see.
+ * The interface of hono-rate-limiter 0.5: change the import, and keep the options and the stores. Clients get the same responses.
  *
  * What differs, and why:
  *
- * - Counts are kept in a bounded memory store without timers, so `MemoryStore` has no `interval`, `current` and `previous`, and its
- *   methods return promises.
- * - `RedisStore` and `UnstorageStore` are not here. Import them from hono-rate-limiter, or give a store of headgate.
- * - If every hit of a window is taken back, the next request opens a new window. No hit is taken back after its window
- *   has ended. In hono-rate-limiter, this takes back a hit of the next window.
+ * - `MemoryStore` is bounded and needs no timers, so it has no `interval`, `current` and `previous`. The methods of `MemoryStore`
+ *   return promises.
+ * - `RedisStore` and `UnstorageStore` are not exported. Import them from hono-rate-limiter, or pass a store of headgate.
+ * - If every hit of a window is removed, as `skipFailedRequests` does, the next request opens a new window. A hit is not removed
+ *   after its window has ended. In hono-rate-limiter, a hit of the next window is then removed.
  * - A window lasts from 1 ms to 366 days.
- * - A `limit` or a `windowMs` that is no number is an error, and so is a limiter without `keyGenerator`: when the
- *   middleware is made, or of the request if the option is a function. In hono-rate-limiter, NaN refuses nobody, and
- *   without `keyGenerator` every request fails.
- * - A request without a key is refused with 403 if its client has left, on a server of Node. There, all such requests share
- *   a count.
+ * - Making the middleware throws if `keyGenerator` is missing, or if `limit` or `windowMs` is no number. If `limit` is a function
+ *   that returns no number, the request fails. In hono-rate-limiter, a limit of NaN refuses no request, and without
+ *   `keyGenerator` every request fails.
+ * - If a client of a Node server has disconnected and its request has no key, the request is refused with status 403. In
+ *   hono-rate-limiter, all requests without a key share one count.
  */
 import type { Env, Input, MiddlewareHandler } from 'hono'
 import type { HandlerResponse } from 'hono/types'
@@ -41,23 +41,23 @@ async function answer(context: AnyContext, _next: unknown, { statusCode, message
 }
 
 /**
- * Hono middleware that counts requests in windows, which open with a client's first request, and refuses requests over
- * the limit. With `binding`, Cloudflare counts. An error of a function in the options, or of the store, goes to
- * `app.onError`.
+ * Hono middleware that refuses requests over the limit. The middleware counts the requests of each client in windows. The window
+ * of a client opens with the client's first request. With `binding`, the rate limit of Cloudflare counts the requests. An error
+ * of a function in the options, or of the store, goes to `app.onError`.
  *
  *     app.use(rateLimiter({ windowMs: 60_000, limit: 100, keyGenerator: (c) => c.req.header('x-api-key') ?? '' }))
  *
- * @throws TypeError without `keyGenerator`, or if the store, `limit` or `windowMs` is invalid; HeadgateError if a store of
- *   headgate already has a limiter of that name
+ * @throws TypeError if `keyGenerator` is missing, or if the store, `limit` or `windowMs` is invalid
+ * @throws HeadgateError if a limiter with the same name uses the store of headgate already
  */
 export function rateLimiter<
   E extends Env = Env,
   P extends string = string,
   I extends Input = Input,
-  // biome-ignore lint/suspicious/noExplicitAny: as Hono's MiddlewareHandler has it
+  // biome-ignore lint/suspicious/noExplicitAny: Hono's MiddlewareHandler has the same type parameter
   R extends HandlerResponse<any> = Response,
 >(config: ConfigProps<E, P, I>): MiddlewareHandler<E, P, I, R> {
-  // The functions in the options get the context from Hono, so the context has the declared types.
+  // Hono passes the context to the functions in the options, so the type of their argument is right.
   const middleware =
     config.binding === undefined
       ? countedInStore(config as unknown as HonoConfigProps)
@@ -95,7 +95,7 @@ function countedInStore(config: HonoConfigProps): MiddlewareHandler {
   }
 }
 
-/** Takes the hit back if `skipFailedRequests` or `skipSuccessfulRequests` excludes this response. */
+/** Removes the hit of this request if `skipFailedRequests` or `skipSuccessfulRequests` excludes its response. */
 async function uncountIfSkipped(options: HonoConfigType, context: AnyContext, { uncount }: Hit): Promise<void> {
   const { skipFailedRequests, skipSuccessfulRequests, requestWasSuccessful } = options
   if (!skipFailedRequests && !skipSuccessfulRequests) return
@@ -106,7 +106,7 @@ function setHeaders(context: AnyContext, options: HonoConfigType, info: RateLimi
   const { standardHeaders, windowMs } = options
   if (!standardHeaders || context.finalized) return
   const fields = draftFields(standardHeaders, info, windowMs)
-  // Draft 6 has no reset field without a reset time, or at the end of a window.
+  // Draft 6 has no `RateLimit-Reset` if the store reports no reset time, or if the window ends now.
   if (info.resetTime === undefined || fields['RateLimit-Reset'] === '0') delete fields['RateLimit-Reset']
   for (const [name, value] of Object.entries(fields)) context.header(name, value)
 }

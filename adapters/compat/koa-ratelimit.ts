@@ -1,20 +1,20 @@
 /*
- * The interface of koa-ratelimit 6: change the import, and keep the options, the drivers and what clients see.
+ * The interface of koa-ratelimit 6: change the import, and keep the options and the drivers. Clients get the same responses.
  *
  * What differs, and why:
  *
- * - The reset time and `Retry-After` are in whole seconds, rounded up: a client that waits so long is admitted.
- * - A Map that is given as `db` has all counts, which are bounded, in one entry. `db.clear()` forgets them. The Map has
- *   no entries for single keys.
- * - The driver `'memory'` counts without a `db` too.
- * - In Redis, the log of a key is kept by `redisStore`, in other keys than those of koa-ratelimit. So each key starts
- *   once with an empty log.
- * - A call of Redis takes at most a second; then the request fails.
+ * - The reset time and `Retry-After` are in whole seconds, rounded up: a client that waits until then is admitted.
+ * - A Map in the option `db` has one entry for the counts of all keys, and none for each key. The number of counted keys is
+ *   bounded. `db.clear()` removes all counts.
+ * - With the driver `'memory'`, `db` may be left out.
+ * - With the driver `'redis'`, `redisStore` keeps the log of each client under other keys of Redis than koa-ratelimit. So each
+ *   client starts once with an empty log.
+ * - If Redis does not answer within a second, the request fails.
  * - A window lasts from 1 ms to 366 days.
- * - An `id` that is an object, such as a promise, is an error. In koa-ratelimit, all objects are one key.
- * - A request without an id gets 403 if its client has left. There, it is an error.
- * - A promise of `onLimited` is awaited, so its rejection is an error of the request. There, it ends the process.
- * - `store` takes a store of headgate in place of `driver` and `db`.
+ * - An `id` that is an object, such as a promise, is an error. In koa-ratelimit, all objects share one count.
+ * - If a client has disconnected and its request has no id, the status is 403. In koa-ratelimit, the request fails.
+ * - A promise of `onLimited` is awaited, so the request fails if it rejects. In koa-ratelimit, the rejection ends the process.
+ * - The new option `store`, a store of headgate, replaces `driver` and `db`.
  */
 import assert from 'node:assert'
 import type { Context, Middleware } from 'koa'
@@ -28,45 +28,45 @@ import { countersOn, hit, isHeadgateStore, type WindowCount } from './counters.t
 import { hasLeft } from './network.ts'
 import { hashOf, largestLog, numberFor } from './option-values.ts'
 
-/** Names of the fields. */
+/** The names of the response fields. */
 export interface HeaderNameOptions {
-  /** Default `'X-RateLimit-Remaining'`. */
+  /** The name of the field with the requests that are left. Default `'X-RateLimit-Remaining'`. */
   remaining?: string
-  /** Default `'X-RateLimit-Reset'`. */
+  /** The name of the field with the reset time, in seconds since 1970. Default `'X-RateLimit-Reset'`. */
   reset?: string
-  /** Default `'X-RateLimit-Limit'`. */
+  /** The name of the field with the limit. Default `'X-RateLimit-Limit'`. */
   total?: string
 }
 
 /** The options of the middleware. */
 export interface MiddlewareOptions {
-  /** Default `'redis'`. */
+  /** Where requests are counted: in Redis, or in the memory of this process. Default `'redis'`. */
   driver?: 'redis' | 'memory'
-  /** A client of Redis, or a Map. */
-  // biome-ignore lint/suspicious/noExplicitAny: each library has a client of its own
+  /** A client of Redis for the driver `'redis'`, or a Map for `'memory'`. */
+  // biome-ignore lint/suspicious/noExplicitAny: the type of a client depends on its package
   db?: any
-  /** A store of headgate, in place of `driver` and `db`. Limits of one `namespace` and one `duration` share their counts on it. */
+  /** A store of headgate, in place of `driver` and `db`. Limits with the same `namespace` and `duration` share their counts in it. */
   store?: Store
   /** The length of a window in milliseconds. Default an hour. */
   duration?: number
-  /** How many requests a window admits. Default 2500. */
+  /** How many requests a client may make in one window. Default 2500. */
   max?: number
-  /** Who is limited; false for no limit. Default: the address. */
+  /** Returns the key of the client, or false for a request that is not limited. Default: the address of the client. */
   id?: (context: Context) => string | false
-  /** The beginning of the keys. Default `'limit'`. */
+  /** The prefix of the keys. Default `'limit'`. */
   namespace?: string
   headers?: HeaderNameOptions
-  /** True for no fields, except on refusals `Retry-After`. Default false. */
+  /** True to set no response fields, except `Retry-After` on a refusal. Default false. */
   disableHeader?: boolean
-  /** The body of a refusal. Default: how long to wait. */
+  /** The body of the response to a refused request. Default: a sentence with the wait. */
   errorMessage?: string | object
-  /** The status of a refusal. Default 429. */
+  /** The status of the response to a refused request. Default 429. */
   status?: number
-  /** True to refuse by `ctx.throw`. Default false. */
+  /** True to refuse a request with `ctx.throw`. Default false: the middleware sets the status and the body. */
   throw?: boolean
-  /** True for a request that is not limited. */
+  /** Returns true for a request that is not limited. Default: never. */
   whitelist?: (context: Context) => boolean | Promise<boolean>
-  /** True for a request that gets 403. */
+  /** Returns true for a request that is refused with status 403. Default: never. */
   blacklist?: (context: Context) => boolean | Promise<boolean>
   /** Called for every refusal. */
   onLimited?: (context: Context) => void
@@ -74,7 +74,7 @@ export interface MiddlewareOptions {
 
 type Settings = MiddlewareOptions & Required<Pick<MiddlewareOptions, 'duration' | 'max' | 'id' | 'namespace'>>
 
-/** How many requests are left, and in how many milliseconds the next one comes back. */
+/** How many requests a client has left, and the milliseconds until more requests are left. */
 interface Answer {
   readonly allowed: boolean
   readonly remaining: number
@@ -83,7 +83,7 @@ interface Answer {
 
 type Limit = (id: string) => Answer | Promise<Answer>
 
-/** The key of the entry of a Map that has the counts of this module. */
+/** The key of the Map's entry that has the counts of all clients. */
 const countsOf: unique symbol = Symbol('headgate.counts')
 
 function countersInMap(db: Map<unknown, unknown>, { duration, namespace }: Settings): RateLimiter {
@@ -91,7 +91,7 @@ function countersInMap(db: Map<unknown, unknown>, { duration, namespace }: Setti
   return countersOn(store, idOf(namespace, duration), duration)
 }
 
-/** Limits of one namespace and one duration share their counts. */
+/** The id of a counter. Limits with the same namespace and duration have the same id, so they share their counts. */
 function idOf(namespace: string, duration: number): string {
   return `${namespace}:${duration}`
 }
@@ -106,7 +106,7 @@ function byCounters(find: () => RateLimiter, max: number): Limit {
   }
 }
 
-/** Limits by a log in Redis: a request leaves the log one window after it came. */
+/** Limits requests by a log of times in Redis. A request leaves the log when it is as old as the window. */
 async function byRedis({ db, duration, max, namespace }: Settings): Promise<Limit> {
   assert(db, 'db required')
   const { redisStore } = await import('../../src/stores/redis/index.ts')
@@ -121,7 +121,7 @@ async function byRedis({ db, duration, max, namespace }: Settings): Promise<Limi
   }
 }
 
-/** The prefix for a namespace. If the namespace has characters that no prefix may have, its hash is the prefix. */
+/** The prefix of the keys in Redis: the namespace, or a hash of a namespace with characters that a prefix must not have. */
 function prefixOf(namespace: string): string {
   if (/^[\w.-]{1,128}$/.test(namespace)) return namespace
   return `limit/${hashOf(namespace)}`
@@ -150,8 +150,9 @@ function limitOf(given: Settings): Limit | Promise<Limit> {
 }
 
 /**
- * Koa middleware that refuses the requests beyond `max` in a window. Its errors go to Koa's error handling.
- * @throws TypeError if `store` is given, and `store`, `max` or `duration` is invalid
+ * Koa middleware that refuses the requests beyond `max` in a window. An error rejects the middleware, so Koa's error
+ * handling gets it.
+ * @throws TypeError if the option `store` is present, and `store`, `max` or `duration` is invalid
  */
 export function ratelimit(options: MiddlewareOptions = {}): Middleware {
   const settings: Settings = {
@@ -181,7 +182,7 @@ export function ratelimit(options: MiddlewareOptions = {}): Middleware {
   }
 }
 
-/** The key as a text. A number is converted to text. */
+/** The key of a client as text. A number becomes text, and an object is an error. */
 function keyOf(id: unknown): string {
   if (typeof id !== 'object' && typeof id !== 'symbol') return String(id)
   throw new TypeError(`koa-ratelimit: id must return a text or false, got ${shown(id)}.`)
@@ -216,7 +217,7 @@ async function refuse(context: Context, settings: Settings, id: string, wait: nu
 
 /** @alias */
 export default ratelimit
-/** What `require` returns: the function, with the other exports as its properties. */
+/** `require` returns the function. The other exports are properties of the function. */
 Object.assign(ratelimit, { default: ratelimit, ratelimit })
 
 export { ratelimit as 'module.exports' }

@@ -1,15 +1,16 @@
 /*
- * A storage for @nestjs/throttler 6: the guard, the decorators and the options stay, and headgate counts.
+ * A storage for @nestjs/throttler 6: the guard, the decorators and the options do not change, and headgate counts the hits.
  *
- * What differs from its own storage, and why:
+ * What differs from the storage in @nestjs/throttler, and why:
  *
- * - Hits are kept in a bounded memory store without timers, or in a store that processes share: one round trip for each
- *   throttler.
- * - `timeToExpire` is the time until the oldest hit leaves the window; without a hit, until the ban ends. During a
- *   ban, `totalHits` stays one more than the limit.
- * - If `ttl` is a function that returns another value for a key, all hits of the key count as if they had just come.
- * - A storage gets a hash, so it cannot tell a client that has left, which has no address: all such requests share a count.
- * - `timeToBanExpire` is 0 without a ban, and not a time before 1970.
+ * - Hits are counted in a bounded memory store without timers, or in a store that several processes share. A request needs
+ *   one round trip to that store for each throttler.
+ * - `timeToExpire` is the time until the oldest hit leaves the window. If the key has no hits, it is the time until the ban
+ *   ends. During a ban, `totalHits` is always the limit plus 1.
+ * - If `ttl` is a function that returns another value for a key, all hits of the key count as if they came now.
+ * - A disconnected client has no address. A storage gets only a hash of the address, so it cannot recognise such clients:
+ *   their requests share one count.
+ * - Without a ban, `timeToBlockExpire` is 0. In @nestjs/throttler, it is a negative number.
  */
 import { LRUCache } from 'lru-cache'
 import type { PenaltyOptions } from '../../src/algorithms/bans/index.ts'
@@ -20,7 +21,7 @@ import type { OnStoreError, Store } from '../../src/stores/contract/index.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 import { largestLog, limiterName, numberFor } from './option-values.ts'
 
-/** What the guard of @nestjs/throttler gets for a request. Times are whole seconds. */
+/** The result of a storage for one request, which the guard of @nestjs/throttler reads. Times are whole seconds. */
 export interface ThrottlerStorageRecord {
   totalHits: number
   timeToExpire: number
@@ -30,15 +31,15 @@ export interface ThrottlerStorageRecord {
 
 /** The options of the storage. */
 export interface ThrottlerStorageOptions {
-  /** Where hits are kept. Default: a memory store that follows `Date.now()`. Example: `redisStore({ client })`. */
+  /** Where hits are counted. Default: a memory store that follows `Date.now()`. Example: `redisStore({ client })`. */
   store?: Store
-  /** What happens to requests that the store cannot decide. Default `'local'`: they are limited in this process. */
+  /** How a request is decided if the store fails. Default `'local'`: by a count in this process. */
   onStoreError?: OnStoreError
 }
 
 const hits = 'hits'
 
-/** What a throttler says about a request. */
+/** The name and the numbers of one throttler for a request. Times are milliseconds. */
 interface Throttler {
   readonly name: string
   readonly ttl: number
@@ -47,16 +48,17 @@ interface Throttler {
 }
 
 /**
- * Counts for @nestjs/throttler: at most `limit` hits in any window, then a ban.
+ * A storage for @nestjs/throttler. The storage admits at most `limit` hits of a key in any window. The next hit starts a ban of
+ * the key.
  *
  *     ThrottlerModule.forRoot({ throttlers: [{ ttl: 60_000, limit: 10 }], storage: new HeadgateThrottlerStorage() })
  */
 export class HeadgateThrottlerStorage {
   readonly #store: Store
   readonly #onStoreError: OnStoreError
-  /** The limiter of each throttler. Requests with different limits, windows and bans share one count for each key. */
+  /** The limiter of each throttler, by name. Requests with different limits, windows and bans share one count for each key. */
   readonly #limiters = new Map<string, RateLimiter>()
-  /** The last plans by their text, and the last plan of each throttler: finding a plan takes longer than counting. */
+  /** Recent plans, by a text of their numbers. `#last` is faster, because making this text takes longer than counting a hit. */
   readonly #plans = new LRUCache<string, RateLimiter>({ max: 1000 })
   readonly #last = new Map<string, Throttler & { readonly plan: RateLimiter }>()
 
@@ -65,7 +67,7 @@ export class HeadgateThrottlerStorage {
     this.#onStoreError = onStoreError
   }
 
-  /** Counts a hit. Times are milliseconds; a `blockDuration` of 0 or less is no ban. */
+  /** Counts a hit of the key. `ttl` and `blockDuration` are milliseconds; without a positive `blockDuration`, there is no ban. */
   async increment(
     key: string,
     ttl: number,
@@ -114,12 +116,12 @@ export class HeadgateThrottlerStorage {
   }
 }
 
-/** The penalty of a throttler. After a ban the count starts at 0, even if the ban is shorter than the window. */
+/** The penalty: a ban of `blockDuration` after a refusal. After the ban, the count starts at 0, even if the ban was short. */
 function penaltyOf(ttl: number, blockDuration: number): PenaltyOptions {
   return { after: 1, within: `${ttl}ms`, ban: `${blockDuration}ms`, restart: blockDuration < ttl }
 }
 
-/** A wait in whole seconds. For a limit of 0, which never admits a hit, it is the window. */
+/** A wait of milliseconds as whole seconds. For a limit of 0, the wait is infinite, and the result is the window. */
 function seconds(wait: number, ttl: number): number {
   return Math.ceil((wait === Infinity ? ttl : wait) / 1000)
 }

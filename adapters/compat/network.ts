@@ -2,9 +2,9 @@ import { isIPv6 } from 'node:net'
 import { dotted, isIPv4, isUnixSocket, type LocalSocket, parseAddress } from '../../src/http/keys/index.ts'
 
 /**
- * The first address of the network of an IPv6 address, in the canonical form (RFC 5952). IPv4 inside IPv6 becomes IPv4.
- * Undefined for any other text.
- * @param bits the length of the network's prefix, 0 to 128
+ * The first address of an IPv6 address's network, in the canonical form (RFC 5952). For an IPv4 address inside IPv6, the
+ * IPv4 address. Undefined if the text is no IPv6 address.
+ * @param bits the length of the network's prefix in bits, 0 to 128
  */
 export function networkOf(
   ip: string,
@@ -17,11 +17,11 @@ export function networkOf(
     const kept = Math.min(16, Math.max(0, bits - 16 * n))
     return (group & (0xffff << (16 - kept)) & 0xffff).toString(16)
   })
-  // A URL writes its address in the canonical form.
+  // URL writes an address in the canonical form.
   return { address: new URL(`http://[${masked.join(':')}]`).hostname.slice(1, -1), isIPv4: false }
 }
 
-/** True if the client has reset its connection before its address was read. A unix socket has no addresses by design. */
+/** True if the client disconnected before its address was read. False for a unix socket, whose requests never have an address. */
 export function hasLeft({ socket }: { readonly socket?: LocalSocket | null }): boolean {
   return Boolean(socket && socket.remoteAddress === undefined && !isUnixSocket(socket))
 }

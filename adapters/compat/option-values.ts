@@ -1,6 +1,4 @@
-/*
- * Converts option values of other packages, which check less, into values that headgate accepts.
- */
+/* Converts option values of other packages, which check less, into values that headgate accepts. */
 import { sha256 } from '#platform'
 import { shown } from '../../src/common/index.ts'
 
@@ -8,8 +6,8 @@ import { shown } from '../../src/common/index.ts'
 export const largestLog: number = 2 ** 50
 
 /**
- * Reads a number from an option of another package. A text is read as a number, a fraction is rounded, and a number
- * outside the range becomes the nearest number in it.
+ * Reads a number from an option of another package. A text is converted to a number. A fraction is rounded. A number
+ * outside the range becomes the nearest number in the range.
  * @throws TypeError for a value that is no number
  */
 export function numberFor(
@@ -24,20 +22,20 @@ export function numberFor(
   throw new TypeError(`${option} must be a number, got ${shown(value)}.`)
 }
 
-/** Any text as the name of a limiter, which is at most 128 printable ASCII characters. */
+/** A name of 1 to 128 printable ASCII characters for a limiter, made from any text. */
 export function limiterName(text: string): string {
   const name = encodeURI(text)
   if (name.length <= 128) return name || 'default'
   return hashOf(name) + name.slice(-96)
 }
 
-/** 32 letters and digits that stand for a text. */
+/** A hash of the text: 32 letters and digits. */
 export function hashOf(text: string): string {
   const bytes = [...sha256(new TextEncoder().encode(text))].slice(0, 16)
   return bytes.map((byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
-/** The options without those that are undefined. */
+/** A copy of the options without the options that are undefined. */
 export function defined<Options extends object>(options: Options): Partial<Options> {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Partial<Options>
 }

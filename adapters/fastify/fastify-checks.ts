@@ -15,8 +15,9 @@ export function checkInstance(app: unknown): void {
 }
 
 /**
+ * Checks that a limit on a route has an effect.
  * @param key the name under which the config of a route has its own limit
- * @throws HeadgateError for a route whose limit nobody would read: it is outside of the config, or its name is misspelled
+ * @throws HeadgateError if a route has a limit without effect: outside of its config, or under a misspelled name
  */
 export function checkRoute({ method, url, ...route }: RouteOptions, key: string): void {
   const plain = (name: string) => name.toLowerCase().replaceAll(/[-_]/g, '')
@@ -31,13 +32,13 @@ export function checkRoute({ method, url, ...route }: RouteOptions, key: string)
   )
 }
 
-/** @throws HeadgateError before Fastify 4.25 */
+/** Checks the version of Fastify. @throws HeadgateError `HEADGATE_VERSION` for a version below 4.25 */
 export function checkVersion({ version = '0' }: FastifyInstance): void {
   const [major = 0, minor = 0] = version.split('.').map(Number)
   if (major < 4 || (major === 4 && minor < 25)) throw tooOldFastify()
 }
 
-/** @throws HeadgateError for options that `rateLimit(false, ...)` cannot pass on to routes */
+/** Checks the options of `rateLimit(false, options)`. @throws HeadgateError for an option that routes cannot inherit */
 export function checkRouteDefaults(options: GuardOptions<FastifyRequest, FastifyReply> = {}): void {
   const limit = ['limit', 'window', 'policies', 'limiter'].find((option) => option in options)
   if (limit !== undefined) {
@@ -47,13 +48,13 @@ export function checkRouteDefaults(options: GuardOptions<FastifyRequest, Fastify
         `for a global limit, or config: { rateLimit: '100/15m' } on a route.`,
     )
   }
-  createGuard(fastifyFramework, { policies: () => [] }, options) // throws now if an option is invalid
+  createGuard(fastifyFramework, { policies: () => [] }, options) // throws if an option is invalid
 }
 
-/** The options of `register` that Fastify itself reads. */
+/** Options of `app.register` that Fastify reads, and that the plugin ignores. */
 const registerOptions = ['prefix', 'logLevel', 'logSerializers']
 
-/** @throws HeadgateError for options beside a plugin that has its options already */
+/** @throws HeadgateError if `app.register(rateLimit('5/1m'), options)` has options of the limit, which `rateLimit` has to get */
 export function checkRegistered(options: object): void {
   const unread = Object.keys(options).find((option) => !registerOptions.includes(option))
   if (unread === undefined) return
@@ -64,17 +65,17 @@ export function checkRegistered(options: object): void {
   )
 }
 
-/** Marks a request that a registered limit has seen: if limits are nested, only the innermost one applies. */
+/** Marks a request that a registered limit has seen. If limits are nested, only the innermost limit counts a request. */
 export const isChecked: unique symbol = Symbol('headgate.checked')
 
 export type Checked = FastifyRequest & { [isChecked]: boolean }
 
-/** Marks an instance of Fastify whose requests have a `rateLimit` of this package. */
+/** Marks an instance of Fastify whose requests got the property `rateLimit` from this package. */
 const decorated: unique symbol = Symbol('headgate.decorated')
 
 /**
- * Gives requests their `rateLimit`.
- * @throws HeadgateError if another plugin has added it: every request would look as if an outer limiter had decided it
+ * Adds the property `rateLimit` to all requests of an instance.
+ * @throws HeadgateError if another plugin has added the property: every request would then seem to be decided already
  */
 export function decorate(app: FastifyInstance): void {
   if (app.hasDecorator(decorated)) return

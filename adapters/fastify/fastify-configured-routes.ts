@@ -2,7 +2,7 @@ import { subscribe } from 'node:diagnostics_channel'
 import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import type { RateLimitArgument } from '../../src/http/index.ts'
 
-/** Marks the config of a route with an object that is the route's own. Fastify copies a config, but keeps the mark. */
+/** The mark in the config of a route: an object that belongs to this route only. Fastify copies a config, but keeps the mark. */
 export const routeMark: unique symbol = Symbol('headgate.route')
 
 declare module 'fastify' {
@@ -16,10 +16,11 @@ interface DeclaredRoute {
   readonly route: RouteOptions
 }
 
-/** The routes by the root instance. Which key of a config has a limit is not known yet. */
+/** The declared routes of each root instance. `routesOf` reads them when the plugin is loaded. */
 const declaredRoutes = new WeakMap<object, DeclaredRoute[]>()
 
-// Fastify publishes each server that is made. A plugin's own `onRoute` hook would miss the routes that were declared before it.
+// Fastify publishes every new server on this channel. An `onRoute` hook of the plugin alone would miss the routes that were
+// declared before the plugin was loaded.
 subscribe('fastify.initialization', (message) => {
   const { fastify } = message as { fastify: FastifyInstance }
   const routes: DeclaredRoute[] = []
@@ -30,7 +31,7 @@ subscribe('fastify.initialization', (message) => {
   })
 })
 
-/** The mark of the GET route, for the HEAD route that Fastify adds: both routes share one guard. */
+/** The mark of the GET route to which an automatic HEAD route belongs: both routes use one guard. Undefined for other routes. */
 function markOfGet(route: RouteOptions, routes: readonly DeclaredRoute[]): object | undefined {
   if (route.method !== 'HEAD') return undefined
   const get = routes.findLast(
@@ -42,7 +43,7 @@ function markOfGet(route: RouteOptions, routes: readonly DeclaredRoute[]): objec
   return get?.route.config?.[routeMark]
 }
 
-/** The limit in the config of a route. */
+/** The limit in the config of a route. Undefined if the config has none. @param key the property of the config */
 export function limitIn(config: FastifyContextConfig | undefined, key: string): RouteLimit | undefined {
   return (config as Readonly<Record<string, RouteLimit>> | undefined)?.[key]
 }
@@ -53,14 +54,17 @@ function sameValues(one: object = {}, other: object = {}): boolean {
   return Object.entries(other).every(([name, value]) => Reflect.get(one, name) === value)
 }
 
-/** For `/` under a prefix, Fastify declares `/api` and `/api/` as one route, but a HEAD route for each. */
+/**
+ * A URL without a slash at its end. For the route `/` under the prefix `/api`, Fastify declares one GET route for `/api` and
+ * `/api/`, but a HEAD route for each of the two.
+ */
 function withoutSlash(url: string): string {
   return url.replace(/\/$/, '')
 }
 
 /**
- * The routes of this instance and of the instances in it. Includes routes that were declared before the plugin was loaded.
- * Empty if this module was loaded after the server was made.
+ * The routes of this instance and of the instances below it, including routes that were declared before the plugin was loaded.
+ * Empty if the server was made before this module was loaded.
  */
 export function routesOf(app: FastifyInstance): readonly RouteOptions[] {
   for (let instance: object | null = app; instance !== null; instance = Object.getPrototypeOf(instance)) {

@@ -4,7 +4,7 @@ import { whenEnded } from '../../src/http/held/index.ts'
 import { type Framework, routeName } from '../../src/http/index.ts'
 import { isUnixSocket } from '../../src/http/keys/index.ts'
 
-/** True if the server trusts every hop: then it also trusts a long chain of documentation addresses (RFC 5737). */
+/** True if the server trusts every proxy. It is tested with 250 addresses for documentation (RFC 5737) as a chain of proxies. */
 function trustsEveryHop(request: FastifyRequest): boolean {
   const chain = Array.from({ length: 250 }, (_, n) => `198.51.100.${n}`)
   const raw = { headers: { 'x-forwarded-for': chain.join(', ') }, socket: { remoteAddress: '192.0.2.1' } }
@@ -12,9 +12,8 @@ function trustsEveryHop(request: FastifyRequest): boolean {
 }
 
 /**
- * False if `trustProxy` is a number of hops in a version of Fastify that then trusts no proxy. An application may set a
- * number as in Express; then all clients of its proxy share one limit. Only the option shows whether this is the reason
- * that an address is not trusted.
+ * False if `trustProxy` is a number, and this version of Fastify trusts no proxy with a number. All clients behind a proxy then
+ * share one limit, so a warning is due. Reads the option, because addresses alone do not show the cause.
  */
 function trustsAnyProxy(request: FastifyRequest): boolean {
   const server = request.server as unknown as Record<symbol, { trustProxy?: unknown } | undefined>
@@ -24,7 +23,7 @@ function trustsAnyProxy(request: FastifyRequest): boolean {
   return (Object.create(request, { raw: { value: raw } }) as FastifyRequest).ips?.length === 2
 }
 
-/** The symbols of a server and of the servers around it: an instance of a plugin inherits from its parent. */
+/** The symbols of a server and of its parents. The instance of a plugin inherits the symbols of its parent. */
 function everySymbol(server: object | null): readonly symbol[] {
   if (server === null) return []
   return [...Object.getOwnPropertySymbols(server), ...everySymbol(Object.getPrototypeOf(server) as object | null)]
@@ -38,11 +37,11 @@ function forwardedAddress(request: FastifyRequest, ips: readonly string[]): stri
   return everyHop ? (ips[1] ?? ips[0]) : request.ip
 }
 
-/** Field names in lower case, by the names that were set. Fastify would convert a name at every request. */
+/** Field names in lower case, by the names as they were set. Fastify would convert each name at every request. */
 const lowerCaseNames = new Map<string, string>()
 const toLowerCase = (name: string): string => name.toLowerCase()
 
-/** Where the config of a HEAD route keeps the pattern of its GET route, if Fastify gave it another one. */
+/** The property in the config of a HEAD route that has the pattern of its GET route, if the two patterns differ. */
 export const patternOfGet: unique symbol = Symbol('headgate.pattern')
 
 declare module 'fastify' {
@@ -51,13 +50,14 @@ declare module 'fastify' {
   }
 }
 
-/** The error for a version that shows no config of a request's route, or shows a HEAD request the config of GET. */
+/** The error for an old version of Fastify, which shows no config of a request's route, or shows a HEAD request the config of GET. */
 export function tooOldFastify(): HeadgateError {
   return tooOld('headgate/fastify', 'fastify', '4.25')
 }
 
 function route(request: FastifyRequest): string {
-  // A 404 is no route, but the global limit applies to it: it is no sign that the limiter is in the wrong place.
+  // A request with status 404 has no route, but the global limit applies. The missing route is no sign that the limiter runs in
+  // the wrong place.
   if (request.is404) return routeName(undefined, '404')
   const options = request.routeOptions
   if (options?.config === undefined) throw tooOldFastify()
@@ -94,7 +94,7 @@ export const fastifyFramework: Framework<FastifyRequest, FastifyReply> = {
   clearRefusal: (reply) => void reply.code(200).removeHeader('retry-after').removeHeader('cache-control'),
   send: (reply, type, body) => void reply.type(type).send(body),
   returned(reply, value) {
-    if (value === undefined) return reply.sent // without a response, the client would wait for ever
+    if (value === undefined) return reply.sent // true if `refuse` has sent a response itself
     if (value !== reply && !reply.sent) reply.send(value)
     return true
   },

@@ -7,7 +7,7 @@ type Argument = RateLimitArgument<FastifyRequest, FastifyReply>
 type Options = GuardOptions<FastifyRequest, FastifyReply>
 export type FastifyGuard = Guard<FastifyRequest, FastifyReply>
 
-/** Where the config of a route keeps the route's own guard. The HEAD route that Fastify adds shares the guard of GET. */
+/** The property in the config of a route that has the route's guard. An automatic HEAD route has the guard of its GET route. */
 export const guardOfRoute: unique symbol = Symbol('headgate.guard')
 
 declare module 'fastify' {
@@ -16,11 +16,11 @@ declare module 'fastify' {
   }
 }
 
-/** The guards of routes that have a limit of their own. */
+/** The guards of the routes that have their own limit. */
 export class RouteGuards {
   readonly #inherited: Options | undefined
   readonly #configKey: string
-  /** The guards by the mark of a route, or by its name if it was declared before this module was loaded. */
+  /** The guards, by the mark of the route. A route from before this module was loaded has no mark, and is found by its name. */
   readonly #guards = new Map<object | string, { own: Argument; guard: FastifyGuard }>()
   readonly #patterns = new Map<string, string>()
 
@@ -29,13 +29,13 @@ export class RouteGuards {
     this.#configKey = configKey
   }
 
-  /** The guard of a route that is declared now. The HEAD route that Fastify adds shares the guard of its GET route. */
+  /** The guard of a route that is being declared. An automatic HEAD route gets the guard of its GET route. */
   declared(own: Argument, config: FastifyContextConfig, method: Methods, url: string): FastifyGuard {
     const id = idOf(config, method, url)
     return (method === 'HEAD' ? this.#known(id, own) : undefined) ?? this.#make(id, own)
   }
 
-  /** The pattern of the GET route that a HEAD route belongs to. For any other route, its own pattern. */
+  /** The pattern of the GET route to which an automatic HEAD route belongs. For any other route, its own pattern. */
   patternOfGet(method: Methods, url: string): string {
     const name = sharedName(method, url)
     if (method === 'HEAD') return this.#patterns.get(name) ?? url
@@ -44,8 +44,9 @@ export class RouteGuards {
   }
 
   /**
-   * The guard of a request's route. A route that was declared before this plugin was loaded gets its guard here. A HEAD
-   * request may be the first that needs the guard of its GET route.
+   * The guard of the route that a request matched. Makes the guard if the route was declared before the plugin was loaded. A
+   * HEAD request may be the first that needs the guard of its GET route.
+   * @param everywhere the guard of routes without their own limit
    */
   of(config: DeclaredConfig, everywhere: FastifyGuard | undefined): FastifyGuard | undefined {
     const own = limitIn(config, this.#configKey)
@@ -68,7 +69,7 @@ export class RouteGuards {
   }
 }
 
-/** Fastify adds the method and the URL to the config of a route. */
+/** The config of a route, to which Fastify has added the method and the URL. */
 type DeclaredConfig = FastifyContextConfig & { method?: Methods; url?: string }
 
 function idOf(config: FastifyContextConfig, method: Methods, url: string): object | string {
@@ -78,8 +79,8 @@ function idOf(config: FastifyContextConfig, method: Methods, url: string): objec
 type Methods = RouteOptions['method']
 
 /**
- * One name for routes that share a guard: a route with GET among its methods, and its HEAD route. For `/` under a
- * prefix, Fastify declares `/api` and `/api/` as one route, but a HEAD route for each.
+ * The same name for routes that share a guard: a route with the method GET, and its automatic HEAD route. For the route `/`
+ * under the prefix `/api`, Fastify declares one GET route for `/api` and `/api/`, but a HEAD route for each of the two.
  */
 function sharedName(method: Methods, url: string): string {
   return routeName(method, url.length > 1 && url.endsWith('/') ? url.slice(0, -1) : url)

@@ -1,14 +1,14 @@
 import type { FastifyContextConfig } from 'fastify'
 
-/** The limit in the config of a route. */
+/** The limit of a route: the value of `config.rateLimit`. */
 export type RouteLimit = FastifyContextConfig['rateLimit']
 
 declare module 'fastify' {
-  /** What `config.rateLimit` of a route may be. Each module that reads it adds its own form. */
+  /** The types that `config.rateLimit` of a route may have. Each module that reads `config.rateLimit` adds its type as a property. */
   interface HeadgateRouteLimits {}
 
   interface FastifyContextConfig {
-    /** The route's own limit, in place of the global limit; false for no limit. Example: `'5/1m'`. */
+    /** The limit of this route, in place of the global limit; false for no limit. Default: the global limit. Example: `'5/1m'`. */
     rateLimit?: HeadgateRouteLimits[keyof HeadgateRouteLimits] | false
   }
 }

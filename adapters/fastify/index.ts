@@ -1,4 +1,4 @@
-/* Fastify: `headgate/fastify`. A plugin limits every route, and a route may have a limit of its own. */
+/* Fastify: `headgate/fastify`. A plugin that limits all routes, and lets a route have its own limit. */
 import type { FastifyInstance, FastifyPluginCallback, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import plugin from 'fastify-plugin'
 import { misplaced, text } from '../../src/common/index.ts'
@@ -37,11 +37,11 @@ type Options = GuardOptions<FastifyRequest, FastifyReply>
 type Own = FastifyOwnOptions
 type PluginOptions = RateLimitOptions<FastifyRequest, FastifyReply> & FastifyOwnOptions
 
-/** The options that only this adapter has. */
+/** The options of `rateLimit` that exist only in this adapter. */
 interface FastifyOwnOptions {
   /**
-   * The name under which the config of a route has its own limit. A different name lets two rate limiters run side by
-   * side. Default `'rateLimit'`. Example: `'headgate'`, for `{ config: { headgate: '5/1m' } }`.
+   * The property of a route's config that has the limit of the route. Two rate limiters on one server need different
+   * properties. Default `'rateLimit'`. Example: `'headgate'`, for `{ config: { headgate: '5/1m' } }`.
    */
   configKey?: string | undefined
 }
@@ -51,34 +51,34 @@ declare module 'fastify' {
     headgate: Argument
   }
   interface FastifyRequest {
-    /** The decision of the rate limiter that this request passed; null if its route has none. */
+    /** The decision of the rate limiter that this request passed. Null if no limiter applies to the route. */
     rateLimit: RequestDecision | null
   }
 }
 
-/** A plugin with its limiter, for `peek`, `reset`, `ban` and `health()`. */
+/** A plugin. Its property `limiter` has `peek`, `reset`, `ban` and `health()`. */
 export type FastifyRateLimit<Limiter = RateLimiter> = FastifyPluginCallback & {
   readonly limiter: Limiter
   /**
-   * The limit as a hook, for a place of your choice: `{ preHandler: limit.hook }` on a route, in `addHook` or in
-   * `setNotFoundHandler`. It counts each request that it sees, and needs no `register`.
+   * The limit as a hook of Fastify, for example as `{ preHandler: limit.hook }` on a route, in `addHook` or in
+   * `setNotFoundHandler`. The hook counts each request that reaches it. The plugin need not be registered.
    */
   readonly hook: (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => void
 }
 
 /**
- * A Fastify plugin for every route of the instance that it is registered on, 404s included. A route has its own limit
- * with `config: { rateLimit: '5/1m' }`, and none with `config: { rateLimit: false }`. The decision is on
- * `request.rateLimit`. A refused request gets status 429. An error of a key extractor, of another option that is a
- * function, or of a synchronous store goes to the error handler. If another store fails, `onStoreError` decides. The
- * plugin has its `limiter`; if the policies are a function of the request, that is a `PlanLimiter`.
+ * A Fastify plugin for every route of the instance that it is registered on, including requests with status 404. A route has
+ * its own limit with `config: { rateLimit: '5/1m' }`, and none with `config: { rateLimit: false }`. The decision is on
+ * `request.rateLimit`. A refused request gets status 429. An error of a key extractor, of another option that is a function, or
+ * of a synchronous store goes to the error handler. If another store fails, `onStoreError` decides about the request. The
+ * limiter is `limit.limiter`, and it is a `PlanLimiter` if the policies are a function of the request.
  *
  *     const limit = rateLimit('100/15m')
  *     await app.register(limit)
  *     await limit.limiter.reset('203.0.113.7')
  *
- * The function itself can be registered too: `await app.register(rateLimit, { limit: 100, window: '15m' })`. Pass it a
- * `limiter` to keep a reference to it.
+ * The function itself can be registered too: `await app.register(rateLimit, { limit: 100, window: '15m' })`. Then pass your own
+ * `limiter` in the options, to have a reference to it.
  *
  * @throws HeadgateError if a policy or an option is invalid
  */
@@ -86,7 +86,7 @@ export function rateLimit<Given extends AnyPolicies | undefined>(
   limit: Argument<Given, Own>,
   options?: Options & Own,
 ): FastifyRateLimit<LimiterOf<Given>>
-/** False: only routes have limits. The routes inherit the options. */
+/** With `false`, only the routes with `config.rateLimit` are limited. These routes inherit the options. */
 export function rateLimit(limit: Argument<undefined, Own> | false, options?: Options & Own): FastifyPluginCallback
 export function rateLimit(app: FastifyInstance, options: PluginOptions, done: (error?: Error) => void): void
 export function rateLimit(
@@ -125,7 +125,7 @@ const metadata = { name: 'headgate' }
 // `app.register(rateLimit, options)` registers the function itself, so it needs the metadata of a plugin.
 plugin(rateLimit as unknown as FastifyPluginCallback, metadata)
 
-/** @param inherited the options that a route's own limit has too, unless it overrides them */
+/** Adds the limit to an instance of Fastify. @param inherited the options that limits of routes inherit */
 function install(
   app: FastifyInstance,
   makeGuard: () => FastifyGuard | undefined,
@@ -138,11 +138,8 @@ function install(
     const guard = makeGuard()
     const routes = new RouteGuards(guard?.inherited ?? inherited, configKey)
     const declared: RouteOptions[] = []
-    const isFirst = app.printRoutes() === '(empty tree)' // if not, onRoute is not called for the routes that exist
-    /**
-     * True if every route has the global guard. Then no config is read, because Fastify makes a new one at each
-     * reading.
-     */
+    const isFirst = app.printRoutes() === '(empty tree)' // Fastify calls onRoute only for later routes
+    /** True if every route has the global guard, so that requests need not read the config, which Fastify makes anew at each read. */
     let onlyGlobal = false
     decorate(app)
     app.addHook('onReady', (ready) => {
@@ -150,7 +147,7 @@ function install(
         for (const route of routesOf(app)) {
           checkRoute(route, configKey)
           const { config = {} } = route
-          if (limitIn(config, configKey) !== undefined) routes.of(config, guard) // throws now if a limit is invalid
+          if (limitIn(config, configKey) !== undefined) routes.of(config, guard) // throws if the limit is invalid
         }
       } catch (error) {
         ready(error as Error)
@@ -165,7 +162,8 @@ function install(
       const own = limitIn(route.config, configKey)
       const ownGuard =
         own !== undefined && own !== false ? routes.declared(own, route.config ?? {}, route.method, route.url) : guard
-      // If limiters are nested, the hook of the innermost limiter runs last, and its guard stays.
+      // If limiters are nested, the hook of the innermost limiter runs last, so the guard of the innermost limiter stays in the
+      // config.
       route.config = { ...route.config, [guardOfRoute]: own === false ? undefined : ownGuard }
       const pattern = routes.patternOfGet(route.method, route.url)
       if (pattern !== route.url) route.config[patternOfGet] = pattern

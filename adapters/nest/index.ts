@@ -1,4 +1,4 @@
-/* NestJS: `headgate/nest`. The module with the guard, the decorators and the interceptor. */
+/* NestJS: `headgate/nest`. The module, the guard, the decorators and the interceptor for Nest. */
 import type { IncomingMessage } from 'node:http'
 import {
   type DynamicModule,
@@ -30,20 +30,20 @@ const readers = {
   useFactory: callback<RateLimitModuleAsyncOptions['useFactory']>('(config) => config.limit'),
 }
 
-/** Options of `forRootAsync`: how the module's options are made from other providers. */
+/** The options of `forRootAsync`, which name the function that returns the options of the module. */
 export interface RateLimitModuleAsyncOptions {
-  /** Modules whose providers are injected. Default: none. Example: `[ConfigModule]`. */
+  /** The modules that export the providers in `inject`. Default: none. Example: `[ConfigModule]`. */
   imports?: NonNullable<DynamicModule['imports']>
-  /** The tokens of the arguments of `useFactory`, in order. Default: none. Example: `[ConfigService]`. */
+  /** The tokens of the providers that are passed to `useFactory`, in order. Default: none. Example: `[ConfigService]`. */
   inject?: readonly unknown[]
-  /** Returns the options, or a promise of them. Example: `(config) => config.get('limit')`. */
-  // biome-ignore lint/suspicious/noExplicitAny: what is injected has any type.
+  /** Returns the options of the module, or a promise of them. Example: `(config) => config.get('limit')`. */
+  // biome-ignore lint/suspicious/noExplicitAny: a provider has any type.
   useFactory: (...injected: any[]) => RateLimitModuleOptions | Promise<RateLimitModuleOptions>
 }
 
 /**
- * Limits for a Nest application on Express or Fastify. Every module of the application can use the guard and the
- * decorators.
+ * The module of the limits, for a Nest application on Express or Fastify. The module is global: every module of the application
+ * can use the guard and the decorators.
  *
  *     @Module({
  *       imports: [RateLimitModule.forRoot('100/15m')],
@@ -65,8 +65,9 @@ export class RateLimitModule implements OnModuleInit {
   }
 
   /**
-   * @param options an argument of `rateLimit`, such as `'100/15m'`, or `{ limit: false, store }` if only decorated
-   *   handlers are limited. Functions in the options get the execution context.
+   * Makes the module with these options.
+   * @param options an argument of `rateLimit`, such as `'100/15m'`, or `{ limit: false, store }` if only decorated handlers are
+   *   limited. Functions in the options get the execution context.
    * @throws HeadgateError if a policy or an option is invalid
    */
   static forRoot(options: RateLimitModuleOptions): DynamicModule {
@@ -76,14 +77,15 @@ export class RateLimitModule implements OnModuleInit {
   }
 
   /**
-   * `forRoot` with options from other providers, such as a store on the application's Redis client.
+   * `forRoot` with options that a function returns, for example options with a store on the application's Redis client. If a
+   * limit is invalid, the application does not start.
    *
    *     RateLimitModule.forRootAsync({
    *       inject: [ConfigService],
    *       useFactory: (config) => ({ policies: config.get('limits'), store: redisStore({ client }) }),
    *     })
    *
-   * @throws HeadgateError `HEADGATE_OPTION` for an unknown option. An invalid limit stops the start of the application.
+   * @throws HeadgateError `HEADGATE_OPTION` if an option of `forRootAsync` is unknown
    */
   static forRootAsync(options: RateLimitModuleAsyncOptions): DynamicModule {
     const { imports = [], inject = [], useFactory } = readOptions('RateLimitModule.forRootAsync', options, readers)
@@ -92,8 +94,8 @@ export class RateLimitModule implements OnModuleInit {
   }
 
   /**
-   * Makes the limit of every handler. An invalid limit stops the start of the application, and so does a limit that
-   * would never see the end of a message.
+   * Makes the limits of all handlers when the application starts. Throws if a limit is invalid, or if a limit needs the end of
+   * calls and no interceptor would see it. The application then does not start.
    */
   onModuleInit(): void {
     for (const { metatype, isNotMetatype } of [
@@ -133,8 +135,8 @@ function moduleWith(limits: Provider, imports: NonNullable<DynamicModule['import
 }
 
 /**
- * The HTTP request that a call came with, of the platform's own type. In GraphQL it is the request in the context; in a
- * gateway on socket.io it is the request of the handshake. Undefined if there is no request.
+ * The HTTP request of a call, as an object of Express or Fastify. In GraphQL, it is the request in the context. In a gateway on
+ * socket.io, it is the request of the handshake. Undefined if the call has no HTTP request.
  *
  *     keys: (context) => requestOf<{ user?: { id: string } }>(context)?.user?.id
  */

@@ -10,38 +10,38 @@ import { fastifyFramework } from '../fastify/index.ts'
 type Table = Framework<object, object>
 type Loose = Record<string, unknown>
 
-/** The HTTP request that a call came with, and the functions of its platform. */
+/** The HTTP request of a call, its response, and the functions for its framework, which is Express or Fastify. */
 export interface HttpSide {
   readonly table: Table
   readonly request: object
-  /** The response. Undefined for a subscription, and if the context of GraphQL does not have it. */
+  /** The response. Undefined for a subscription of GraphQL, and if the context of GraphQL has no response. */
   readonly response: object | undefined
 }
 
 type Reply = HttpSide & { readonly response: object }
 
-/** The connection that a message came over. */
+/** The connection that a message arrived on. */
 export interface MessageSide {
   readonly address: string | undefined
   readonly headers: IncomingHttpHeaders
   readonly socket: LocalSocket | undefined
 }
 
-/** One call of a handler, as the guards of Nest see it: all of them get the same context. */
+/** One call of a handler. All guards and interceptors of Nest see the call with the same execution context. */
 export class NestCall {
-  /** `'http'`, `'graphql'`, `'ws'`, `'rpc'`, or the type of a third-party transport. */
+  /** The type of the execution context: `'http'`, `'graphql'`, `'ws'`, `'rpc'`, or the type of a third-party transport. */
   readonly type: string
   readonly http: HttpSide | undefined
   readonly message: MessageSide | undefined
-  /** The response that answers this call alone. Undefined for a field of a GraphQL request, and for a message. */
+  /** The response, if it answers only this call. Undefined for a message, and for a GraphQL field, which shares its response. */
   readonly reply: Reply | undefined
-  /** The global guards and interceptors of the application. Undefined outside `RateLimitGuard`. */
+  /** The global guards and interceptors of the application. Undefined until `RateLimitGuard` has seen the call. */
   config: ApplicationConfig | undefined
-  /** The status of the refusal, once the call is refused. */
+  /** The status of the refusal. Undefined until the call is refused. */
   status: number | undefined
-  /** The body of the refusal: made by the guard, or returned by `refuse`. */
+  /** The body of the refusal: the guard has made it, or the option `refuse` has returned it. */
   body: unknown
-  /** The limits that this call has passed: nearly always one. */
+  /** The limits that have counted this call. Nearly always one limit. */
   #passed: readonly object[] = none
 
   constructor(context: ExecutionContext) {
@@ -51,14 +51,14 @@ export class NestCall {
     this.reply = this.type === 'http' && this.http?.response !== undefined ? (this.http as Reply) : undefined
   }
 
-  /** True when this limit sees the call for the first time: a guard that is global and local counts a call once. */
+  /** Records that this limit counts the call. Returns false if this limit has already counted the call, as in a second guard. */
   comesTo(limit: object): boolean {
     if (this.#passed.includes(limit)) return false
     this.#passed = this.#passed === none ? [limit] : [...this.#passed, limit]
     return true
   }
 
-  /** @throws HeadgateError for a transport that has no addresses: all its callers would share one quota */
+  /** The address of the caller. @throws HeadgateError if the transport has no addresses: all callers would share one quota */
   get address(): string | undefined {
     if (this.http !== undefined) return this.http.table.address(this.http.request)
     if (this.message !== undefined) return this.message.address
@@ -73,7 +73,7 @@ export class NestCall {
 
 const none: readonly object[] = []
 
-/** A context has its call under this symbol. A WeakMap would take the garbage collector more time than the call. */
+/** The property of a context that has the call. A WeakMap would cost the garbage collector more time than a decision. */
 const callKey: unique symbol = Symbol('headgate.call')
 
 export function callOf(context: ExecutionContext & { [callKey]?: NestCall }): NestCall {
@@ -81,7 +81,7 @@ export function callOf(context: ExecutionContext & { [callKey]?: NestCall }): Ne
   return context[callKey]
 }
 
-/** The arguments of a GraphQL resolver. `resolveReference` of a federation has no arguments of a field. */
+/** The arguments of a GraphQL resolver. `resolveReference` of a federation has no arguments of a field, so `values` is undefined. */
 export function graphqlArguments(args: readonly unknown[]): { values: unknown; context: unknown; info: unknown } {
   return args[3] === undefined
     ? { values: undefined, context: args[1], info: args[2] }
@@ -109,7 +109,7 @@ function setsFields(response: unknown): boolean {
   return isObject(response) && (typeof response.header === 'function' || typeof response.setHeader === 'function')
 }
 
-/** The connection of a message. Socket.io keeps the handshake's address; `ws` and Nest's TCP have a socket. */
+/** The connection of a message. With socket.io, the handshake has its address. With `ws` and Nest's TCP, the socket has the address. */
 function messageSide(type: string, args: readonly unknown[]): MessageSide | undefined {
   if (type === 'ws') {
     const client = args[0]

@@ -6,19 +6,19 @@ import { RateLimitGuard } from './nest-guard.ts'
 import { type DeclaredLimit, limitKey, type Skipped, skipKey } from './nest-metadata.ts'
 import type { NestArgument, NestGuardOptions } from './nest-options.ts'
 
-/** A decorator of a class and of a method. */
+/** A decorator that can be applied to a class or to a method. */
 type ClassOrMethodDecorator = ClassDecorator & MethodDecorator
 
 /**
- * Gives a handler its own limit, or a whole controller, resolver or gateway, in place of the limit of the module. The
- * decorator also adds the guard. The limit inherits the store and the options of the module. On a class, all its
- * handlers share one quota.
+ * Sets the limit of a handler, or of all handlers of a class, in place of the module's limit. The class is a controller, a
+ * resolver or a gateway, and its handlers share one quota. The decorator also adds the guard. The limit inherits the store and
+ * the options of the module.
  *
  *     @RateLimit('5/1m')
  *     @Post('login')
  *     login() { ... }
  *
- * An invalid limit stops the start of the application with a HeadgateError.
+ * If the limit is invalid, the application does not start, with a HeadgateError.
  */
 export function RateLimit(limit: NestArgument, options?: NestGuardOptions): ClassOrMethodDecorator {
   const declared: DeclaredLimit = { argument: limit, options }
@@ -26,8 +26,8 @@ export function RateLimit(limit: NestArgument, options?: NestGuardOptions): Clas
 }
 
 /**
- * Exempts a handler or a class from every policy, or from the policies that it names. All other policies are still one
- * decision.
+ * Exempts a handler, or all handlers of a class, from the policies with these names. Without a name, exempts from all policies.
+ * The policies that remain are still decided together.
  *
  *     @SkipRateLimit()            // nothing limits the health check
  *     @SkipRateLimit('burst')     // the policy 'burst' does not apply, all others do
@@ -47,7 +47,8 @@ export function SkipRateLimit(...policies: readonly string[]): ClassOrMethodDeco
 }
 
 /**
- * A parameter with the decision that admitted this call; undefined if nothing limits it. The type is `RequestDecision`.
+ * A decorator for a parameter that gets the decision on this call. The type of the parameter is `RequestDecision`. The parameter
+ * is undefined if no limit applies to the call.
  *
  *     find(@RateLimitDecision() decision: RequestDecision) { return decision.remaining }
  */

@@ -8,21 +8,21 @@ export type Handler = (...args: never[]) => unknown
 
 const guardsKey = '__guards__'
 const interceptorsKey = '__interceptors__'
-/** The metadata keys that decorators set on handlers of gateways, microservices and GraphQL. */
+/** The keys of the metadata that Nest's decorators set on handlers of gateways, microservices and GraphQL. */
 const patternKeys = ['websockets:message_mapping', 'microservices:pattern', 'graphql:resolver_type']
 
-/** True if calls of this handler may be messages or operations of GraphQL. */
+/** True for a handler of a gateway, a microservice or GraphQL: its calls are messages or operations, not HTTP requests. */
 export function takesMessages(handler: Handler): boolean {
   return patternKeys.some((key) => metadataOf(key, handler) !== undefined)
 }
 
-/** True if a guard of that class stands before the handler. */
+/** True if a guard of the class `guard` runs before the handler. */
 export function isGuarded(config: ApplicationConfig, guard: Class, type: Class, handler: Handler): boolean {
   const scoped = config.getGlobalRequestGuards().map(({ metatype }) => metatype)
   return [...config.getGlobalGuards(), ...scoped, ...listed(guardsKey, type, handler)].some((each) => is(each, guard))
 }
 
-/** True if the interceptor stands before the handler, so that the end of its calls is seen. */
+/** True if `RateLimitInterceptor` runs around the handler. Only this interceptor sees the end of a call that is not HTTP. */
 export function isIntercepted(config: ApplicationConfig, type: Class, handler: Handler): boolean {
   const scoped = config.getGlobalRequestInterceptors().map(({ metatype }) => metatype)
   const all = [...config.getGlobalInterceptors(), ...scoped, ...listed(interceptorsKey, type, handler)]
@@ -33,13 +33,13 @@ function listed(key: string, type: Class, handler: Handler): readonly unknown[] 
   return [type, handler].flatMap((target) => metadataOf<readonly unknown[]>(key, target) ?? [])
 }
 
-/** True for the class, for a class that extends it, and for an instance of such a class. */
+/** True if the value is the expected class, extends the class, or is an instance of the class. */
 function is(given: unknown, expected: Class): boolean {
   if (given === expected || given instanceof expected) return true
   return typeof given === 'function' && given.prototype instanceof expected
 }
 
-/** The error of a limit that would never see the end of a call. */
+/** The error for a limit that needs the end of calls, on a handler whose calls have no visible end. */
 export function unseenEnd(place: string, className: string): HeadgateError {
   return new HeadgateError(
     'HEADGATE_OPTION',

@@ -2,28 +2,29 @@ import { HttpException } from '@nestjs/common'
 import type { RequestDecision } from '../../src/http/index.ts'
 import { isObject, type NestCall } from './nest-call.ts'
 
-/** What a GraphQL client reads in `extensions` of the error. */
+/** The property `extensions` of a GraphQL error, which the client receives. */
 interface RateLimitExtensions {
-  /** `'TOO_MANY_REQUESTS'`, `'FORBIDDEN'` or `'SERVICE_UNAVAILABLE'`. */
+  /** `'TOO_MANY_REQUESTS'` for status 429, `'FORBIDDEN'` for 403, `'SERVICE_UNAVAILABLE'` for 503. */
   readonly code: string
-  /** The name of the binding policy. Undefined if no policy decided. */
+  /** The name of the policy that refused the call. Undefined if no policy refused it. */
   readonly policy?: string
-  /** Whole seconds until a retry makes sense. Null for a call that can never be admitted. */
+  /** Whole seconds until a new attempt makes sense. Null if the call can never be admitted. Undefined if the wait is not known. */
   readonly retryAfter?: number | null
 }
 
 const codes: Record<number, string> = { 403: 'FORBIDDEN', 503: 'SERVICE_UNAVAILABLE' }
 
 /**
- * The refusal of a call over HTTP or GraphQL, with status 429, 403 or 503. An exception filter catches it:
+ * The exception that refuses a call over HTTP or GraphQL. The status is 429, 403 or 503. An exception filter can catch the
+ * exception:
  *
  *     @Catch(RateLimitException)
  *     class Busy { catch(refusal: RateLimitException, host: ArgumentsHost) { refusal.decision?.retryAfter } }
  */
 export class RateLimitException extends HttpException {
-  /** The decision that refused the call. Undefined for an address on `deny`, and if the store could not decide. */
+  /** The decision that refused the call. Undefined if the address is on the `deny` list, or if the store could not decide. */
   readonly decision: RequestDecision | undefined
-  /** GraphQL servers copy it to the error that clients get. */
+  /** GraphQL servers copy these properties to the error that a client receives. */
   readonly extensions: RateLimitExtensions
 
   constructor(
@@ -39,7 +40,7 @@ export class RateLimitException extends HttpException {
   }
 }
 
-/** The exception that ends a refused call, of the class that the exception filters of its transport know. */
+/** The exception for a refused call. Its class depends on the transport, because each exception filter of Nest knows one class. */
 export function exceptionOf(call: NestCall, decision: RequestDecision | undefined): unknown {
   const { type, status = 403, body } = call
   if (body instanceof Error) return body
@@ -53,12 +54,12 @@ export function exceptionOf(call: NestCall, decision: RequestDecision | undefine
     ...(retryAfter === undefined ? {} : { retryAfter: retryAfter as number | null }),
   }
   const refused = decision?.allowed === false ? decision : undefined
-  // Problem details have a status. With a statusCode, Apollo's driver of Nest would replace the code of the error.
+  // Problem details have a `status`. With a `statusCode`, Nest's driver for Apollo would replace the `code` of the error.
   const response = type === 'http' && !('status' in members) ? { statusCode: status, ...members } : members
   return new RateLimitException(typeof body === 'string' ? body : response, status, extensions, refused)
 }
 
-/** The members of the response: those of a body that is an object, else a message. */
+/** The properties of the response body: those of `body` if it is an object, else only a `message`. */
 function membersOf(body: unknown): Record<string, unknown> {
   if (isObject(body)) return body
   return { message: typeof body === 'string' ? body : 'Too many requests.' }
@@ -66,13 +67,13 @@ function membersOf(body: unknown): Record<string, unknown> {
 
 type ExceptionClass = new (error: object | string) => Error
 
-/** Loads the exceptions of both transports: filters know only these, and this package does not depend on theirs. */
+/** Loads the exception class of a transport at its first use. Exception filters know only this class. headgate needs no transport. */
 const load = {
   ws: () => import('@nestjs/websockets').then(named('WsException')),
   rpc: () => import('@nestjs/microservices').then(named('RpcException')),
 }
 
-/** A CommonJS package may have its names only on its default export. */
+/** Returns a function that finds an exported class by name. A CommonJS package may have its classes only on the default export. */
 function named(name: string): (module: object) => ExceptionClass {
   return (module) => {
     const { default: whole, ...names } = module as Record<string, unknown>

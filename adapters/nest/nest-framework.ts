@@ -6,12 +6,12 @@ import { type Handler, isIntercepted, unseenEnd } from './nest-enhancers.ts'
 import { progressOf, whenCallEnded } from './nest-interceptor.ts'
 
 /**
- * The decisions of calls that are not HTTP, by an object that belongs to one call: param decorators get another context
- * than the guard. An HTTP request keeps its decision itself.
+ * The decisions of calls that are not HTTP. The key of an entry is an object that only one call has, because a param decorator
+ * gets another execution context than the guard. An HTTP request has its decision as a property.
  */
 const decisions = new WeakMap<object, RequestDecision>()
 
-/** The decision of the last limit that this call passed. */
+/** The decision of the last limit that this call passed. Undefined if no limit applied to the call. */
 export function nestDecision(context: ExecutionContext): RequestDecision | undefined {
   if (context.getType<string>() === 'http') {
     return context.getArgByIndex<{ rateLimit?: RequestDecision | null }>(0).rateLimit ?? undefined
@@ -24,19 +24,20 @@ function markOf(context: ExecutionContext): object | undefined {
   const args = context.getArgs()
   const type = context.getType<string>()
   if (type === 'graphql') return graphqlArguments(args).info as object
-  // A message's data or context, then the function that acknowledges it. In `ws`, the client is first.
+  // The arguments of a message are its data or its context, then the function that acknowledges the message. In a gateway (`ws`),
+  // the first argument is the client.
   const own = args.slice(type === 'ws' ? 1 : 0).findLast((each) => isObject(each) || typeof each === 'function')
   return own ?? (isObject(args[0]) ? args[0] : undefined)
 }
 
 function ended(context: ExecutionContext, done: (status: number, aborted: boolean) => void): void {
   const { reply } = callOf(context)
-  // A reply answers one call alone: the status of a GraphQL response says nothing about one of its fields.
+  // A reply answers only this call. The response of GraphQL also answers other fields, so its status says nothing about this field.
   if (reply !== undefined) reply.table.ended(reply.response, done)
   else whenCallEnded(context, done)
 }
 
-/** @throws HeadgateError if the end of the call cannot be seen */
+/** Holds the units of a call until its end. @throws HeadgateError if no interceptor would see the end of the call */
 function held(context: ExecutionContext): (() => number) | undefined {
   const { reply, config } = callOf(context)
   if (reply !== undefined) return reply.table.held?.(reply.response)
@@ -67,8 +68,8 @@ function route(context: ExecutionContext): string {
 }
 
 /**
- * The functions that the guard needs from Nest. Request and response are both the execution context. The platform's own
- * table answers for HTTP; a message has a connection, and its refusal is an exception.
+ * The functions that the guard needs from Nest. The execution context is both the request and the response. For an HTTP request,
+ * the functions for Express or Fastify do the work. A message has only a connection, and an exception refuses the message.
  */
 export const nestFramework: Framework<ExecutionContext, ExecutionContext> = {
   address: (context) => callOf(context).address,
@@ -111,7 +112,7 @@ export const nestFramework: Framework<ExecutionContext, ExecutionContext> = {
   },
   responseHeader(context, name) {
     const { reply } = callOf(context)
-    // The fields of one GraphQL request share a response, which gets only the last decision.
+    // The fields of one GraphQL request share a response, so the response headers show only the last decision.
     return reply?.table.responseHeader?.(reply.response, name)
   },
   setStatus(context, status) {
@@ -124,7 +125,7 @@ export const nestFramework: Framework<ExecutionContext, ExecutionContext> = {
     call.status = undefined
     call.reply?.table.clearRefusal?.(call.reply.response)
   },
-  // A refusal is an exception, and Nest sends exceptions as JSON.
+  // A refusal is an exception. Nest sends exceptions as JSON.
   jsonOnly: true,
   send(context, type, _body, members) {
     const call = callOf(context)

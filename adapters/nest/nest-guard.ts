@@ -7,17 +7,18 @@ import { exceptionOf } from './nest-exceptions.ts'
 import { nestDecision } from './nest-framework.ts'
 import type { NestLimits } from './nest-limits.ts'
 
-/** The injection token of the limits of an application. */
+/** The injection token for the limits of an application. */
 export const limitsToken: symbol = Symbol('headgate.limits')
 
 /**
- * Limits the calls of handlers: HTTP, GraphQL, gateways and microservices. As a global guard it limits all of them:
+ * A guard of Nest that limits the calls of handlers, over HTTP, GraphQL, gateways and microservices. As a global guard, it limits
+ * all handlers:
  *
  *     providers: [{ provide: APP_GUARD, useClass: RateLimitGuard }]
  *
- * With `@UseGuards(RateLimitGuard)` it limits one controller or handler. `@RateLimit` adds the guard too. A call counts
- * once, even if the guard is in several places. A refusal is a `RateLimitException` with status 429; in a gateway it is
- * a `WsException`, in a microservice an `RpcException`.
+ * With `@UseGuards(RateLimitGuard)` the guard limits one controller or handler. `@RateLimit` adds the guard too. A call counts
+ * once, even if the guard is in several places. A refused call ends with a `RateLimitException` with status 429. In a gateway,
+ * the exception is a `WsException`, and in a microservice an `RpcException`.
  */
 export class RateLimitGuard implements CanActivate {
   readonly #limits: NestLimits
@@ -29,14 +30,14 @@ export class RateLimitGuard implements CanActivate {
   }
 
   /**
-   * The limiter of the module, for `peek`, `reset`, `ban` and `health()`. A `PlanLimiter` if the policies are a function of the
-   * call. Undefined with `limit: false`.
+   * The limiter of the module. The limiter has `peek`, `reset`, `ban` and `health()`. If the policies are a function of the call,
+   * the limiter is a `PlanLimiter`. Undefined if the module has `limit: false`.
    */
   get limiter(): RateLimiter | PlanLimiter | undefined {
     return this.#limits.root?.limiter
   }
 
-  /** True if the call may go on. Throws or rejects with the refusal, or with what an option or the store threw. */
+  /** Returns true if the call is admitted. Throws or rejects with the refusal, or with the error of an option or of the store. */
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const guard = this.#limits.of(context)
     if (guard === undefined) return true

@@ -12,14 +12,14 @@ import { callOf, isObject } from './nest-call.ts'
 
 type Ending = (status: number, aborted: boolean) => void
 
-/** A call without a response of its own, whose units are held until it ends. */
+/** A call without its own response, such as a message. Its units are held until the call ends. */
 class HeldCall {
   readonly endings: Ending[] = []
-  /** True while the handler works, or while somebody receives its results. */
+  /** True while the handler runs, or while a subscriber receives the results of the handler. */
   running = false
   #signs = 0
 
-  /** A number that grows each time this function is called, while the held call is known to be alive. */
+  /** Returns a number that grows with each call of this function, as long as the handler runs and its client is connected. */
   progress(context: ExecutionContext): number {
     return this.running && !hasLeft(context) ? ++this.#signs : this.#signs
   }
@@ -30,40 +30,41 @@ class HeldCall {
   }
 }
 
-/** @throws HeadgateError if rxjs has its operators elsewhere */
+/** Checks the version of rxjs. @throws HeadgateError if `rxjs` does not export the operator that is used */
 export function checkRxjs(): void {
   if (rxjs.tap === undefined) throw tooOld('headgate/nest', 'rxjs', '7.3')
 }
 
-/** The held calls, by the array of arguments, which guards and interceptors share. */
+/** The held calls, by the array of the handler's arguments. Guards and interceptors of one call share this array. */
 const held = new WeakMap<readonly unknown[], HeldCall>()
 
 function heldCall(context: ExecutionContext): HeldCall {
   return getOrInsert(held, context.getArgs(), () => new HeldCall())
 }
 
-/** Calls `done` when the interceptor has seen the end of this call. */
+/** Calls `done` after the interceptor has seen the end of this call. */
 export function whenCallEnded(context: ExecutionContext, done: Ending): void {
   heldCall(context).endings.push(done)
 }
 
 /**
- * A function whose number grows while the handler of this call runs. So units in flight are renewed only after the
- * interceptor has started the handler: a guard or an interceptor before may end the call unseen.
+ * Returns a function whose result grows while the handler of this call runs. Leases of units in flight are renewed only while the
+ * result grows. Before the interceptor has started the handler, the result does not grow: another guard may end the call, and
+ * nobody would see that end.
  */
 export function progressOf(context: ExecutionContext): () => number {
   const call = heldCall(context)
   return () => call.progress(context)
 }
 
-/** True if the client has left. Nest still runs the handler of a message or a GraphQL field whose client has left. */
+/** True if the client of this call has disconnected. Nest still runs the handlers of the client's messages and GraphQL fields. */
 function hasLeft(context: ExecutionContext): boolean {
   const { type, http, message } = callOf(context)
   if (http !== undefined) return isDestroyed(http.response ?? (http.request as { socket?: object }).socket)
   return type === 'rpc' && isDestroyed(message?.socket)
 }
 
-/** True if a response is destroyed. Fastify has Node's response as `raw`; an HTTP/2 response outlives its stream. */
+/** True if a response is destroyed. Fastify has Node's response as `raw`. With HTTP/2, only the response's stream is destroyed. */
 function isDestroyed(end: unknown): boolean {
   if (!isObject(end)) return false
   const raw = isObject(end.raw) ? end.raw : end
@@ -71,8 +72,8 @@ function isDestroyed(end: unknown): boolean {
 }
 
 /**
- * Shows limits how a call ended that is not HTTP: in GraphQL, gateways and microservices. There, units in flight and
- * `count` need this interceptor. Without it, such a limit stops the start of the application.
+ * Reports to limits how a call ended that is not HTTP: in GraphQL, gateways and microservices. Units in flight and the option
+ * `count` need this report. If a handler has such a limit and no interceptor, the application does not start.
  *
  *     providers: [{ provide: APP_INTERCEPTOR, useClass: RateLimitInterceptor }]
  */

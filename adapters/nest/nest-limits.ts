@@ -16,7 +16,7 @@ import {
 
 type NestGuard = Guard<ExecutionContext, ExecutionContext>
 
-/** A limit, and the parts to make a guard without some of its policies. */
+/** A limit: its guard, and the arguments from which a guard without some of the policies can be made. */
 interface Limit {
   readonly guard: NestGuard
   readonly argument: NestArgument
@@ -25,15 +25,15 @@ interface Limit {
 
 interface Applied {
   readonly guard: NestGuard | undefined
-  /** True if the handler itself declares the limit. */
+  /** True if a decorator on the handler itself declares the limit. False if the limit is that of the class or the module. */
   readonly own: boolean
-  /** True if the guard has to see how a call ends: for `count`, or for units in flight. Unknown for plans. */
+  /** True if the guard needs the end of each call, for `count` or units in flight. If policies are a function, only for `count`. */
   readonly needsEnd: boolean
 }
 
-/** Finds the limit of each handler: the handler's own, else its class's, else the module's. */
+/** Finds the limit of each handler: the limit of the handler, or else of its class, or else of the module. */
 export class NestLimits {
-  /** The limit of the module; undefined with `limit: false`. */
+  /** The guard with the limit of the module. Undefined if the module has `limit: false`. */
   readonly root: NestGuard | undefined
   readonly #root: Limit | undefined
   readonly #inherited: NestGuardOptions
@@ -42,7 +42,7 @@ export class NestLimits {
   readonly #ofHandlers = new WeakMap<Class, Map<Handler, Applied>>()
   readonly #ofClasses = new WeakMap<Class, Limit>()
 
-  /** @throws HeadgateError if a policy or an option is invalid */
+  /** Reads the options of the module. @throws HeadgateError if a policy or an option is invalid */
   constructor(options: RateLimitModuleOptions) {
     this.#options = options
     const { limited, argument, defaults, parts } = readModuleOptions(options)
@@ -50,25 +50,22 @@ export class NestLimits {
     this.root = this.#root?.guard
     const store = parts.store ?? limiterOf(this.root)?.store
     this.#parts = store === undefined ? parts : { ...parts, store }
-    // Without a limit, a guard without plans checks the options, and says which options limits inherit.
+    // If the module has no limit, a guard without policies checks the options and finds the options that limits inherit.
     this.#inherited = (this.root ?? createGuard(nestFramework, { policies: () => [] }, defaults)).inherited
   }
 
-  /**
-   * The same limits for one more application of this process, as tests make them: with states of their own, unless a
-   * store was given.
-   */
+  /** The same limits for another application in this process, as in a test. Their states are new, unless the options have a store. */
   again(): NestLimits {
     return givesStore(this.#options) ? this : new NestLimits(this.#options)
   }
 
-  /** The guard of this call; undefined if nothing limits it. */
+  /** The guard for this call. Undefined if no limit applies to the call. */
   of(context: ExecutionContext): NestGuard | undefined {
     const { guard, own } = this.find(context.getClass(), context.getHandler() as Handler)
     return own || !isNestedField(context) ? guard : undefined
   }
 
-  /** @throws HeadgateError if the limit is invalid */
+  /** The limit of a handler, which is made at the first call of this method. @throws HeadgateError if the limit is invalid */
   find(type: Class, handler: Handler): Applied {
     const handlers = getOrInsert(this.#ofHandlers, type, () => new Map<Handler, Applied>())
     return getOrInsert(handlers, handler, () => this.#apply(type, handler))
@@ -95,7 +92,7 @@ export class NestLimits {
     return declared && getOrInsert(this.#ofClasses, type, () => this.#declared(declared, type.name))
   }
 
-  /** A limit that a decorator declares. The limit is named after its place, unless it has its own name. */
+  /** Makes the limit that a decorator declares. The limiter's name is the place of the decorator, unless the limit has a name. */
   #declared({ argument, options }: DeclaredLimit, place: string): Limit {
     try {
       const named = withLimiterParts(argument as NestArgument, { ...this.#parts, name: place })
@@ -111,7 +108,7 @@ function limitFrom(argument: NestArgument, defaults: NestGuardOptions | undefine
   return { guard: createGuard(nestFramework, argument, defaults, origin), argument, defaults }
 }
 
-/** Undefined if the policies are a function of the call. */
+/** The limiter of a guard. Undefined if the policies are a function of the call. */
 function limiterOf(guard: NestGuard | undefined): RateLimiter | undefined {
   return guard?.limiter instanceof RateLimiter ? guard.limiter : undefined
 }
@@ -126,7 +123,7 @@ function applied(limit: Limit, skipped: readonly string[], place: string, own: b
   return { guard, own, needsEnd: holds || count !== 'all' }
 }
 
-/** The guard of the policies that are not skipped. Its limiter shares the states of the limit with all policies. */
+/** A guard without the skipped policies. Its policies use the same states as the complete limit. Undefined if no policy is left. */
 function without({ guard, argument, defaults }: Limit, names: readonly string[], place: string): NestGuard | undefined {
   if (names.length === 0) return guard
   const limiter = limiterOf(guard)
@@ -143,7 +140,7 @@ function without({ guard, argument, defaults }: Limit, names: readonly string[],
   return createGuard(nestFramework, limiter.withPlan(left), guardOptionsOf(argument, defaults), 'inherited')
 }
 
-/** The error of a limit, with the place of its decorator. */
+/** Adds the place of the decorator to the message of a HeadgateError. Returns any other error unchanged. */
 function at(place: string, error: unknown): unknown {
   if (!(error instanceof HeadgateError)) return error
   const fix =
@@ -163,14 +160,14 @@ function contradiction(place: string): HeadgateError {
   )
 }
 
-/** Field resolvers run once for each object of a result: only a limit of their own counts them. */
+/** True for a nested field of GraphQL. Its resolver runs for each object of a result, and only the resolver's own limit counts this. */
 function isNestedField(context: ExecutionContext): boolean {
   if (context.getType<string>() !== 'graphql') return false
   const { info } = graphqlArguments(context.getArgs())
   return isObject(info) && isObject(info.path) && info.path.prev !== undefined
 }
 
-/** The name of a method. Decorators may have replaced the function by one with another name. */
+/** The name of a handler's method. A decorator may have replaced the function, and the new function may have another name. */
 function nameOf({ prototype }: Class, handler: Handler): string {
   for (let from: object | null = prototype; from !== null; from = Object.getPrototypeOf(from)) {
     const properties = Object.entries(Object.getOwnPropertyDescriptors(from))

@@ -1,12 +1,12 @@
 import { Reflector } from '@nestjs/core'
 
-/** A limit as `@RateLimit` declares it. It becomes a limiter in each application. */
+/** The arguments of `@RateLimit`. Each application makes its own limiter from these arguments. */
 export interface DeclaredLimit {
   readonly argument: unknown
   readonly options: object | undefined
 }
 
-/** Which policies `@SkipRateLimit` names. No name means all of them. */
+/** The names of the policies that `@SkipRateLimit` skips. `'all'` if the decorator has no names. */
 export type Skipped = 'all' | readonly string[]
 
 export const limitKey: string = 'headgate:limit'

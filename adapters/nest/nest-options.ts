@@ -3,26 +3,26 @@ import type { GuardOptions, LimiterParts, RateLimitArgument } from '../../src/ht
 import { RateLimiter } from '../../src/limiter/index.ts'
 import { isObject } from './nest-call.ts'
 
-/** A limit of the module or of a decorator: an argument of `rateLimit`. */
+/** The limit of the module or of a decorator, in any form that `rateLimit` accepts. */
 export type NestArgument = RateLimitArgument<ExecutionContext, ExecutionContext>
 
 /** The options of a limit, beside its policies. */
 export type NestGuardOptions = GuardOptions<ExecutionContext, ExecutionContext>
 
-/** The options that limits of handlers and controllers inherit, if the module has no limit. */
+/** The options of a module without a limit. The limits of handlers and controllers inherit these options. */
 type NoLimit = NestGuardOptions & Pick<LimiterParts, (typeof sharedParts)[number]> & { limit: false }
 
-/** The options of the module: an argument of `rateLimit`, or `{ limit: false }` with options for handlers to inherit. */
+/** The options of the module: any argument of `rateLimit`, or `{ limit: false }` with options that limits of handlers inherit. */
 export type RateLimitModuleOptions = NestArgument | NoLimit
 
-/** Parts of a limiter that limits of handlers share with the limit of the module. */
+/** Options of the module's limiter that the limits of handlers share. */
 const sharedParts = ['store', 'instances', 'storeTimeout'] as const
 
 interface Read {
-  /** False with `limit: false`. */
+  /** False if the module has `limit: false`. */
   readonly limited: boolean
   readonly argument: NestArgument
-  /** The options that limits of handlers inherit, if the module has no limit. */
+  /** The options that limits of handlers inherit if the module has `limit: false`. Empty if the module has a limit. */
   readonly defaults: NestGuardOptions
   readonly parts: LimiterParts
 }
@@ -37,7 +37,7 @@ export function readModuleOptions(options: RateLimitModuleOptions): Read {
   return { limited: false, argument, defaults, parts }
 }
 
-/** True if the application keeps the states itself, in a store or a limiter that it gave. */
+/** True if the application passes a store or a limiter. The states are then in that store. */
 export function givesStore(options: RateLimitModuleOptions): boolean {
   if (options instanceof RateLimiter) return true
   return isObject(options) && (options.store !== undefined || options.limiter !== undefined)

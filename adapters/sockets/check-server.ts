@@ -7,8 +7,8 @@ type Loose = Readonly<Record<string, unknown>>
 const kinds = 'a server of node:http, node:https or node:http2'
 
 /**
- * Objects that users often pass in place of the server: how each is recognised, and what to pass instead. None of these
- * objects emits every upgrade, so a limit on one would limit nothing.
+ * Objects that users often pass in place of the server, each with a test and the fix for the error message. None of these objects
+ * emits every `upgrade` event, so a limit on such an object would have no effect.
  */
 const others: readonly (readonly [is: (given: Loose) => boolean, fix: string])[] = [
   [
@@ -28,9 +28,9 @@ const others: readonly (readonly [is: (given: Loose) => boolean, fix: string])[]
 ]
 
 /**
- * Checks that the value is a server of node:http or the like, because only these emit `upgrade`. A server of node:net
- * has no `setTimeout`. A server of Bun's node:http is no instance of one of node:net.
- * @throws HeadgateError `HEADGATE_OPTION` that names what to pass
+ * Checks that the value is a server of node:http, node:https or node:http2, because only these servers emit `upgrade`. A server
+ * of node:net has no `setTimeout`. In Bun, a server of node:http is no instance of the class of node:net.
+ * @throws HeadgateError `HEADGATE_OPTION` with the object to pass instead
  */
 export function checkServer(given: unknown): void {
   const emits = given instanceof HttpServer || given instanceof NetServer

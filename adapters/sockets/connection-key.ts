@@ -2,20 +2,23 @@ import { randomWords } from '#platform'
 import { getOrInsert } from '../../src/common/index.ts'
 import type { RateLimiter } from '../../src/limiter/index.ts'
 
-/** The beginning of the keys of this process. It differs in each process, because processes may share a store. */
+/** The prefix of the connection keys of this process. Processes may share a store, so each process has a random prefix. */
 const processId = [...randomWords()].map((word) => word.toString(36)).join('')
 let connections = 0
 
 /**
- * The key of one connection. No later connection gets the same key. So its states are reset once the connection is
- * closed: otherwise the store would keep them for the whole window.
+ * The key of one connection. No later connection has the same key, so the states of the key are reset when the connection closes.
+ * Otherwise the store would keep the states until their window ends.
  */
 export class ConnectionKey {
   readonly text: string
   #closed = false
-  /** How many ended limits wait for the store's decision on their last messages. A reset before would be undone. */
+  /**
+   * How many closed sockets have messages that the store is still deciding. A reset before these decisions would have no effect,
+   * because the decisions write the states again.
+   */
   #deciding = 0
-  /** The limiters that have states of this key. */
+  /** The limiters that may have states of this key. Undefined before the first message. */
   #limiters: Set<RateLimiter> | undefined
 
   constructor() {
@@ -23,18 +26,18 @@ export class ConnectionKey {
     this.text = `${processId}-${connections}`
   }
 
-  /** Notes that this limiter may have a state of the key from now on. */
+  /** Records that this limiter may have a state of the key from now on. */
   countedBy(limiter: RateLimiter): void {
     this.#limiters ??= new Set()
     this.#limiters.add(limiter)
   }
 
-  /** Notes that a limit has ended while the store may still decide on its last messages. */
+  /** Records that a socket has closed while the store may still be deciding its last messages. */
   decides(): void {
     this.#deciding++
   }
 
-  /** Notes that the store has decided on the last messages of a limit that has ended. */
+  /** Records that the store has decided the last messages of a closed socket. */
   decided(): void {
     this.#deciding--
     this.#forget()
@@ -51,13 +54,13 @@ export class ConnectionKey {
     this.#limiters = undefined
   }
 
-  /** The key in every scope, so that `reset` forgets only states of this connection, and none that others share. */
+  /** A key with this connection in every scope, so that `reset` deletes no states that other connections share. */
   #aloneIn({ scopes }: RateLimiter): string | Record<string, string> {
     return scopes.length === 1 ? this.text : Object.fromEntries(scopes.map((scope) => [scope, this.text]))
   }
 }
 
-/** The part of a connection of socket.io that has a key. */
+/** The part of a connection of socket.io that is needed to notice its close. */
 export interface ConnectionLike {
   once(name: 'close', listener: () => void): unknown
 }
@@ -65,8 +68,8 @@ export interface ConnectionLike {
 const keys = new WeakMap<ConnectionLike, ConnectionKey>()
 
 /**
- * The key of a connection that carries several sockets. A client can open and close such sockets as often as it likes,
- * with one packet each. A key for each socket would give the client a new quota each time.
+ * The key of a connection with several sockets, as in socket.io. A client can open and close such a socket with one packet, as
+ * often as it likes. If each socket had its own key, the client would get a new quota each time.
  */
 export function keyOfConnection(connection: ConnectionLike): ConnectionKey {
   return getOrInsert(keys, connection, () => {

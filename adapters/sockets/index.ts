@@ -1,4 +1,4 @@
-/* `headgate/sockets`: limits for the connections and messages of WebSocket servers. */
+/* `headgate/sockets`: limits for the connections and the messages of WebSocket servers. */
 
 export { type ConnectionOptions, limitConnections } from './limit-connections.ts'
 export { type LimitedMessages, limitMessages } from './limit-messages.ts'

@@ -13,29 +13,31 @@ import { sharedLimiter } from './shared-limiter.ts'
 /** The options of `limitConnections`. */
 export interface ConnectionOptions {
   /**
-   * Who is limited: a key extractor, or one for each scope. It gets the request that opens the connection. Default
-   * `byIp()`. Example: `byIp({ trustedProxies: 1 })`.
+   * Who is limited: a key extractor, or a record with a key extractor for each scope. An extractor gets the request that opens
+   * the connection. Default `byIp()`. Example: `byIp({ trustedProxies: 1 })`.
    */
   keys?: KeyExtractor<IncomingMessage> | Readonly<Record<string, KeyExtractor<IncomingMessage>>>
   /**
-   * True to give the unit back when the connection closes, under every policy. A policy with a window then limits how
-   * many connections are open at once, and a connection counts at most for one window. Default false: the policy limits
-   * how many connections are opened. `'2 at once'` needs no such option: its unit is held until the connection closes.
+   * True to refund the units of a connection when it closes, under every policy. A policy with a window then limits how many
+   * connections are open at the same time, but each connection counts for at most one window. Default false: such a policy limits
+   * how many connections are opened. `'2 at once'` does not need this option, because such a policy always holds a unit until the
+   * connection closes.
    */
   releaseOnClose?: boolean
 }
 
 /**
- * Limits the connections that are upgraded, to WebSockets or another protocol, before any library sees them. A refused one
- * gets status 429 with `Retry-After`, and 503 if the store fails and `onStoreError` is `'closed'`. Call it once for a
- * server of `node:http` or `node:https`.
+ * Limits the requests to upgrade a connection, to WebSocket or to another protocol, before any library handles them. A refused
+ * request gets status 429 with `Retry-After`. If the store fails and `onStoreError` is `'closed'`, the status is 503. Call
+ * `limitConnections` once for each server.
  *
  *     limitConnections(server, '10/1m')
  *     limitConnections(server, '5 at once')
  *
- * Long polling of socket.io is no upgrade: limit it as requests, or allow `transports: ['websocket']` only.
+ * Long polling of socket.io does not upgrade a connection. Limit its HTTP requests, or set `transports: ['websocket']` in
+ * socket.io.
  *
- * @param server the server of node:http, node:https or node:http2 that the WebSocketServer or socket.io is attached to
+ * @param server the server of node:http, node:https or node:http2 to which the WebSocketServer or socket.io is attached
  * @returns the limiter, for `peek`, `reset`, `ban` and `health()`
  * @throws HeadgateError if a policy or an option is invalid
  */
@@ -49,7 +51,7 @@ export function limitConnections(
   const limiter = sharedLimiter(policies)
   const releases = flag()(options.releaseOnClose, 'limitConnections: releaseOnClose')
   const holds = releases || limiter.policies.some(({ algorithm }) => algorithm.leases)
-  // A connection that was never opened gives its unit back too.
+  // A connection that was admitted but never opened also gives its units back.
   const count = (_request: IncomingMessage, upgrade: Upgrade) => upgrade.opens && !releases
   const guard = createGuard<IncomingMessage, Upgrade>(upgradeFramework(holds), {
     limiter,
@@ -67,10 +69,10 @@ export function limitConnections(
   return limiter
 }
 
-/** The response to a request for a connection. */
+/** The response to a request to upgrade a connection. */
 class Upgrade {
   readonly socket: Duplex & { readonly bytesWritten?: number }
-  /** True once the connection is admitted, unless its client has left. */
+  /** True if the connection was admitted and its client was still connected then. */
   opens = false
   status = 429
   readonly fields: string[] = []
@@ -80,7 +82,7 @@ class Upgrade {
   }
 }
 
-/** @param holds true if a connection holds its units until it closes */
+/** The functions that the guard needs for upgrades. @param holds true if units are held until the connection closes */
 function upgradeFramework(holds: boolean): Framework<IncomingMessage, Upgrade> {
   return {
     ...upgradeView,
@@ -101,14 +103,14 @@ function upgradeFramework(holds: boolean): Framework<IncomingMessage, Upgrade> {
   }
 }
 
-/** Calls `open` if the connection is admitted: at once, unless the store or an extractor answers later. */
+/** Decides about an upgrade. Calls `open` if the upgrade is admitted: synchronously if the store and the extractors are synchronous. */
 function admit(
   guard: Guard<IncomingMessage, Upgrade>,
   request: IncomingMessage,
   socket: Duplex,
   open: () => void,
 ): void {
-  // While the socket has no other listener, its error, such as a reset, must not end the process.
+  // While no library listens to the socket, an error of the socket, such as a reset, must not end the process.
   const ignore = () => {}
   socket.on('error', ignore)
   void guard.handle(request, new Upgrade(socket), (error) => {
@@ -119,8 +121,9 @@ function admit(
 }
 
 /**
- * For `Framework.held`: grows once the upgrade was answered. Before that, maybe nobody reads the socket, and an unread
- * socket does not report its end. So the lease of a connection that is never answered ends by itself.
+ * Returns a number that grows after the upgrade was answered, for `Framework.held`. Before the answer, maybe nobody reads the
+ * socket, and a socket that nobody reads does not report its close. So if an upgrade is never answered, its lease is not renewed
+ * and ends.
  */
 function progressOf(socket: Upgrade['socket']): () => number {
   const before = socket.bytesWritten ?? 0

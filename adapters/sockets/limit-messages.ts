@@ -9,28 +9,28 @@ import { limitSocketIo, type SocketIoLike, type SocketIoMessage, socketIoTranspo
 import { socketKey } from './socket-key.ts'
 import { limitWebSocket, type WebSocketLike, type WebSocketMessage, webSocketTransport } from './ws.ts'
 
-/** A socket whose messages are limited. */
+/** The limit on the messages of one socket. */
 export interface LimitedMessages {
-  /** The limiter, for `peek`, `reset`, `ban` and `health()`. */
+  /** The limiter that decides about the messages, for `peek`, `reset`, `ban` and `health()`. */
   readonly limiter: RateLimiter
-  /** The key of the socket under that limiter. */
+  /** The key of the socket, for methods of `limiter`. */
   readonly key: Key
-  /** How many messages wait, for their turn or for the store. */
+  /** How many messages wait: for earlier messages of the socket, or for a decision of the store. */
   readonly waiting: number
 }
 
 /**
- * Limits the messages of one socket, of `ws` or of socket.io. Call it when the socket connects. The listeners of the
- * application stay as they are, and get the admitted messages in their order.
+ * Limits the messages of one socket, of `ws` or of socket.io. Call `limitMessages` when the socket connects. The application's
+ * listeners get only the admitted messages, in the order of arrival.
  *
  *     server.on('connection', (socket, request) => {
  *       limitMessages(socket, limiter, { key: { address: requestKey(request) }, overLimit: 'close' })
  *       socket.on('message', ...)
  *     })
  *
- * Calls with equal policies share one limiter, as connections do. A `RateLimiter` brings its own store and options. All
- * sockets of one connection of socket.io share the key of the connection, whatever their namespaces, also one after the
- * other.
+ * Calls with equal policies share one limiter. To choose the store and the options, pass a `RateLimiter`. In socket.io, all
+ * sockets of one connection share the key of the connection, also in different namespaces, and also if one socket follows
+ * another.
  *
  * @throws HeadgateError if a policy, the key or an option is invalid, or if a policy counts units in flight (`concurrency`)
  */
@@ -80,7 +80,7 @@ function messageLimit<Message>(
   return new MessageLimit(limiter, socketKey(options, limiter.scopes, own), settings, transport)
 }
 
-/** Nothing shows when the application has handled a message, so units in flight would stay until their lease ends. */
+/** Refuses policies with units in flight: nothing shows the end of a message, so its units would be held until their lease ends. */
 function checkEnds({ policies }: RateLimiter): void {
   const held = policies.find(({ algorithm }) => algorithm.leases)
   if (held === undefined) return

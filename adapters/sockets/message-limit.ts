@@ -7,31 +7,31 @@ import { checkedMessageCost, type MessageRefusal, type MessageSettings } from '.
 import { type MessageTransport, noticeOf } from './message-transport.ts'
 import type { SocketKey } from './socket-key.ts'
 
-/** Delivers a message to the application's listeners. With an error, delivers the error instead. */
+/** Delivers a message to the application's listeners. With an error, reports the error in place of the message. */
 type Pass = (error?: Error) => void
 
-/** What became of a message: a decision, or the error that it ran into. */
+/** The result for a message: the decision, or the error that the limiter or the option `cost` threw. */
 type Outcome = Decision | { readonly error: unknown }
 
 interface WaitingMessage<Message> {
   readonly message: Message
   readonly pass: Pass
-  /** Undefined while the message waits for its turn to be decided. */
+  /** The decision on the message. Undefined before the limiter is asked. */
   outcome: MaybePromise<Outcome> | undefined
 }
 
-/** Milliseconds until a new attempt makes sense, if neither the store nor a policy says it. */
+/** The wait in milliseconds that a client is told if neither a policy nor the store gives a wait. */
 const aSecond = 1000
 
 /**
- * The limit on the messages of one socket. A message goes this way:
+ * The limit on the messages of one socket. A message passes these steps:
  *
  *     take -> decide -> settle: pass, tell, close or fail
  *
- * All steps are synchronous if the store is synchronous and no message waits. Else the message joins the queue, and
- * `#advance` settles the messages in the order in which they came. With `'delay'`, only the first message of the queue
- * asks the limiter, again and again until it is admitted. Otherwise each message asks when it comes, and leaves the
- * queue when its decision is there.
+ * All steps are synchronous if the store is synchronous and no message waits. Otherwise the message is added to the queue, and
+ * `#advance` settles the messages in the order of arrival. With `'delay'`, the limiter decides only on the first message of the
+ * queue, repeatedly until the message is admitted. Without `'delay'`, the limiter decides on each message when the message
+ * arrives, and the message leaves the queue after its decision.
  */
 export class MessageLimit<Message> {
   readonly limiter: RateLimiter
@@ -39,14 +39,14 @@ export class MessageLimit<Message> {
   readonly #own: ConnectionKey | undefined
   readonly #settings: MessageSettings<Message>
   readonly #transport: MessageTransport<Message>
-  /** The waiting messages. Made when the first message has to wait: on most sockets, none does. */
+  /** The waiting messages. Undefined until a message has to wait, because on most sockets no message waits. */
   #queue: Fifo<WaitingMessage<Message>> | undefined
   #advancing = false
   #paused = false
   #cancelSleep: (() => void) | undefined
-  /** True once the limiter was asked, so that the store may have a state of the key. */
+  /** True after the limiter was asked: the store may now have a state of the socket's key. */
   #asked = false
-  /** True once no more messages are taken: the socket is closed, or this limit has closed it. */
+  /** True after the socket was closed, by the client or by this limit: later messages are dropped. */
   #ended = false
   #afterEnd: (() => void) | undefined
 
@@ -63,12 +63,12 @@ export class MessageLimit<Message> {
     this.#transport = transport
   }
 
-  /** How many messages wait, for their turn or for the store. */
+  /** How many messages wait: for earlier messages, or for a decision of the store. */
   get waiting(): number {
     return this.#queue?.length ?? 0
   }
 
-  /** Takes a message that has come. */
+  /** Handles a message that has arrived. `pass` delivers the message. */
   take(message: Message, pass: Pass): void {
     const { waiting } = this
     if (this.#ended) return
@@ -83,7 +83,7 @@ export class MessageLimit<Message> {
     else this.#settle(message, pass, outcome)
   }
 
-  /** The socket is closed. Calls `done` when the last message that the store is deciding has been settled. */
+  /** Ends the limit after the socket was closed. Calls `done` when the store has decided the last messages and they are settled. */
   end(done: () => void): void {
     this.#stop((waiting) => waiting.outcome !== undefined)
     this.#own?.decides()
@@ -110,7 +110,7 @@ export class MessageLimit<Message> {
     }
   }
 
-  /** How many milliseconds a message has to wait before it asks again. 0 if it need not wait. */
+  /** The milliseconds that a message has to wait before the limiter is asked again. 0 if the message can be settled now. */
   #pauseOf(outcome: Outcome): number {
     if (this.#settings.overLimit !== 'delay' || this.#ended) return 0
     const retryAfter = 'error' in outcome ? unavailableFor(outcome.error) : outcome.retryAfter
@@ -121,7 +121,7 @@ export class MessageLimit<Message> {
     this.#queue ??= new Fifo()
     const waiting = { message, pass, outcome }
     this.#queue.push(waiting)
-    // With 'delay', TCP holds the client back as soon as one message waits.
+    // With 'delay', stop reading the socket when one message waits, so that TCP slows the client down.
     const { overLimit, maxQueue } = this.#settings
     if (!this.#paused && (overLimit === 'delay' || this.waiting * 2 >= maxQueue)) {
       this.#paused = true
@@ -138,7 +138,7 @@ export class MessageLimit<Message> {
     })
   }
 
-  /** Settles the first messages of the queue, up to one that has to wait. */
+  /** Settles the messages at the front of the queue, until a message has to wait. */
   #advance(): void {
     const queue = this.#queue
     if (queue === undefined || this.#advancing || this.#cancelSleep !== undefined) return
@@ -151,7 +151,7 @@ export class MessageLimit<Message> {
     this.#afterEnd = undefined
   }
 
-  /** Returns false if the message has to wait. */
+  /** Settles the first message of the queue. Returns false if the message has to wait. */
   #advanceOne(waiting: WaitingMessage<Message>): boolean {
     if (waiting.outcome === undefined) {
       waiting.outcome = this.#decide(waiting.message)
@@ -169,7 +169,8 @@ export class MessageLimit<Message> {
     try {
       this.#settle(message, pass, outcome)
     } catch (error) {
-      // A listener threw. As without a limit, its error is an uncaught exception, and later messages are delivered.
+      // A listener of the application threw. The error becomes an uncaught exception, as it does without a limit, and later
+      // messages are still delivered.
       queueMicrotask(() => {
         throw error
       })
@@ -208,13 +209,13 @@ export class MessageLimit<Message> {
     this.#transport.close(refusal.message, notice, notify === undefined)
   }
 
-  /** Handles a message when `maxQueue` messages wait. `'delay'` must not drop a message, so it closes the socket. */
+  /** Handles a message that arrives while `maxQueue` messages wait. `'delay'` must not drop a message, so it closes the socket. */
   #overflow(message: Message): void {
     const closes = this.#settings.overLimit !== 'drop'
     this.#refuse({ reason: 'queue', decision: undefined, retryAfter: aSecond, message }, closes)
   }
 
-  /** Takes no more messages, and keeps only the messages of the queue that pass the test. */
+  /** Ends the limit. Later messages are dropped, and only the waiting messages that pass the test stay in the queue. */
   #stop(keep: (waiting: WaitingMessage<Message>) => boolean): void {
     this.#ended = true
     this.#cancelSleep?.()
@@ -230,7 +231,7 @@ export class MessageLimit<Message> {
   }
 }
 
-/** Milliseconds until the store may be back, if the error says that a message must be refused. Else undefined. */
+/** If the error says that the store is unavailable, the milliseconds until a new attempt makes sense. Otherwise undefined. */
 function unavailableFor(error: unknown): number | undefined {
   if (!(error instanceof HeadgateError) || error.code !== 'HEADGATE_STORE_UNAVAILABLE') return undefined
   return Math.max(1, error.retryAfter ?? aSecond)

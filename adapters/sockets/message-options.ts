@@ -17,14 +17,14 @@ import {
 import type { RateLimiter } from '../../src/limiter/index.ts'
 import type { Decision } from '../../src/policy/index.ts'
 
-/** A message that was not delivered, and why. */
+/** Describes a message that was not delivered, for the option `notify`. */
 export interface MessageRefusal<Message> {
   /**
-   * `'limit'`: the message is over the limit. `'store'`: the store failed, and `onStoreError` is `'closed'`. `'queue'`:
-   * `maxQueue` messages wait already.
+   * Why the message was not delivered. `'limit'`: it was over the limit. `'store'`: the store failed, and `onStoreError` is
+   * `'closed'`. `'queue'`: `maxQueue` messages were waiting already.
    */
   readonly reason: 'limit' | 'store' | 'queue'
-  /** The decision, if the reason is `'limit'`. */
+  /** The decision that refused the message. Undefined if the reason is not `'limit'`. */
   readonly decision: Decision | undefined
   /** Milliseconds until a new attempt makes sense. Infinity for a message that can never be admitted. */
   readonly retryAfter: number
@@ -35,18 +35,19 @@ export interface MessageRefusal<Message> {
 /** The options of `limitMessages`. */
 export interface MessageOptions<Message> {
   /**
-   * Who is limited: a text, or a record with a text for each scope. The scope `connection` needs none: each socket has a
-   * key of its own. Default: a key of its own for each socket. Example: `{ address: requestKey(request) }`.
+   * Who is limited: a text, or a record with a text for each scope of the policies. The scope `connection` always has its own key
+   * for each socket, so the record does not name it. Default: each socket has its own key. Example: `{ address:
+   * requestKey(request) }`.
    */
   key?: string | Readonly<Record<string, string>>
   /**
-   * What happens to a message over the limit. `'drop'` (default) drops it and tells the client. `'close'` closes the
-   * connection: with code 1013 (ws), by `disconnect(true)` (socket.io). `'delay'` delivers it later, in order.
+   * What happens to a message over the limit. `'drop'` drops the message and tells the client. `'close'` closes the connection,
+   * with code 1013 (ws) or by `disconnect(true)` (socket.io). `'delay'` delivers the message later, in order. Default `'drop'`.
    */
   overLimit?: 'drop' | 'close' | 'delay'
   /**
-   * The cost of a message in units: a number, or a function of the event's arguments. Default 1.
-   * Example: `([data]) => 1 + Math.floor(data.length / 1024)`.
+   * The cost of a message in units: a number, or a function that gets the arguments of the event and returns the number. Default
+   * 1. Example: `([data]) => 1 + Math.floor(data.length / 1024)`.
    */
   cost?: number | ((message: Message) => number)
   /**
@@ -55,18 +56,19 @@ export interface MessageOptions<Message> {
    */
   notify?: (refusal: MessageRefusal<Message>) => MaybePromise<unknown>
   /**
-   * With `'delay'`: the longest wait of the first message in the queue. If it would wait longer, it is dropped. Default
-   * `'1m'`. Example: `'5s'`.
+   * With `'delay'`: the longest wait of the first message in the queue, as milliseconds or a text. A message that would wait
+   * longer is dropped. Default `'1m'`. Example: `'5s'`.
    */
   maxWait?: Duration
   /**
-   * How many messages of the connection may wait, for their turn or for the store. Beyond this number, `'drop'` drops
-   * the message, and `'close'` and `'delay'` close the connection. Default 1000. Example: `100`.
+   * How many messages of the socket may wait, for earlier messages or for a decision of the store. A message beyond this number
+   * is handled by `overLimit`: `'drop'` drops the message, and `'close'` and `'delay'` close the connection. Default 1000.
+   * Example: `100`.
    */
   maxQueue?: number
   /**
-   * With `'delay'`: calls a function after a number of milliseconds. Default: `setTimeout`. Pass one in tests.
-   * Example: `new ManualClock().sleeper` of `headgate/testing`.
+   * With `'delay'`: the function that calls another function after a number of milliseconds. Default: `setTimeout`. Example, for
+   * tests: `new ManualClock().sleeper` of `headgate/testing`.
    */
   sleeper?: Sleeper
 }
@@ -81,10 +83,10 @@ const readers = {
   sleeper: callback('(milliseconds, wake) => cancel', timerSleeper()),
 }
 
-/** The validated options, in milliseconds. */
+/** The options after their checks, with defaults filled in and durations in milliseconds. */
 export type MessageSettings<Message> = Settled<Omit<MessageOptions<Message>, 'key'>, 'notify'>
 
-/** @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_COST` if an option is invalid, or does not fit the policies */
+/** Reads the options. @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_COST` if one is invalid, or does not fit the policies */
 export function readMessageOptions<Message>(
   options: MessageOptions<Message>,
   limiter: RateLimiter,
@@ -95,14 +97,14 @@ export function readMessageOptions<Message>(
   return { ...settings, cost: typeof cost === 'function' ? cost : checkedMessageCost(cost, 'cost') }
 }
 
-/** @throws HeadgateError `HEADGATE_COST` */
+/** Returns the cost unchanged. @throws HeadgateError `HEADGATE_COST` if the cost is not a valid number of units */
 export function checkedMessageCost(cost: unknown, source: string): number {
   if (Number.isSafeInteger(cost) && (cost as number) >= 1) return cost as number
   const fix = 'Write cost: ([data]) => 1 + Math.floor(data.length / 1024).'
   throw invalidOption(source, 'a whole number from 1 to 2^53 - 1', cost, fix, 'HEADGATE_COST')
 }
 
-/** Refuses policies that count refusals with `'delay'`: a waiting message asks again and would count more than once. */
+/** Refuses `'delay'` for policies that count refused calls, because a waiting message is refused several times before it passes. */
 function checkDelay({ policies }: RateLimiter): void {
   if (!policies.some(({ countRefused, algorithm }) => countRefused || algorithm.punishes)) return
   throw new HeadgateError(

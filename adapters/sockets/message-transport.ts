@@ -3,26 +3,29 @@ import { asError, reason, warnOnce } from '../../src/common/index.ts'
 import { retryAfterSeconds, tryAgain } from '../../src/http/index.ts'
 import type { MessageRefusal } from './message-options.ts'
 
-/** What a limit needs from the library of a socket. */
+/** The functions that a message limit needs from the library of a socket. */
 export interface MessageTransport<Message> {
-  /** Tells the client that the message was dropped. Stores nothing for a client that does not read. */
+  /**
+   * Tells the client that a message was dropped. Sends nothing if the client does not read, because unsent notices would fill the
+   * memory.
+   */
   tell(message: Message, notice: () => Notice): void
-  /** Closes the connection. @param tells false if the application has told the client already */
+  /** Closes the connection. @param tells false if the application has already told the client */
   close(message: Message, notice: () => Notice, tells: boolean): void
-  /** Reports an error in the handling of a message, by `pass`. The message is dropped. */
+  /** Reports an error to the application with `pass(error)`. The message is dropped. */
   fail(error: unknown, pass: (error: Error) => void): void
-  /** Reads no more from the client, as far as the library can. */
+  /** Stops reading messages from the client, if the library can do so. */
   pause(): void
   resume(): void
 }
 
-/** What the client is told about a message that was not delivered. */
+/** The notice that a client gets about a message that was not delivered. */
 export interface Notice {
   readonly error: 'too_many_messages' | 'unavailable'
   readonly message: string
-  /** The label, or else the name, of the policy that refused. Null if no policy did. */
+  /** The label or the name of the policy that refused. Null if no policy refused the message. */
   readonly policy: string | null
-  /** Whole milliseconds. Null for a message that can never be admitted. */
+  /** Whole milliseconds until a new attempt makes sense. Null for a message that can never be admitted. */
   readonly retryAfterMs: number | null
 }
 
@@ -46,8 +49,8 @@ interface ErrorEmitter {
 }
 
 /**
- * Warns once, and reports to the listeners for `error`. Without one, the event would end the process. The warning does
- * not depend on the listeners, because socket.io adds a listener that does nothing to each socket.
+ * Warns once of an error, and emits the error to the listeners for `error`. If there is no listener, nothing is emitted, because
+ * the event would end the process. The warning is needed because socket.io adds an empty listener to each socket.
  */
 export function failSocket(socket: ErrorEmitter, thrown: unknown, emit: (error: Error) => void): void {
   const error = asError(thrown)

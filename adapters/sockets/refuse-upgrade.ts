@@ -1,13 +1,10 @@
 import { STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 
-/** Milliseconds after which a client that does not take its refusal is cut off. */
+/** Milliseconds after which the connection is cut if the client does not read the refusal. */
 const patience = 1000
 
-/**
- * Responds on a socket that was to be upgraded, then closes it.
- * @param more fields, such as `Retry-After: 1`
- */
+/** Refuses an upgrade: sends a response on the socket, then closes the socket. @param more further fields, such as `Retry-After: 1` */
 export function refuseUpgrade(socket: Duplex, status: number, more: readonly string[]): void {
   const text = STATUS_CODES[status] as string
   const fields = [
@@ -18,7 +15,7 @@ export function refuseUpgrade(socket: Duplex, status: number, more: readonly str
     `Content-Length: ${text.length}`,
   ]
   const cut = setTimeout(() => socket.destroy(), patience)
-  // The client may have left, and node:http does not listen to the socket any more.
+  // The client may have disconnected. At this point node:http no longer listens for errors of the socket.
   socket.on('error', () => socket.destroy())
   socket.once('close', () => clearTimeout(cut))
   socket.end(`${fields.join('\r\n')}\r\n\r\n${text}`, () => socket.destroy())

@@ -13,7 +13,7 @@ import {
   warnOfNoAddress,
 } from '../../src/http/keys/index.ts'
 
-/** Functions over a request that opens a connection. Routers do not see it, so it has no parameters and no route. */
+/** The functions that read a request that opens a connection. Such a request passes no router, so it has no parameters and no route. */
 export const upgradeView: RequestView<IncomingMessage> = {
   address: ({ socket }) => socket.remoteAddress,
   peer: ({ socket }) => socket.remoteAddress,
@@ -25,8 +25,8 @@ export const upgradeView: RequestView<IncomingMessage> = {
 }
 
 /**
- * True for a request that has no address and must not be admitted: its client has left, or the platform in front
- * reported no valid address. All such clients would share one quota. A unix socket has no addresses by design.
+ * True for a request without an address that must be refused: its client has disconnected, or the platform reported no valid
+ * address. All clients of such requests would share one quota. False for a unix socket, whose requests never have an address.
  */
 function lacksAddress(request: IncomingMessage, view: RequestView<IncomingMessage>): boolean {
   if (view.address(request) !== undefined) return false
@@ -37,16 +37,15 @@ function lacksAddress(request: IncomingMessage, view: RequestView<IncomingMessag
 const byAddress = byIp()
 
 /**
- * The key of the request that opened a connection: the second argument of `connection` with ws, `socket.request` with
- * socket.io. A request without such a key is limited by its address. A request without an address gets a key that
- * nobody else has, and its connection is closed: its client has left, or the platform in front reported no valid
- * address.
+ * The key of the request that opened a connection. With ws, the request is the second argument of the event `connection`. With
+ * socket.io, the request is `socket.request`. If the extractor finds no key, the key is the client's address. If there is no
+ * address either, the client has disconnected or the platform reported no valid address: the connection is closed, and the key is
+ * used for this request only.
  *
  *     limitMessages(socket, limiter, { key: requestKey(request, byIp({ trustedProxies: 1 })) })
  *
- * @param extractor who is limited. Default `byIp()`
- * @throws HeadgateError `HEADGATE_OPTION` for an extractor that returns a promise, `HEADGATE_KEY` for one that returns no
- *   text
+ * @param extractor finds the key in the request. Default `byIp()`
+ * @throws HeadgateError `HEADGATE_OPTION` for an extractor that returns a promise, `HEADGATE_KEY` for one that returns no text
  */
 export function requestKey(request: IncomingMessage, extractor: KeyExtractor<IncomingMessage> = byAddress): string {
   const view = onPlatform(upgradeView, extractor)
@@ -59,7 +58,8 @@ export function requestKey(request: IncomingMessage, extractor: KeyExtractor<Inc
     )
   }
   if (!mayLackAddress(key) || !lacksAddress(request, view)) return key
-  // An error would end the process: a listener of 'connection' calls this, and a client can leave at any time.
+  // Do not throw: a listener of 'connection' calls this function, and its error would end the process. A client can disconnect at
+  // any time.
   request.socket.destroy()
   return `~${randomWords().join()}`
 }

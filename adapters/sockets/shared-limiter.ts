@@ -2,13 +2,13 @@ import { LRUCache } from 'lru-cache'
 import { getOrInsert, HeadgateError } from '../../src/common/index.ts'
 import { type PolicyLikes, RateLimiter } from '../../src/limiter/index.ts'
 
-/** The limiters by the text of their policies. The bound is for programs that make new policies all the time. */
+/** The limiters, by their policies as text. At most 1000 are kept, because a program may make new policies all the time. */
 const limiters = new LRUCache<string, RateLimiter>({ max: 1000 })
 
 /**
- * The limiter for an argument of `limitMessages`. Each connection passes its policies again, so equal policies get the
- * same limiter. A limiter for each connection would give a client a new quota with each connection.
- * @throws HeadgateError as the constructor of `RateLimiter` does
+ * The limiter for the policies of `limitMessages`. Each connection passes the policies again, and equal policies get the same
+ * limiter. If each connection had its own limiter, a client would get a new quota with each connection.
+ * @throws HeadgateError if the constructor of `RateLimiter` throws
  */
 export function sharedLimiter(policies: PolicyLikes | RateLimiter): RateLimiter {
   if (policies instanceof RateLimiter) return policies

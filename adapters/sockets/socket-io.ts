@@ -1,13 +1,13 @@
 import type { MessageLimit } from './message-limit.ts'
 import { failSocket, type MessageTransport, type Notice } from './message-transport.ts'
 
-/** The arguments of an event: its name, what the client sent, and the acknowledgement if the client wants one. */
+/** The arguments of an event: its name, the values from the client, then a function if the client wants an acknowledgement. */
 export type SocketIoMessage = readonly [name: string, ...values: unknown[]]
 
 /** The part of a server-side socket of socket.io that `limitMessages` uses. */
 export interface SocketIoLike {
   readonly connected: boolean
-  /** The connection that all sockets of a client share. */
+  /** The connection to the client. All sockets of the client share this connection. */
   readonly conn: { once(name: 'close', listener: () => void): unknown }
   use(middleware: (event: [name: string, ...values: unknown[]], next: (error?: Error) => void) => void): unknown
   on(name: 'disconnect', listener: () => void): unknown
@@ -16,7 +16,7 @@ export interface SocketIoLike {
   disconnect(close: boolean): unknown
 }
 
-/** In packets. If more wait to be sent, a client gets no notices: a client that never reads would fill the memory. */
+/** In packets. If more packets wait to be sent, a client gets no notices, because a client that never reads would fill the memory. */
 const mostBuffered = 1000
 
 export function socketIoTransport(socket: SocketIoLike): MessageTransport<SocketIoMessage> {
@@ -30,11 +30,11 @@ export function socketIoTransport(socket: SocketIoLike): MessageTransport<Socket
     tell,
     close(message, notice, tells) {
       if (tells) tell(message, notice)
-      // socket.io delivers admitted messages on the next tick, if the socket is still connected.
+      // Wait for the next tick: socket.io delivers the admitted messages on the next tick, if the socket is still connected.
       process.nextTick(() => socket.disconnect(true))
     },
     fail: (error, pass) => failSocket(socket, error, pass),
-    // One connection serves every namespace of a client, so a socket cannot pause it.
+    // A connection carries the sockets of all namespaces of a client, so one socket must not pause the connection.
     pause() {},
     resume() {},
   }
@@ -44,7 +44,7 @@ function buffered({ conn }: SocketIoLike): number {
   return (conn as { writeBuffer?: { length: number } }).writeBuffer?.length ?? 0
 }
 
-/** Puts the limit in front of the listeners by a middleware of the socket. */
+/** Adds a middleware to the socket, which passes only admitted messages to the application's listeners. */
 export function limitSocketIo(socket: SocketIoLike, limit: MessageLimit<SocketIoMessage>): void {
   socket.use((event, next) => limit.take(event, next))
   socket.on('disconnect', () => limit.end(() => {}))

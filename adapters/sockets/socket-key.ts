@@ -3,17 +3,17 @@ import type { Key } from '../../src/limiter/index.ts'
 import { defaultScope } from '../../src/policy/index.ts'
 import type { ConnectionKey } from './connection-key.ts'
 
-/** The scope whose key is the socket's own. */
+/** The scope whose key is a key of the socket itself. */
 const connectionScope = 'connection'
 
 export interface SocketKey {
   readonly key: Key
-  /** The part of the key that belongs to this connection alone. Undefined if there is no such part. */
+  /** The key of this connection, if `key` contains the key of the connection. Undefined if `key` has only texts of the application. */
   readonly own: ConnectionKey | undefined
 }
 
 /**
- * The key of a socket under a limiter of these scopes.
+ * The key of a socket, for a limiter with these scopes.
  * @param options the options of `limitMessages`
  * @param own the key of the connection
  * @throws HeadgateError `HEADGATE_KEY` if a scope has no key, `HEADGATE_OPTION` if there is a key for another scope
@@ -43,7 +43,7 @@ export function socketKey(
   return { key: Object.fromEntries(scopes.map((scope, n) => [scope, keys[n] as string])), own: ownPart }
 }
 
-/** A text is the key of the only scope besides `connection`. */
+/** The option `key` as a record. A text is the key of the only scope besides `connection`. */
 function recordOf(
   key: string,
   scopes: readonly string[],

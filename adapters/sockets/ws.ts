@@ -2,10 +2,10 @@ import type { ConnectionKey } from './connection-key.ts'
 import type { MessageLimit } from './message-limit.ts'
 import { failSocket, type MessageTransport } from './message-transport.ts'
 
-/** The arguments of the event `message`: the data, and true if it is binary. */
+/** The arguments of the event `message`: the data, and true if the data is binary. */
 export type WebSocketMessage = readonly [data: WebSocketData, isBinary: boolean]
 
-/** The data of a message, by the `binaryType` of the socket: by default a `Buffer`. Its `length` is in bytes. */
+/** The data of a message. Its class depends on `binaryType` of the socket, and is `Buffer` by default. `length` is in bytes. */
 type WebSocketData = Uint8Array & { toString(encoding?: string): string }
 
 /** The part of a WebSocket of the package `ws` that `limitMessages` uses. */
@@ -20,11 +20,11 @@ export interface WebSocketLike {
   resume(): void
 }
 
-/** `readyState` of an open socket. */
+/** The `readyState` of an open WebSocket. */
 const open = 1
-/** In bytes. If more wait to be sent, a client gets no notices: a client that never reads would fill the memory. */
+/** In bytes. If more bytes wait to be sent, a client gets no notices: otherwise a client that never reads would fill the memory. */
 const mostBuffered = 65_536
-/** The close code "try again later" (the IANA registry of WebSocket close codes). */
+/** The close code that means "try again later" (IANA registry of WebSocket close codes). */
 const tryAgainLater = 1013
 
 export function webSocketTransport(socket: WebSocketLike): MessageTransport<WebSocketMessage> {
@@ -40,9 +40,9 @@ export function webSocketTransport(socket: WebSocketLike): MessageTransport<WebS
 }
 
 /**
- * Puts the limit in front of the listeners, whenever the application adds them: the limit replaces `emit`, which calls
- * the listeners for every message and for the close. While the store decides on the last messages, `close` waits behind
- * them.
+ * Passes only admitted messages to the listeners, even to those that the application adds later. The function replaces `emit` of
+ * the socket, which calls the listeners for each message and for `close`. The event `close` is delayed until the store has
+ * decided the last messages.
  */
 export function limitWebSocket(socket: WebSocketLike, limit: MessageLimit<WebSocketMessage>, own: ConnectionKey): void {
   const emit = socket.emit

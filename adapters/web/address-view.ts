@@ -2,15 +2,15 @@ import type { Framework } from '../../src/http/index.ts'
 import { clientBehind, isUnixSocket, type TrustedProxies, toldAddress } from '../../src/http/keys/index.ts'
 import type { NodePair } from '../node-pair.ts'
 
-/** The functions that find addresses where the framework has no proxy setting of its own. */
+/** The functions that find addresses, for frameworks without their own proxy setting. */
 export type Finder<Request> = Required<Pick<Framework<Request, never>, 'peer' | 'header' | 'unaddressed'>>
 
-/** The parts of a framework that tell the client's address. */
+/** The functions of a framework that find the client's address. */
 type AddressView<Request> = Finder<Request> & Pick<Framework<Request, never>, 'address' | 'trustsProxy'>
 
 /**
- * The client's address behind the trusted proxies, by the address of the peer.
- * @throws HeadgateError `HEADGATE_OPTION` if the proxies are invalid
+ * Functions that find the client's address, starting from the peer, the nearest machine, and skipping trusted proxies.
+ * @throws HeadgateError `HEADGATE_OPTION` if `trustedProxies` is invalid
  */
 export function addressView<Request>(
   trustedProxies: TrustedProxies | undefined,
@@ -25,10 +25,10 @@ export function addressView<Request>(
 }
 
 /**
- * A finder whose peer comes from a function of the application. A text that is no address counts as no address, also
- * over a unix socket. Clients of a unix socket share one limit only if the function returns nothing.
+ * A finder whose peer address comes from a function of the application. If the function returns a text that is no address, the
+ * request has no address, even over a unix socket. Clients of a unix socket share one limit only if the function returns nothing.
  * @param tell returns the address, undefined or null
- * @param option the name of the function
+ * @param option the name of the function in the options, for error messages
  */
 export function toldFinder<Request>(
   finder: Omit<Finder<Request>, 'peer'>,
@@ -43,8 +43,8 @@ export function toldFinder<Request>(
 }
 
 /**
- * The header and the peer of a request, on a server of Node or on any other. Node has parsed the headers already, and a
- * server on Node would first copy all of them for `request.headers`. Only a server of Node shows its sockets.
+ * Functions that read the headers and the kind of socket of a request, on Node or elsewhere. On Node, they read the headers that
+ * Node has parsed, because `request.headers` would first copy all headers. Only servers of Node show the socket.
  */
 export function finderOver<Call>(
   pairOf: (call: Call) => Partial<NodePair> | undefined,

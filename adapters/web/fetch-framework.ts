@@ -12,45 +12,46 @@ declare global {
   }
 }
 
-/** The context, whose type differs in each runtime: the functions in the options may name that type. */
-// biome-ignore lint/suspicious/noExplicitAny: with unknown, a function without annotations could read nothing
+/** The type of the context, which is different in each runtime. A function in the options may declare its own type. */
+// biome-ignore lint/suspicious/noExplicitAny: with unknown, a function without a declared type could not read the context
 export type Any = any
 
-/** Finds a text of a request. A method, so that a function may name the type of the runtime's own request. */
+/** Finds a text of a request. Declared as a method, so that a function may declare the request type of its runtime. */
 type Find<Context> = { find(request: Request, context: Context): string | undefined | null }['find']
 
-/** What the options of a limiter get as request and as response: one call of a fetch handler. */
+/** One call of a fetch handler. The functions in the options of a limiter get it as the request and as the response. */
 export interface FetchExchange<Context = Any> {
   readonly request: Request
   /** The second argument of the handler: the server in Bun, the info in Deno, `env` in a worker, the event in SvelteKit. */
   readonly context: Context
-  /** The response of the handler, once there is one. For `count`. */
+  /** The response of the handler, for the option `count`. Undefined while the handler runs. */
   readonly response: Response | undefined
 }
 
-/** The options that only this adapter has. */
+/** The options of `rateLimit` that exist only in this adapter. */
 export interface FetchOwnOptions<Context = Any> {
   /**
-   * Returns the address of the client, from the runtime or a header that the platform sets, never text that the client
-   * wrote. With `trustedProxies`, the address of the nearest proxy. Needed for a limit by address. Example: `(request,
-   * server) => server.requestIP(request)?.address` in Bun.
+   * Returns the client's address, from the runtime or from a header that the platform sets. A client must not be able to write
+   * the address. With `trustedProxies`, return the address of the nearest proxy. Required for a limit by address. Example:
+   * `(request, server) => server.requestIP(request)?.address` in Bun.
    */
   address?: Find<Context> | undefined
   /**
-   * How many proxies are in front, or their addresses and ranges. The address is then read from X-Forwarded-For, from its
-   * end. Default: none, and that header is not believed. Example: `1`, or `['10.0.0.0/8']`.
+   * How many proxies are in front of the server, or their addresses and ranges. The client's address is then read from
+   * X-Forwarded-For, starting at the end of the list. Default: no proxies, and X-Forwarded-For is ignored. Example: `1`, or
+   * `['10.0.0.0/8']`.
    */
   trustedProxies?: TrustedProxies | undefined
   /**
-   * The pattern of the route, for `byRoute`: one quota for all its methods. Never text that the client wrote. Default:
-   * none. Example: `(request, event) => event.route.id` in SvelteKit.
+   * Returns the pattern of the route, for `byRoute`. All methods of the route share one quota. A client must not be able to write
+   * the pattern. Default: no pattern. Example: `(request, event) => event.route.id` in SvelteKit.
    */
   route?: Find<Context> | undefined
 }
 
 type End = (status: number, aborted: boolean) => void
 
-/** One call of a limiter. The answer belongs to all limiters of the request. */
+/** One call of a limiter for a request. All limiters of the request share one `Answer`. */
 export class FetchCall<Context> implements FetchExchange<Context> {
   readonly request: Request
   readonly context: Context
@@ -68,12 +69,12 @@ export class FetchCall<Context> implements FetchExchange<Context> {
     return this.answer.response
   }
 
-  /** The response of Node, which shows when it ends. Undefined in other runtimes. */
+  /** The response of node:http, which reports its end. Undefined in other runtimes. */
   get nodeResponse(): NodePair['res'] {
     return nodePair(this.request)?.res ?? pairBeside(this.context)?.res
   }
 
-  /** Calls `done` once: when the response has ended, or at `finish`. */
+  /** Calls `done` once: after the response has ended, or in `finish`. */
   whenEnded(done: End): void {
     this.#ends ??= new Set()
     const ends = this.#ends
@@ -85,19 +86,19 @@ export class FetchCall<Context> implements FetchExchange<Context> {
     else this.answer.whenEnded(once, this.request.signal)
   }
 
-  /** Ends the call, with or without a response. Without a status, the request counts. */
+  /** Ends the call. Without a status, the request counts. */
   finish(status?: number): void {
     for (const each of this.#ends ?? []) each(status ?? 0, !isStatus(status))
   }
 }
 
-/** The address at the other end of Node's socket; null where the runtime shows none. */
+/** The address at the other end of Node's socket. Null in a runtime that does not show the socket. */
 function peerOf(request: Request): string | undefined | null {
   const pair = nodePair(request)
   return pair === undefined ? null : pair.req?.socket.remoteAddress
 }
 
-/** A parameter of the route: Bun has them on the request, most frameworks on the context. */
+/** A parameter of the route. Bun has the parameters on the request, and most frameworks on the context. */
 function paramOf({ request, context }: FetchExchange, name: string): string | undefined {
   for (const holder of [context, request] as ({ params?: Record<string, unknown> } | undefined | null)[]) {
     const params = holder?.params
@@ -107,7 +108,7 @@ function paramOf({ request, context }: FetchExchange, name: string): string | un
   return undefined
 }
 
-/** The functions that the guard needs from a fetch handler. Request and response are both the call. */
+/** The functions that the guard needs from a fetch handler. The call is both the request and the response. */
 export function fetchFramework<Context>(
   own: FetchOwnOptions<Context> = {},
 ): Framework<FetchCall<Context>, FetchCall<Context>> {

@@ -1,6 +1,6 @@
 /*
- * What the adapters of fetch handlers, Hono and h3 share: Request and Response, on a server of Node or elsewhere. This
- * folder imports `http` and `common`.
+ * Code that the adapters of fetch handlers, Hono and h3 share, for the Request and Response of the fetch standard in any runtime.
+ * This folder imports `http` and `common`.
  */
 
 export { addressView, finderOver, toldFinder } from './address-view.ts'

@@ -1,15 +1,15 @@
-/** The functions that are called while a body is sent. */
+/** Functions that are called while a response body is sent. */
 export interface BodyWatcher {
   /** Called with 1 when the server asks for a chunk, and with -1 when the server has got that chunk. */
   reads(change: 1 | -1): void
-  /** Called when the body has ended: with true if it was not sent completely. */
+  /** Called when the body has ended. True if the body was not sent completely. */
   end(aborted: boolean): void
 }
 
 /**
- * The response with a body that says when it has ended: read to its end, cancelled by the server, as when the client
- * has left, or broken off by an error of the application. Reads no chunk before the server asks for it. A response
- * without a body has ended at once.
+ * The response with a body that reports its end. A body ends when it was read completely, when the server cancels it, for example
+ * because the client has disconnected, or when the application fails. No chunk is read before the server asks for it. If a
+ * response has no body, its end is reported immediately.
  */
 export function watchBody(response: Response, watcher: BodyWatcher): Response {
   const { body } = response
@@ -24,7 +24,7 @@ export function watchBody(response: Response, watcher: BodyWatcher): Response {
   return new Response(watched(body.getReader(), watcher), response)
 }
 
-/** A high-water mark of 0, so that a stream of events is not read ahead. */
+/** The high-water mark is 0, so that a stream of events is not read before the server asks for a chunk. */
 const lazily = { highWaterMark: 0 }
 
 function watched(reader: ReadableStreamDefaultReader<Uint8Array>, watcher: BodyWatcher): ReadableStream<Uint8Array> {

@@ -5,7 +5,7 @@ import type { ResponseHead } from '../node-pair.ts'
 import { isResponse, withFields } from '../response-fields.ts'
 import { watchBody } from './watch-body.ts'
 
-/** A Response, or a value that a runtime takes in its place: Bun takes undefined after an upgrade to a WebSocket. */
+/** A Response, or a value in place of a Response: Bun accepts undefined after an upgrade to a WebSocket. */
 type Answered = Response | undefined | null
 
 interface End {
@@ -14,36 +14,39 @@ interface End {
 }
 
 /**
- * What limiters add to a Response that does not exist yet: fields, or a refusal in its place. The limiters of one request
- * share an answer, so their fields are joined as on a response of Node.
+ * Collects what limiters add to a Response before the Response exists: header fields, or a refusal. All limiters of one request
+ * share an Answer, so their fields are joined, as they are on a response of node:http.
  */
 export class Answer {
-  /** The fields, by the name under which they were set: the form that a Response reads fastest. */
+  /** The header fields, by the names under which they were set. A Response reads a plain object fastest. */
   readonly fields: Record<string, string> = {}
   status = 200
-  /** The refusal that is sent in place of the handler's response: a Response or a text. */
+  /** The refusal, which is sent in place of the handler's response: a Response or a text. Undefined if no limiter refused. */
   refusal: unknown
-  /** The content type of a refusal that is a text. */
+  /** The content type of the refusal, if the refusal is a text. */
   type: string | undefined
-  /** The response of the handler, once there is one. */
+  /** The response of the handler. Undefined while the handler runs. */
   response: Response | undefined
-  /** True once the fields were put on a response: the next limiter belongs to another request. */
+  /** True after the fields were set on a response. A limiter that comes later belongs to another request. */
   used = false
-  /** How many nested handlers are making the response. 0 for a limiter that is called without `wrap`. */
+  /** How many nested handlers are running. 0 if the limiter was called without `wrap`. */
   #making = 0
-  /** True if units are held until the response has ended. */
+  /** True if units of the request are held until its response has ended. */
   #held = false
-  /** How many reads of the body wait for a chunk. */
+  /** How many reads of the response body are waiting for a chunk. */
   #reads = 0
   #progress = 0
   #waiting: ((status: number, aborted: boolean) => void)[] | undefined
-  /** The response whose end is awaited. */
+  /** The response whose body is being watched for its end. */
   #watched: Response | undefined
   #end: End | undefined
-  /** How the last response has ended, which is the end of the request once no handler is running. */
+  /** The end of the last response. When no handler is running, the end of the last response is the end of the request. */
   #passed: End | undefined
 
-  /** Calls `done` when the response has ended, as `Framework.ended` promises. The signal is that of the request. */
+  /**
+   * Calls `done` after the response has ended, as `Framework.ended` requires.
+   * @param signal the signal of the request, which is aborted if the client disconnects
+   */
   whenEnded(done: (status: number, aborted: boolean) => void, signal: AbortSignal | undefined): void {
     if (this.#end !== undefined) {
       done(this.#end.status, this.#end.aborted)
@@ -59,8 +62,8 @@ export class Answer {
   }
 
   /**
-   * For `Framework.held`: a number that grows while a handler makes the response, and while its body is read. Undefined if a
-   * response of Node tells the end.
+   * Holds units until the response has ended, as `Framework.held` requires. Returns a function whose number grows while a handler
+   * runs and while the response body is read. Undefined if a response of node:http reports the end.
    */
   hold(node: EndingResponse | undefined): (() => number) | undefined {
     this.#held = true
@@ -81,12 +84,12 @@ export class Answer {
     return this.#progress
   }
 
-  /** True if a listener of `whenEnded` still waits for the end of the response. */
+  /** True if a listener of `whenEnded` is still waiting for the end of the response. */
   get awaited(): boolean {
     return this.#waiting !== undefined && this.#end === undefined
   }
 
-  /** Ends the request, unless a handler is running, which may return another response. Only the first end counts. */
+  /** Ends the request, unless a handler is running, which may return another response. Later calls do nothing. */
   end(status: number, aborted: boolean): void {
     this.#passed = { status, aborted }
     this.#settle()
@@ -107,8 +110,8 @@ export class Answer {
   }
 
   /**
-   * The response with the fields. It is the same object, unless its headers are immutable, or something waits for its end
-   * and it has a body.
+   * Sets the fields on the response of the handler. Returns the same object, unless the headers are immutable, or the response
+   * has a body whose end must be seen.
    * @throws HeadgateError `HEADGATE_NO_END` for a response that only passes the request on, if units are held until its end
    */
   apply<Given extends Answered>(response: Given, request: Pick<Request, 'method'>): Given {
@@ -128,13 +131,13 @@ export class Answer {
     return this.response as Given
   }
 
-  /** Sets the fields on the response of Node that is sent for this answer. */
+  /** Sets the fields on the response of node:http. */
   setOn(response: ResponseHead): void {
     this.used = true
     for (const name in this.fields) response.setHeader(name, this.fields[name] as string)
   }
 
-  /** The response of HEAD sends no body, and servers need not read the one that it has. */
+  /** Watches the body of a response for its end. A response to HEAD sends no body, so its end is reported immediately. */
   #watch(response: Response, { method }: Pick<Request, 'method'>): void {
     this.response = response
     this.#passed = undefined
@@ -149,7 +152,7 @@ export class Answer {
     this.#progress++
   }
 
-  /** The response in place of the handler's: the refusal, or an empty 499 if the client has left. */
+  /** The response to a refused request: the refusal, or an empty response with status 499 if the client has disconnected. */
   refused(request: Pick<Request, 'method'>): Response {
     const { refusal, status, type } = this
     if (isResponse(refusal)) return this.apply(refusal, request)
@@ -162,12 +165,12 @@ export class Answer {
   }
 }
 
-/** True for `NextResponse.next()` and `NextResponse.rewrite()`: a route answers later. False for no Response. */
+/** True for `NextResponse.next()` and `NextResponse.rewrite()`: a route makes the real response later. False without a Response. */
 function passesOn({ headers }: Partial<Response>): boolean {
   return headers?.has?.('x-middleware-next') || headers?.has?.('x-middleware-rewrite') || false
 }
 
-/** False for `Response.error()`, which has status 0, and for no Response: the client's status is then unknown. */
+/** True for a valid status. False for `Response.error()`, which has status 0, and without a Response: the status is unknown. */
 export function isStatus(status: unknown): status is number {
   return typeof status === 'number' && status >= 100 && status < 600
 }
@@ -180,13 +183,13 @@ function noEnd(): HeadgateError {
   )
 }
 
-/** The status that proxies log for a client that closed the connection. */
+/** Proxies log this status if a client closed the connection before the response. */
 const clientClosed = 499
 
-/** The property of a Request or of a framework's context that has its answer. */
+/** The property that has the Answer of a request, on the Request or on the context of a framework. */
 const kept: unique symbol = Symbol('headgate.answer')
 
-/** The answer for this request: the one that a limiter around this one has made, or a new one. */
+/** The Answer of this request. An earlier limiter of the request may have made the Answer; otherwise a new Answer is made. */
 export function answerOf(owner: object): Answer {
   const keeper = owner as { [kept]?: Answer }
   let answer = keeper[kept]
@@ -197,7 +200,7 @@ export function answerOf(owner: object): Answer {
   return answer
 }
 
-/** The functions by which a guard writes on an answer. */
+/** The functions with which a guard writes its result to an Answer. */
 export function answerWriter<Owner>(
   of: (owner: Owner) => Answer,
 ): Pick<

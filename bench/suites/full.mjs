@@ -34,7 +34,7 @@ export default defineSuite({
   workloads: [
     {
       name: workload,
-      about: `Admitted calls for each allowed call. Every key calls ${calls} times within the window, and ${limit} calls are allowed. Peers without a bound hold all 10,000 keys, and grow with more keys.`,
+      about: `The figures are the number of admitted calls divided by the number of allowed calls. Every key calls ${calls} times within the window, and ${limit} calls are allowed. Libraries without a maximum store all 10,000 keys, and need more memory for more keys.`,
       metric: 'ratio',
       columns: [{ metric: 'ratio', label: 'admitted / allowed' }],
     },

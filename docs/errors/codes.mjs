@@ -7,8 +7,8 @@
 export const codes = {
   HEADGATE_LIMIT: {
     cause:
-      'A limit is negative, has a fraction, or is no number. Often it comes from the environment, where every value is a text.',
-    fix: 'Give a whole number from 0. Convert a text with `Number`.',
+      'A limit is negative, has a fraction, or is not a number. A value of an environment variable is a text, and not a number.',
+    fix: 'Pass a whole number of at least 0. Convert a text with `Number`.',
     wrong: `import { slidingWindow } from 'headgate'
 
 slidingWindow({ limit: '100', window: '15m' })`,
@@ -18,10 +18,10 @@ slidingWindow({ limit: Number('100'), window: '15m' })`,
   },
   HEADGATE_WINDOW: {
     cause:
-      'A duration is not understood, is shorter than 1 ms or longer than 366 days, or has a fraction of a millisecond. Its unit may ' +
-      'be a month, which has no fixed length, or have a capital letter.',
+      'A duration is shorter than 1 ms or longer than 366 days, has a fraction of a millisecond, or has an unknown unit. A month is ' +
+      'not a unit, because it has no fixed length. Units are written in small letters.',
     fix:
-      "Give whole milliseconds, or a text with a unit in small letters: `'250ms'`, `'10s'`, `'15m'`, `'1h'`, `'1d'`, `'2w'`, `'1y'`. For a " +
+      "Pass whole milliseconds, or a text with a unit in small letters: `'250ms'`, `'10s'`, `'15m'`, `'1h'`, `'1d'`, `'2w'`, `'1y'`. For a " +
       "month, write `'30d'`.",
     wrong: `import { policy } from 'headgate'
 
@@ -31,8 +31,8 @@ policy('100/0s')`,
 policy('100/15m')`,
   },
   HEADGATE_BURST: {
-    cause: 'A burst is not a whole number of at least 1, or the algorithm has none.',
-    fix: 'Give the number of units that may come at once. Windows have no burst: use a token bucket.',
+    cause: 'A burst is not a whole number of at least 1, or the algorithm has no burst.',
+    fix: 'Pass the number of units that may come at the same moment. Windows have no burst, so use a token bucket.',
     wrong: `import { tokenBucket } from 'headgate'
 
 tokenBucket({ limit: 10, window: '1s', burst: 0 })`,
@@ -42,7 +42,7 @@ tokenBucket({ limit: 10, window: '1s', burst: 20 })`,
   },
   HEADGATE_SEGMENTS: {
     cause: 'The number of segments is not a whole number from 1 to 1000.',
-    fix: 'Leave it out for 10, or give a number in that range. More segments return units sooner and take more memory.',
+    fix: 'Pass a number from 1 to 1000, or leave `segments` out, which means 10. With more segments, units come back sooner, but a key needs more memory.',
     wrong: `import { segmentedWindow } from 'headgate'
 
 segmentedWindow({ limit: 10, window: '1s', segments: 0 })`,
@@ -51,7 +51,7 @@ segmentedWindow({ limit: 10, window: '1s', segments: 0 })`,
 segmentedWindow({ limit: 10, window: '1s', segments: 20 })`,
   },
   HEADGATE_NAME: {
-    cause: 'A name is empty, longer than 128 characters, or has a character that a header cannot carry.',
+    cause: 'A name is empty, longer than 128 characters, or has a character that a header must not contain.',
     fix: 'Use printable ASCII characters.',
     wrong: `import { slidingWindow } from 'headgate'
 
@@ -72,8 +72,8 @@ slidingWindow({ scope: 'user', limit: 10, window: '1d' })`,
   },
   HEADGATE_INEXACT: {
     cause:
-      'The product of the limit, the window and the burst passes 2^53, so whole numbers could not count it. Or `settle` charges ' +
-      'so many units beyond the estimate that a policy could not count them exactly.',
+      'The product of the limit, the window and the burst is above 2^53, so the policy could not count exactly. Or `settle` charges ' +
+      'so many units beyond the estimate that the policy could not count these units exactly.',
     fix: 'Choose a limit that shares a divisor with the window, a shorter window, or a smaller burst.',
     wrong: `import { tokenBucket } from 'headgate'
 
@@ -84,7 +84,7 @@ tokenBucket({ limit: 1000000, window: '366d', burst: 100 })`,
   },
   HEADGATE_RATE: {
     cause: 'A rate is 0, negative or infinite, or so slow that it cannot be counted exactly.',
-    fix: 'Give a positive number, and `per` for a rate below one a second.',
+    fix: 'Pass a positive number. For a rate below one call a second, also pass `per`.',
     wrong: `import { smoothBursty } from 'headgate'
 
 smoothBursty({ rate: 0 })`,
@@ -94,8 +94,8 @@ smoothBursty({ rate: 5, per: '1h' })`,
   },
   HEADGATE_POLICY: {
     cause:
-      'The text of a policy has an unknown form, or a store does not know an algorithm. A pacer throws it from `acquire` if its policy counts units in flight.',
-    fix: 'Write limit/window, then the algorithm and the burst if you need them.',
+      'The text of a policy has an unknown form, or a store does not know an algorithm. `acquire` of a pacer also throws this error if the policy of the pacer is `concurrency`.',
+    fix: 'Write the limit, a slash and the window. The algorithm and the burst may follow.',
     wrong: `import { policy } from 'headgate'
 
 policy('100 per minute')`,
@@ -104,8 +104,8 @@ policy('100 per minute')`,
 policy('100/1m token-bucket burst 20')`,
   },
   HEADGATE_PENALTY: {
-    cause: 'A number of a penalty is out of range, such as no refusals at all.',
-    fix: 'The message names the option and its range.',
+    cause: 'A number of a penalty is out of range, such as `after: 0`.',
+    fix: 'The message of the error names the option and its range. Pass a number in that range.',
     wrong: `import { RateLimiter } from 'headgate'
 
 new RateLimiter({ policies: '10/1m', penalty: { after: 0, within: '1m', ban: '1h' } })`,
@@ -115,7 +115,7 @@ new RateLimiter({ policies: '10/1m', penalty: { after: 5, within: '1m', ban: '1h
   },
   HEADGATE_DUPLICATE_POLICY: {
     cause: 'Two policies of one limiter have the same name. A policy without a name is named after its window.',
-    fix: 'Name them apart.',
+    fix: 'Give the policies different names.',
     wrong: `import { RateLimiter } from 'headgate'
 
 new RateLimiter({ policies: ['10/1m', '5/1m burst 8'] })`,
@@ -124,8 +124,9 @@ new RateLimiter({ policies: ['10/1m', '5/1m burst 8'] })`,
 new RateLimiter({ policies: ['10/1m', policy('5/1m burst 8', { name: 'burst' })] })`,
   },
   HEADGATE_DUPLICATE_LIMITER: {
-    cause: 'Two limiters with the same name use one store. They would share their states by accident.',
-    fix: 'Name them apart. For other limits on the same states use `limiter.withPlan(policies)`.',
+    cause:
+      'Two limiters with the same name use one store. These limiters would count their requests together by accident.',
+    fix: 'Give the limiters different names. To use other limits on the same counts, use `limiter.withPlan(policies)`.',
     wrong: `import { memoryStore, RateLimiter } from 'headgate'
 
 const store = memoryStore()
@@ -138,8 +139,8 @@ const one = new RateLimiter({ name: 'api', policies: '10/1m', store })
 const two = new RateLimiter({ name: 'login', policies: '5/1m', store })`,
   },
   HEADGATE_OPTION: {
-    cause: 'An option is spelt wrongly, does not exist there, or has a value of a wrong kind.',
-    fix: 'The message lists what the option may be.',
+    cause: 'The name of an option is wrong, the function has no such option, or the value of the option is invalid.',
+    fix: 'The message of the error says which names or values are valid.',
     wrong: `import { RateLimiter } from 'headgate'
 
 new RateLimiter({ policies: '10/1m', onStoreErrors: 'closed' })`,
@@ -149,7 +150,7 @@ new RateLimiter({ policies: '10/1m', onStoreError: 'closed' })`,
   },
   HEADGATE_COST: {
     cause: 'A cost is negative, has a fraction, or names a policy that the limiter does not have.',
-    fix: 'Give a whole number, or a record with one for each policy.',
+    fix: 'Pass a whole number, or a record with a whole number for each policy.',
     wrong: `import { RateLimiter } from 'headgate'
 
 await new RateLimiter({ policies: '10/1m' }).consume('ann', { cost: 1.5 })`,
@@ -159,8 +160,8 @@ await new RateLimiter({ policies: '10/1m' }).consume('ann', { cost: Math.ceil(1.
   },
   HEADGATE_KEY: {
     cause:
-      'The key is undefined or no text, such as the id of a user who has not signed in. With several scopes, one of them has no key.',
-    fix: 'Decide what unknown callers share, and give a text.',
+      'The key is undefined or not a text, such as the id of a user who has not signed in. Or the policies have several scopes, and the key of one scope is missing.',
+    fix: 'Pass a text. Choose a key that all unknown callers share, such as `anonymous`.',
     wrong: `import { RateLimiter } from 'headgate'
 
 const user = { id: undefined }
@@ -172,8 +173,8 @@ await new RateLimiter({ policies: '10/1m' }).consume(user.id ?? 'anonymous')`,
   },
   HEADGATE_BAN: {
     cause:
-      'The duration of `ban` is not from 1 ms to 366 days, nor Infinity, or its reason is longer than 200 characters. Or a store in memory has 100,000 banned keys already.',
-    fix: 'Give a duration with its unit, or Infinity until `unban`. For more bans, use Redis or Postgres.',
+      'The duration of `ban` is below 1 ms or above 366 days and not Infinity, or the reason is longer than 200 characters. Or the limiter has 100,000 banned keys in a memory store.',
+    fix: 'Pass a duration with a unit, or Infinity for a ban that lasts until `unban`. For more banned keys, use Redis or Postgres.',
     wrong: `import { RateLimiter } from 'headgate'
 
 await new RateLimiter({ policies: '10/1m' }).ban('ann', '10y')`,
@@ -182,8 +183,8 @@ await new RateLimiter({ policies: '10/1m' }).ban('ann', '10y')`,
 await new RateLimiter({ policies: '10/1m' }).ban('ann', Infinity, { reason: 'asked to stay away' })`,
   },
   HEADGATE_MAX_WAIT: {
-    cause: 'The `maxWait` of `reserve` is negative, too long, or not understood.',
-    fix: 'Give milliseconds, or a text with a unit.',
+    cause: 'The `maxWait` of `reserve` is negative, too long, or not a duration.',
+    fix: 'Pass milliseconds, or a text with a unit.',
     wrong: `import { RateLimiter } from 'headgate'
 
 await new RateLimiter({ policies: '10/1m burst 1' }).reserve('ann', { maxWait: -1 })`,
@@ -192,8 +193,8 @@ await new RateLimiter({ policies: '10/1m burst 1' }).reserve('ann', { maxWait: -
 await new RateLimiter({ policies: '10/1m burst 1' }).reserve('ann', { maxWait: '2s' })`,
   },
   HEADGATE_HEADERS_SENT: {
-    cause: 'The middleware refused a request whose response had begun. A handler before it has answered already.',
-    fix: 'Put the limiter before everything that answers.',
+    cause: 'The middleware refused a request, but a handler before the middleware had already begun the response.',
+    fix: 'Put the middleware before every handler that sends a response.',
     wrong: `import express from 'express'
 import { rateLimit } from 'headgate/express'
 import request from 'supertest'
@@ -222,8 +223,8 @@ await request(app).get('/')`,
   },
   HEADGATE_NO_END: {
     cause:
-      "The proxy of Next.js (`proxy.ts`, formerly `middleware.ts`) gives `apply` a `NextResponse.next()` or `NextResponse.rewrite()`. The request goes on after that, and nobody sees its status or its end. So `count` could count nothing, and a limit such as `'4 at once'` would limit nothing.",
-    fix: 'Wrap the route handler with that limit. A limit that counts every request, such as `100/15m`, may stay in the proxy.',
+      "The proxy of Next.js (`proxy.ts`, formerly `middleware.ts`) gives `apply` a `NextResponse.next()` or `NextResponse.rewrite()`. After that, headgate cannot see the status or the end of the request. So `count` and a limit such as `'4 at once'` could not work.",
+    fix: 'Wrap the route handler with this limit. A limit that counts every request, such as `100/15m`, works in the proxy.',
     wrong: `import { rateLimit } from 'headgate/fetch'
 
 const limit = rateLimit({ policies: '5/15m', count: 'failures' }, { address: () => '203.0.113.7' })
@@ -239,7 +240,7 @@ await POST(new Request('https://example.com/login', { method: 'POST' }))`,
   },
   HEADGATE_THROWN: {
     cause:
-      'A function that you gave to a middleware threw something that is no Error, such as a text. `cause` is what it threw.',
+      'A function that you passed to a middleware threw a value that is not an Error, such as a text. The `cause` of this error is that value.',
     fix: 'Throw an Error.',
     wrong: `import express from 'express'
 import { rateLimit } from 'headgate/express'
@@ -265,8 +266,8 @@ await request(app).get('/')`,
   },
   HEADGATE_FUNCTION_TIMEOUT: {
     cause:
-      'A function that you gave to a middleware, such as one that looks up a plan, took longer than `functionTimeout`.',
-    fix: 'Give the look-up a timeout and a default of its own, or raise `functionTimeout`.',
+      'A function that you passed to a middleware, such as a function that looks up a plan, took longer than `functionTimeout`.',
+    fix: 'Let the function return a default after a timeout, or raise `functionTimeout`.',
     wrong: `import express from 'express'
 import { rateLimit } from 'headgate/express'
 import request from 'supertest'
@@ -317,8 +318,8 @@ await new RateLimiter({ name: 'api', policies: '10/1m', store }).consume('ann')`
   },
   HEADGATE_VERSION: {
     cause:
-      'A package that is used with headgate is too old: a framework, a client or a library of sockets. headgate can be installed beside any version, so this shows when it is used.',
-    fix: 'Update the package that the message names. The [policy of support](../support.md#versions) lists the lowest version of each.',
+      'A package that is used with headgate is too old: a framework, a client or a library of sockets. npm installs headgate beside any version, so the error appears at the first call that needs the package.',
+    fix: 'Update the package that the message names. The [policy of support](../support.md#versions) lists the lowest version of each package.',
     wrong: `import { RateLimiter } from 'headgate'
 import { redisStore } from 'headgate/redis'
 
@@ -335,8 +336,8 @@ new RateLimiter({ name: 'api', policies: '10/1m', store: redisStore({ client }) 
   },
   HEADGATE_STATE_SIZE: {
     cause:
-      'The states of a key could need more bytes than the store can hold, such as a log of many requests in Memcached.',
-    fix: 'Take an algorithm of fixed size, a smaller limit, or another store.',
+      'The counts of a key could need more bytes than the store allows, such as a log of many requests in Memcached.',
+    fix: 'Use another algorithm, such as `segmentedWindow`, a lower limit, or another store.',
     wrong: `import { RateLimiter } from 'headgate'
 import { compareAndSetStore } from 'headgate/store'
 
@@ -350,8 +351,8 @@ new RateLimiter({ name: 'api', policies: '10000/1h', store })`,
   },
   HEADGATE_STORE_TIMEOUT: {
     cause:
-      'The store did not answer within its timeout. It may be overloaded, far away or gone. It is the `cause` of `HEADGATE_STORE_UNAVAILABLE`.',
-    fix: 'Look at the store and the way to it. Raise `storeTimeout` only if your requests can wait that long.',
+      "The store did not answer within its timeout. The store may be overloaded, far away or not running. With `onStoreError: 'closed'`, this error is the `cause` of `HEADGATE_STORE_UNAVAILABLE`.",
+    fix: 'Check the store and the network. Raise `storeTimeout` only if your requests can wait that long.',
     wrong: `import { memoryStore, RateLimiter } from 'headgate'
 import { faultyStore } from 'headgate/testing'
 
@@ -371,8 +372,8 @@ await limiter.consume('ann') // decided in this process`,
   },
   HEADGATE_STORE: {
     cause:
-      'The store failed. `cause` is the error of its client. It is itself the `cause` of `HEADGATE_STORE_UNAVAILABLE`.',
-    fix: 'Read the error of the client. Until the store works again, `onStoreError` decides.',
+      "The store failed. The `cause` of this error is the error of the client. With `onStoreError: 'closed'`, this error is the `cause` of `HEADGATE_STORE_UNAVAILABLE`.",
+    fix: 'Read the `cause`. Until the store works again, `onStoreError` decides about requests.',
     wrong: `import { memoryStore, RateLimiter } from 'headgate'
 import { faultyStore } from 'headgate/testing'
 
@@ -392,9 +393,9 @@ await limiter.consume('ann') // let through, not counted`,
   },
   HEADGATE_STORE_RECORD: {
     cause:
-      'What the store has under this key is not a record that this version reads: other code wrote it, or another version, perhaps with an algorithm that this one does not know. Or Postgres has written ' +
-      'something else there than the decision: a trigger or a rule changes the table, or the row was changed by hand. Other keys go on.',
-    fix: 'Give headgate a `prefix` of its own, and a table without triggers and rules. `limiter.reset(key)` deletes what is there.',
+      'This version of headgate cannot read the value of this key in the store, because another program or another version has written the value. Or a trigger, a rule ' +
+      'or a person has changed the row in Postgres. Other keys are not affected.',
+    fix: 'Use a `prefix` that no other program uses, and a table without triggers and rules. `limiter.reset(key)` deletes the value.',
     wrong: `import { RateLimiter } from 'headgate'
 import { compareAndSetStore } from 'headgate/store'
 
@@ -407,8 +408,8 @@ const store = compareAndSetStore({ read: async () => ({ text: 'hello', version: 
 await new RateLimiter({ name: 'api', policies: '10/1m', store, onStoreError: 'throw' }).reset('ann')`,
   },
   HEADGATE_UNSUPPORTED: {
-    cause: 'The store cannot do what was asked, such as `clear` on a store that cannot list its keys.',
-    fix: 'Reset single keys, or give the limiter another name.',
+    cause: 'The store does not have the method that you called, such as `clear` on a store that cannot list its keys.',
+    fix: 'Instead of `clear`, call `reset` for each key, or give the limiter another name.',
     wrong: `import { RateLimiter } from 'headgate'
 import { compareAndSetStore } from 'headgate/store'
 
@@ -422,7 +423,7 @@ await new RateLimiter({ name: 'api', policies: '10/1m', store }).reset('ann')`,
   },
   HEADGATE_STORE_UNAVAILABLE: {
     cause:
-      "The store failed, and `onStoreError` is `'closed'`. `cause` is the store's error, and `retryAfter` says when to try again.",
+      "The store failed, and `onStoreError` is `'closed'`. The `cause` of this error is the store's error, and `retryAfter` says when to try again.",
     fix: 'Answer with status 503, as the middleware does, or choose another `onStoreError`.',
     wrong: `import { memoryStore, RateLimiter } from 'headgate'
 import { faultyStore } from 'headgate/testing'
@@ -440,7 +441,8 @@ const limiter = new RateLimiter({ policies: '10/1m', store, onStoreError: 'local
 await limiter.consume('ann') // decided in this process`,
   },
   HEADGATE_QUEUE_FULL: {
-    cause: 'As many calls wait as the pacer allows (`maxQueue`). Calls come faster than they may go.',
+    cause:
+      'The queue of the pacer is full: `maxQueue` calls are waiting, because calls come faster than the rate allows.',
     fix: 'Refuse the work early, allow a longer queue, or raise the rate.',
     wrong: `import { smoothBursty } from 'headgate'
 import { Pacer } from 'headgate/pacer'
@@ -457,7 +459,8 @@ await pacer.acquire()
 await pacer.acquire()`,
   },
   HEADGATE_TIMEOUT: {
-    cause: 'A call cannot go, or did not go, within its `timeout`. If that is known at once, it fails at once.',
+    cause:
+      'A call could not start within its `timeout`. If the pacer knows this when the call comes, the call fails without waiting.',
     fix: 'Allow more time, or use `tryAcquire`, which returns false instead.',
     wrong: `import { smoothBursty } from 'headgate'
 import { Pacer } from 'headgate/pacer'
@@ -474,7 +477,7 @@ await pacer.tryAcquire(1, { timeout: 10 }) // false`,
   },
   HEADGATE_RUN_TIMEOUT: {
     cause: 'A function of `throttle` or `wrap` ran for longer than its `runTimeout`.',
-    fix: 'Allow more time. Pass the signal that the function gets to its requests, so that they end too.',
+    fix: 'Raise `runTimeout`. Pass the signal that the function gets to its requests, so that the requests end too.',
     wrong: `import { Pacer } from 'headgate/pacer'
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -487,8 +490,8 @@ const pacer = new Pacer('10/1s')
 await pacer.throttle((signal) => sleep(1, undefined, { signal }), { runTimeout: '1m' })`,
   },
   HEADGATE_CLOSED: {
-    cause: 'A call came to a pacer after `close`, or still waited when it was closed.',
-    fix: 'Close a pacer last, when nothing calls it any more.',
+    cause: 'A call was made after `close` of the pacer, or was waiting when `close` was called.',
+    fix: 'Call `close` only when no more calls will be made.',
     wrong: `import { smoothBursty } from 'headgate'
 import { Pacer } from 'headgate/pacer'
 

@@ -8,9 +8,9 @@ export const warnings = {
   HEADGATE_SECONDS: {
     meaning: 'A duration was written as a number that looks like seconds. Numbers are milliseconds.',
     cause:
-      'Other packages count in seconds. These numbers give the warning: a window, a lease or a ban below 1000; half hours and days in seconds, such ' +
+      'Other packages use seconds. These numbers cause the warning: a window, a lease or a ban below 1000; half hours and days in seconds, such ' +
       'as 1800, 3600 and 86400; `functionTimeout`, `maxWait` of messages and `max` of `delay` below 100; `storeTimeout`, and `timeout` of a store, below 20.',
-    fix: 'Write a text with a unit. It never gives the warning.',
+    fix: 'Write a text with a unit, such as `1h`. A text never causes this warning.',
     wrong: `import { RateLimiter } from 'headgate'
 
 new RateLimiter({ policies: { limit: 100, window: 3600 } })`,
@@ -21,10 +21,10 @@ new RateLimiter({ policies: { limit: 100, window: '1h' } })`,
   HEADGATE_FORWARDED: {
     meaning: 'A request has a field that proxies write, and is limited by its address, but no proxy is trusted.',
     cause:
-      'Either a proxy is in front, and all its clients share one limit, or a client forges the field. The fields are `X-Forwarded-For`, `X-Real-IP`, ' +
+      'Either a proxy is in front of the application, and all its clients share one limit, or a client has forged the field. The fields are `X-Forwarded-For`, `X-Real-IP`, ' +
       '`Forwarded`, `CF-Connecting-IP`, `Fly-Client-IP`, `X-Vercel-Forwarded-For` and `X-Nf-Client-Connection-Ip`. `X-Forwarded-For` is looked for ' +
-      'in each request, and the others in the first 1000 requests. A field that has the very address that the limit goes by gives no warning.',
-    fix: 'Name the proxy, as [the page on addresses](../addresses.md) says. If there is no proxy, write `byIp({ warn: false })`.',
+      'in each request, and the others in the first 1000 requests. If the field contains the address by which the request is limited, there is no warning.',
+    fix: 'Say which proxy is in front, as [the page on addresses](../addresses.md) describes. If there is no proxy, write `byIp({ warn: false })`.',
     wrong: `import express from 'express'
 import { rateLimit } from 'headgate/express'
 import request from 'supertest'
@@ -44,9 +44,10 @@ app.use((_request, response) => void response.end('hello'))
 await request(app).get('/').set('X-Real-IP', '203.0.113.7')`,
   },
   HEADGATE_NO_STORE: {
-    meaning: 'The option `store` was given as undefined, so this process counts alone, in its memory.',
-    cause: 'The store is made from a setting, such as an environment variable, and the setting is missing.',
-    fix: 'Stop the start if the setting is missing. If memory is meant, leave `store` out, or write `memoryStore()`.',
+    meaning:
+      'The option `store` is undefined, so the limiter uses a memory store, and this process does not share its counts.',
+    cause: 'Your code makes the store from a setting, such as an environment variable, and the setting is missing.',
+    fix: 'Do not start the application if the setting is missing. If you want a memory store, leave `store` out, or write `memoryStore()`.',
     wrong: `import { RateLimiter } from 'headgate'
 
 const stores = {}
@@ -57,9 +58,9 @@ const stores = {}
 new RateLimiter({ name: 'api', policies: '10/1m', store: stores[process.env.STORE] ?? memoryStore() })`,
   },
   HEADGATE_UNNAMED: {
-    meaning: 'Two limiters without a name have the same policies on one store in memory, and count apart.',
-    cause: 'Each limiter without a name has states of its own, even if several of them have one `memoryStore`.',
-    fix: 'To count together, make one limiter and pass it to both middlewares. To count apart, give each a name.',
+    meaning: 'Two limiters without a name have the same policies on one memory store, and do not share their counts.',
+    cause: 'Each limiter without a name has its own counts, even if several limiters use one `memoryStore`.',
+    fix: 'To share the counts, make one limiter and pass the limiter to both middlewares. Otherwise, give each limiter a name.',
     wrong: `import { memoryStore } from 'headgate'
 import { rateLimit } from 'headgate/express'
 
@@ -74,11 +75,12 @@ const login = rateLimit(limiter)
 const reset = rateLimit(limiter)`,
   },
   HEADGATE_PER_REQUEST: {
-    meaning: 'A hundred limiters of one name were made one after the other, and each was asked for one key.',
+    meaning:
+      'A hundred limiters with the same name were made, and each of these limiters was called with one key only.',
     cause:
-      'A limiter that is made in each request limits nobody: each has states of its own, and starts with nothing counted. Limiters that are made ' +
-      'at the start, one for each route, give no warning, and neither do limiters that are asked for several keys.',
-    fix: 'Make the limiter once, outside of the handler. If each of them is meant, give each a name of its own.',
+      'Your code makes a limiter in each request. Each limiter counts from 0, so no request is ever refused. Limiters that are made ' +
+      'when the application starts cause no warning.',
+    fix: 'Make the limiter once, outside of the handler. If you need many limiters, give each limiter another name.',
     wrong: `import { RateLimiter } from 'headgate'
 
 const handle = (user) => new RateLimiter({ policies: '5/1m' }).consume(user)
@@ -90,11 +92,12 @@ const handle = (user) => limiter.consume(user)
 for (let n = 0; n < 100; n++) await handle('ann')`,
   },
   HEADGATE_NEW_PLANS: {
-    meaning: 'Plans were given as new objects a hundred times, though a limiter for the same policies was known.',
+    meaning:
+      '`withPlan` was called a hundred times with new policy objects that are equal to the policies of an earlier call.',
     cause:
-      '`withPlan`, and a middleware whose `policies` are a function, find the limiter of a plan by the identity of its objects. A new object has to ' +
-      'be written as text at each call, which takes a hundred times as long.',
-    fix: 'Make the policies of each plan once, by their constructors, and pass the same objects each time. A text is found fast too.',
+      '`withPlan`, and a middleware whose `policies` are a function, find the limiter of a plan fast if the policy objects are the same. If the objects are new, headgate has to ' +
+      'compare their contents, which takes a hundred times as long.',
+    fix: 'Make the policies of each plan once, and pass the same objects each time. A policy that is written as text is fast too.',
     wrong: `import { policy, RateLimiter } from 'headgate'
 
 const limiter = new RateLimiter({ policies: '10/1m' })

@@ -1,9 +1,9 @@
 import { HeadgateError, shown } from './errors.ts'
 
 /**
- * What a request threw, as an Error for the framework's error handler. Frameworks do not treat any other value as
- * an error: Express goes on after `next(false)`, leaves the route after `next('route')`, and Koa never answers after a
- * rejection with undefined.
+ * Converts a value that a request threw into an Error for the framework's error handler. Frameworks do not treat other values as
+ * errors. Express calls the next handler after `next(false)`, and leaves the route after `next('route')`. Koa never answers if a
+ * middleware rejects with undefined.
  */
 export function asError(thrown: unknown): Error {
   if (thrown instanceof Error || Object.prototype.toString.call(thrown) === '[object Error]') return thrown as Error

@@ -1,25 +1,22 @@
 import { microseconds } from '#platform'
 import { HeadgateError, shown } from './errors.ts'
 
-/**
- * Reads the time in whole microseconds since the epoch, such as `() => Date.now() * 1000`. A clock may stand still or go
- * back. That adds no quota.
- */
+/** Returns the time in whole microseconds since the epoch, as `() => Date.now() * 1000`. A clock that goes back adds no quota. */
 export type Clock = () => number
 
 /**
- * The process's own clock: the wall-clock time at which the process started, plus the time since then on the monotonic
- * clock. Setting the machine's time neither adds quota nor takes any away.
+ * The default clock of a process: the wall-clock time at which the process started, plus the time since then on the monotonic
+ * clock. If an operator sets the machine's time, this clock does not change.
  */
 export const monotonicClock: Clock = microseconds
 
 /**
- * The wall clock of the machine. Machines agree on it as far as their clocks are synchronised. It reads `Date.now()`, so the
- * fake timers of a test runner move it: `memoryStore({ clock: wallClock })`.
+ * The wall clock of the machine. Several machines have the same time if their clocks are synchronised. The clock reads
+ * `Date.now()`, so the fake timers of a test runner move it. Example: `memoryStore({ clock: wallClock })`.
  */
 export const wallClock: Clock = () => Date.now() * 1000
 
-/** @throws HeadgateError `HEADGATE_CLOCK` if the clock does not return whole, non-negative microseconds */
+/** Calls the clock once, and returns the clock. @throws HeadgateError `HEADGATE_CLOCK` unless the time is whole microseconds from 0 */
 export function checkClock(clock: Clock): Clock {
   const now: unknown = typeof clock === 'function' ? clock() : undefined
   if (!Number.isSafeInteger(now) || (now as number) < 0) {
@@ -33,13 +30,10 @@ export function checkClock(clock: Clock): Clock {
   return clock
 }
 
-/** One day in milliseconds. */
+/** The number of milliseconds in a day. */
 const aDay = 24 * 60 * 60 * 1000
 
-/**
- * Microseconds, milliseconds and seconds differ by their size, but not just after 1970, where the mock timers of
- * test runners begin.
- */
+/** Throws if the clock seems to return milliseconds or seconds. Times just after 1970 are allowed, for mock timers in tests. */
 function checkUnit(now: number, today: number): void {
   if (today < 10 * aDay) return
   const unit =

@@ -3,19 +3,19 @@ import { type ErrorCode, invalidOption } from './errors.ts'
 import { warnOnce } from './warn.ts'
 
 /**
- * Whole milliseconds, or text with a unit: `'250ms'`, `'10s'`, `'15m'`, `'1h'`, `'1d'`, `'2w'`, `'1y'`, or the word for it,
- * such as `'15 minutes'`. Units are written in small letters. A week has 7 days, and a year 365.25. A month is no unit,
- * because its length varies.
+ * Whole milliseconds, or text with a unit: `'250ms'`, `'10s'`, `'15m'`, `'1h'`, `'1d'`, `'2w'`, `'1y'`, or text with a longer
+ * unit, such as `'15 minutes'`. Write units in small letters. A week has 7 days, and a year has 365.25 days. There is no unit for
+ * a month, because its length varies.
  */
 export type Duration = number | string
 
-/** 366 days in milliseconds. */
+/** The longest window, 366 days, in milliseconds. */
 export const longestWindow: number = 366 * 24 * 60 * 60 * 1000
 
 /**
- * A duration in whole milliseconds.
- * @param what the name of the duration in the error message
- * @throws HeadgateError with `code` unless the duration is whole milliseconds from `least` to `most`, by default 366 days
+ * Converts a duration to whole milliseconds.
+ * @param what the name of the duration, for the error message
+ * @throws HeadgateError with `code` unless the duration is whole milliseconds from `least` to `most`. Default of `most`: 366 days
  */
 export function milliseconds(
   duration: unknown,
@@ -32,12 +32,12 @@ export function milliseconds(
   return value
 }
 
-/** Accepts no capital letters: `ms` ignores the case of a unit and reads `'1M'` as a minute, but other packages mean a month. */
+/** The milliseconds of a text such as '15m'. Refuses capital letters: `ms` reads '1M' as a minute, but other packages mean a month. */
 function textMilliseconds(text: string): number | undefined {
   return /[a-z]$/.test(text) && !/[A-Z]/.test(text) ? ms(text as StringValue) : undefined
 }
 
-/** The fix for a window of a month. */
+/** The fix in the error message for a window of a month. */
 export const monthFix: string = "Write '30d': a month has no fixed length."
 
 function fixOf(duration: unknown): string {
@@ -52,9 +52,10 @@ function fixOf(duration: unknown): string {
 }
 
 /**
- * Warns of a duration such as `60`, which is 60 ms: other packages count in seconds. Text with a unit gives no warning.
- * @param what the name of the duration in the message
- * @param least the shortest duration in milliseconds that is written as a number
+ * Warns if a number such as `60` may be meant in seconds, as in other packages. Here, `60` is 60 ms. Text with a unit never
+ * causes the warning.
+ * @param what the name of the duration, for the message
+ * @param least the shortest duration in milliseconds that causes no warning
  */
 export function warnOfSeconds(duration: unknown, what: string, least = 1000): void {
   if (typeof duration !== 'number' || (duration >= least && !isWholeInSeconds(duration))) return
@@ -66,14 +67,14 @@ export function warnOfSeconds(duration: unknown, what: string, least = 1000): vo
 }
 
 /**
- * True for half hours and days in seconds, such as 3600, 86400 and 2592000. In milliseconds, such a number is neither a
- * multiple of half a second nor a number of whole minutes.
+ * True for a number that is a usual duration in seconds: half hours and days, such as 3600, 86400 and 2592000. As milliseconds,
+ * such a number is neither a multiple of half a second nor a whole number of minutes.
  */
 function isWholeInSeconds(duration: number): boolean {
   return (duration % 1800 === 0 && duration % 500 !== 0) || (duration % 86_400 === 0 && duration % 60_000 !== 0)
 }
 
-/** The shortest exact text for whole milliseconds: `900000` is `'15m'`, `90000` is `'90s'`. */
+/** The shortest exact text for whole milliseconds. Examples: `900000` gives `'15m'`, and `90000` gives `'90s'`. */
 export function durationText(value: number): string {
   for (const unit of ['d', 'h', 'm', 's'] as const) {
     const size = ms(`1${unit}`)

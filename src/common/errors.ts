@@ -1,56 +1,59 @@
 /**
- * The stable code of an error. A code never changes its meaning; messages may change.
+ * The stable code of an error. A code never changes its meaning, but a message may change.
  *
- * Thrown by constructors, when something is configured:
+ * Constructors throw these codes, when an application configures something:
  *
  * - `HEADGATE_LIMIT`: a policy's `limit` is not a whole number from 0 to 2^53 - 1.
  * - `HEADGATE_WINDOW`: a policy's `window`, `lease`, `per` or `warmup` is not from 1 ms to 366 days.
  * - `HEADGATE_BURST`: a policy's `burst`, `maxBurst` or `maxStored` is out of range.
  * - `HEADGATE_SEGMENTS`: the `segments` of a segmented window are not from 1 to 1000.
  * - `HEADGATE_NAME`, `HEADGATE_SCOPE`: a name or a scope is not 1 to 128 printable ASCII characters.
- * - `HEADGATE_INEXACT`: the policy cannot be counted exactly in integers below 2^53.
+ * - `HEADGATE_INEXACT`: a policy cannot be counted exactly in integers below 2^53.
  * - `HEADGATE_RATE`: a rate is not a positive, finite number, or is too slow to be counted exactly.
- * - `HEADGATE_POLICY`: a policy is written in an unknown form, or a store does not know its algorithm. Also thrown by
- *   `limitMessages`, and rejects `acquire` of a pacer, for a policy that counts units in flight.
+ * - `HEADGATE_POLICY`: a policy is written in an unknown form, or a store does not know the algorithm of a policy.
+ *   `limitMessages` also throws this code, and `acquire` of a pacer rejects with it, for a policy that counts units in flight.
  * - `HEADGATE_PENALTY`: an option of a penalty is out of range.
  * - `HEADGATE_DUPLICATE_POLICY`: two policies of a limiter have the same name.
  * - `HEADGATE_DUPLICATE_LIMITER`: two limiters on a store have the same name.
  * - `HEADGATE_OPTION`: an option does not exist, or its value is invalid.
  * - `HEADGATE_CLOCK`: a clock does not return whole microseconds.
- * - `HEADGATE_VERSION`: a package that is used with headgate, such as a framework or a client, is too old. Also rejects a request.
- * - `HEADGATE_STATE_SIZE`: the states of a key need more bytes than the store can hold. Also rejects a call.
+ * - `HEADGATE_VERSION`: a framework, a client of a store or another package that is used with headgate is too old. A request may
+ *   also fail with this code.
+ * - `HEADGATE_STATE_SIZE`: the states of a key need more bytes than the store can hold. A call may also reject with this code.
  *
- * A call of any verb rejects with (and `consumeSync` throws):
+ * Every method that takes a key may reject with these codes, and `consumeSync` may throw them:
  *
- * - `HEADGATE_COST`: `cost`, or the actual cost given to `settle`, is not a whole number in range.
- * - `HEADGATE_KEY`: the key is not a string, or lacks the string of a scope.
- * - `HEADGATE_STORE_UNAVAILABLE`: the store failed, and `onStoreError` is `'closed'`. `cause` is the store's error, and
- *   `retryAfter` the milliseconds until a new attempt makes sense. The call may or may not have counted.
+ * - `HEADGATE_COST`: the option `cost`, or the argument of `settle`, is not a whole number in its range.
+ * - `HEADGATE_KEY`: the key is not a string, and not a record with a string for each scope.
+ * - `HEADGATE_STORE_UNAVAILABLE`: the store failed, and `onStoreError` is `'closed'`. `cause` is the store's error. `retryAfter`
+ *   is the time in milliseconds until a new attempt makes sense. It is not known whether the call counted.
  *
- * Some verbs also reject with:
+ * Some methods also reject with these codes:
  *
  * - `HEADGATE_BAN`: the duration or the reason of `ban` is invalid, or a store in memory has too many bans.
  * - `HEADGATE_MAX_WAIT`: the `maxWait` of `reserve` is not from 0 to 366 days.
  * - `HEADGATE_ASYNC_STORE`: `consumeSync` was called on a store that returns promises.
- * - `HEADGATE_UNSUPPORTED`: the store cannot do it, such as `clear` on a store that cannot forget all keys.
+ * - `HEADGATE_UNSUPPORTED`: the store does not support the method. Example: `clear` on a store that cannot list its keys.
  * - `HEADGATE_HEADERS_SENT`: a middleware refused a request whose response had already begun.
- * - `HEADGATE_NO_END`: `apply` of `headgate/fetch` got a response that only passes the request on, and the limit has `count`
- *   or units in flight.
+ * - `HEADGATE_NO_END`: `apply` of a limiter for fetch handlers got a response that only passes the request on, so that the end of
+ *   the request is not visible, but the limit has `count` or units in flight.
  * - `HEADGATE_THROWN`: a function in the options of a middleware threw a value that is no Error. `cause` is that value.
  * - `HEADGATE_FUNCTION_TIMEOUT`: a function in the options of a middleware did not answer within `functionTimeout`.
  *
- * A store rejects with these, which a verb shows as the `cause` of `HEADGATE_STORE_UNAVAILABLE`:
+ * A store rejects with these codes. A method of the limiter then rejects with `HEADGATE_STORE_UNAVAILABLE`, and its `cause` is
+ * the error of the store:
  *
- * - `HEADGATE_STORE_TIMEOUT`: the store did not respond within its `timeout`. With `uncounted`, nothing was written. Else it is not
- *   known whether the call counted. `cause` is the client's own error, if it has one, such as a connection that is refused.
- * - `HEADGATE_STORE`: the store failed. `cause` is the error of its client.
- * - `HEADGATE_STORE_RECORD`: what the store has under this key is not a record that this version reads, such as a state of a kind that
- *   it does not know, or is not what this call should have written there. The error concerns that key alone. `reset` deletes it.
+ * - `HEADGATE_STORE_TIMEOUT`: the store did not respond within its `timeout`. If `uncounted` is true, the call did not count.
+ *   Otherwise, it is not known whether the call counted. `cause` is the error of the store's client, if there is one, such as a
+ *   refused connection.
+ * - `HEADGATE_STORE`: the store failed. `cause` is the error of the store's client.
+ * - `HEADGATE_STORE_RECORD`: the record of this key in the store has another format, such as a state of an unknown kind, or
+ *   differs from what this call wrote. Only this key is affected. `reset` deletes the record.
  *
- * `acquire`, `reserve` and `throttle` of a pacer also reject with:
+ * `acquire`, `reserve` and `throttle` of a pacer also reject with these codes:
  *
- * - `HEADGATE_QUEUE_FULL`: as many calls wait already as the pacer allows.
- * - `HEADGATE_TIMEOUT`: the call cannot go, or did not go, within its `timeout`.
+ * - `HEADGATE_QUEUE_FULL`: as many calls as the pacer allows are waiting already.
+ * - `HEADGATE_TIMEOUT`: the call could not start, or cannot start, within its `timeout`.
  * - `HEADGATE_RUN_TIMEOUT`: the function ran for longer than its `runTimeout`. Its units are spent.
  * - `HEADGATE_CLOSED`: the pacer was closed.
  */
@@ -90,25 +93,25 @@ export type ErrorCode =
   | 'HEADGATE_RUN_TIMEOUT'
   | 'HEADGATE_CLOSED'
 
-/** The address of the site. A test compares it with `homepage` of package.json. */
+/** The address of the documentation. A test compares the address with `homepage` of package.json. */
 const site = 'https://headgate.github.io/headgate'
 
-/** The only error that this package throws: for misuse and broken I/O. A refused call is no error, but a decision. */
+/** The only class of errors that headgate throws, for invalid use and failing stores. A refused call is a decision, not an error. */
 export class HeadgateError extends Error {
   readonly code: ErrorCode
-  /** The address of the page about this code, with its cause and the fix. Node prints it with the error. */
+  /** The address of the documentation page about this code, with the cause and the fix. Node prints this address with the error. */
   readonly help: string
-  /** With `HEADGATE_STORE_UNAVAILABLE`: milliseconds until a new attempt makes sense. Else undefined. */
+  /** With the code `HEADGATE_STORE_UNAVAILABLE`: the milliseconds until a new attempt makes sense. Undefined with other codes. */
   declare readonly retryAfter?: number
-  /** With an error of a store: true if the call certainly did not count. Else undefined. */
+  /** In an error of a store: true if the call certainly did not count. Undefined if the call may have counted. */
   declare readonly uncounted?: true
   /**
-   * With an error of a store in parts: the parts that failed, such as the address of a node of Redis Cluster; none if each of
-   * them answered. Undefined if that is not known.
+   * In an error of a store with several parts, such as the nodes of Redis Cluster: the names of the parts that failed. Empty if
+   * all parts answered. Undefined if the failed parts are not known.
    */
   declare readonly shards?: readonly string[]
 
-  /** @param message a sentence with what is wrong, then a sentence with the fix */
+  /** @param message a sentence with the cause, then a sentence with the fix */
   constructor(
     code: ErrorCode,
     message: string,
@@ -124,7 +127,7 @@ export class HeadgateError extends Error {
   }
 }
 
-/** The error for an option, or another argument, with a wrong value. @param fix a whole sentence */
+/** The error for an invalid value of an option or of another argument. @param fix a complete sentence */
 export function invalidOption(
   option: string,
   expected: string,
@@ -135,13 +138,17 @@ export function invalidOption(
   return new HeadgateError(code, `${option} must be ${expected}, got ${shown(value)}. ${fix}`)
 }
 
-/** The error for a package that is too old. @param entry what needs the package @param name as npm knows it */
+/**
+ * The error for a package that is too old.
+ * @param entry the part of headgate that needs the package
+ * @param name the name of the package on npm
+ */
 export function tooOld(entry: string, name: string, lowest: string): HeadgateError {
   const fix = `Run npm install ${name}@latest.`
   return new HeadgateError('HEADGATE_VERSION', `${entry} needs ${name} ${lowest} or later. ${fix}`)
 }
 
-/** The error for a middleware that another framework called. @param entry what the middleware was imported from */
+/** The error if a framework calls a middleware of another framework. @param entry the import path of the middleware */
 export function misplaced(entry: string): HeadgateError {
   return new HeadgateError(
     'HEADGATE_OPTION',
@@ -150,14 +157,14 @@ export function misplaced(entry: string): HeadgateError {
   )
 }
 
-/** The error for a store that failed. @param store the store's name @param cause what the store's client threw */
+/** The error for a failed store. @param store the name of the store @param cause the error of the store's client */
 export function storeError(store: string, cause: unknown): HeadgateError {
   if (cause instanceof HeadgateError) return cause
   const reason = cause instanceof Error ? cause.message : String(cause)
   return new HeadgateError('HEADGATE_STORE', `${store} failed: ${reason}`, { cause })
 }
 
-/** True if what the store has under a key is no record of this version. */
+/** True if the error says that the store's record of a key cannot be read by this version. */
 export function isBrokenRecord(error: unknown): boolean {
   return error instanceof HeadgateError && error.code === 'HEADGATE_STORE_RECORD'
 }
@@ -173,13 +180,13 @@ const without: Readonly<Record<string, string>> = {
   ban: 'cannot ban keys. Use a memory store, redisStore, postgresStore, sqliteStore or memcachedStore.',
 }
 
-/** The error for a verb that a ledger does not have. */
+/** The error for a verb that a store's ledger does not support. */
 export function unsupported(verb: string): HeadgateError {
   const fix = without[verb === 'unban' ? 'ban' : verb] ?? `has no ${verb}. Use another store.`
   return new HeadgateError('HEADGATE_UNSUPPORTED', `This store ${fix}`)
 }
 
-/** A value as an error message shows it: short, and without calling any code of the value. */
+/** A short text of a value, for error messages. No code of the value is called, such as `toString`. */
 export function shown(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}...` : value)
   if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'an array' : 'an object'

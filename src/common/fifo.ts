@@ -1,13 +1,13 @@
-/** How many elements at the front of the array may be empty, whatever its length. */
+/** The number of removed elements at the front of the array that is always allowed. */
 const spare = 1024
 
 /**
- * First in, first out, in an array. The front moves up when half of the array is empty, so that a call takes constant time
- * on average, at 8 bytes an item.
+ * A queue in an array: first in, first out. Removed items leave empty elements at the front. When half of the array is empty, the
+ * array is copied without the empty elements, so a call takes constant time on average. An item takes 8 bytes.
  */
 export class Fifo<T> {
   #items: (T | undefined)[] = []
-  /** How many elements at the front are empty. */
+  /** How many elements at the front of the array are empty. */
   #taken = 0
 
   get length(): number {
@@ -26,7 +26,7 @@ export class Fifo<T> {
     this.#items.push(item)
   }
 
-  /** Removes the first item. */
+  /** Removes the first item of the queue. */
   shift(): void {
     this.#items[this.#taken++] = undefined
     const { length } = this.#items
@@ -36,7 +36,7 @@ export class Fifo<T> {
     }
   }
 
-  /** Removes all items but those that `keep` accepts. */
+  /** Removes all items for which `keep` returns false. */
   filter(keep: (item: T) => boolean): void {
     this.#items = this.#items.filter((item) => item !== undefined && keep(item))
     this.#taken = 0

@@ -1,6 +1,6 @@
 /*
- * What every room uses: errors, warnings, readers of options, durations, clocks, timers, and small structures. It
- * imports the platform only.
+ * Code that all other folders use: errors, warnings, readers of options, durations, clocks, timers, and small data structures.
+ * This folder imports only `platform`.
  */
 
 export { asError } from './as-error.ts'

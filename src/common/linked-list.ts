@@ -1,26 +1,26 @@
-/** The links of a node to its neighbours. A node is in one list at a time. */
+/** The two links of a list's node, to the node before and the node after. A node can be in only one list. */
 export interface ListNode<T> {
   before: T | undefined
   after: T | undefined
 }
 
 /**
- * A list whose nodes hold the links, so that it needs no memory beyond two fields of each node. Adding and removing a node
- * take the same time at any length.
+ * A doubly linked list. The links are fields of the nodes, so the list needs no other memory. Adding or removing a node takes
+ * constant time.
  *
- * It replaces a `Set`, which is slower to garbage-collect. A Set that grows or empties makes a new table, and the old
- * table points to it. So one table in the old generation would keep every later node alive.
+ * A `Set` would be slower to garbage-collect. A Set that grows or shrinks makes a new table, and the old table has a pointer to
+ * the new table. So a table in the old generation would keep all later nodes alive.
  */
 export class LinkedList<T extends ListNode<T>> {
   first: T | undefined = undefined
   last: T | undefined = undefined
 
-  /** Puts a node at the end. */
+  /** Adds a node at the end of the list. */
   add(node: T): void {
     this.insertAfter(node, this.last)
   }
 
-  /** Puts a node behind another one, or at the front if `before` is undefined. */
+  /** Adds a node after `before`, or at the front if `before` is undefined. */
   insertAfter(node: T, before: T | undefined): void {
     const after = before === undefined ? this.first : before.after
     node.before = before
@@ -31,7 +31,7 @@ export class LinkedList<T extends ListNode<T>> {
     else after.before = node
   }
 
-  /** Goes through all nodes. The current node may be removed meanwhile. */
+  /** Iterates over all nodes. The caller may remove the current node during the iteration. */
   *[Symbol.iterator](): Generator<T, undefined> {
     for (let node = this.first; node !== undefined; ) {
       const { after } = node

@@ -1,12 +1,12 @@
-/** A value, or a promise of it. A result that is known at once is returned without a promise. */
+/** A value, or a promise of the value. Functions return a promise only if they had to wait. */
 export type MaybePromise<T> = T | Promise<T>
 
-/** True for a promise, also for one of another library. */
+/** True for a promise, including promises of other libraries. */
 export function isPromise<T>(value: MaybePromise<T>): value is Promise<T> {
   return typeof value === 'object' && value !== null && typeof (value as Promise<T>).then === 'function'
 }
 
-/** Waits for all promises, then rejects with the first failure if there is one. */
+/** Waits until all promises are settled. Then rejects with the first failure, or resolves to all results. */
 export async function allOf<T>(promises: readonly Promise<T>[]): Promise<T[]> {
   const results = await Promise.allSettled(promises)
   return results.map((result) => {

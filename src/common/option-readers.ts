@@ -1,12 +1,10 @@
-/*
- * The readers of options that several tables have.
- */
+/* Functions that make readers of options. A reader checks the value of an option and fills in the default. */
 import { type Clock, checkClock } from './clock.ts'
 import { type Duration, milliseconds, warnOfSeconds } from './duration.ts'
 import { type ErrorCode, invalidOption, shown } from './errors.ts'
 import type { Reader } from './options.ts'
 
-/** Options as they are read: durations in milliseconds, and defaults filled in. @template LeftOut options without a default */
+/** The type of options after reading: durations in milliseconds, defaults filled in. @template LeftOut options without a default */
 export type Settled<Options, LeftOut extends keyof Options = never> = {
   readonly [Option in Exclude<keyof Options, LeftOut>]: Duration extends Options[Option]
     ? number
@@ -20,16 +18,17 @@ interface Range {
 }
 
 interface DurationRange extends Range {
-  /** A number below this many milliseconds gives a warning, because it may be meant in seconds. Default: no warning. */
+  /** A number below this many milliseconds causes a warning, because a user may mean seconds. Default: no warning. */
   readonly usual?: number
 }
 
 const maxSafe = Number.MAX_SAFE_INTEGER
 
 /**
- * A value that passes a test.
- * @param expected what passes the test, and `example` one such value: for the error message
- * @param otherwise the default; if it is missing, the option is required
+ * A reader that accepts a value if `passes` returns true for it.
+ * @param expected describes a valid value, for the error message
+ * @param example a valid value, for the error message
+ * @param otherwise the default; if it is undefined, the option is required
  */
 export function check<Value>(
   passes: (given: unknown) => boolean,
@@ -46,14 +45,14 @@ export function check<Value>(
   }
 }
 
-/** A whole number. @param otherwise the default; if it is missing, the option is required */
+/** A reader of a whole number. @param otherwise the default; if it is undefined, the option is required */
 export function whole(otherwise?: number, { least = 1, most = maxSafe, code }: Range = {}): Reader<number> {
   const passes = (given: unknown) => Number.isSafeInteger(given) && Number(given) >= least && Number(given) <= most
   const expected = `a whole number from ${least} to ${most === maxSafe ? '2^53 - 1' : most}`
   return check(passes, expected, String(otherwise ?? Math.min(most, 100)), otherwise, code)
 }
 
-/** A duration in milliseconds. @param otherwise the default; if it is missing, the option is required */
+/** A reader of a duration, which returns milliseconds. @param otherwise the default; if it is undefined, the option is required */
 export function duration(otherwise?: Duration, range: DurationRange = {}): Reader<number> {
   const { least, most, code = 'HEADGATE_OPTION', usual } = range
   return (given, name) => {
@@ -63,7 +62,7 @@ export function duration(otherwise?: Duration, range: DurationRange = {}): Reade
   }
 }
 
-/** Accepts Infinity, or what `reader` accepts. @param otherwise replaces the default of `reader` */
+/** A reader of Infinity, and of all values that `reader` accepts. @param otherwise replaces the default of `reader` */
 export function unbounded(reader: Reader<number>, otherwise?: number): Reader<number> {
   return (given, name) => {
     const read = given === undefined ? otherwise : given
@@ -71,17 +70,18 @@ export function unbounded(reader: Reader<number>, otherwise?: number): Reader<nu
   }
 }
 
-/** Accepts any value. The code that uses the value checks it, and refuses null too. */
+/** A reader that accepts any value. Code elsewhere checks the value, and refuses null too. */
 export const anything: Reader<unknown> = (given) => given
 
-/** Accepts undefined too: the option may be left out. */
+/** A reader that accepts undefined, and all values that `reader` accepts. The option is not required. */
 export function optional<Value>(reader: Reader<Value>): Reader<Value | undefined> {
   return (given, name) => (given === undefined ? undefined : reader(given, name))
 }
 
 /**
- * 1 to 128 printable ASCII characters. Names appear in headers as Structured Field Strings (RFC 9651, 3.3.3), which hold no others.
- * @param otherwise if it is missing, the option is required
+ * A reader of 1 to 128 printable ASCII characters. Names appear in headers as Structured Field Strings (RFC 9651, 3.3.3), which
+ * allow no other characters.
+ * @param otherwise the default; if it is undefined, the option is required
  */
 export function text(otherwise?: string, code: ErrorCode = 'HEADGATE_OPTION'): Reader<string> {
   const passes = (given: unknown) => typeof given === 'string' && /^[\x20-\x7e]{1,128}$/.test(given)
@@ -92,32 +92,36 @@ export function flag(otherwise = false): Reader<boolean> {
   return check((given) => typeof given === 'boolean', 'true or false', 'true', otherwise)
 }
 
-/** One of these. The first one is the default. */
+/** A reader that accepts one of these values. The default is the first value. */
 export function oneOf<Value extends string>(...values: readonly Value[]): Reader<Value> {
   const names = values.map((each) => `'${each}'`)
   const expected = `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`
   return check((given) => values.includes(given as Value), expected, String(names[0]), values[0])
 }
 
-/** One of the scopes of a limiter, by default its first one. */
+/** A reader that accepts one of the scopes of a limiter. The default is the first scope. */
 export function scopeOf(scopes: readonly string[]): Reader<string> {
   const expected = `a scope of the limiter (${scopes.map(shown).join(', ')})`
   return check((given) => scopes.includes(given as string), expected, shown(scopes[0]), scopes[0])
 }
 
-/** A function. @param example such a function, for the error message. @param otherwise if it is missing, the option is required */
+/**
+ * A reader of a function.
+ * @param example a function, for the error message
+ * @param otherwise the default; if it is undefined, the option is required
+ */
 export function callback<Callback>(example: string, otherwise?: Callback): Reader<Callback> {
   const passes = (given: unknown) => typeof given === 'function'
   return check(passes, 'a function', example, otherwise)
 }
 
-/** A function, or undefined. The result has the type of what is given. @param example such a function, for the error message */
+/** A reader of an optional function, which returns the function with its own type. @param example a function, for the error message */
 export function hook(example: string): <Given>(given: Given, name: string) => Given {
   const read = callback(example)
   return (given, name) => (given === undefined ? given : (read(given, name) as typeof given))
 }
 
-/** Whole microseconds since the epoch. */
+/** A reader of a clock, which returns whole microseconds since the epoch. @param otherwise the default */
 export function clockOr<Otherwise extends Clock | undefined>(otherwise: Otherwise): Reader<Clock | Otherwise> {
   return (given) => (given === undefined ? otherwise : checkClock(given as Clock))
 }

@@ -1,14 +1,14 @@
 import { HeadgateError, shown } from './errors.ts'
 
 /**
- * Reads one option: returns its value, or its default if it is left out.
- * @param name for the error message: `'redisStore: prefix'`
- * @throws HeadgateError if the value is invalid, also for null: a value that could not be read must not become a default in
- *   silence
+ * Reads one option: checks its value and returns it, or returns the default if the value is undefined.
+ * @param name the name of the option in error messages, such as `'redisStore: prefix'`
+ * @throws HeadgateError if the value is invalid. Null is invalid too: a setting that could not be found must not become the
+ *   default without notice
  */
 export type Reader<Value> = (given: unknown, name: string) => Value
 
-/** A reader for each option. An error message lists the options in this order. */
+/** A reader for each option. An error message lists the options in the order of this table. */
 export type Readers<Values> = { readonly [Option in keyof Values]-?: Reader<Values[Option]> }
 
 type Read<Options, Values> = {
@@ -16,11 +16,12 @@ type Read<Options, Values> = {
 }
 
 /**
- * Reads options by a table. The type of a value is what its reader returns, or else the type of the option.
+ * Reads options with a table of readers. The type of a result is the type that its reader returns.
  *
  *     const { maxKeys, synchronous } = readOptions('aStore', options, { maxKeys: whole(1000), synchronous: flag() })
  *
- * @throws HeadgateError `HEADGATE_OPTION` if an option is unknown, and the message lists the known ones; or the error of a reader
+ * @throws HeadgateError `HEADGATE_OPTION` if an option is unknown, with a message that lists the known options
+ * @throws HeadgateError the error of a reader, if a value is invalid
  */
 export function readOptions<Options extends object, Values extends Record<keyof Options, unknown>>(
   where: string,
@@ -41,8 +42,8 @@ const keys = ["keys: byHeader('x-api-key')"]
 const store = ['store: redisStore({ client })']
 
 /**
- * The names that other packages have for an option, and where the option is at another place here: what to write. The first
- * text counts whose option is known where the name was given.
+ * What to write in place of an option's name in another package. Of the texts for a name, the first text is used whose option
+ * exists in the object with the unknown name.
  */
 const otherNames: Readonly<Record<string, readonly string[]>> = {
   ...{ windowMs: window, timeWindow: window, interval: window, duration: window, ttl: window, window },
@@ -71,7 +72,7 @@ const otherNames: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 
-/** What to write in place of an unknown option. Empty if nothing is like it. */
+/** The fix for an unknown option, for the error message. Empty if no known option is similar. */
 function fixOf(unknown: string, known: readonly string[]): string {
   const [exact] = known.filter((option) => option.toLowerCase() === unknown.toLowerCase())
   const others = Object.hasOwn(otherNames, unknown) ? otherNames[unknown] : undefined
@@ -80,8 +81,9 @@ function fixOf(unknown: string, known: readonly string[]): string {
 }
 
 /**
- * @throws HeadgateError `HEADGATE_OPTION` if an option is unknown. The message says what to write, if other packages have
- *   that name, and lists the known options.
+ * Checks that all options are known.
+ * @throws HeadgateError `HEADGATE_OPTION` if an option is unknown. The message lists the known options. If other packages have an
+ *   option of that name, the message also says what to write
  */
 export function knownOptions(where: string, options: object, known: readonly string[]): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
@@ -96,7 +98,7 @@ export function knownOptions(where: string, options: object, known: readonly str
   throw new HeadgateError('HEADGATE_OPTION', `${where} has no option ${shown(unknown)}. ${takes}`)
 }
 
-/** `knownOptions` for the options of each call: fast if all options are known. */
+/** The same check as `knownOptions`, for options of each call: it is fast if all options are known. */
 export function callOptions(where: string, options: object, known: readonly string[]): void {
   let wrong = typeof options !== 'object' || options === null || Array.isArray(options)
   for (const option in options) if (!known.includes(option)) wrong = true

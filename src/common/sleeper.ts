@@ -2,18 +2,15 @@ import { realTimers } from '#platform'
 import type { Timers } from '../platform/platform.ts'
 
 /**
- * Calls `wake` once after that many milliseconds, and returns a function that cancels the call. The call may come late, or
- * early by less than the resolution of the timers.
+ * Calls `wake` once, after the given number of milliseconds. Returns a function that cancels the call. The call may be late, or
+ * early by less than the resolution of the runtime's timers.
  */
 export type Sleeper = (milliseconds: number, wake: () => void) => () => void
 
-/** The longest sleep of `setTimeout`, 24.8 days. A longer sleep would end at once. */
+/** The longest sleep of `setTimeout` in milliseconds: 24.8 days. After a longer argument, `setTimeout` fires immediately. */
 export const longestSleep: number = 2 ** 31 - 1
 
-/**
- * A sleeper on `setTimeout`.
- * @param unref true if the process may end during a sleep. Browsers and workers ignore it.
- */
+/** Makes a sleeper with `setTimeout`. @param unref true if the process may exit during a sleep; workers ignore it */
 export function timerSleeper(unref = false, timers: Timers = globalThis): Sleeper {
   return (milliseconds, wake) => {
     const timer = timers.setTimeout(wake, milliseconds)
@@ -22,7 +19,7 @@ export function timerSleeper(unref = false, timers: Timers = globalThis): Sleepe
   }
 }
 
-/** A sleeper that fake timers of tests do not stop, for deadlines: with fake timers a call could never end. */
+/** Makes a sleeper that fake timers do not stop, for deadlines: with a stopped deadline, a call could wait forever. */
 export function realSleeper(unref = false): Sleeper {
   return timerSleeper(unref, realTimers)
 }

@@ -1,25 +1,25 @@
 /*
  * Slots (booked times) of a key, and the waiters that will use them.
  *
- * A slot belongs to no waiter. When its time comes, the first waiter uses it. When a waiter leaves, the waiters behind it
- * move up, and the slot that was booked last is given back:
+ * A slot belongs to no waiter. When the time of the slot comes, the first waiter uses the slot. When a waiter leaves, the waiters
+ * behind it move up by one slot, and the slot that was booked last is refunded:
  *
  *     slots      |100     |200     |300     |400         B leaves: C moves up to 200, D to 300, and the slot at 400 is
  *     waiters     A        B        C        D           given back, which is exact because no slot is booked behind it
  *
- * If the slot of B were given back instead, C and D would keep their times: later callers would get the time of B, before C.
- * Only slots of the same cost can be exchanged, so there is a queue of waiters for each cost.
+ * If the slot of B were refunded, C and D would keep their times, and a later caller would get the time of B, before C. Only
+ * slots of the same cost can be exchanged, so each cost has a queue of waiters.
  */
 import { LinkedList, type ListNode } from './linked-list.ts'
 
-/** The cost class of a slot or waiter. Equal sizes can use each other's slots. */
+/** The cost class of a slot or a waiter. A waiter can use any slot of the same size. */
 export type Size = number | string
 
 interface Sized {
   readonly size: Size
 }
 
-/** The waiters of one size, in the order in which they go. */
+/** A queue of waiters with the same size, in the order in which they use slots. */
 export interface Order<Waiter> {
   readonly first: Waiter | undefined
   add(waiter: Waiter): void
@@ -28,9 +28,9 @@ export interface Order<Waiter> {
 }
 
 export class Slots<Slot extends ListNode<Slot> & Sized, Waiter extends Sized, Waiters extends Order<Waiter>> {
-  /** The slots, in the order in which they were booked. */
+  /** The slots of all sizes, in the order in which they were booked. */
   readonly list: LinkedList<Slot> = new LinkedList()
-  /** The waiters by the size of their costs. No queue is empty. */
+  /** The waiters, in one queue for each size. An empty queue is removed. */
   readonly waiters: Map<Size, Waiters> = new Map()
   readonly #newQueue: () => Waiters
 
@@ -45,14 +45,14 @@ export class Slots<Slot extends ListNode<Slot> & Sized, Waiter extends Sized, Wa
     this.list.add(slot)
   }
 
-  /** Removes and returns the first waiter of a size, which uses a slot that is due. */
+  /** Removes the first waiter of a size, and returns it: the waiter uses a slot whose time has come. */
   shift(size: Size): Waiter | undefined {
     const first = this.waiters.get(size)?.first
     if (first !== undefined) this.remove(first)
     return first
   }
 
-  /** Removes a waiter, which leaves one slot of its size unused. Returns false if the waiter is not here. */
+  /** Removes a waiter. One slot of the waiter's size is then unused. Returns false if the waiter is not in a queue. */
   remove(waiter: Waiter): boolean {
     const queue = this.waiters.get(waiter.size)
     if (!queue?.remove(waiter)) return false
@@ -60,7 +60,7 @@ export class Slots<Slot extends ListNode<Slot> & Sized, Waiter extends Sized, Wa
     return true
   }
 
-  /** The slot of a size that was booked last. */
+  /** The slot of a size that was booked last. Undefined if no slot has this size. */
   last(size: Size): Slot | undefined {
     let slot = this.list.last
     while (slot !== undefined && slot.size !== size) slot = slot.before

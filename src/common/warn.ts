@@ -3,9 +3,9 @@ import { emitWarning } from '#platform'
 const shown = new Set<string>()
 
 /**
- * Emits a warning once in the life of the process. Node writes it to stderr and emits `process.on('warning')`;
- * `node --disable-warning=<code>` silences it.
- * @param about what the warning is about: each subject of a code is warned of once
+ * Emits a warning. A second call with the same code and the same subject does nothing in this process. Node writes the warning to
+ * stderr and emits it on `process.on('warning')`. To silence a warning: `node --disable-warning=<code>`.
+ * @param about the subject of the warning, such as a name
  */
 export function warnOnce(code: string, message: string, about = ''): void {
   const id = `${code} ${about}`
@@ -14,12 +14,12 @@ export function warnOnce(code: string, message: string, about = ''): void {
   emitWarning(message, code)
 }
 
-/** An error as the text of a warning. */
+/** The text of an error, for a warning. */
 export function reason(error: unknown): string {
   return error instanceof Error ? `${error.name}: ${error.message}` : String(error)
 }
 
-/** Forgets which warnings were emitted. For tests, because many tests run in one process. */
+/** Forgets which warnings were emitted, for tests: a process runs many tests. */
 export function forgetWarnings(): void {
   shown.clear()
 }

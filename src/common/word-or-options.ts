@@ -2,7 +2,7 @@ import { shown } from './errors.ts'
 import { check } from './option-readers.ts'
 import { type Reader, type Readers, readOptions } from './options.ts'
 
-/** One of these words, or an object of options. The first word is the default. @param example such an object, for the error */
+/** A reader of one of the words, by default the first, or of an object of options. @param example such an object, for the message */
 export function wordOrOptions<const Word, Values extends object>(
   words: readonly Word[],
   readers: Readers<Values>,

@@ -3,14 +3,14 @@ import { reason } from '../common/index.ts'
 import type { OnStoreError, StoreErrorAction } from '../stores/contract/index.ts'
 import type { Breaker } from './breaker.ts'
 
-/** A warning about a breaker is followed by no other for this time, in microseconds. */
+/** After a warning about a breaker, no other warning about this breaker is given for this time, in microseconds. */
 const quietTime = 60_000_000
 
 const code = 'HEADGATE_STORE_STATE'
 
-/** For each breaker, when it opened at the last warning, in microseconds. */
+/** For each breaker that a warning was given about: when the breaker had opened, in microseconds. */
 const toldAt = new WeakMap<Breaker, number>()
-/** For each breaker, the time of the last opening that was handled, with or without a warning. */
+/** For each breaker: the last time of opening that this file has handled, with a warning or without one. */
 const seen = new WeakMap<Breaker, number>()
 
 const actions: Readonly<Record<StoreErrorAction, string>> = {

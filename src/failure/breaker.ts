@@ -1,6 +1,7 @@
 /*
- * The circuit breaker of one store, or of one shard of it. After five failed exchanges in a row no call is sent to the
- * store, until a probe succeeds. A call on keys of several shards is sent if the breakers of all of them are closed.
+ * The circuit breaker of one store, or of one shard of a store. After five failed exchanges in a row no call is sent to
+ * the store, until a probe succeeds. A call on keys of several shards is sent if the breakers of all these shards are
+ * closed.
  *
  *             5 failures in a row               a call 500 ms later sends a probe
  *     closed ---------------------> open <-------------------------------------------> half-open
@@ -8,11 +9,11 @@
  *        +---------------------------------------------------------------------------------+
  *                                          the probe succeeds
  *
- * Requests that are under way at the same time fail for one reason, such as one broken connection or one pause of the
- * server. So their failures count once: a failure counts only if its request was sent after the last failure that counted.
+ * Requests that wait for an answer at the same time often fail for the same reason, such as one broken connection. So
+ * they count once: a failure counts only if its request was sent after the last failure that counted.
  *
- * A probe is a request of its own, and no caller waits for it. While the breaker is not closed, every call is decided
- * at once. There is no timer: calls send the probes.
+ * A probe is a separate request, and no caller waits for it. While the breaker is not closed, every call is decided
+ * without the store. There is no timer: calls start the probes.
  */
 import { channel, isolatesRequests } from '#platform'
 import { type Clock, getOrInsert, monotonicClock } from '../common/index.ts'
@@ -23,19 +24,19 @@ export interface StoreStateEvent {
   readonly store: Store
   /** The name of the limiter whose request changed the state. All limiters on the store share the breaker. */
   readonly limiter: string
-  /** The prefix of the store's keys; undefined if it has none. */
+  /** The prefix of the store's keys; undefined if the store has no prefix. */
   readonly prefix: string | undefined
-  /** The part of the store, such as a node of Redis Cluster; undefined if it has no parts. */
+  /** The shard, such as a node of Redis Cluster; undefined if the store has no shards. */
   readonly shard: string | undefined
   readonly from: BreakerState
   readonly to: BreakerState
-  /** The error of the last failed request. */
+  /** The error of the last request that failed. */
   readonly error: unknown
 }
 
 const states = channel('headgate:store-state')
 
-/** The settings for a store that declares none. Durations are in milliseconds. */
+/** The settings of the breaker for a store that has none in its traits. Durations are in milliseconds. */
 const defaultTerms: BreakerTerms = { failures: 5, openFor: 500, probeEvery: 500 }
 
 export class Breaker {
@@ -44,21 +45,21 @@ export class Breaker {
   readonly shard: string | undefined
   readonly #terms: BreakerTerms
   state: BreakerState = 'closed'
-  /** When the state began, in microseconds. */
+  /** When the present state of the breaker began, in microseconds. */
   since: number
-  /** When the breaker opened, in microseconds; undefined while it is closed. */
+  /** When the breaker opened, in microseconds; undefined while the breaker is closed. */
   openedAt: number | undefined
-  /** Microseconds from the start of the state `'open'` to the next probe. */
+  /** How long the state `'open'` lasts until the next probe, in microseconds. */
   #pause = 0
   #failures = 0
   /** How many failures the breakers of all stores have counted. Each request notes this number when it is sent. */
   static counted = 0
-  /** `Breaker.counted` after the last failure that this breaker counted. */
+  /** The value of `Breaker.counted` after the last failure that this breaker counted. */
   #countedAt = 0
-  /** The error of the last request, or probe, that failed. */
+  /** The error of the last request or probe that failed. */
   lastError: unknown
   #listeners: (() => void)[] = []
-  /** Called when the breaker has closed after it was open. */
+  /** Called when the breaker closes after it was open. */
   onClosed: ((limiter: string) => void) | undefined
 
   constructor(store: Store, clock: Clock, shard?: string) {
@@ -78,13 +79,13 @@ export class Breaker {
     return this.#clock()
   }
 
-  /** Milliseconds until the next probe is due, at least 1. */
+  /** Milliseconds until the next probe can start, at least 1. */
   get retryAfter(): number {
     const left = this.state === 'open' ? this.since + this.#pause - this.#clock() : this.#terms.probeEvery * 1000
     return Math.max(1, Math.ceil(left / 1000))
   }
 
-  /** True if the store has failed since its last response. */
+  /** True if a request has failed since the store's last response. */
   get doubtful(): boolean {
     return this.#failures > 0
   }
@@ -94,8 +95,8 @@ export class Breaker {
   }
 
   /**
-   * Counts a failure, once for all requests that were under way at the same time.
-   * @param sentAt what `Breaker.counted` was when the request was sent
+   * Counts a failed request. Requests that were waiting at the same time count once.
+   * @param sentAt the value of `Breaker.counted` when the request was sent
    */
   failed(error: unknown, limiter = '', sentAt: number = Breaker.counted): void {
     this.lastError = error
@@ -109,8 +110,8 @@ export class Breaker {
   }
 
   /**
-   * True if the caller must now probe the store and report the result with `endProbe`. There is one probe at a time. A probe
-   * that could end with its request, whose client has left, is followed by another one.
+   * True if the caller must now send a probe, and report its result by `endProbe`. Only one probe is sent at a time,
+   * except in runtimes that end a probe when the client of its request leaves.
    */
   startProbe(limiter = ''): boolean {
     const due = this.state === 'open' || (this.state === 'half-open' && isolatesRequests)
@@ -135,7 +136,7 @@ export class Breaker {
     for (const run of this.#listeners.splice(0)) run()
   }
 
-  /** Calls back once, at the store's next response. */
+  /** Calls `run` once, when the store responds the next time. */
   onNextResponse(run: () => void): void {
     this.#listeners.push(run)
   }
@@ -152,12 +153,12 @@ export class Breaker {
 
 const breakers = new WeakMap<Store, Map<string | undefined, Breaker>>()
 
-/** The breakers of the stores in use, by shard. The shard is undefined if the store has no parts. */
+/** The breakers of a store that is in use, by shard. The shard is undefined if the store has no shards. */
 export function breakersOf(store: Store): ReadonlyMap<string | undefined, Breaker> {
   return breakers.get(store) ?? new Map()
 }
 
-/** The breaker of a store, or of one of its shards. All limiters on the store share it. */
+/** The breaker of a store, or of one of its shards. All limiters on the store share this breaker. */
 export function breakerOf(store: Store, clock: Clock = monotonicClock, shard?: string): Breaker {
   const ofStore = getOrInsert(breakers, store, () => new Map<string | undefined, Breaker>())
   return getOrInsert(ofStore, shard, () => new Breaker(store, clock, shard))

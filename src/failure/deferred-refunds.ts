@@ -1,21 +1,21 @@
 import type { Breaker } from './breaker.ts'
 import type { StoreLink } from './store-link.ts'
 
-/** The most refunds kept. Beyond this number the oldest refund is dropped. */
+/** The most refunds that can wait. If another refund comes, the oldest refund is dropped. */
 const maxRefunds = 10_000
 
-/** A request to the store that gives back units of these keys. */
+/** A request that gives units of these keys back to the store. */
 interface Refund {
   readonly scopes: readonly string[]
   readonly keys: readonly string[]
   readonly run: () => Promise<unknown>
 }
 
-/** Refunds that wait until the part of the store that decides on their keys responds again. */
+/** Refunds that wait until the store responds again, or the shards of the store that decide on their keys. */
 export class DeferredRefunds {
   readonly #link: StoreLink
   readonly #refunds = new Set<Refund>()
-  /** The breakers whose next response is awaited. */
+  /** The breakers whose next response starts the waiting refunds. */
   readonly #awaited = new Set<Breaker>()
   #running = false
   #again = false
@@ -25,8 +25,8 @@ export class DeferredRefunds {
   }
 
   /**
-   * Runs the refund now if the breakers of its keys are closed, else later. Each refund runs once, in order. A refund that fails is
-   * dropped.
+   * Runs the refund now if the breakers of its keys are closed, else after their next response. Each refund runs once,
+   * in order. A refund that fails is not repeated.
    */
   add(refund: Refund): void {
     const [oldest] = this.#refunds
@@ -35,14 +35,14 @@ export class DeferredRefunds {
     if (!this.#waits(refund)) void this.#run()
   }
 
-  /** Drops the refunds of keys that were reset: such keys have their full quota again. */
+  /** Drops the refunds of keys that were reset, because such keys have their full quota already. */
   forget(scopes: readonly string[], keys: readonly string[]): void {
     const concerns = (refund: Refund) =>
       scopes.some((scope, n) => refund.scopes.includes(scope) && refund.keys[refund.scopes.indexOf(scope)] === keys[n])
     for (const refund of this.#refunds) if (concerns(refund)) this.#refunds.delete(refund)
   }
 
-  /** True if a breaker of the keys is open. The refund then runs after its next response. */
+  /** True if the breaker of one of the keys is open. */
   #waits({ keys }: Refund): boolean {
     const failing = this.#link.parts.of(keys).find(({ closed }) => !closed)
     if (failing === undefined) return false
@@ -55,7 +55,7 @@ export class DeferredRefunds {
     return true
   }
 
-  /** Runs the refunds that need not wait. */
+  /** Runs the refunds whose breakers are closed. */
   async #run(): Promise<void> {
     this.#again = true
     if (this.#running) return

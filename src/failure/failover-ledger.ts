@@ -5,7 +5,7 @@
  *                  |                        |                        |
  *                  no                     fails                    fails
  *                  +------------------------+------------------------+--> the choice -> closed: an error
- *                                                                                       open: let through, uncounted
+ *                                                                                       open: admitted, not counted
  *                                                                                       local: decided in this process
  */
 import { type MaybePromise, monotonicClock, realSleeper } from '../common/index.ts'
@@ -44,7 +44,7 @@ class FailoverLedger implements CheckedLedger {
     this.#fallback = fallback
   }
 
-  /** A ledger for other policies of the name: a new ledger in the store, but the same local states, debts and counters. */
+  /** A ledger for other policies with the same limiter name: new in the store, but with the same local states. */
   joined(terms: LedgerTerms): FailoverLedger {
     const { shared, quota, ledger } = this.#fallback
     return new FailoverLedger(new Fallback(terms, shared, quota.joined(terms), shared.open(terms, ledger)))
@@ -73,7 +73,7 @@ class FailoverLedger implements CheckedLedger {
     const { verb, keys, tickets } = command
     const granted = tickets && fallback.runGranted(command as Command<'settle' | 'renew'>)
     if (granted !== undefined) return granted
-    if (verb === 'reset') this.forget(keys) // the keys are reset under the policies of all limiters of that name
+    if (verb === 'reset') this.forget(keys) // the keys are reset under the policies of all limiters with this name
     const { charges, quota, shared } = fallback
     const { link, reconciler } = shared
     const breakers = link.parts.of(keys)
@@ -92,7 +92,7 @@ class FailoverLedger implements CheckedLedger {
     return probes.some((probe) => probe !== undefined) ? Promise.all(probes).then(failed) : failed()
   }
 
-  /** The keys are banned in the local quota too, so that a ban holds while the store fails. */
+  /** Bans or unbans the keys in the local quota too, so that a ban also applies while the store fails. */
   async #changeBan(command: Command<'ban' | 'unban'>): Promise<undefined> {
     const { ledger, quota, shared } = this.#fallback
     if (command.verb === 'ban') quota.ban(command as Command<'ban'>)
@@ -105,7 +105,7 @@ class FailoverLedger implements CheckedLedger {
     }
   }
 
-  /** Rejects with the store's error if it fails. */
+  /** Lists keys of the store. Rejects with the store's error if the store fails. */
   #scan(command: Command): MaybePromise<Outcome> {
     const { ledger, shared } = this.#fallback
     const { link } = shared
@@ -113,13 +113,13 @@ class FailoverLedger implements CheckedLedger {
     return failing === undefined ? link.request(ledger, command) : Promise.reject(failing.lastError)
   }
 
-  /** Clears the keys in the store, then what this process knows of them. No deadline: the time grows with the keys. */
+  /** Clears the keys in the store, then in this process. There is no deadline, because the time grows with the keys. */
   async #clear(command: Command): Promise<undefined> {
     await this.#fallback.ledger.run(command)
     this.forgetAll()
   }
 
-  /** Forgets what all keys spent in this process. Then they owe the store nothing either. */
+  /** Forgets what all keys have spent in this process. After that, the keys do not owe the store anything. */
   forgetAll(): void {
     this.#fallback.quota.clear()
   }
@@ -144,16 +144,16 @@ class FailoverLedger implements CheckedLedger {
 }
 
 /**
- * A ledger that decides every call: by the store, or by `terms.failure` if the store fails. A store that can fail opens its
- * ledgers by this function.
+ * Makes a ledger that decides every call: by the store, or by `terms.failure` if the store fails. The `open` of a store
+ * that can fail has to return such a ledger.
  *
  *     open(terms, joins) {
  *       return withFailover(this, terms, joins, (terms) => new MyLedger(terms))
  *     }
  *
- * Without `terms.failure`, and for a store that cannot fail, it opens the bare ledger.
+ * Without `terms.failure`, and for a store that cannot fail, the result is the ledger that `open` returns.
  * @param joins the second argument of the store's `open`
- * @param open opens a bare ledger; `joins` is a bare ledger too
+ * @param open opens the store's own ledger; its argument `joins` is such a ledger, too
  */
 export function withFailover(store: Store, terms: LedgerTerms, joins: Ledger | undefined, open: OpenLedger): Ledger {
   const { failure, ...bare } = terms

@@ -17,29 +17,29 @@ import { OwedCharges } from './owed-charges.ts'
 import type { Reconciler } from './reconciler.ts'
 import type { StoreLink } from './store-link.ts'
 
-/** How calls were decided. */
+/** Counts how the calls of a limiter were decided. */
 export class Counters {
   readonly sources: Record<Source, number> = { store: 0, fallback: 0, open: 0 }
   failedClosed = 0
 }
 
-/** The verbs that this process can decide itself if the store fails. */
+/** The verbs that this process can run by itself if the store fails. */
 export type CallVerb = Exclude<Verb, 'ban' | 'unban' | 'inspect' | 'scan' | 'clear'>
 
-/** What the ledgers of one name share: the link to the store, and the work that waits until the store responds again. */
+/** What the ledgers of one limiter name share: the link to the store, and work for when the store responds. */
 export interface SharedFailover {
   readonly onStoreError: OnStoreError | undefined
-  /** Opens a ledger of the store. */
+  /** Opens a ledger in the store. */
   readonly open: OpenLedger
   readonly link: StoreLink
   readonly reconciler: Reconciler
   readonly refunds: DeferredRefunds
   readonly counters: Counters
-  /** Reservations that the store did not grant, by their tickets: `'local'` if this process granted them. */
+  /** Reservations granted without the store, by their tickets: by this process (`'local'`), or uncounted (`'open'`). */
   readonly granted: WeakMap<Tickets, 'local' | 'open'>
 }
 
-/** One ledger of the store, and the local decisions that replace its decisions while the store fails. */
+/** One ledger of the store, and the decisions of this process that replace those of the store while the store fails. */
 export class Fallback {
   readonly terms: LedgerTerms
   readonly shared: SharedFailover
@@ -66,14 +66,14 @@ export class Fallback {
     if (verb === 'peek') return this.quota.run(command as Command<'peek'>)
     if (verb === 'settle') return this.#settleForStore(command as Command<'settle'>)
     if (verb === 'refund') return this.#giveBackLocally(command as Command<'refund'>)
-    // Takes nothing to renew a reservation that the store granted: the units are in flight already.
+    // To renew a reservation that the store granted, this process takes no units: the store counts them already.
     if (verb === 'renew') return { decision: this.#uncounted(command), wait: 0, tickets }
     this.shared.reconciler.note(this.charges, keys)
     if (verb === 'reserve') return this.#grant('local', this.quota.run(command as Command<'reserve'>))
     return this.quota.run(command as Command<'consume' | 'charge'>)
   }
 
-  /** Settles a reservation that the store granted. The local states do not include it, so only extra units are charged here. */
+  /** Settles a reservation of the store. The local states do not have its units, so only extra units are charged. */
   #settleForStore({ keys, costs = 1, details }: Command<'settle'>): Decision {
     const beyond = typeof costs === 'number' ? costs : costs.map((cost) => Math.max(0, cost))
     if (typeof beyond !== 'number' && beyond.every((cost) => cost === 0)) {
@@ -83,7 +83,7 @@ export class Fallback {
     return this.quota.run({ verb: 'charge', keys, costs: beyond, details })
   }
 
-  /** Lets a call through uncounted. */
+  /** Admits a call without counting it. */
   letThrough(command: Command<CallVerb>): OutcomeOf<CallVerb> {
     const { verb, keys, tickets } = command
     if (verb === 'reset') return this.#resetLater(keys)
@@ -92,7 +92,7 @@ export class Fallback {
     return verb === 'reserve' ? this.#grant('open', { decision, wait: 0, tickets: [] }) : decision
   }
 
-  /** Resets the keys in the store once it responds. */
+  /** Notes that the keys have to be reset in the store when the store responds again. */
   #resetLater(keys: readonly string[]): undefined {
     this.shared.reconciler.reset(this.charges, keys)
   }
@@ -117,7 +117,7 @@ export class Fallback {
     return booking
   }
 
-  /** Settles or renews a reservation that was granted without the store; undefined if the store granted it. */
+  /** Settles or renews a reservation that was granted without the store. Returns undefined if the store granted it. */
   runGranted(command: Command<'settle' | 'renew'>): OutcomeOf<'settle' | 'renew'> | undefined {
     const { tickets } = command
     const by = tickets === undefined ? undefined : this.shared.granted.get(tickets)
@@ -128,7 +128,7 @@ export class Fallback {
     return this.#giveBackLocally(command as Command<'settle'>)
   }
 
-  /** Gives back units that were taken locally. Refunds the store too, if it has been charged for them. */
+  /** Gives units back to the local quota. Units that the store was charged for are also refunded in the store. */
   #giveBackLocally(command: Command<'refund' | 'settle'>): Decision {
     const { keys } = command
     const { decision, overcharged } = this.quota.giveBack(command)
@@ -140,13 +140,15 @@ export class Fallback {
     return decision
   }
 
-  /** Gives units back to the store. If the request fails, the units stay taken, which errs on the strict side. */
+  /** Gives units back to the store. If the request fails, the units stay taken, and calls may be refused too early. */
   async giveBack(keys: readonly string[], costs: Costs, tickets?: Tickets): Promise<void> {
     const verb = tickets ? 'settle' : 'refund'
     await this.shared.link.request(this.ledger, { verb, keys, costs, tickets }).catch(() => undefined)
   }
 
-  /** Gives the surplus of a settled reservation back to the store, once the store responds. Other units are left out here. */
+  /**
+   * Gives unused units of a reservation back to the store when the store responds. Extra units are not charged here.
+   */
   giveBackLater({ keys, costs = 1, tickets }: Command<CallVerb>): void {
     if (typeof costs === 'number' || costs.every((cost) => cost >= 0)) return
     const back = costs.map((cost) => Math.min(0, cost))
@@ -157,7 +159,7 @@ export class Fallback {
     this.shared.refunds.add({ scopes: this.terms.scopes, keys, run })
   }
 
-  /** Forgets what the keys spent, what they owe and what they are owed, for all ledgers of the name. */
+  /** Forgets what the keys have spent and owe, and their waiting refunds, for all limiters with the same name. */
   forget(keys: readonly string[]): void {
     this.shared.reconciler.forget(this.charges, keys)
     this.shared.refunds.forget(this.terms.scopes, keys)

@@ -1,6 +1,6 @@
 /*
  * What happens when a store fails: the breaker, the choice of the user, the quota of this process meanwhile, and the
- * reconciliation after. It imports the memory store and what that imports.
+ * charges to the store after that. It imports the memory store and what the memory store imports.
  */
 
 export { breakersOf, type StoreStateEvent } from './breaker.ts'

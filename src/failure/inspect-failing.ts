@@ -1,4 +1,6 @@
-/* What a limiter shows of keys: the store's states, or those of this process if the store fails. Nothing is changed. */
+/*
+ * What `inspect` of a limiter returns: states of the store or, if the store fails, of this process.
+ */
 import { monotonicClock } from '../common/index.ts'
 import type { KeptKey } from '../inspection/index.ts'
 import { type Command, choiceFor } from '../stores/contract/index.ts'
@@ -6,7 +8,7 @@ import type { Fallback } from './fallback.ts'
 import { isMisuse } from './store-link.ts'
 import { unavailable } from './waiting-call.ts'
 
-/** Rejects with the error that a call gets if `onStoreError` does not let this process decide. */
+/** If the store fails and `onStoreError` is `'closed'` or `'throw'`, rejects with the error that a call gets. */
 export async function inspectKeys(fallback: Fallback, command: Command<'inspect'>): Promise<readonly KeptKey[]> {
   const { keys } = command
   const { ledger, shared } = fallback
@@ -21,7 +23,7 @@ export async function inspectKeys(fallback: Fallback, command: Command<'inspect'
   }
 }
 
-/** A sentence about units that this process admitted while the store failed, and that the store was not charged for yet. */
+/** A note about units that this process admitted while the store failed, if the store was not charged for them yet. */
 function owedBy({ terms, shared, quota }: Fallback, n: number, keys: readonly string[]): string[] {
   const [scope, key] = [terms.scopes[n] as string, keys[n] as string]
   if (!shared.reconciler.owes(scope, key)) return []

@@ -1,15 +1,16 @@
 /*
- * The local quota: the units that one process admits by itself while the store fails, and how many of them the store has
- * been charged for since.
+ * The local quota: the units that one process admits by itself while the store fails, and how many of these units were
+ * later charged to the store.
  *
  *     spent    100 ----.____                 .-- 40 more
  *                           `---.___________/    `----.__
  *     charged           .-- 100 ----.____________________    charged when the store was back
- *     owed     = spent - charged, where time has removed neither
+ *     owed     = spent - charged, of the units that still count
  *
- * Spent and charged units are states under the same policies in a memory store, so time removes both by the same arithmetic.
- * Units stay spent when the store has been charged: a store that fails again and again grants no new quota each time. Limiters
- * of one name (`withPlan`) share these states, as in the store. The memory is released once all keys have their full quota.
+ * Spent and charged units are states under the same policies in a memory store, so both become free by the same
+ * arithmetic. Spent units stay spent when the store was charged for them, so that repeated failures of the store do not
+ * grant new quotas. Limiters with the same name (`withPlan`) share these states, as in the store. The states are
+ * deleted when all keys have their full quota.
  */
 
 import type { DecidingVerb } from '../algorithms/evaluation/index.ts'
@@ -20,29 +21,29 @@ import type { Decision, Verdict } from '../policy/index.ts'
 import type { BanTerms, Booking, Command, Ledger, LedgerTerms, OutcomeOf, Store } from '../stores/contract/index.ts'
 import { memoryStore } from '../stores/memory/index.ts'
 
-/** The states of all local quotas of one name. */
+/** The states of all local quotas with one limiter name. */
 interface States {
   readonly store: Store
   spent: Ledger | undefined
-  /** One ledger for each scope, because the store is charged for one key at a time. */
+  /** The charged units: one ledger for each scope, because the store is charged for one key at a time. */
   readonly charged: Map<string, Ledger>
-  /** When all keys have their full quota again, in microseconds. */
+  /** The time at which all keys have their full quota again, in microseconds. */
   fullAt: number
   readonly ledgersOf: WeakMap<LocalQuota, OpenLedgers>
 }
 
-/** What the local quotas of one name share. */
+/** What the local quotas with one limiter name share. */
 interface Shared {
   readonly instances: number
   readonly maxKeys: number
   readonly clock: Clock
-  /** Created at the first failure: most limiters never need them. */
+  /** Undefined until the store fails for the first time: most limiters never need these states. */
   states: States | undefined
 }
 
 interface OpenLedgers {
   readonly spent: Ledger
-  /** The ledgers of charged units, by scope. */
+  /** The ledgers of charged units, by the name of the scope. */
   readonly charged: ReadonlyMap<string, Ledger>
 }
 
@@ -61,13 +62,13 @@ export class LocalQuota {
 
   /**
    * @param instances the number of processes that share the limits: each process gets an equal part of every limit
-   * @param maxKeys the most keys of each scope
+   * @param maxKeys the most keys in each scope
    */
   static of(terms: LedgerTerms, instances: number, maxKeys: number, clock: Clock): LocalQuota {
     return new LocalQuota(terms, { instances, maxKeys, clock, states: undefined })
   }
 
-  /** A local quota with the same states under other policies. */
+  /** A local quota that uses the same states under other policies. */
   joined(terms: LedgerTerms): LocalQuota {
     return new LocalQuota(terms, this.#shared)
   }
@@ -93,7 +94,7 @@ export class LocalQuota {
     return this.#shared.states
   }
 
-  /** Releases the states once all keys have their full quota: then no decision depends on them. */
+  /** Deletes the states if all keys have their full quota, because no decision depends on such states. */
   releaseIfFull(): void {
     const { states, clock } = this.#shared
     if (states !== undefined && clock() >= states.fullAt) this.#shared.states = undefined
@@ -122,18 +123,18 @@ export class LocalQuota {
     return ('decision' in outcome ? { ...outcome, decision } : decision) as OutcomeOf<V>
   }
 
-  /** For each policy of the scope: units of the key that still count, and that the store was not charged for. */
+  /** The units that a key has spent and that the store was not charged for. One number for each policy of the scope. */
   owed(scope: string, key: string): readonly number[] {
     const charged = this.#chargedUnits(scope, key)
     return this.#spentUnits(scope, key).map((spent, n) => Math.max(0, spent - (charged[n] as number)))
   }
 
-  /** Notes that the store is charged or refunded. @param units for each policy of the scope */
+  /** Notes that the store was charged or refunded. @param units one number for each policy of the scope */
   changeCharged(verb: 'charge' | 'refund', scope: string, key: string, units: readonly number[]): void {
     void this.#ledgers.charged.get(scope)?.run({ verb, keys: [key], costs: units })
   }
 
-  /** Gives units back. `overcharged`: for each policy of each scope, how many of them the store was already charged for. */
+  /** Gives units back. `overcharged`: how many of these units the store was charged for, by scope and policy. */
   giveBack(command: Command<'refund' | 'settle'>): { decision: Decision; overcharged: readonly (readonly number[])[] } {
     const spentUnits = () => this.#scopes.map((scope, n) => this.#spentUnits(scope, command.keys[n] as string))
     const before = spentUnits()
@@ -165,7 +166,7 @@ export class LocalQuota {
     }
   }
 
-  /** Bans keys in this process as far as memory allows: a store may have more bans than one process can hold. */
+  /** Bans keys in this process, if there is space for more bans: a store may have more bans than one process. */
   ban(command: Command<'ban'>): void {
     try {
       void this.#ledgers.spent.run(command)
@@ -183,7 +184,7 @@ export class LocalQuota {
     this.#shared.states = undefined
   }
 
-  /** The spent units for each policy of the scope. The peek uses the key for all scopes; verdicts of other scopes are dropped. */
+  /** The spent units for each policy of the scope. The peek needs a key for each scope; other scopes are ignored. */
   #spentUnits(scope: string, key: string): readonly number[] {
     const decision = this.#ledgers.spent.run({ verb: 'peek', keys: this.#scopes.map(() => key) }) as Decision
     return decision.policies.flatMap((verdict, n) => {
@@ -200,8 +201,8 @@ export class LocalQuota {
 }
 
 /**
- * The used units that the store is charged for. None under a penalty; none of units in flight, which this process frees.
- * Guava's limiters admit any cost and make the next call wait, so the wait shows what is used.
+ * The used units to charge the store for: none under a penalty, and no units in flight, which this process frees.
+ * Guava's limiters make the next call wait for used units, so the wait says how many they are.
  */
 function usedUnits({ algorithm, limit, window }: Policy, { used, retryAfter }: Verdict): number {
   if (algorithm.punishes || algorithm.leases) return 0
@@ -210,15 +211,15 @@ function usedUnits({ algorithm, limit, window }: Policy, { used, retryAfter }: V
 }
 
 /**
- * One process's part of a policy: an equal part of its limit and burst, at least 1 unit unless the limit is 0.
- * @throws HeadgateError `HEADGATE_POLICY` for a policy that no constructor made, or `HEADGATE_INEXACT`
+ * The part of a policy that one process gets: an equal part of limit and burst, at least 1 unit unless the limit is 0.
+ * @throws HeadgateError `HEADGATE_POLICY` if no constructor made the policy, `HEADGATE_INEXACT` if no part is exact
  */
 function shareOf(policy: Policy, instances: number): Policy {
   if (instances === 1 || policy.limit === 0) return policy
   const whole = Number.isInteger(policy.limit)
   const limit = whole ? Math.max(1, Math.floor(policy.limit / instances)) : policy.limit / instances
   const burst = Math.max(1, Math.floor(policy.burst / instances))
-  // A part without a common divisor with the window may be inexact. Round the part down until it is exact.
+  // A part without a common divisor with the window may give inexact times. Such a part is rounded down.
   for (let round = 10; ; round *= 10) {
     try {
       return withLimit(policy, Math.max(1, limit - (round > 10 ? limit % (round / 10) : 0)), burst)

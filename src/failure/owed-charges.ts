@@ -4,19 +4,19 @@ import type { LocalQuota } from './local-quota.ts'
 import type { StoreLink } from './store-link.ts'
 
 /**
- * Charges the store for units that were spent locally under one set of policies. Each policy has units of its own: after
- * 600 calls in ten minutes, the store has to be charged 600 units under a daily policy, and ten under one of ten a second.
+ * Charges the store for units that were spent locally under one set of policies, a number for each policy: after 600
+ * calls in ten minutes, a daily policy is charged 600 units, and a policy of ten a second is charged ten.
  */
 export class OwedCharges {
-  /** The scopes, in the order of a call's keys. */
+  /** The scopes of the policies, in the order of the keys of a call. */
   readonly scopes: readonly string[]
   readonly #link: StoreLink
   readonly #quota: LocalQuota
   readonly #open: (scope: string) => Ledger
-  /** One ledger for each scope, opened at first use. All ledgers of one name share their states. */
+  /** One ledger for each scope, opened when it is first needed. All ledgers of one limiter name share their states. */
   readonly #ledgers = new Map<string, Ledger>()
 
-  /** @param open opens the store's ledger with the policies of one scope */
+  /** @param open opens the store's ledger for the policies of one scope */
   constructor(scopes: readonly string[], link: StoreLink, quota: LocalQuota, open: (scope: string) => Ledger) {
     this.scopes = scopes
     this.#link = link
@@ -24,7 +24,7 @@ export class OwedCharges {
     this.#open = open
   }
 
-  /** Sends a charge of 0 units, which changes nothing. Rejects if the store does not respond. */
+  /** Tests the store by a charge of 0 units, which changes nothing. Rejects if the store does not respond. */
   async check(scope: string, key: string): Promise<void> {
     await this.#request(scope, { verb: 'charge', keys: [key], costs: 0 })
   }
@@ -35,8 +35,9 @@ export class OwedCharges {
   }
 
   /**
-   * Charges the units that the key owes. They count as charged once the request is sent, also after a timeout, because the store
-   * may have counted them. After any other failure the key owes them again, unless the key was forgotten.
+   * Charges the units that the key owes. The units count as charged when they were sent, also if the request times out,
+   * because the store may have counted them. After other failures the key owes the units again, unless the key was
+   * forgotten.
    */
   async charge(scope: string, key: string, forgotten: () => boolean): Promise<void> {
     const quota = this.#quota
@@ -53,7 +54,7 @@ export class OwedCharges {
     }
   }
 
-  /** Gives back units that the store was charged for. @param units for each policy of the scope */
+  /** Gives units back that the store was charged for. @param units one number for each policy of the scope */
   async refund(scope: string, key: string, units: readonly number[]): Promise<void> {
     await this.#request(scope, { verb: 'refund', keys: [key], costs: units })
   }

@@ -1,11 +1,11 @@
 /*
- * Reconciliation: the store is charged for units that keys spent locally while it failed. Each policy is charged by
- * itself. A key that was reset meanwhile is first reset in the store. Both happen before the store decides on the key
- * again.
+ * Reconciliation: the store is charged for units that keys spent in this process while the store failed. Each policy is
+ * charged separately. A key that was reset while the store failed is first reset in the store. Reset and charge happen
+ * before the store decides a call with the key again.
  *
- * The limiters of one name share their debts, as they share their states. A key is settled for all of them at once,
- * whichever limiter is called. The key of a call is settled first. Other keys follow in the background, a few at a time,
- * once the part of the store that decides on them responds.
+ * The limiters with the same name share their debts, as they share their states. The debts of a key are settled for all
+ * these limiters together. The key of a call comes first. Other keys follow in the background, a few at a time, when
+ * the shard of the store that decides on them responds.
  */
 import { LRUCache } from 'lru-cache'
 import { allOf, getOrInsert, isBrokenRecord } from '../common/index.ts'
@@ -19,26 +19,26 @@ interface Debt {
   readonly scope: string
   readonly key: string
   settling: Promise<void> | undefined
-  /** The policies under which the key has spent units since it was last settled. */
+  /** The policies under which the key has spent units in this process since its debts were last settled. */
   charges: OwedCharges[]
-  /** True if the key has to be reset in the store before it is charged. */
+  /** True if the key has to be reset in the store before the store is charged. */
   reset: boolean
 }
 
-/** How many keys are settled at the same time in the background. */
+/** The debts of how many keys are settled at the same time in the background. */
 const batch = 32
 
 export class Reconciler {
   readonly #link: StoreLink
   readonly #maxKeys: number
-  /** Created at the first failure: most stores never fail. */
+  /** Undefined until the store fails for the first time: most stores never fail. */
   #debts: LRUCache<string, Debt> | undefined
   #running = false
   #again = false
-  /** The breakers whose next response is awaited. */
+  /** The breakers whose next response starts the settling of debts. */
   readonly #awaited = new Set<Breaker>()
 
-  /** @param maxKeys the most keys with debts; beyond it, the key that spent least recently is forgotten, and never charged */
+  /** @param maxKeys the most keys with debts. To make space, the key that spent least recently is forgotten */
   constructor(link: StoreLink, maxKeys: number) {
     this.#link = link
     this.#maxKeys = maxKeys
@@ -53,7 +53,7 @@ export class Reconciler {
     return this.#debts?.peek(nameOf(scope, key)) !== undefined
   }
 
-  /** Notes that these keys spend units locally. */
+  /** Notes that these keys spend units in this process. */
   note(charges: OwedCharges, keys: readonly string[]): void {
     for (const [n, scope] of charges.scopes.entries()) {
       const debt = this.#debt(scope, keys[n] as string)
@@ -63,8 +63,8 @@ export class Reconciler {
   }
 
   /**
-   * Notes that these keys were reset locally. Units that they spend from now on are charged after the reset in the
-   * store.
+   * Notes that these keys were reset in this process. The store is charged for units that the keys spend from now on,
+   * after the keys were reset in the store.
    */
   reset(charges: OwedCharges, keys: readonly string[]): void {
     this.forget(charges, keys)
@@ -74,7 +74,7 @@ export class Reconciler {
   }
 
   #debt(scope: string, key: string): Debt {
-    // `maxSize` and not `max`: lru-cache allocates the memory of `max` entries at once.
+    // `maxSize` is used and not `max`, because lru-cache allocates memory for `max` entries when it is made.
     this.#debts ??= new LRUCache({ maxSize: this.#maxKeys, sizeCalculation: () => 1 })
     return getOrInsert(this.#debts, nameOf(scope, key), (name) => {
       return { name, scope, key, settling: undefined, charges: [], reset: false }
@@ -85,7 +85,7 @@ export class Reconciler {
     for (const [n, scope] of scopes.entries()) this.#debts?.delete(nameOf(scope, keys[n] as string))
   }
 
-  /** Charges the store for what these keys owe; undefined if they owe nothing. Rejects if the store fails: the debts stay. */
+  /** Charges the store for what these keys owe; undefined if they owe nothing. Rejects if the store fails. */
   settle({ scopes }: OwedCharges, keys: readonly string[]): Promise<unknown> | undefined {
     if (this.#debts === undefined || this.#debts.size === 0) return undefined
     const debts = scopes
@@ -104,7 +104,7 @@ export class Reconciler {
   async #charge(debt: Debt): Promise<void> {
     const { name, scope, key } = debt
     const forgotten = () => this.#debts?.peek(name) !== debt
-    // A charge that times out counts as made. So a store that may be failing gets a charge of 0 units first.
+    // A charge that times out counts as made. So a store that may be failing is first tested by a charge of 0 units.
     if (this.#link.parts.of([key]).some(({ doubtful }) => doubtful)) await debt.charges[0]?.check(scope, key)
     if (debt.reset) await allOf(debt.charges.map((each) => each.reset(scope, key)))
     debt.reset = false
@@ -113,7 +113,7 @@ export class Reconciler {
     try {
       await allOf(charges.map((each) => each.charge(scope, key, forgotten)))
     } catch (error) {
-      // A broken record stays broken. The units stay spent here, and the key owes them again after its next local decision.
+      // A broken record cannot be charged. The key is removed from the debts until its next decision in this process.
       if (isBrokenRecord(error) && !forgotten()) this.#debts?.delete(name)
       debt.charges = [...new Set([...charges, ...debt.charges])]
       throw error
@@ -140,8 +140,8 @@ export class Reconciler {
   }
 
   /**
-   * Settles each debt once, unless the breaker of its key is open. A debt that fails stays until its key is called again, or until
-   * the next response.
+   * Settles each debt once, unless the breaker of its key is open. A debt that fails stays until the next call with its
+   * key, or until the next response.
    */
   async #settleAll(): Promise<void> {
     this.#running = true
@@ -155,7 +155,7 @@ export class Reconciler {
     }
     this.#running = false
     if (this.size === 0)
-      this.#debts = undefined // releases the memory too
+      this.#debts = undefined // frees the memory of the debts
     else for (const debt of this.#all) this.#settleLater(debt)
   }
 
@@ -164,7 +164,7 @@ export class Reconciler {
   }
 }
 
-/** A scope is printable and contains no line feed, so each pair of scope and key has a name of its own. */
+/** Each pair of scope and key gets a different name, because a scope contains no line feed. */
 function nameOf(scope: string, key: string): string {
   return `${scope}\n${key}`
 }

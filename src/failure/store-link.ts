@@ -20,42 +20,42 @@ import {
 import { Breaker } from './breaker.ts'
 import { StoreParts } from './store-parts.ts'
 
-/** The event of the channel `headgate:store:call`: published after a call to a store that answers with a promise. */
+/** The event of the channel `headgate:store:call`, published after a call to a store that answers with a promise. */
 export interface StoreCallEvent {
   readonly store: Store
-  /** The limiter's name. */
+  /** The name of the limiter. */
   readonly limiter: string
-  /** The part of the store, such as a node of Redis Cluster, or several, joined by `+`; undefined if it has no parts. */
+  /** The shard of the store, such as a node of Redis Cluster; several are joined by `+`; undefined without shards. */
   readonly shard: string | undefined
   /** The start of the call, in milliseconds since the epoch. */
   readonly startedAt: number
   /** How long the caller waited for the store, in milliseconds. */
   readonly duration: number
-  /** The error of the call; undefined if the store answered in time. */
+  /** The error of the call; undefined if the store answered before the deadline. */
   readonly error: unknown
 }
 
 const calls = channel('headgate:store:call')
 
-/** The timeout in milliseconds for a store that declares no timeout. */
+/** The timeout in milliseconds for a store whose traits have no timeout. */
 const defaultTimeout = 100
-/** Milliseconds that the link waits longer than the store's own timeout: the store may be able to withdraw the request. */
+/** How many milliseconds the link waits beyond the store's own timeout, so that the store can withdraw the request. */
 const grace = 10
 
-/** One command to the store. The caller gets the return value of `succeeded` or of `failed`. */
+/** One command to the store. The caller gets what `succeeded` or `failed` returns. */
 export class StoreRequest<V extends Verb> extends DeadlineItem {
-  /** True: a failure counts as the store's, because the request was sent. */
+  /** True, because the request was sent: a timeout counts as a failure of the store. */
   override sent = true
-  /** What `Breaker.counted` was when the request was sent. */
+  /** The value of `Breaker.counted` when the request was sent. */
   failuresBefore = 0
-  /** The error of a request that failed. */
+  /** The error of this request, if it failed. */
   failure: unknown
   declare link: StoreLink
   declare resolve: (result: OutcomeOf<V>) => void
   declare reject: (error: unknown) => void
   readonly #ledger: Ledger
   protected readonly command: Command<V>
-  /** The breakers of the parts of the store that decide on the command's keys. */
+  /** The breakers of the shards that decide on the command's keys. */
   readonly breakers: readonly Breaker[]
 
   constructor(ledger: Ledger, command: Command<V>, breakers: readonly Breaker[]) {
@@ -87,11 +87,11 @@ export class StoreRequest<V extends Verb> extends DeadlineItem {
 }
 
 /**
- * The link to a store. Each request succeeds or fails within a deadline, and the breakers of the parts of the store that it needs count
- * the outcome.
+ * The link to a store. Each request succeeds or fails before a deadline. The breakers of the shards that the request
+ * needs count the outcome.
  *
- * Either the store or the link enforces the deadline of a request: the store if it declares a `timeout`, else the link. With the
- * option `storeTimeout` the link does; Infinity leaves it to the store. A response that is not a promise needs no deadline.
+ * The store enforces the deadline of a request if its traits have a `timeout`, else the link does. The link does too
+ * with the option `storeTimeout`, unless that is Infinity. A response that is not a promise needs no deadline.
  */
 export class StoreLink {
   readonly store: Store
@@ -99,12 +99,12 @@ export class StoreLink {
   readonly limiter: string
   readonly parts: StoreParts
   readonly #deadlines: Deadlines
-  /** True if the store itself rejects each request in time. */
+  /** True if the store itself rejects each request at its deadline. */
   readonly #storeKeepsDeadlines: boolean
-  /** Requests that failed or timed out. */
+  /** How many requests failed or timed out. */
   errors = 0
 
-  /** @param timeout in milliseconds; undefined: the store's own, or 100; Infinity: none */
+  /** @param timeout in milliseconds; undefined: the timeout of the store, or 100; Infinity: no timeout of the link */
   constructor(store: Store, limiter: string, timeout: number | undefined, clock: Clock, sleeper: Sleeper) {
     const kept = store.traits?.timeout
     const own = kept === undefined ? defaultTimeout : kept + grace
@@ -126,7 +126,7 @@ export class StoreLink {
       response = Promise.reject(error)
     }
     if (!isPromise(response)) return this.#succeeded(request, response)
-    // A promise of another library may throw, or respond twice. A native promise around it does neither.
+    // A promise of another library may throw in `then`, or settle twice. A native promise around it does not.
     const promise = response instanceof Promise ? response : Promise.resolve(response)
     if (!this.#storeKeepsDeadlines) return this.#observed(request, this.#bounded(request, promise))
     const result = promise.then(
@@ -136,7 +136,7 @@ export class StoreLink {
     return this.#observed(request, result)
   }
 
-  /** Publishes the end of the request before its caller gets the result, in the caller's asynchronous context. */
+  /** Publishes the end of a request before its caller gets the result, in the asynchronous context of the caller. */
   #observed<V extends Verb>(request: StoreRequest<V>, result: Promise<OutcomeOf<V>>): Promise<OutcomeOf<V>> {
     if (!calls.hasSubscribers) return result
     const { store, limiter } = this
@@ -152,7 +152,7 @@ export class StoreLink {
     return result
   }
 
-  /** Sends the request after `before`, both within one deadline. A breaker has already counted a failure of `before`. */
+  /** Sends the request after `before`, with one deadline for both. A breaker has counted a failure of `before`. */
   sendAfter<V extends Verb>(before: Promise<unknown>, request: StoreRequest<V>): Promise<OutcomeOf<V>> {
     request.sent = false
     const send = () => {
@@ -170,9 +170,9 @@ export class StoreLink {
   }
 
   /**
-   * Sends a probe to each part of the store that decides on this key, if a probe is due. Returns what the caller has to wait for: probes
-   * that would end with the caller's request.
-   * @param send sends a request on the key
+   * Sends a probe to each shard that decides on this key, if a probe is due. Returns a promise that the caller has to
+   * await, in runtimes where the probes end with the request of the caller.
+   * @param send sends a request with the key
    */
   probe(key: string, send: () => Promise<void>): Promise<unknown> | undefined {
     const due = this.parts.of([key]).filter((breaker) => breaker.startProbe(this.limiter))
@@ -232,8 +232,8 @@ export class StoreLink {
 }
 
 /**
- * True if the store itself failed. A mistake of the caller, a broken record of one key, or an error that names no part of the store
- * shows that the store works.
+ * True if the store itself failed. The store works if the error is a mistake of the caller, a broken record of one key,
+ * or an error whose list of failed shards is empty.
  */
 function isFailure(error: unknown): boolean {
   return !isMisuse(error) && !isBrokenRecord(error) && shardsOf(error)?.length !== 0
@@ -243,7 +243,7 @@ function shardsOf(error: unknown): readonly string[] | undefined {
   return error instanceof HeadgateError ? error.shards : undefined
 }
 
-/** True for a mistake of the caller that the store detected. It is not a failure of the store. */
+/** True for a mistake of the caller that the store noticed. Such an error does not count as a failure of the store. */
 export function isMisuse(error: unknown): boolean {
   return error instanceof HeadgateError && !error.code.startsWith('HEADGATE_STORE')
 }

@@ -2,20 +2,21 @@ import type { Clock } from '../common/index.ts'
 import type { Store } from '../stores/contract/index.ts'
 import { type Breaker, breakerOf } from './breaker.ts'
 
-/** A part, and the last key that it decided on for this limiter. */
+/** A part of the store, and the last key that this part decided on for this limiter. */
 interface Part {
   readonly breaker: Breaker
   key: string
 }
 
 /**
- * The parts of a store (shards) that one limiter asks, such as the nodes of Redis Cluster. Each has one circuit breaker, which all calls
- * share that need the part. While a part fails, this process decides calls on its keys, and the other parts decide as before.
+ * The parts (shards) of a store that a limiter uses, such as the nodes of Redis Cluster. Each has a circuit breaker,
+ * shared by all calls that need it. While a part fails, this process decides the calls on its keys; the other parts go
+ * on.
  */
 export class StoreParts {
   readonly #store: Store
   readonly #clock: Clock
-  /** The breaker of a store without parts. */
+  /** The breaker of a store without parts; undefined for a store with parts. */
   readonly #whole: readonly Breaker[] | undefined
   readonly #parts = new Map<string, Part>()
 
@@ -25,7 +26,7 @@ export class StoreParts {
     this.#whole = store.traits?.shardOf === undefined ? [breakerOf(store, clock)] : undefined
   }
 
-  /** The breakers of the parts that decide on these keys: none for a command without keys. A store without parts has one breaker. */
+  /** The breakers of the parts that decide on these keys; none without keys. A store without parts has one breaker. */
   of(keys: readonly (string | undefined)[] = []): readonly Breaker[] {
     if (this.#whole !== undefined) return this.#whole
     return [...new Set(keys.flatMap((key) => (key === undefined ? [] : this.#breakerOf(key))))]
@@ -42,7 +43,7 @@ export class StoreParts {
     return part.breaker
   }
 
-  /** The breakers of all parts that were asked. A part that lost its keys in a failover does not count. */
+  /** The breakers of all parts that were used. A part that does not decide on its last key any more does not count. */
   get breakers(): readonly Breaker[] {
     const { shardOf } = this.#store.traits ?? {}
     const present = [...this.#parts].filter(([name, { key }]) => shardOf?.(key) === name)

@@ -7,11 +7,13 @@ import { warnIfOpened } from './breaker-warning.ts'
 import type { CallVerb, Fallback } from './fallback.ts'
 import { isMisuse, StoreRequest } from './store-link.ts'
 
-/** One call of a limiter: the request to the store, and the result if the store fails. */
+/** One call of a limiter to the store, and its result if the store fails. */
 export class WaitingCall<V extends CallVerb> extends StoreRequest<V> {
   readonly #fallback: Fallback
   readonly #onFailure: OnFailure | undefined
-  /** True for a settlement while the breaker is open: the store gets it later. A settlement that was sent is never sent again. */
+  /**
+   * True for a settlement while the breaker is open, which is sent later. A settlement that was sent is not repeated.
+   */
   readonly #unsent: boolean
 
   constructor(fallback: Fallback, command: Command<V>, breakers: readonly Breaker[], onFailure: OnFailure | undefined) {
@@ -26,7 +28,7 @@ export class WaitingCall<V extends CallVerb> extends StoreRequest<V> {
     return outcome
   }
 
-  /** Gives back what the store took after the caller had its result. */
+  /** Gives back the units that the store took after the caller had got its result. */
   override late(outcome: OutcomeOf<V>): void {
     const { verb, keys, costs = 1, tickets: renewed } = this.command
     if (verb === 'consume' && (outcome as Decision).allowed) void this.#fallback.giveBack(keys, costs)
@@ -34,7 +36,7 @@ export class WaitingCall<V extends CallVerb> extends StoreRequest<V> {
     const { decision, tickets } = outcome as Booking
     if (!decision.allowed || tickets === undefined) return
     if (verb === 'reserve') void this.#fallback.giveBack(keys, unitsBack(tickets), tickets)
-    else if (renewed !== undefined) Object.assign(renewed, tickets) // the reservation goes on with the store's new tickets
+    else if (renewed !== undefined) Object.assign(renewed, tickets) // the reservation continues with the new tickets of the store
   }
 
   override failed(error: unknown): OutcomeOf<V> {
@@ -65,7 +67,7 @@ export class WaitingCall<V extends CallVerb> extends StoreRequest<V> {
   }
 }
 
-/** The error of a call with `onStoreError: 'closed'`. */
+/** The error of a call if the store failed and `onStoreError` is `'closed'`. */
 export function unavailable(cause: unknown, breakers: readonly Breaker[]): HeadgateError {
   const open = breakers.filter(({ closed }) => !closed)
   const retryAfter = Math.max(1, ...(open.length === 0 ? breakers : open).map((breaker) => breaker.retryAfter))

@@ -1,21 +1,21 @@
 /*
- * The requests that wait for `delay`: see src/common/slots.ts for how they use booked times.
+ * The requests that wait because of the option `delay`. src/common/slots.ts explains how they use booked times (slots).
  *
- * While a request of the queue waits for the store's response, nobody knows which slot was booked last. A slot that is
- * left over in that time is given back later, and the next request may use it before.
+ * While the store has not answered a request of the queue, it is not known which slot was booked last. If a slot becomes unused
+ * in this time, it is refunded after the answer, unless another request uses the slot before.
  */
 
 import { isolatesRequests } from '#platform'
 import { LinkedList, type ListNode, Slots } from '../common/index.ts'
 import type { Key, Reservation, Units } from '../limiter/index.ts'
 
-/** A request whose units are booked for a later time. */
+/** A request whose units are reserved for a later time. */
 export interface Booked {
   readonly key: Key
   readonly cost: Units
-  /** The slot that was booked when the request came. */
+  /** The reservation of the slot that was booked for this request. */
   readonly reservation: Reservation
-  /** Gives the slot back if it is left over. */
+  /** Refunds the slot. Called if no request uses the slot. */
   readonly giveBack: () => void
 }
 
@@ -27,15 +27,15 @@ interface Slot extends ListNode<Slot> {
 
 interface Waiting extends ListNode<Waiting> {
   readonly size: string
-  /** Ends the wait: with the reservation of the slot that the request uses, or with undefined if its client left. */
+  /** Ends the wait. The argument is the reservation of the slot that the request uses, or undefined if the client disconnected. */
   readonly end: (reservation: Reservation | undefined) => void
 }
 
-/** The requests of one key and cost, in the order they came. */
+/** The waiting requests of one key and cost, in the order of arrival. */
 class SlotQueue extends Slots<Slot, Waiting, LinkedList<Waiting>> {
-  /** How many slots are left over, because the clients of their requests have left. */
+  /** How many slots are unused, because the clients of their requests have disconnected. */
   spare = 0
-  /** How many requests wait for the store's response. */
+  /** How many requests wait for an answer of the store. */
   asking = 0
 
   constructor() {
@@ -44,7 +44,7 @@ class SlotQueue extends Slots<Slot, Waiting, LinkedList<Waiting>> {
 }
 
 export class BookedSlots {
-  /** The queues by key and cost. A queue without a waiting request is removed, so queues never outnumber requests. */
+  /** The queues, by key and cost. An empty queue is removed, so there are never more queues than requests. */
   readonly #queues = new Map<string, SlotQueue>()
 
   get size(): number {
@@ -52,8 +52,8 @@ export class BookedSlots {
   }
 
   /**
-   * Call this when the store is asked for a slot. Call the returned function when the store has answered, with true if
-   * the request waits next: only then is it known which slot was booked last.
+   * Call `ask` when you ask the store for a slot. Call the returned function after the store has answered, with true if `wait` is
+   * called next. Before the answer, it is not known which slot was booked last.
    */
   ask(key: Key, cost: Units): (waits: boolean) => void {
     const name = nameOf(key, cost)
@@ -66,9 +66,9 @@ export class BookedSlots {
   }
 
   /**
-   * Waits for a slot of the key. Resolves to the reservation of the slot that the request uses, or to undefined if its
-   * client left.
-   * @param onEnd calls its argument when the response has ended. During the wait, that happens only if the client leaves
+   * Waits for a slot of the key. Resolves to the reservation of the slot that the request uses. Resolves to undefined if the
+   * client disconnected.
+   * @param onEnd calls its argument when the response has ended. During the wait, a response ends only if the client disconnects
    */
   wait(booked: Booked, onEnd: (left: () => void) => void): Promise<Reservation | undefined> {
     if (isolatesRequests) return waitAlone(booked, onEnd)
@@ -90,7 +90,7 @@ export class BookedSlots {
     return queue
   }
 
-  /** The request that has waited the longest uses the slot. */
+  /** The time of a slot has come: the request that has waited the longest uses the slot. */
   #go(queue: SlotQueue, slot: Slot): void {
     queue.list.remove(slot)
     const first = queue.shift(slot.size)
@@ -108,7 +108,7 @@ export class BookedSlots {
     waiting.end(undefined)
   }
 
-  /** Gives back the slots that are left over, the last one first, and forgets the queue if it is empty. */
+  /** Refunds the unused slots, the slot that was booked last first. Removes the queue if it is empty. */
   #tidy(name: string, queue: SlotQueue): void {
     if (queue.asking > 0) return
     for (; queue.spare > 0; queue.spare--) {
@@ -121,7 +121,7 @@ export class BookedSlots {
   }
 }
 
-/** Waits for the request's own slot: where no request can wake another one, a client that left cannot pass its slot on. */
+/** Waits for the slot of this request only. In Cloudflare Workers, a request cannot wake another request, so slots are not passed on. */
 function waitAlone(
   { reservation, giveBack }: Booked,
   onEnd: (left: () => void) => void,

@@ -1,8 +1,8 @@
 import { invalidOption, type MaybePromise } from '../common/index.ts'
 
 /**
- * Which requests count, by their responses: all, those with a status of at least 400, those below 400, or those for
- * which a function of the framework's request and response returns true.
+ * Which requests count: all requests, those whose response has a status of at least 400, those with a status below 400, or those
+ * for which a function returns true.
  */
 export type Count<Request, Response> =
   | 'all'
@@ -10,17 +10,14 @@ export type Count<Request, Response> =
   | 'successes'
   | ((request: Request, response: Response) => MaybePromise<boolean>)
 
-/** True if an ended request counts. */
+/** Returns true if a request counts, after its response has ended. */
 export type CountRule<Request, Response> = (
   status: number,
   request: Request,
   response: Response,
 ) => MaybePromise<boolean>
 
-/**
- * The rule of the option `count`. Undefined if every request counts.
- * @throws HeadgateError `HEADGATE_OPTION` for another word
- */
+/** The rule for the option `count`. Undefined if every request counts. @throws HeadgateError `HEADGATE_OPTION` for an unknown word */
 export function countRule<Request, Response>(
   count: Count<Request, Response> | undefined,
 ): CountRule<Request, Response> | undefined {

@@ -4,15 +4,16 @@ import { type Duration, duration, HeadgateError, monotonicClock, readOptions, wh
 import type { Key, Reservation, Units } from '../limiter/index.ts'
 import { type Booked, BookedSlots } from './booked-slots.ts'
 
-/** Options of `delay`. */
+/** The options of `delay`. */
 export interface DelayOptions {
   /**
-   * The longest time that a request waits, at most 1 hour. A request that would wait longer is refused. Example: `'2s'`.
+   * The longest time that a request may wait: milliseconds or a text, at most 1 hour. Required. A request that would have to wait
+   * longer is refused. Example: `'2s'`.
    */
   max: Duration
   /**
-   * How many requests may wait at once, over all keys. A key gets at most a quarter of the places that other keys do not
-   * hold, rounded up. Default 100. Example: `50`.
+   * How many requests may wait at the same time, in total for all keys. One key can fill at most a quarter of the places that
+   * other keys leave free, rounded up. Default 100. Example: `50`.
    */
   queue?: number
 }
@@ -20,25 +21,26 @@ export interface DelayOptions {
 const anHour = 3_600_000
 
 /**
- * Requests that wait until they are admitted. A place is taken before the store is called, so a burst cannot overfill
- * the queue.
+ * A queue of requests that wait until they are admitted. A request gets a place in the queue before the store is called, so a
+ * burst of requests cannot overfill the queue.
  *
- * With one queue for all keys, a single key could fill it, and every burst of another key would be refused. So a key gets
- * at most a quarter of the places that other keys do not hold. Keys that take as much as they get leave three quarters,
- * then nine sixteenths, and so on: a newcomer finds a place as long as one is free.
+ * With one queue for all keys, a single key could fill the queue, and every burst of another key would be refused. So one key can
+ * fill at most a quarter of the places that other keys leave free. If a first key fills its quarter, three quarters stay free. If
+ * a second key fills a quarter of them, nine sixteenths stay free, and so on. So a new key gets a place as long as any place is
+ * free.
  */
 export class Delay {
   readonly #max: number
-  /** The scope whose keys share the queue: that of the policy whose times are booked. */
+  /** The scope of the policy whose times are booked. Requests with the same key in this scope share their places. */
   readonly #scope: string
   readonly #slots = new BookedSlots()
-  /** How many places each key holds. A key without a place is removed. */
+  /** How many places each key has now. A key without a place is removed. */
   readonly #held = new Map<string, number>()
   #free: number
-  /** Where a request may be forgotten: the places, with the time in microseconds until which a request may hold each. */
+  /** Only in Cloudflare Workers: the places in the queue, with the time in microseconds until which a request may have each place. */
   readonly #places: { readonly own: string; readonly until: number }[] = []
 
-  /** @throws HeadgateError `HEADGATE_OPTION` if an option is wrong, or if the policies cannot promise a future time */
+  /** @throws HeadgateError `HEADGATE_OPTION` if an option is invalid, or if the policies cannot promise a future time */
   constructor(options: DelayOptions, policies: readonly Policy[]) {
     const readers = { max: duration(undefined, { most: anHour, usual: 100 }), queue: whole(100) }
     const { max, queue } = readOptions('delay', options, readers)
@@ -57,14 +59,14 @@ export class Delay {
   }
 
   /**
-   * Takes a place for the key; `leave` returns it. Returns how many milliseconds the request may wait: 0 if there is no place
-   * for the key.
+   * Reserves a place for the key; `leave` frees the place. Returns how many milliseconds the request may wait. Returns 0, without
+   * a place, if the key has too many places already.
    */
   enter(key: Key): number {
     const own = this.#ownOf(key)
     if (isolatesRequests) this.#freeForgotten()
     const held = this.#held.get(own) ?? 0
-    if (held * 3 >= this.#free) return 0 // a quarter of `held` and `free` together
+    if (held * 3 >= this.#free) return 0 // a quarter of `held + free` is full
     this.#held.set(own, held + 1)
     this.#free--
     if (isolatesRequests) this.#places.push({ own, until: monotonicClock() + this.#max * 1000 })
@@ -89,7 +91,7 @@ export class Delay {
     return at >= 0
   }
 
-  /** No code runs any more for a request of a worker whose client has left, so its place is free after the longest wait. */
+  /** Frees places after the longest wait. In Cloudflare Workers, no code runs for a request whose client has disconnected. */
   #freeForgotten(): void {
     const now = monotonicClock()
     for (let [first] = this.#places; first !== undefined && first.until < now; [first] = this.#places) {
@@ -102,12 +104,12 @@ export class Delay {
     return typeof key === 'string' ? key : (key[this.#scope] as string)
   }
 
-  /** Call this when an asynchronous store is asked for a slot: see `BookedSlots.ask`. */
+  /** Call `ask` when you ask an asynchronous store for a slot, as for `BookedSlots.ask`. */
   ask(key: Key, cost: Units): (waits: boolean) => void {
     return this.#slots.ask(key, cost)
   }
 
-  /** Waits for a slot of the key, then returns the place: see `BookedSlots.wait`. */
+  /** Waits for a slot of the key, as `BookedSlots.wait` does. Then frees the place of the key. */
   async pause(booked: Booked, onEnd: (left: () => void) => void): Promise<Reservation | undefined> {
     const reservation = await this.#slots.wait(booked, onEnd)
     this.leave(booked.key)

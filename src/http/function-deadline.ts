@@ -11,25 +11,22 @@ import {
 
 const timeoutOf = unbounded(duration('5s', { usual: 100 }))
 
-/** A process whose timer fires this much later than due stood still, in microseconds. Less is the noise of timers. */
+/** In microseconds. If a timer fires this much too late, the process was suspended. A smaller delay is normal for timers. */
 const standstill = 20_000
 
 /**
- * How long a request waits for a function in the options. Without it, a look-up that never answers would hold the
- * request and its socket without end. Only a promise gets a deadline: a synchronous function sets no timer.
+ * The deadline for a function in the options, such as a key extractor. Without a deadline, a look-up that never answers would
+ * hold the request and its socket forever. Only a promise gets a deadline: a synchronous function needs no timer.
  */
 export class FunctionDeadline {
-  /** The deadline in milliseconds. Infinity if requests wait as long as the function takes. */
+  /** The deadline in milliseconds. With Infinity, there is no deadline. */
   readonly #timeout: number
 
   constructor(timeout: Duration | undefined) {
     this.#timeout = timeoutOf(timeout, 'functionTimeout')
   }
 
-  /**
-   * Resolves with the answer of a function, or rejects at the deadline.
-   * @param option the name of the function
-   */
+  /** Resolves with the result of a function, or rejects at the deadline. @param option the name of the function in the options */
   bound<T>(answer: Promise<T>, option: string): Promise<T> {
     const timeout = this.#timeout
     if (timeout === Infinity) return answer
@@ -43,8 +40,9 @@ export class FunctionDeadline {
 const sleep = realSleeper()
 
 /**
- * Calls `expire` once the timeout has passed. An answer that arrived while this process was busy is read before. If the
- * process stood still, the function had no chance to answer, so it gets the same time again, once.
+ * Calls `expire` after the timeout. If an answer has arrived while this process was busy, the answer is read first. If the
+ * process was suspended, the function could not answer, so the timeout starts again, once.
+ * @param timeout in milliseconds
  * @returns a function that cancels the timer
  */
 function whenPassed(timeout: number, expire: () => void, isFirst = true): () => void {

@@ -18,19 +18,19 @@ import { inheritedOf, readArgument } from './read-argument.ts'
 import { type Exemption, Exemptions, Refusal } from './refusal/index.ts'
 import { RequestEvents } from './request-events.ts'
 
-/** Where the default options of a guard come from: from the middleware itself, or from the limit around this one. */
+/** Where the default options of a guard come from: from the middleware itself (`'own'`), or from an outer limit. */
 export type DefaultsOrigin = 'own' | 'inherited'
 
 /**
- * Makes the guard of a middleware from the arguments of `rateLimit`. An adapter calls its `check` or `handle` for every
+ * Makes the guard of a middleware from the arguments of `rateLimit`. An adapter calls `check` or `handle` of the guard for every
  * request.
  *
  *     const guard = createGuard(myFramework, '100/15m')
  *     server.on('request', (request, response) => guard.handle(request, response, (error) => ...))
  *
  * @param defaults options that the argument may override
- * @param origin `'inherited'` if the defaults are `inherited` of another guard. Default `'own'`: every default must be
- *   valid for this guard.
+ * @param origin `'inherited'` if the defaults are the property `inherited` of another guard. Default `'own'`: every default must
+ *   be valid for this guard
  * @throws HeadgateError if a policy or an option is invalid
  */
 export function createGuard<
@@ -47,24 +47,24 @@ export function createGuard<
 }
 
 /**
- * The HTTP part that no framework owns. A request goes through it in these steps:
+ * The part of an HTTP limit that is the same for all frameworks. A request passes these steps:
  *
  *     check -> exempt? -> the limiter of the request -> PlanCheck: key -> cost -> decide -> respond
  *
- * All steps are synchronous if the functions in the options and the store are synchronous. A step that has to wait is a
- * function of its own, named `...Later`: a function that contains a closure allocates at every call, even if the call
- * does not reach the closure.
+ * All steps are synchronous if the functions in the options and the store are synchronous. A step that has to wait is a separate
+ * function, named `...Later`, because a function with a closure in it allocates memory at every call, even if the call does not
+ * use the closure.
  */
 export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
   readonly limiter: Limiter
-  /** The options that nested limits inherit. */
+  /** The options that limits inside this limit inherit. */
   readonly inherited: GuardOptions<Request, Response>
   readonly #parts: GuardParts<Request, Response>
   readonly #scopes: readonly string[]
   readonly #extractors: readonly KeyExtractor<Request, Response>[]
-  /** Undefined if every request is limited. */
+  /** The rules of `deny`, `allow` and `skip`. Undefined if none of them is set. */
   readonly #exemptions: Exemptions<Request, Response> | undefined
-  /** The only check, if the policies are the same for every request. */
+  /** The check for all requests, if the policies are the same for every request. Undefined if the policies are a function. */
   readonly #only: PlanCheck<Request, Response> | undefined
   readonly #checks = new WeakMap<RateLimiter, PlanCheck<Request, Response>>()
   readonly #policies: PoliciesOf<Request, Response> | undefined
@@ -97,7 +97,8 @@ export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
     this.#parts = parts
     const exemptions = new Exemptions(parts.framework, options)
     this.#exemptions = exemptions.needed ? exemptions : undefined
-    // If the plans are not known yet, the check of a made-up policy throws now if an option is invalid.
+    // If the plans are not known yet, an example policy is checked with the options, so that an invalid option throws at
+    // construction.
     const known =
       limiter instanceof RateLimiter ? limiter : new RateLimiter({ name: 'no plan', policies: '1/1s token-bucket' })
     const check = new PlanCheck(parts, known, this.#extractors, isOnly)
@@ -106,8 +107,8 @@ export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
   }
 
   /**
-   * True if the request may go on. False if the guard has sent the response, or if its client has left. Throws or
-   * rejects with an Error for the framework's error handler: the error of a function in the options, or of the store.
+   * True if the request is admitted. False if the guard has sent a response, or if the client has disconnected. Throws or rejects
+   * with an Error for the framework's error handler, if a function in the options or the store fails.
    */
   check(request: Request, response: Response): MaybePromise<boolean> {
     try {
@@ -119,8 +120,8 @@ export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
   }
 
   /**
-   * `check` for frameworks that go on by a callback: `next()` if the request may go on, else `next` with an Error. Returns a
-   * promise if something had to be awaited, which resolves when `next` was called or the request is answered.
+   * Does the same as `check`, for frameworks with a callback: calls `next()` if the request is admitted, and `next(error)` after
+   * an error. Returns a promise if a step had to wait. The promise resolves after `next` was called or a response was sent.
    */
   handle(request: Request, response: Response, next: (error?: unknown) => void): MaybePromise<void> {
     let admitted: MaybePromise<boolean>

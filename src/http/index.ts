@@ -1,6 +1,6 @@
 /*
- * The part of HTTP that no framework owns: a request comes in, header fields and maybe a refusal go out. Read
- * `guard.ts` from top to bottom, as a request goes. It imports `limiter` and what that imports.
+ * The part of HTTP that is the same for all frameworks: it reads a request, and sets response fields or sends a refusal.
+ * `guard.ts` shows the steps of a request from top to bottom. This folder imports `limiter`, and all that `limiter` imports.
  */
 
 export type { Count } from './count-rule.ts'

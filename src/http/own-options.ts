@@ -4,27 +4,24 @@ import type { GuardOptions } from './guard-options.ts'
 import type { RateLimitArgument } from './rate-limit-options.ts'
 import { checkCalled } from './read-argument.ts'
 
-/** The arguments of `rateLimit`, separated from the options that only the adapter has. */
+/** The arguments of `rateLimit` in two parts: the options that only one adapter has, and all other arguments. */
 export interface OwnOptions<Own, Request, Response, Given> {
   readonly own: Own
   readonly limit: RateLimitArgument<Request, Response, Given>
   readonly options: GuardOptions<Request, Response> | undefined
 }
 
-/** Checks an option of an adapter. Returns it, or throws. */
+/** Checks an option of one adapter. Returns the value, or throws. */
 export type OptionCheck = (value: never, option: string) => unknown
 
-/**
- * A check for an option that is a function.
- * @param example how to write one, for the error message
- */
+/** Makes a check for an option that is a function. @param example a valid function as text, for the error message */
 export function functionOption(example: string): OptionCheck {
   return callback(example)
 }
 
 /**
- * Takes the options that only one adapter has out of the arguments of its `rateLimit`, before `createGuard` reads the
- * rest. If both arguments have an option, the first one's counts, as for every option.
+ * Separates the options that only one adapter has from the arguments of its `rateLimit`, because `createGuard` would refuse them.
+ * If both arguments have an option, the first argument takes precedence, as for every option.
  *
  *     const checks = { address: functionOption('(request) => ...') }
  *     const { own, limit, options } = ownOptions(checks, first, second)

@@ -21,7 +21,7 @@ import type { Refusal } from './refusal/index.ts'
 import { type Cost, checkedCost, readCost } from './request-cost.ts'
 import type { RequestEvents } from './request-events.ts'
 
-/** What all plans of a guard share. */
+/** The parts of a guard that all its plans share. */
 export interface GuardParts<Request, Response> {
   readonly framework: Framework<Request, Response>
   readonly options: GuardOptions<Request, Response>
@@ -32,7 +32,7 @@ export interface GuardParts<Request, Response> {
 }
 
 /**
- * The check of requests under one plan:
+ * Checks requests under one plan, in these steps:
  *
  *     key -> cost -> decide -> respond: attach, notify, headers, refuse
  */
@@ -43,15 +43,15 @@ export class PlanCheck<Request, Response> {
   readonly #cost: Cost<Request, Response>
   readonly #heldUnits: HeldReservations<Request, Response> | undefined
   readonly #headers: Headers
-  /** The extras of a call without a listener for store errors: the same for every request. */
+  /** The extra arguments of a call if nobody listens for store errors. The extra arguments are the same for every request. */
   readonly #extras: CallExtras
   readonly #attach: GuardOptions<Request, Response>['attach']
-  /** The last decision. Each call makes a new one, so it identifies the request without keeping it alive. */
+  /** The last decision. Each request has a new decision object, so it identifies the last request without keeping it in memory. */
   #latest: RequestDecision | undefined
 
   /**
-   * @param extractors one for each scope of the limiter
-   * @param one false if the limiter has one of several plans: then a cost may be above the limit of one plan
+   * @param extractors a key extractor for each scope of the limiter
+   * @param one false if the guard has several plans: a cost may then exceed the limit of this plan
    * @throws HeadgateError if an option is invalid
    */
   constructor(
@@ -74,14 +74,14 @@ export class PlanCheck<Request, Response> {
     this.#extras = isLocal(limiter.store) ? { details } : { details, ...events.choice }
   }
 
-  /** As `Guard.check`. */
+  /** True if the request is admitted. False if a response was sent, or if the client has disconnected. Throws as `Guard.check` does. */
   check(request: Request, response: Response): MaybePromise<boolean> {
     const key = findKey(this.#extractors, this.#limiter.scopes, request, this.#parts.framework, response)
     return isPromise(key) ? this.#findCostLater(key, request, response) : this.#findCost(key, request, response)
   }
 
   #findCost(key: Key | false, request: Request, response: Response): MaybePromise<boolean> {
-    if (key === false) return true // an extractor has exempted the request
+    if (key === false) return true // a key extractor returned false: the request is not limited
     if (mayLackAddress(key) && this.#hasLeft(key, request, response)) return this.#parts.refusal.deny(request, response)
     const cost = this.#cost
     if (typeof cost !== 'function') return this.#decide(key, cost, request, response)
@@ -113,7 +113,7 @@ export class PlanCheck<Request, Response> {
     return open ? refusal.refuse(decision, this.#limiter, request, response) : refusal.tooLate(response)
   }
 
-  /** Puts the decision where the application finds it: by the option `attach`, else in the framework's usual place. */
+  /** Stores the decision where the application reads it: with the option `attach`, or else as the framework's adapter does. */
   #put(decision: RequestDecision, request: Request, response: Response): void {
     if (this.#attach !== undefined) {
       this.#attach(decision, request, response)
@@ -126,8 +126,8 @@ export class PlanCheck<Request, Response> {
   }
 
   /**
-   * True for a request without an address, which must not be admitted: its client reset the connection, and all such
-   * clients would share one quota. A request over a unix socket has no address by design.
+   * True for a request without an address that must be refused: its client reset the connection, and all such clients would share
+   * one quota. False for a unix socket, whose requests never have an address.
    */
   #hasLeft(key: Key, request: Request, response: Response): boolean {
     const { framework, enforcement, events } = this.#parts
@@ -155,7 +155,7 @@ export class PlanCheck<Request, Response> {
     )
   }
 
-  /** `#decide` with a reservation, for `settle`, `count`, `delay` and units in flight. */
+  /** Does the same as `#decide`, but makes a reservation, for `settle`, `count`, `delay` and units in flight. */
   #reserve(key: Key, cost: Units, request: Request, response: Response): MaybePromise<boolean> {
     const heldUnits = this.#heldUnits as HeldReservations<Request, Response>
     const reserved = (reservation: Reservation) => {
@@ -182,8 +182,8 @@ export class PlanCheck<Request, Response> {
   }
 
   /**
-   * Responds with 503 if the action on a store error is `'closed'`. Any other error is thrown again: with `'throw'`, this
-   * is the store's error, unless refusals of this key are not enforced.
+   * Handles an error of the store. Responds with status 503 if `onStoreError` is `'closed'`. Otherwise throws the error, unless
+   * refusals of this key are not enforced.
    */
   #failed(error: unknown, key: Key, request: Request, response: Response): boolean {
     const { enforcement, events, refusal } = this.#parts

@@ -4,13 +4,13 @@ import type { PolicyOptions } from '../policy/index.ts'
 import type { GuardOptions } from './guard-options.ts'
 import type { FindKey } from './keys/index.ts'
 
-/** The options of a middleware that belong to its limiter, beside the policies. */
+/** The options of a middleware that configure its limiter, besides the policies. */
 export type LimiterParts = Omit<RateLimiterOptions, 'policies' | 'onStoreError'>
 
 /**
- * Policies as a function of the request, such as the plan of a tenant. May return a promise. Policies of the same name
- * share their states, whatever their numbers. A plan `{ policies, penalty }` has a penalty of its own. `key()` runs the
- * key extractors. Example: `(request) => plans[request.tenant.plan]`, or `async (request, response, key) =>
+ * Returns the policies for a request, such as the plan of a tenant. May return a promise. Policies with the same name share their
+ * states, even if their numbers differ. To set a penalty for a plan, return `{ policies, penalty }`. The last argument is a
+ * function that finds the key. Example: `(request) => plans[request.tenant.plan]`, or `async (request, response, key) =>
  * planOf(await key())`.
  */
 export type PoliciesOf<Request, Response = unknown> = (
@@ -19,33 +19,33 @@ export type PoliciesOf<Request, Response = unknown> = (
   key: FindKey,
 ) => MaybePromise<PlanLike>
 
-/** What `policies` of a middleware may be: the same for every request, or a function of the request. */
+/** The option `policies` of a middleware: policies for every request, or a function that returns the policies for a request. */
 export type Policies<Request, Response> = PolicyLikes | PoliciesOf<Request, Response>
 
-/** The type of a middleware's limiter: a `PlanLimiter` if `policies` is a function, else a `RateLimiter`. */
+/** The type of a middleware's limiter: a `PlanLimiter` if `policies` is a function, or else a `RateLimiter`. */
 export type LimiterOf<Given> = undefined extends Given
   ? RateLimiter
   : Given extends (...request: never[]) => unknown
     ? PlanLimiter
     : RateLimiter
 
-/** All options in one object, with policies or a function that returns policies. */
+/** The options of a middleware with policies, or with a function that returns policies. */
 type PoliciesOptions<Request, Response, Given = Policies<Request, Response>> = GuardOptions<Request, Response> &
   LimiterParts & { policies: NonNullable<Given>; limit?: undefined; limiter?: undefined }
 
-/** All options in one object, with the limit and window of a sliding window. */
+/** The options of a middleware with the limit and the window of a sliding window. */
 type WindowOptions<Request, Response> = GuardOptions<Request, Response> &
   LimiterParts &
   Omit<PolicyOptions, 'shadow'> & { policies?: undefined; limiter?: undefined }
 
-/** All options in one object, with a limiter. */
+/** The options of a middleware with a limiter that the application has made. */
 type LimiterOptions<Request, Response> = GuardOptions<Request, Response> & {
   limiter: RateLimiter
   limit?: undefined
   policies?: undefined
 }
 
-/** All options in one object: a limiter, or policies, or the limit and window of a sliding window. */
+/** The options of a middleware as one object, with a limiter, or policies, or the limit and the window of a sliding window. */
 export type RateLimitOptions<Request, Response, Given = Policies<Request, Response>> =
   | PoliciesOptions<Request, Response, Given>
   | WindowOptions<Request, Response>
@@ -53,8 +53,8 @@ export type RateLimitOptions<Request, Response, Given = Policies<Request, Respon
 
 /**
  * The first argument of `rateLimit`: `'100/15m'`, `{ limit, window }`, `{ policies, keys, store }`, or a `RateLimiter`.
- * @template Given the type of its `policies`, which tells the middleware's limiter
- * @template Own options that only one adapter has
+ * @template Given the type of `policies`, which determines the type of the middleware's limiter
+ * @template Own the options that only one adapter has
  */
 export type RateLimitArgument<Request, Response, Given = Policies<Request, Response>, Own = unknown> =
   | string

@@ -7,7 +7,7 @@ import type { LimiterParts, PoliciesOf, RateLimitArgument } from './rate-limit-o
 
 const exemptions = ['skip', 'allow', 'deny'] as const
 const hooks = ['onDecision', 'onRefused', 'onDenied', 'onStoreError'] as const
-/** The options that a nested limit inherits: the keys, and the form of responses. */
+/** The options that a nested limit inherits from the outer limit: the keys, and the format of responses. */
 const inherited = [
   ...['keys', 'functionTimeout', 'headers', 'attach', 'problem', 'refuse', 'enforce'],
   ...exemptions,
@@ -17,7 +17,7 @@ const guardOptions: readonly string[] = [...inherited, 'cost', 'settle', 'count'
 
 const limiterParts = ['store', 'penalty', 'onChange', 'instances', 'storeTimeout', 'top']
 const policiesOptions = ['policies', 'name', ...limiterParts, ...guardOptions]
-/** The options of a single policy. `shadow` is left out: beside the options of the middleware it could be read as one of them. */
+/** The options of a single policy. Without `shadow`, which could be mistaken for an option of the middleware. */
 const policyOptions = ['limit', 'window', 'name', 'scope', 'countRefused', 'label']
 
 export function inheritedOf<Request, Response>(
@@ -28,15 +28,12 @@ export function inheritedOf<Request, Response>(
 
 interface Read<Request, Response> {
   readonly limiter: RateLimiter | PlanLimiter
-  /** The policies, if they are a function of the request. */
+  /** The function that returns the policies for a request. Undefined if the policies are the same for every request. */
   readonly policies?: PoliciesOf<Request, Response>
   readonly options: GuardOptions<Request, Response>
 }
 
-/**
- * Reads the argument of `rateLimit`: the limiter, and the guard's own options.
- * @param defaults options that the argument may override
- */
+/** Reads the argument of `rateLimit`: the limiter, and the guard's options. @param defaults options that the argument may override */
 export function readArgument<Request, Response>(
   argument: RateLimitArgument<Request, Response>,
   defaults: GuardOptions<Request, Response>,
@@ -60,20 +57,24 @@ export function readArgument<Request, Response>(
   if (!('policies' in argument)) {
     knownOptions('rateLimit', argument, [...policyOptions, 'policies', 'limiter', ...limiterParts, ...guardOptions])
     const policies = pick(argument, policyOptions) as PolicyOptions
-    // One name for both: the policy is all that the limiter has.
+    // The name is for the policy and for the limiter, which has no other policy.
     return { limiter: new RateLimiter({ policies, ...pick(argument, ['name', ...limiterParts]) }), options }
   }
   knownOptions('rateLimit', argument, policiesOptions)
   const { policies } = argument
   const parts = pick(argument, ['name', ...limiterParts])
-  // A policy's constructor, which the user forgot to call, is no function of the request.
+  // A function as `policies` returns the policies for a request, unless it is a policy's constructor that the user forgot to
+  // call.
   if (typeof policies === 'function' && policies !== policy && !isConstructor(policies)) {
     return { limiter: new PlanLimiter(parts, scopesOf(options.keys)), policies, options }
   }
   return { limiter: new RateLimiter({ policies: policies as PolicyLikes, ...parts }), options }
 }
 
-/** @throws HeadgateError if `rateLimit` itself was used as a middleware: it got a request, or the context of one */
+/**
+ * Checks the argument of `rateLimit`.
+ * @throws HeadgateError if a framework called `rateLimit` itself as a middleware: the argument is then a request or its context
+ */
 export function checkCalled(argument: unknown): void {
   if (typeof argument !== 'object' || argument === null) return
   if (!('req' in argument || ('method' in argument && 'headers' in argument))) return
@@ -83,13 +84,13 @@ export function checkCalled(argument: unknown): void {
   )
 }
 
-/** The scopes that the plans of a function may have, as far as `keys` names them. */
+/** The scopes that plans may have if policies are a function: the names in `keys`, or else only the default scope. */
 function scopesOf(keys: unknown): readonly string[] {
   if (typeof keys !== 'object' || keys === null) return [defaultScope]
   return Object.entries(keys).flatMap(([scope, extractor]) => (extractor === undefined ? [] : [scope]))
 }
 
-/** The options of a guard: those of an argument of `rateLimit`, then the defaults. */
+/** The options of a guard. An option of the argument takes precedence over the same option in the defaults. */
 export function guardOptionsOf<Request, Response>(
   argument: RateLimitArgument<Request, Response>,
   defaults: GuardOptions<Request, Response> = {},
@@ -99,8 +100,8 @@ export function guardOptionsOf<Request, Response>(
 }
 
 /**
- * Adds a name, a store and other parts of a limiter to an argument of `rateLimit` that lacks them. For a limit that is
- * declared where these parts are not known, such as in a decorator. A `RateLimiter` stays as it is.
+ * Adds a name, a store and other parts of a limiter to an argument of `rateLimit` that lacks these parts. Needed for a limit in a
+ * decorator, where these parts are not known. A `RateLimiter` is returned unchanged.
  */
 export function withLimiterParts<Request, Response>(
   argument: RateLimitArgument<Request, Response>,
@@ -114,7 +115,7 @@ export function withLimiterParts<Request, Response>(
   return { policies: pick(argument, policyOptions) as PolicyOptions, ...parts, ...Object.fromEntries(others) }
 }
 
-/** The options of these names, unless they are undefined. A store may be: the limiter warns of it. */
+/** The options with these names that are not undefined. `store: undefined` is included, because the limiter warns about it. */
 function pick(options: object, names: readonly string[]): object {
   return Object.fromEntries(
     Object.entries(options).filter(

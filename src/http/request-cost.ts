@@ -4,18 +4,20 @@ import { checkUnits, costsOf, type Units } from '../limiter/index.ts'
 import type { RequestView } from './keys/index.ts'
 
 /**
- * The cost of a request in units: a number for every policy, a record with a number for each, or a function of the
- * framework's request that may return a promise. The view is for functions that work on every framework.
+ * The cost of a request in units: a number for every policy, a record with a number for each policy, or a function that returns
+ * one of the two or a promise of it. The function gets the framework's request, then a view of the request that is the same for
+ * every framework.
  */
 export type Cost<Request, Response = unknown> =
   | Units
   | ((request: Request, view: RequestView<Request>, response: Response) => MaybePromise<Units>)
 
 /**
- * @param policies the policies that have to admit the cost; none if they are not known yet. A limit of 0 refuses all on
- *   purpose.
- * @throws HeadgateError `HEADGATE_COST` for an invalid cost, a cost that would refuse every request, and a record that
- *   does not name the policies
+ * Reads the option `cost`.
+ * @param policies the policies that must be able to admit the cost; empty if they are not known yet. A policy with a limit of 0
+ *   refuses every request on purpose
+ * @throws HeadgateError `HEADGATE_COST` if the cost is invalid, if every request would be refused, or if a record does not name
+ *   the policies
  */
 export function readCost<Request, Response>(
   cost: Cost<Request, Response> | undefined,
@@ -40,14 +42,14 @@ function checkAdmits(policy: Policy, units: number): void {
   )
 }
 
-/** True if even a new key is refused forever. */
+/** True if this cost is refused even for a new key. False for a limit of 0. */
 function neverAdmits({ algorithm }: Policy, units: number): boolean {
   return algorithm.wait(new Array(algorithm.slots).fill(0), 0, 0, units) === Infinity
 }
 
 /**
- * Checks a cost before the limiter gets it. The limiter would read undefined as 1, so nobody would notice a function
- * that forgets to return. The limiter itself checks the numbers in a record.
+ * Checks a cost before the limiter gets it. The limiter would read undefined as 1, so nobody would notice a function without a
+ * `return`. The limiter itself checks the numbers in a record.
  */
 export function checkedCost(cost: unknown, source: string): Units {
   if (Number.isSafeInteger(cost) && (cost as number) >= 1) return cost as number

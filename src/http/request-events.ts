@@ -14,66 +14,66 @@ import {
 } from '../stores/contract/index.ts'
 import type { Framework } from './framework.ts'
 
-/** The event that hooks and channels get for a decision. With Koa, request and response are both the context. */
+/** The event that hooks and channels get after a decision. With Koa, the context is both the request and the response. */
 export interface DecisionEvent<Request = unknown, Response = unknown> {
   readonly decision: Decision
   /** Who was limited: the key, or a record with a key for each scope. */
   readonly key: Key
-  /** The limiter's name. */
+  /** The name of the limiter. */
   readonly limiter: string
-  /** True if a refusal of this key is enforced. False outside the share of `enforce`. */
+  /** True if a refusal of this key is enforced. False if the key is not in the share `enforce`. */
   readonly enforced: boolean
   readonly request: Request
   readonly response: Response
 }
 
-/** The event that hooks and channels get for a request that `deny` refuses. There is no decision: nothing was counted. */
+/** The event that hooks and channels get if `deny` refuses a request. The event has no decision, because nothing was counted. */
 export interface DenialEvent<Request = unknown, Response = unknown> {
-  /** The refused address, as the framework's proxy setting confirms it. */
+  /** The address of the refused client, as the framework's proxy setting determines it. Undefined if it is not known. */
   readonly address: string | undefined
-  /** The limiter's name. */
+  /** The name of the limiter. */
   readonly limiter: string
   readonly request: Request
   readonly response: Response
 }
 
 /**
- * The event that the channel gets for a request without an address. The request is refused, because its client has left
- * or its proxy reported no address. A request over a connection that has no addresses, such as a unix socket, is not
- * refused.
+ * The event that the channel gets for a request without an address. Such a request is refused, because its client has
+ * disconnected or its proxy reported no address. A request over a connection that never has addresses, such as a unix socket, is
+ * not refused.
  */
 export interface NoAddressEvent<Request = unknown, Response = unknown> {
-  /** The limiter's name. */
+  /** The name of the limiter. */
   readonly limiter: string
-  /** True if the refusal is enforced. False outside the share of `enforce`, and if `shared` is true. */
+  /** True if the refusal is enforced. False if the key is not in the share `enforce`, or if `shared` is true. */
   readonly enforced: boolean
-  /** True if the request goes on, because its connection has no addresses (a unix socket). All such requests share one limit. */
+  /** True if the request is not refused, because its connection never has addresses (a unix socket). Such requests share one limit. */
   readonly shared: boolean
-  /** How many requests without an address this middleware has had: 1 for the first. */
+  /** How many requests without an address this middleware has had, including this request. */
   readonly count: number
   readonly request: Request
   readonly response: Response
 }
 
-/** The event that hooks and channels get for a request that the store could not decide. */
+/** The event that hooks and channels get if the store could not decide a request. */
 export interface StoreErrorEvent<Request = unknown, Response = unknown> extends StoreFailure {
   readonly request: Request
   readonly response: Response
 }
 
-/** Hooks of a middleware. A hook cannot break a request: if it throws or rejects, a warning is given once. */
+/** The hooks of a middleware. If a hook throws or rejects, the request is not affected, and a warning is given once. */
 export interface Hooks<Request, Response> {
-  /** Called for every decision. Example: `({ decision, key }) => log.debug({ key, ...decision })`. */
+  /** Called after every decision. Example: `({ decision, key }) => log.debug({ key, ...decision })`. */
   onDecision?: ((event: DecisionEvent<Request, Response>) => MaybePromise<unknown>) | undefined
-  /** Called for every refusal, enforced or not. Example: `({ key }) => log.info({ refused: key })`. */
+  /** Called after every refusal, even if it is not enforced. Example: `({ key }) => log.info({ refused: key })`. */
   onRefused?: ((event: DecisionEvent<Request, Response>) => MaybePromise<unknown>) | undefined
   /** Called for every request that `deny` refuses. Example: `({ address }) => log.info({ denied: address })`. */
   onDenied?: ((event: DenialEvent<Request, Response>) => MaybePromise<unknown>) | undefined
   /**
-   * What happens to requests that the store cannot decide: `'closed'` responds with 503, `'throw'` gives the store's error
-   * to the framework, `'open'` admits them, `'local'`
-   * decides them in this process. Or a function that gets each event and may return one of these. Default: the
-   * limiter's `onStoreError`, which is `'local'` by default. Example: `({ error }) => { log.error(error) }`.
+   * How a request is decided if the store fails. `'closed'` responds with status 503. `'throw'` passes the store's error to the
+   * framework. `'open'` admits the request. `'local'` decides by a count in this process. A function gets each failure, and may
+   * return one of these words. Default: `onStoreError` of the limiter, which is `'local'` by default. Example: `({ error }) => {
+   * log.error(error) }`.
    */
   onStoreError?: OnStoreError<StoreErrorEvent<Request, Response>> | undefined
 }
@@ -83,13 +83,13 @@ const refusals = channel('headgate:refused')
 const denials = channel('headgate:denied')
 const addressless = channel('headgate:no-address')
 
-/** Notifies hooks and channels. An event is made only if there is a listener. */
+/** Notifies hooks and channels. An event object is made only if there is a hook or a subscriber. */
 export class RequestEvents<Request, Response> {
   readonly #limiter: string
   readonly #hooks: Hooks<Request, Response>
-  /** The extras of a limiter's call when nobody listens for store errors. */
+  /** The extra arguments of a limiter's call if nobody listens for store errors. */
   readonly choice: { readonly onFailure?: OnFailure }
-  /** Requests without an address so far. */
+  /** How many requests without an address there were. */
   #addressless = 0
 
   constructor(limiter: string, { onDecision, onRefused, onDenied, onStoreError }: Hooks<Request, Response>) {
@@ -102,7 +102,7 @@ export class RequestEvents<Request, Response> {
     this.#hooks = { onDecision, onRefused, onDenied, onStoreError }
   }
 
-  /** True if there is a listener for decisions of this kind. */
+  /** True if a hook or a subscriber wants decisions of this kind. @param allowed the kind: admitted or refused */
   listens(allowed: boolean): boolean {
     if (this.#hooks.onDecision !== undefined || decisions.hasSubscribers) return true
     return !allowed && (this.#hooks.onRefused !== undefined || refusals.hasSubscribers)
@@ -114,7 +114,7 @@ export class RequestEvents<Request, Response> {
     if (!decision.allowed) notify('onRefused', this.#hooks.onRefused, refusals, event)
   }
 
-  /** Notifies that `deny` refused a request. The address is looked up only if there is a listener. */
+  /** Notifies hooks and channels that `deny` refused a request. The address is computed only if there is a listener. */
   denied(framework: Framework<Request, Response>, request: Request, response: Response): void {
     const { onDenied } = this.#hooks
     if (onDenied === undefined && !denials.hasSubscribers) return
@@ -122,7 +122,7 @@ export class RequestEvents<Request, Response> {
     notify('onDenied', onDenied, denials, event)
   }
 
-  /** Notifies of a request that has no address. Such requests are counted also without a listener. */
+  /** Notifies the channel of a request without an address. Such requests are counted even if there is no subscriber. */
   noAddress(shared: boolean, enforced: boolean, request: Request, response: Response): void {
     const count = ++this.#addressless
     if (!addressless.hasSubscribers) return
@@ -131,8 +131,8 @@ export class RequestEvents<Request, Response> {
   }
 
   /**
-   * The extras of a call to the limiter, so that a store error reaches the hook and the channel.
-   * @param usual the extras of a call without a listener for store errors
+   * The extra arguments of a call to the limiter, which pass a store error to the hook and the channel.
+   * @param usual the extra arguments of a call if nobody listens for store errors
    */
   extras(usual: CallExtras, key: Key, request: Request, response: Response): CallExtras {
     if (typeof this.#hooks.onStoreError !== 'function' && !storeErrors.hasSubscribers) return usual
@@ -151,7 +151,7 @@ function notify<Event>(name: string, hook: ((event: Event) => unknown) | undefin
   if (hook !== undefined) callHook(name, hook, event, 'requests')
 }
 
-/** Calls a hook. If the hook throws or rejects, the request goes on, and a warning is given once. */
+/** Calls a hook. If the hook throws or rejects, the request continues, and a warning is given once. */
 export function callHook<Event>(
   name: string,
   hook: (event: Event) => unknown,

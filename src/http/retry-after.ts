@@ -1,10 +1,10 @@
-/* The waits that clients read: whole seconds, rounded up, so that no client comes back too early. */
+/* Whole seconds for the waits that clients read, rounded up, so that no client retries too early. */
 
 export function wholeSeconds(milliseconds: number): number {
   return Math.ceil(milliseconds / 1000)
 }
 
-/** The value of Retry-After (RFC 9110, 10.2.3). Undefined for a cost that can never fit. */
+/** The value of the field Retry-After, in seconds (RFC 9110, 10.2.3). Undefined if the cost can never be admitted. */
 export function retryAfterSeconds(retryAfter: number): number | undefined {
   return Number.isFinite(retryAfter) ? wholeSeconds(retryAfter) : undefined
 }

@@ -1,5 +1,5 @@
 /*
- * What a stored key means, in numbers and words. It imports `algorithms`, `policy` and `common`.
+ * Describes in numbers and words what is stored for a key. This folder imports `algorithms`, `policy` and `common`.
  */
 
 export { type InspectedBan, type InspectedLimiter, type Inspection, inspectionOf } from './inspection.ts'

@@ -1,6 +1,6 @@
 /*
- * What a limiter knows of a key, in words and numbers. A store returns states with the definitions of the algorithms that wrote
- * them (the command `inspect`). All else is made here, in the same way for all stores.
+ * What a limiter knows of a key, in words and numbers. A store returns the states of the key, with the definitions of
+ * the algorithms that wrote them (the command `inspect`). The rest is computed here, in the same way for all stores.
  */
 
 import { banAt, type CallBan, callBan, longerBan } from '../algorithms/bans/index.ts'
@@ -10,55 +10,55 @@ import type { Source } from '../policy/index.ts'
 import type { KeptKey, KeptState } from './kept-key.ts'
 import { inspectPolicy, type PolicyInspection } from './policy-inspection.ts'
 
-/** A ban by hand, as long as it lasts. */
+/** A ban of a key by hand that is not over. */
 export interface InspectedBan {
-  /** When it ends, in milliseconds since the epoch by the store's clock. Infinity for a ban that lasts until it is lifted. */
+  /** When the ban ends, in milliseconds since the epoch by the store's clock. Infinity for a ban without an end. */
   readonly until: number
-  /** The scope of the banned key. If several keys are banned, that of the ban that ends last. */
+  /** The scope of the banned key. If the keys of several scopes are banned, the scope of the ban that ends last. */
   readonly scope: string
-  /** The reason that was given; undefined without one. */
+  /** The reason that was given for the ban; undefined if none was given. */
   readonly reason: string | undefined
 }
 
 /**
- * A key as its store has it now. Nothing is changed by looking. Durations are milliseconds, rounded up; times are
+ * What the store has for a key now. An inspection changes nothing. Durations are milliseconds, rounded up; times are
  * milliseconds since the epoch. A key that the store does not know has its full quota under every policy.
  */
 export interface Inspection {
   /** True if a call of cost 1 would be refused now. */
   readonly refused: boolean
-  /** The time until a call of cost 1 is admitted; 0 for now, Infinity for never. */
+  /** Milliseconds until a call of cost 1 is admitted. 0: it is admitted now. Infinity: never. */
   readonly retryAfter: number
-  /** The answer in a sentence: `'Refused for 340 ms more by the policy "1s".'` */
+  /** The state of the key in a sentence: `'Refused for 340 ms more by the policy "1s".'` */
   readonly words: string
-  /** The ban by hand; undefined if the key has none. */
+  /** The ban of the key by hand; undefined if the key is not banned. */
   readonly ban: InspectedBan | undefined
-  /** The state under each policy of the limiter, in its order. */
+  /** The state of the key under each policy of the limiter, in the order of the policies. */
   readonly policies: readonly PolicyInspection[]
-  /** States of the key under policies of other deploys or plans of the limiter that still count for those. */
+  /** States of the key under policies of other deploys or plans of the limiter, which still count for those. */
   readonly others: readonly PolicyInspection[]
-  /** When a call last changed the key; undefined if the store does not know the key. */
+  /** When a call last changed a state of the key; undefined if the store does not know the key. */
   readonly lastUsedAt: number | undefined
-  /** The time by the store's clock. */
+  /** The present time by the store's clock. */
   readonly at: number
-  /** As in a decision: `'store'`; `'fallback'` or `'open'` if the store failed. */
+  /** Where the numbers come from, as in a decision: `'store'`, or `'fallback'` or `'open'` if the store failed. */
   readonly source: Source
-  /** False if the numbers are an upper bound of what is used. `notes` say why. */
+  /** False if more units may be shown as used than are really used. `notes` say why. */
   readonly exact: boolean
-  /** What the numbers do not show, in whole sentences: units taken ahead, decisions that are not reported yet. */
+  /** Sentences about what the numbers leave out: units taken in advance, and decisions that are not reported yet. */
   readonly notes: readonly string[]
 }
 
-/** What an inspection needs to know about a limiter. */
+/** The facts about a limiter that an inspection needs. */
 export interface InspectedLimiter {
-  /** Undefined if the policies are not known, or differ from key to key: then each state is shown as it was written. */
+  /** Undefined if the policies are unknown, or differ between keys: then each state is shown as it was written. */
   readonly policies?: readonly Policy[] | undefined
   readonly scopes: readonly string[]
-  /** The rule by which a state of other numbers goes over to a policy. */
+  /** The rule for a state that was written with other numbers of the policy, such as another limit. */
   readonly onChange: StateRule
 }
 
-/** @param kept what the store has for the key of each scope */
+/** @param kept what the store has for each key, one key for each scope */
 export function inspectionOf({ policies, scopes, onChange }: InspectedLimiter, kept: readonly KeptKey[]): Inspection {
   const inspected = policies?.map((policy) => {
     const key = kept[scopes.indexOf(policy.scope)] as KeptKey
@@ -105,7 +105,7 @@ function joined(policies: readonly PolicyInspection[], others: readonly PolicyIn
   }
 }
 
-/** @param after a sentence to append: a policy that refuses the key for longer */
+/** @param after a sentence to append about a policy that refuses the key for longer than the ban */
 function banSentence({ wait, reason }: CallBan, after: string): string {
   const time = wait === Infinity ? 'until the ban is lifted' : `for ${timeText(wait)} more`
   const why = reason === undefined ? '' : `: ${JSON.stringify(reason)}`
@@ -125,7 +125,7 @@ function sentence(
   return reset > 0 ? `Admitted; the full quota is back in ${timeText(reset * 1000)}.` : 'Admitted, with the full quota.'
 }
 
-/** The state under a policy. A state that was written under other numbers is shown as the next decision would count it. */
+/** The state of a key under a policy. A state that was written with another limit is shown as it counts now. */
 function inspectOwn(policy: Policy, { now, states }: KeptKey, rule: StateRule): PolicyInspection {
   const state = states.find(({ name }) => name === policy.name)
   const evaluation = new PolicyEvaluation(policy)
@@ -133,7 +133,7 @@ function inspectOwn(policy: Policy, { now, states }: KeptKey, rule: StateRule): 
   return inspectPolicy(policy, evaluation.s as number[], now, evaluation.foreign)
 }
 
-/** The state as it was written. Empty if it no longer counts, or if this version does not know its algorithm. */
+/** A state as it was written. The list is empty if the state is outdated, or if this version lacks its algorithm. */
 function inspectState({ name, hash, definition, s }: KeptState, now: number): PolicyInspection[] {
   const algorithm = revive(definition)
   if (algorithm === undefined || hasFullQuota(s.slice(), 0, algorithm, now)) return []

@@ -2,47 +2,47 @@ import type { StoredBan } from '../algorithms/bans/index.ts'
 import type { Definition, Policy } from '../algorithms/index.ts'
 import type { Source } from '../policy/index.ts'
 
-/** The state of one key under one policy, as a store keeps it. */
+/** The state of one key under one policy, as the store returns it. */
 export interface KeptState {
-  /** The name of the policy; undefined if the store keeps only a hash of the name that no policy of the limiter has. */
+  /** The name of the policy; undefined if the store has only a hash, and no policy of the limiter has this hash. */
   readonly name: string | undefined
-  /** The hash of the name, if the store keeps one. */
+  /** The hash of the policy's name, if the store has only the hash. */
   readonly hash?: string
   /** The algorithm that wrote the state. */
   readonly definition: Definition
-  /** The numbers of the state in the order of the algorithm (see `Algorithm`), in a copy. */
+  /** A copy of the numbers of the state, in the order that the algorithm uses (see `Algorithm`). */
   readonly s: readonly number[]
 }
 
-/** What a store keeps of one key in one scope. */
+/** What a store has for one key of one scope. */
 export interface KeptKey {
-  /** The time of the store, in whole microseconds since the epoch. */
+  /** The time by the store's clock, in whole microseconds since the epoch. */
   readonly now: number
-  /** The states, including those under policies of other plans and deploys. A policy without a state has its full quota. */
+  /** The states, also under policies of other plans and deploys. A policy without a state has its full quota. */
   readonly states: readonly KeptState[]
-  /** The ban by hand, if there is one, also one that is over. */
+  /** The last ban of the key by hand, which may be over; undefined if the store has none. */
   readonly ban?: StoredBan | undefined
-  /** Default `'store'`. */
+  /** Where the numbers come from. Default `'store'`. */
   readonly source?: Source
-  /** The policies that decide about the key, if they differ from the limiter's. */
+  /** The policies that decide about this key. Default: the policies of the limiter. */
   readonly policies?: readonly Policy[]
-  /** True if the numbers are an upper bound of what is used. */
+  /** True if more units may be shown as used than are really used. Default false. */
   readonly atMost?: boolean
-  /** Whole sentences about what the states do not show. */
+  /** Sentences about what the states do not show. Default: none. */
   readonly notes?: readonly string[]
 }
 
-/** A key that a store lists. Either the key or its hash is known. */
+/** A key in the list of a store's keys. The list has either the key or its hash. */
 export interface KeptListing {
   readonly key?: string
-  /** The hash of the key, if the store keeps no more of it. */
+  /** The hash of the key, if the store has only the hash. */
   readonly hash?: string
   readonly kept: KeptKey
 }
 
-/** Some of the keys of a scope. */
+/** A part of the list of all keys in a scope. */
 export interface KeyPage {
   readonly keys: readonly KeptListing[]
-  /** Where the next page starts; undefined after the last page. */
+  /** The position at which the next page starts; undefined after the last page. */
   readonly next?: unknown
 }

@@ -14,55 +14,60 @@ import {
   withLag,
 } from '../algorithms/index.ts'
 
-/** Units that leave or act at a later time. */
+/** Units that become free, or begin to count, at a later time. */
 export interface TimedUnits {
   readonly units: number
-  /** The time, in milliseconds from now, rounded up. */
+  /** How many milliseconds from now, rounded up. */
   readonly after: number
 }
 
 /** The state of a key under one policy. Durations are milliseconds, rounded up; times are milliseconds since the epoch. */
 export interface PolicyInspection {
-  /** The policy's name; `#` and a hash if the store keeps only a hash, which no policy of the limiter has. */
+  /** The policy's name. If the store has only a hash that no policy of the limiter has: `#` and the hash. */
   readonly name: string
-  /** The kind of the algorithm. `'bucket'` is the kind of token bucket, leaky bucket and GCRA. */
+  /** The kind of the algorithm. Token bucket, leaky bucket and GCRA all have the kind `'bucket'`. */
   readonly kind: string
   readonly limit: number
   readonly window: number
   readonly burst: number
   readonly shadow: boolean
-  /** As in a verdict: the units that count now. Under a penalty: the refusals that are counted. */
+  /** The units that are used now, as in a verdict. Under a penalty: the refusals that are counted now. */
   readonly used: number
-  /** The largest cost that is admitted now. */
+  /** The largest cost that would be admitted now. */
   readonly remaining: number
-  /** The time until a call of cost 1 is admitted; 0 for now, Infinity for never. */
+  /** Milliseconds until a call of cost 1 is admitted. 0: it is admitted now. Infinity: never. */
   readonly retryAfter: number
-  /** The time until the key has its full quota again. */
+  /** Milliseconds until the key has its full quota again, if no more calls come. */
   readonly resetAfter: number
-  /** The used units beyond the limit, which time has to pay off. Charges cause them. */
+  /** Used units beyond the limit, which have to become free before any call is admitted. `charge` causes them. */
   readonly debt: number
-  /** With `concurrency`: when the lease of each unit in flight ends. */
+  /** Present with `concurrency`: when the lease of each unit in flight ends. */
   readonly inFlight?: readonly TimedUnits[]
-  /** Units of reservations whose time has not come. Included in `used`. */
+  /** Units that were reserved for a later time which has not come. `used` includes them. */
   readonly booked: readonly TimedUnits[]
-  /** True if there may be reservations that are not settled yet. Stores keep no list of them. */
+  /** True if there may be reservations that are not settled yet. A store has no list of these reservations. */
   readonly reservations: boolean
-  /** When a call last wrote the state; undefined if the key has none. */
+  /** When a call last wrote the state; undefined if the key has no state under this policy. */
   readonly lastUsedAt: number | undefined
-  /** True if the state was written under other numbers. It is shown as it counts under the numbers of this policy. */
+  /**
+   * True if another limit or window was valid when the state was written. The state is converted to the present ones.
+   */
   readonly carried: boolean
-  /** The state in a sentence: `'7 of 10 units are used; one comes back every 100 ms, the next in 40 ms.'` */
+  /** The state in words: `'7 of 10 units are used; one comes back every 100 ms, the next in 40 ms.'` */
   readonly words: string
   /** The numbers of the algorithm, such as `level`, or `windowStart` and `current`; see docs/limiter.md. */
   readonly numbers: InspectedNumbers
 }
 
-/** The policy that a state is inspected under. */
+/** The members of a policy that an inspection reads. */
 export type InspectedPolicy = Pick<Policy, 'name' | 'limit' | 'window' | 'burst' | 'shadow' | 'algorithm'>
 
 const report = new Report()
 
-/** @param state an array that starts with the state; all zeros for a key without a state @param now microseconds */
+/**
+ * @param state an array that starts with the numbers of the state; all zeros for a key without a state
+ * @param now the time in microseconds
+ */
 export function inspectPolicy(
   policy: InspectedPolicy,
   state: readonly number[],
@@ -70,12 +75,12 @@ export function inspectPolicy(
   foreign: ForeignState | undefined,
 ): PolicyInspection {
   const { algorithm, name, limit, window, burst, shadow } = policy
-  // A store may or may not have forgotten a key that has its full quota. Show such a key as new in either case.
+  // A store may or may not have removed a key that has its full quota. In both cases the key is shown as new.
   const isNew = state.every((number) => number === 0) || hasFullQuota(state.slice(), 0, algorithm, now)
   const s = isNew ? new Array<number>(algorithm.slots).fill(0) : state.slice()
   const at = effectiveTime(algorithm, s[0] as number, now)
   const lag = at - now
-  if (!isNew) algorithm.take(s, 0, at, 0, 0) // a cost of 0 brings the state to `at`
+  if (!isNew) algorithm.take(s, 0, at, 0, 0) // a cost of 0 changes the state to what it is at the time `at`
   algorithm.report(s, 0, at, report)
   const { used, remaining } = report
   const ownReset = report.reset === 0 ? 0 : report.reset + lag
@@ -120,7 +125,7 @@ function laterWords(booked: readonly UnitsAt[], retry: number): string {
   return retry > 0 ? `${most}; a call of one unit is refused for ${timeText(retry)} more` : most
 }
 
-/** Microseconds as milliseconds, rounded up. */
+/** Microseconds in milliseconds, rounded up to a whole number. */
 function ceil(microseconds: number): number {
   return Math.ceil(microseconds / 1000)
 }

@@ -6,20 +6,21 @@ import { callOptions, HeadgateError, invalidOption, shown } from '../common/inde
 export type Key = string | Readonly<Record<string, string>>
 
 /**
- * Units of a call: one number for every policy, or a record with a number for each, by the name of the policy. A record
- * names every enforced policy; 0 takes nothing from a policy. Example: `{ requests: 1, tokens: 2000 }`.
+ * The units that a call takes: one number for every policy, or a record with the name and the number of each policy. A record
+ * must have every enforced policy. With 0, a policy takes no units. Example: `{ requests: 1, tokens: 2000 }`.
  */
 export type Units = number | Readonly<Record<string, number>>
 
 /** The options of `consume` and of every other call that has a cost. */
 export interface CostOptions {
-  /** The units that the call takes: a positive safe integer, or a record by the names of the policies. Default 1. */
+  /** The units that the call takes: a whole number from 1 to 2^53 - 1, or a record with a number for each policy. Default 1. */
   cost?: Units
 }
 
 const costNames = ['cost']
 
-// The functions that every call runs stay small enough to be inlined. Errors and rare cases have functions of their own.
+// These functions run at every call, so they stay small enough for the compiler to inline. Errors and rare cases are in other
+// functions.
 export function keysOf(key: Key, scopes: readonly string[]): readonly string[] {
   return typeof key === 'string' && scopes.length === 1 ? [key] : keysOfRecord(key, scopes)
 }
@@ -37,8 +38,8 @@ function keysOfRecord(key: Key, scopes: readonly string[]): readonly string[] {
 }
 
 /**
- * One key for each scope; undefined for a scope that a record does not name.
- * @throws HeadgateError `HEADGATE_KEY` for a record without a scope, or with an unknown scope
+ * The keys of the scopes, in the order of the scopes. Undefined for a scope that is not in the record.
+ * @throws HeadgateError `HEADGATE_KEY` if the record is empty, or has an unknown scope
  */
 export function someKeysOf(key: Key, scopes: readonly string[]): readonly (string | undefined)[] {
   if (typeof key === 'string') return keysOf(key, scopes)
@@ -60,7 +61,7 @@ function example(scopes: readonly string[]): string {
     : `{ ${scopes.map((scope) => `${JSON.stringify(scope)}: '...'`).join(', ')} }`
 }
 
-/** @throws HeadgateError `HEADGATE_OPTION` for options in another form than `{ cost }` */
+/** The option `cost`, by default 1. @throws HeadgateError `HEADGATE_OPTION` unless the options are an object with at most `cost` */
 export function costOf(options: CostOptions | undefined): Units {
   return options === undefined ? 1 : givenCost(options)
 }
@@ -75,7 +76,7 @@ function bareCost(cost: number): HeadgateError {
   return new HeadgateError('HEADGATE_OPTION', `A cost is passed as an option, got ${cost}. Write { cost: ${cost} }.`)
 }
 
-/** The cost under each policy. @throws HeadgateError `HEADGATE_COST` */
+/** The cost of a call under each policy. @throws HeadgateError `HEADGATE_COST` if the cost is invalid */
 export function costsOf(cost: Units, policies: readonly Policy[]): Costs {
   return Number.isSafeInteger(cost) && (cost as number) >= 1 ? (cost as number) : costsByName(cost, policies)
 }
@@ -86,7 +87,7 @@ function costsByName(cost: Units, policies: readonly Policy[]): Costs {
   return policies.map((policy) => costUnder(policy, cost))
 }
 
-/** The units that one policy takes. A penalty takes none, and a record need not name a shadow policy. */
+/** The units that one policy takes, from a record. A penalty takes none. A shadow policy may be missing in the record. */
 function costUnder({ name, shadow, algorithm }: Policy, costs: Readonly<Record<string, number>>): number {
   if (algorithm.punishes) return 1
   if (Object.hasOwn(costs, name)) return checkUnits(costs[name] as number, name)
@@ -97,14 +98,14 @@ function costUnder({ name, shadow, algorithm }: Policy, costs: Readonly<Record<s
   )
 }
 
-/** @throws HeadgateError `HEADGATE_COST` unless the units of that policy are a whole number from 0 */
+/** Returns the units of a policy unchanged. @throws HeadgateError `HEADGATE_COST` unless they are a whole number of at least 0 */
 export function checkUnits(units: number, name: string): number {
   if (Number.isSafeInteger(units) && units >= 0) return units
   const fix = 'Round it up: Math.ceil(cost).'
   throw invalidOption(`The cost under ${shown(name)}`, 'a whole number from 0 to 2^53 - 1', units, fix, 'HEADGATE_COST')
 }
 
-/** @throws HeadgateError `HEADGATE_COST` for a non-record, such as a promise, and for a name that no policy has */
+/** Checks a record of units. @throws HeadgateError `HEADGATE_COST` if the value is no record, or has a name that no policy has */
 export function checkNames(costs: object, policies: readonly Policy[], what: string): void {
   if (Object.prototype.toString.call(costs) !== '[object Object]') throw noRecord(costs, what)
   const names = policies.filter(({ algorithm }) => !algorithm.punishes).map(({ name }) => name)

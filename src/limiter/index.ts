@@ -1,6 +1,6 @@
 /*
- * The limiter: policies and a store. It checks its arguments, asks the store, and gives the decision. It imports the
- * contract of stores, the memory store and what they import.
+ * The limiter: policies and a store. A limiter checks the arguments of a call, asks the store, and returns the decision. This
+ * folder imports the contract of stores, the memory store, and all that they import.
  */
 
 export { checkUnits, costsOf, type Key, type Units } from './call-arguments.ts'

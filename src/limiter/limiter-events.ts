@@ -1,6 +1,6 @@
 /*
- * The channel of a limiter's decisions: one event for every `consume` and `reserve`, whether an adapter, a pacer or the
- * application calls it. Without subscribers a call only tests for them.
+ * The channel on which limiters publish their decisions: one event for every `consume` and `reserve`, no matter who calls: an
+ * adapter, a pacer or the application. Without subscribers, a call only checks that there are none.
  */
 import { channel } from '#platform'
 import type { PenaltyOptions } from '../algorithms/bans/index.ts'
@@ -12,15 +12,15 @@ import type { Booking, Store } from '../stores/contract/index.ts'
 import type { Key, Units } from './call-arguments.ts'
 import { countHeavy, type SpaceSaving } from './heaviest/index.ts'
 
-/** The calls that hold units of a limiter in this process now, and those that wait. */
+/** How many calls of this process hold units of a limiter now, and how many wait. */
 export interface Load {
-  /** Calls that hold units in flight (`concurrency`). */
+  /** How many calls hold units in flight, under `concurrency` policies. */
   inFlight: number
-  /** Requests that wait for their slot (`delay`). */
+  /** How many requests wait for their time, because of the option `delay`. */
   waiting: number
 }
 
-/** A limiter, as far as its events show it. */
+/** The part of a limiter that its events show. */
 export interface CalledLimiter {
   readonly name: string
   readonly policies: readonly Policy[]
@@ -29,22 +29,22 @@ export interface CalledLimiter {
   readonly load: Readonly<Load>
 }
 
-/** The event of the channel `headgate:limiter:call`. */
+/** The event on the channel `headgate:limiter:call`. */
 export interface LimiterCallEvent {
-  /** The limiter's name. */
+  /** The name of the limiter. */
   readonly limiter: string
-  /** The limiter itself, under the plan of the call. */
+  /** The limiter that made the call. For a plan, the limiter of the plan. */
   readonly instance: CalledLimiter
   /** Who was limited: the key, or a record with a key for each scope. */
   readonly key: Key
   readonly cost: Units
-  /** False if the middleware that called does not enforce a refusal of this key (`shadow`, `enforce`). */
+  /** False if the calling middleware does not enforce a refusal of this key, because of its option `enforce`. */
   readonly enforced: boolean
-  /** Undefined if the store failed and the call was rejected. */
+  /** The decision. Undefined if the call was rejected because the store failed. */
   readonly decision: Decision | undefined
-  /** The error that the call was rejected with. */
+  /** The error with which the call was rejected. Undefined if there is a decision. */
   readonly error: unknown
-  /** How long the caller of `reserve` has to wait, in milliseconds. 0 for `consume`. */
+  /** How long the caller of `reserve` has to wait before the reserved time, in milliseconds. 0 for `consume`. */
   readonly wait: number
 }
 
@@ -55,15 +55,15 @@ interface WatchedCall {
   readonly key: Key
   readonly cost: Units
   readonly keys: readonly string[]
-  /** Default true. */
+  /** False if the caller does not enforce a refusal. Undefined means true. */
   readonly enforced: boolean | undefined
-  /** The counts of the heaviest keys of each scope; undefined if nobody asks. */
+  /** The counters of the heaviest keys, one for each scope. Undefined if the limiter has no option `top`. */
   readonly counts: readonly SpaceSaving[] | undefined
-  /** How many calls this call stands for in the counts of the heaviest keys: 0 if it is not counted. */
+  /** How many calls this call stands for in the counters of the heaviest keys. 0 if this call is not counted. */
   readonly weight: number
 }
 
-/** Makes a call. Counts it for the heaviest keys, and publishes it, if the option `top` or a subscriber needs it. */
+/** Makes a call. Then counts the call for `limiter.top()`, and publishes it if the channel has a subscriber. */
 export function watch<Result extends Decision | Booking>(
   call: WatchedCall,
   run: () => MaybePromise<Result>,
@@ -73,7 +73,7 @@ export function watch<Result extends Decision | Booking>(
   return result
 }
 
-/** Makes the call, and publishes its outcome before the caller gets it. An error of the caller is not published. */
+/** Makes a call, and publishes the result before the caller gets it. Errors in the caller's own code are not published. */
 function published<Result extends Decision | Booking>(
   call: WatchedCall,
   run: () => MaybePromise<Result>,

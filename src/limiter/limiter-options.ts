@@ -25,43 +25,45 @@ export type { Plan, PlanLike, PolicyLikes } from './plans.ts'
 
 /** The options of a `RateLimiter`. */
 export interface RateLimiterOptions {
-  /** One policy or several: each a text, the options of a sliding window, or the result of a policy's constructor. */
+  /** One policy or a list. A policy is a text such as `'100/15m'`, the options of a sliding window, or a constructor's result. */
   policies: PolicyLikes
-  /** Where states are kept. Default: a memory store of the limiter's own. Example: `redisStore({ client })`. */
+  /** Where states are stored. Default: a memory store for this limiter only. Example: `redisStore({ client })`. */
   store?: Store
   /**
-   * The limiter's namespace in the store, unique on this store. Example: `'login'`. Required on a store with a prefix,
-   * because other programs may share that store. On other stores the default is `'default'`.
+   * The name of the limiter, which is the namespace of its keys in the store. Each limiter of a store needs another name.
+   * Required for a store with a prefix, because other programs may use that store. Default for other stores: `'default'`.
+   * Example: `'login'`.
    */
   name?: string
   /**
-   * Bans a key that keeps being refused, each time for longer. Default: no bans.
-   * Example: `{ after: 5, within: '1h', ban: ['1h', '1d'] }`.
+   * Bans a key after repeated refusals. Default: no bans. Example: `{ after: 5, within: '1h', ban: ['1h', '1d'] }`, so 1 hour,
+   * then 1 day.
    */
   penalty?: PenaltyOptions
   /**
-   * What happens to the units that a key has used when the numbers of a policy of that name change. `'keep'` (default)
-   * keeps the number of units, `'scale'` keeps their part of the limit. A policy with a new name is a new quota.
+   * How the used units of a key change when the numbers of a policy with the same name change. `'keep'` keeps the number of used
+   * units. `'scale'` keeps the fraction of the limit that is used. A policy with a new name starts with a full quota. Default
+   * `'keep'`.
    */
   onChange?: CarryRule
   /**
-   * What happens to calls that the store cannot decide. `'closed'` (fail closed) rejects them with
-   * `HEADGATE_STORE_UNAVAILABLE`, `'throw'` with the store's own error, `'open'` (fail open) lets them through, `'local'`
-   * (default) decides them in this process. A function gets each failure and may return one of these:
-   * `({ error, key }) => 'closed'`.
+   * How a call is decided if the store fails. `'closed'` rejects with `HEADGATE_STORE_UNAVAILABLE`. `'throw'` rejects with the
+   * store's error. `'open'` allows the call. `'local'` decides by a count in this process. A function gets each failure, and may
+   * return one of these words. Default `'local'`. Example: `({ error, key }) => 'closed'`.
    */
   onStoreError?: OnStoreError | undefined
-  /** How many processes share the limits. While the store fails, a process divides the limits by this. Default 1. */
+  /** How many processes share the limits. While the store fails, each process uses the limits divided by this number. Default 1. */
   instances?: number | undefined
   /**
-   * How long a call may wait for the store: milliseconds, or a text such as `'250ms'`. After that, `onStoreError`
-   * decides. Default: the store's own `timeout`, or 100 ms. Infinity waits as long as the store does.
+   * How long a call may wait for the store: milliseconds, or a text such as `'250ms'`. Then `onStoreError` decides about the
+   * call. With Infinity, only the `timeout` of the store ends the wait. Default: the `timeout` of the store, or 100 ms if the
+   * store has none.
    */
   storeTimeout?: Duration | undefined
   /**
-   * How many counters find the keys with the most calls, for `limiter.top()`: at most 1,000,000 for each scope, at
-   * about 300 bytes each. The first 8,192 calls are all counted; after that, a sample of the calls. Default: none.
-   * Example: `1000`.
+   * The number of counters for `limiter.top()`, which finds the keys with the most calls. At most 1,000,000 for each scope. A
+   * counter takes about 300 bytes. All of the first 8,192 calls are counted, and later a sample of the calls. Default: no
+   * counters, and `top()` throws. Example: `1000`.
    */
   top?: number
 }
@@ -80,13 +82,13 @@ const readers = {
   ...failureOptions,
 }
 
-/** The options of a limiter for one plan: its policies, and what it shares with the limiters of other plans. */
+/** The options of a limiter for one plan: the policies of the plan, and the parts that the limiters of all plans share. */
 export class PlanOptions<Limiter extends object> implements RateLimiterOptions {
   readonly policies: PolicyLikes
   readonly penalty?: PenaltyOptions
   readonly plans: Plans<Limiter>
 
-  /** @throws HeadgateError `HEADGATE_OPTION` for a plan with a member other than `policies` and `penalty` */
+  /** @throws HeadgateError `HEADGATE_OPTION` if a plan has a property other than `policies` and `penalty` */
   constructor(plan: PlanLike, plans: Plans<Limiter>) {
     if (isPlan(plan)) knownOptions('a plan', plan, ['policies', 'penalty'])
     const { policies, penalty = plans.options.penalty }: Plan = isPlan(plan) ? plan : { policies: plan }
@@ -96,10 +98,7 @@ export class PlanOptions<Limiter extends object> implements RateLimiterOptions {
   }
 }
 
-/**
- * Validates all options but the policies.
- * @throws HeadgateError with the code of the option that is invalid
- */
+/** Checks all options except the policies. @throws HeadgateError with the code of the invalid option */
 export function readPlans<Limiter extends object>(options: Omit<RateLimiterOptions, 'policies'>): Plans<Limiter> {
   if (options instanceof PlanOptions) return options.plans
   const read = readOptions('RateLimiter', options as RateLimiterOptions, readers)
@@ -109,7 +108,7 @@ export function readPlans<Limiter extends object>(options: Omit<RateLimiterOptio
   if (name === undefined && store.traits?.prefix !== undefined) throw unnamed(store.traits.prefix)
   return new Plans({
     name: name ?? 'default',
-    // On a synchronous store, each limiter without a name has its own states.
+    // On a synchronous store, limiters without a name do not share states.
     uniqueName: name !== undefined || !store.synchronous,
     store,
     onChange,
@@ -119,7 +118,7 @@ export function readPlans<Limiter extends object>(options: Omit<RateLimiterOptio
   })
 }
 
-/** Warns of a store that is given as undefined, because a missing setting does so: then the limit is of this process alone. */
+/** Warns if the option `store` is present but undefined, as with a missing setting. The limit is then of this process only. */
 export function warnOfNoStore(options: { readonly store?: Store | undefined }): void {
   if (!Object.hasOwn(options, 'store') || options.store !== undefined) return
   warnOnce(
@@ -129,7 +128,7 @@ export function warnOfNoStore(options: { readonly store?: Store | undefined }): 
   )
 }
 
-/** The error for a missing name. Two services that forget it would share a quota. */
+/** The error for a missing name. Without names, two services could share a quota by mistake. */
 function unnamed(prefix: string): HeadgateError {
   return new HeadgateError(
     'HEADGATE_NAME',
@@ -138,7 +137,7 @@ function unnamed(prefix: string): HeadgateError {
   )
 }
 
-/** @throws HeadgateError for an invalid policy, for an empty list, or for two policies of one name */
+/** The policies, including the penalty. @throws HeadgateError if a policy is invalid, if there is none, or if two have the same name */
 export function policiesOf(likes: PolicyLikes, punishment: PenaltyOptions | undefined): readonly Policy[] {
   if (likes === undefined) {
     throw new HeadgateError('HEADGATE_POLICY', `A limiter needs policies. Give policies: ['100/15m'].`)
@@ -161,7 +160,7 @@ export function policiesOf(likes: PolicyLikes, punishment: PenaltyOptions | unde
   return Object.freeze(policies)
 }
 
-/** Labels must differ, because clients know policies by them. Shadow policies are never sent to clients. */
+/** Throws if two policies have the same label, because clients see the label as the name. Clients never see shadow policies. */
 function checkLabels(policies: readonly Policy[]): void {
   const labels = policies.filter(({ shadow }) => !shadow).map(({ name, label = name }) => label)
   const twice = labels.find((label, n) => labels.indexOf(label) !== n)
@@ -173,7 +172,7 @@ function checkLabels(policies: readonly Policy[]): void {
   }
 }
 
-/** The penalty as a policy, the last of a limiter. If every other policy is a shadow, the penalty is a shadow too. */
+/** The penalty as a policy, the last policy of a limiter. If every other policy is a shadow, the penalty is a shadow too. */
 function penaltyOf(options: PenaltyOptions, policies: readonly Policy[]): Policy {
   return penalty(
     options,

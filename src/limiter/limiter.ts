@@ -18,46 +18,47 @@ export type { HeavyKey, TopOptions } from './heaviest/index.ts'
 export { calls } from './limiter-events.ts'
 export type { BanOptions } from './operator-verbs.ts'
 
-/** Options that only an adapter passes to a call. */
+/** Arguments that only an adapter passes to a call. */
 export interface CallExtras {
   readonly details?: Details | undefined
   readonly onFailure?: OnFailure | undefined
-  /** False if the adapter does not enforce a refusal of this call. Only events show this. Default true. */
+  /** False if the adapter does not enforce a refusal of this call. Only events show this value. Default true. */
   readonly enforced?: boolean
 }
 
 /** The options of `reserve`. */
 export interface ReserveOptions extends CostOptions {
-  /** The longest wait before the reserved time: milliseconds, or a text such as `'2s'`. Default 0. */
+  /** The longest acceptable wait until the reserved time: milliseconds, or a text such as `'2s'`. Default 0, for units available now. */
   maxWait?: Duration
 }
 
-// The class assigns these: only the class reaches its private methods.
+// The class below assigns these functions, because only code in the class can call its private methods.
 let decideBy: typeof decide
 let bookBy: typeof book
 
 /**
- * Decides about calls by its policies and the states in its store.
+ * Decides whether calls are allowed, by its policies and the states of keys in its store.
  *
- * Every call rejects with a HeadgateError `HEADGATE_KEY`, `HEADGATE_COST` or `HEADGATE_OPTION` for an invalid argument;
- * then nothing is changed. If the store fails, `onStoreError` decides what happens. With `'closed'` the call rejects with
- * `HEADGATE_STORE_UNAVAILABLE`; its `cause` is the store's error, such as `HEADGATE_STORE_TIMEOUT` or `HEADGATE_STORE`.
+ * Every call rejects with a HeadgateError `HEADGATE_KEY`, `HEADGATE_COST` or `HEADGATE_OPTION` if an argument is invalid, and
+ * then changes nothing. If the store fails, `onStoreError` determines the result. With `'closed'`, the call rejects with
+ * `HEADGATE_STORE_UNAVAILABLE`. The `cause` of this error is the store's error, such as `HEADGATE_STORE_TIMEOUT` or
+ * `HEADGATE_STORE`.
  */
 export class RateLimiter extends Operations<RateLimiter> {
   readonly policies: readonly Policy[]
-  /** The scopes of the policies, each once. A record of keys needs a key for each of them. */
+  /** The scopes of the policies, without repetition. With several scopes, a key is a record with a text for each scope. */
   readonly scopes: readonly string[]
-  /** The options of the penalty; undefined if there is none. */
+  /** The options of the penalty. Undefined if the limiter has no penalty. */
   readonly penalty: PenaltyOptions | undefined
-  /** Calls that hold units in flight or wait in this process now, under every plan: `{ inFlight: 3, waiting: 0 }`. */
+  /** How many calls in this process hold units in flight now, and how many wait, under every plan: `{ inFlight: 3, waiting: 0 }`. */
   readonly load: Readonly<Load>
   readonly #ledger: CheckedLedger
-  /** The counters of the heaviest keys, one for each scope. */
+  /** The counters of the heaviest keys, one for each scope. Undefined if the option `top` is not set. */
   readonly #counts: readonly SpaceSaving[] | undefined
 
   /**
-   * @throws HeadgateError for an invalid policy, two policies of one name, an unknown or invalid option, or a name that
-   *   another limiter has on this store (`HEADGATE_DUPLICATE_LIMITER`)
+   * @throws HeadgateError if a policy is invalid, if two policies have the same name, if an option is unknown or invalid, or if
+   *   another limiter on this store has the same name (`HEADGATE_DUPLICATE_LIMITER`)
    */
   constructor(options: RateLimiterOptions) {
     const plans = readPlans<RateLimiter>(options)
@@ -76,25 +77,25 @@ export class RateLimiter extends Operations<RateLimiter> {
   }
 
   /**
-   * The limiter of another plan: other policies, with the same name, store and keys. A plan may have a penalty of its
-   * own: `{ policies, penalty }`, or `penalty: false` for none. Policies of two plans with the same name share states.
-   * If their numbers differ, the units that a key has used are carried over by the rule `onChange`. Equal plans give
-   * the same limiter. The look-up is fastest if each call passes the same objects: policies that constructors return,
-   * or one array of these policies.
-   * @throws HeadgateError for an invalid policy, or two policies of one name
+   * Returns a limiter with other policies, and with the same name, store and keys. A plan can replace the penalty with `{
+   * policies, penalty }`, and `penalty: false` removes it. If policies of two plans have the same name, they share the states of
+   * keys. If the numbers of the two policies differ, the option `onChange` determines how the used units change. Equal plans give
+   * the same limiter. The look-up is fastest if each call passes the same objects: policies that constructors returned, or the
+   * same array of such policies.
+   * @throws HeadgateError if a policy is invalid, or if two policies have the same name
    */
   withPlan(plan: PlanLike): RateLimiter {
     return limiterUnder(this.plans, plan)
   }
 
   /**
-   * Takes `cost` units from every policy if all of them admit it, else from none.
+   * Takes `cost` units from every policy if all policies admit the cost. Otherwise takes no units from any policy.
    *
-   * Rejects with HeadgateError `HEADGATE_KEY`, `HEADGATE_COST` or `HEADGATE_OPTION` for an invalid argument, and with
+   * Rejects with HeadgateError `HEADGATE_KEY`, `HEADGATE_COST` or `HEADGATE_OPTION` if an argument is invalid, and with
    * `HEADGATE_STORE_UNAVAILABLE` if the store fails and `onStoreError` is `'closed'`.
    */
   consume(key: Key, options?: CostOptions): Promise<Decision> {
-    // Not async: that would wrap the promise of the store in another one.
+    // The method is not `async`, because `async` would wrap the promise of the store in another promise.
     try {
       return Promise.resolve(this.#decide(key, costOf(options)))
     } catch (error) {
@@ -103,9 +104,9 @@ export class RateLimiter extends Operations<RateLimiter> {
   }
 
   /**
-   * `consume` without a promise. It needs a synchronous store, such as a memory store.
-   * @throws HeadgateError `HEADGATE_ASYNC_STORE` for another store; `HEADGATE_KEY`, `HEADGATE_COST` or `HEADGATE_OPTION`
-   *   for an invalid argument
+   * Does the same as `consume`, but returns the decision without a promise. Requires a synchronous store, such as a memory store.
+   * @throws HeadgateError `HEADGATE_ASYNC_STORE` if the store is asynchronous
+   * @throws HeadgateError `HEADGATE_KEY`, `HEADGATE_COST` or `HEADGATE_OPTION` if an argument is invalid
    */
   consumeSync(key: Key, options?: CostOptions): Decision {
     if (!this.store.synchronous) throw needsPromise()
@@ -113,42 +114,42 @@ export class RateLimiter extends Operations<RateLimiter> {
   }
 
   /**
-   * The decision that `consume` would give now. Takes and writes nothing.
+   * Returns the decision that `consume` would return now. Takes no units and changes no state.
    *
-   * Rejects as `consume` does.
+   * Rejects for the same reasons as `consume`.
    */
   async peek(key: Key, options?: CostOptions): Promise<Decision> {
     return this.#run('peek', key, options)
   }
 
   /**
-   * Gives `cost` units back to every policy, but never more than the key has used. The decision shows what is left
-   * afterwards.
+   * Gives `cost` units back to every policy, but not more units than the key has used. The decision shows the remaining units
+   * after the refund.
    *
-   * Rejects as `consume` does.
+   * Rejects for the same reasons as `consume`.
    */
   async refund(key: Key, options?: CostOptions): Promise<Decision> {
     return this.#run('refund', key, options)
   }
 
   /**
-   * Takes `cost` units even if fewer are left, which leaves a debt: for a cost that is only known afterwards. A charge
-   * is refused only if the debt would be too large for integers below 2^53. Then nothing changes, and `retryAfter` is
-   * Infinity.
+   * Takes `cost` units even if fewer units remain. Use `charge` for a cost that is known only afterwards. The missing units
+   * become a debt, which time pays back. A charge is refused only if the debt would not fit integers below 2^53. Then nothing
+   * changes, and `retryAfter` is Infinity.
    *
-   * Rejects as `consume` does.
+   * Rejects for the same reasons as `consume`.
    */
   async charge(key: Key, options?: CostOptions): Promise<Decision> {
     return this.#run('charge', key, options)
   }
 
   /**
-   * Takes `cost` units now, to be corrected later by `settle(actual)` or `cancel()`. With `maxWait`, a cost that is not
-   * admitted now is reserved ahead, and `wait` says how long to wait before acting. Sliding and segmented windows, and
-   * several policies together, cannot promise a future time. They refuse instead, and `retryAfter` says when to try
-   * again.
+   * Takes `cost` units now, and lets you correct the cost later with `settle(actual)` or `cancel()`. With `maxWait`, units that
+   * are not available now are reserved for a later time: `wait` is how long to wait before you act. Some policies cannot promise
+   * a future time: sliding and segmented windows, and several policies together. A cost that they do not admit now is refused,
+   * and `retryAfter` says when to try again.
    *
-   * Rejects as `consume` does, and with `HEADGATE_MAX_WAIT` for an invalid `maxWait`.
+   * Rejects for the same reasons as `consume`, and with `HEADGATE_MAX_WAIT` if `maxWait` is invalid.
    */
   async reserve(key: Key, options?: ReserveOptions): Promise<Reservation> {
     if (options !== undefined) callOptions('reserve', options, ['cost', 'maxWait'])
@@ -204,12 +205,12 @@ export class RateLimiter extends Operations<RateLimiter> {
   }
 }
 
-/** `consume` for adapters: it returns a promise only if the store does, takes details, and throws on misuse. */
+/** `consume` for adapters. Returns a promise only if the store does, and throws on an invalid argument. `extras` can ask for details. */
 export function decide(limiter: RateLimiter, key: Key, cost: Units, extras?: CallExtras): MaybePromise<Decision> {
   return decideBy(limiter, key, cost, extras)
 }
 
-/** `reserve` for adapters, as `decide` is `consume`. `maxWait` is in whole milliseconds. */
+/** `reserve` for adapters. Returns a promise only if the store does. @param maxWait in whole milliseconds */
 export function book(
   limiter: RateLimiter,
   key: Key,
@@ -231,7 +232,7 @@ function needsPromise(): HeadgateError {
   )
 }
 
-/** The limiter of a plan. Makes a new one if none is kept. */
+/** The limiter of a plan. If `plans` has no limiter for the plan, a new one is made. */
 export function limiterUnder(plans: Plans<RateLimiter>, plan: PlanLike): RateLimiter {
   return plans.find(plan) ?? plans.keep(plan, new RateLimiter(new PlanOptions(plan, plans)))
 }

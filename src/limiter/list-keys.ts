@@ -5,34 +5,34 @@ import type { CheckedLedger } from '../stores/contract/index.ts'
 
 /** The options of `list`. */
 export interface ListOptions {
-  /** True to list only keys whose next call of cost 1 would be refused. Default false. */
+  /** True to list only keys that would be refused a call with cost 1 now. Default false. */
   refused?: boolean
-  /** The most keys. Default: all. Example: 50. */
+  /** The largest number of keys to list. Default: all keys. Example: `50`. */
   limit?: number
-  /** The scope whose keys are listed. Default: every scope, one after the other. Example: `'user'`. */
+  /** The scope whose keys are listed. Default: the keys of all scopes, one scope after another. Example: `'user'`. */
   scope?: string
 }
 
-/** A key that a store keeps. */
+/** A key that has a state in the store. */
 export interface ListedKey {
-  /** The key; undefined if the store keeps it hashed, because it is long. */
+  /** The key. Undefined if the store has only a hash of the key, because the key is long. */
   readonly key: string | undefined
-  /** The hash in place of the key; undefined if the key is known. */
+  /** The hash of the key. Undefined if the key itself is known. */
   readonly hash: string | undefined
   readonly scope: string
-  /** What `inspect` shows of the key under the policies of its scope, at the time when the key was read. */
+  /** The result of `inspect` for the key, under the policies of its scope, from the time when the key was read. */
   readonly inspection: Inspection
 }
 
-/** The parts of a limiter that show its keys. */
+/** The parts of a limiter that `list` needs. */
 export interface ShownLimiter extends InspectedLimiter {
   readonly ledger: CheckedLedger
 }
 
-/** The most keys that are remembered, so that none of them is listed twice. */
+/** How many listed keys are remembered, so that no key is listed twice. */
 const remembered = 100_000
 
-/** @throws HeadgateError `HEADGATE_OPTION` for an invalid option */
+/** Lists the keys of a limiter. @throws HeadgateError `HEADGATE_OPTION` if an option is invalid */
 export function list(limiter: ShownLimiter, options: ListOptions = {}): AsyncGenerator<ListedKey, void, undefined> {
   const scopes = optional(scopeOf(limiter.scopes))
   const readers = { refused: flag(), limit: whole(Number.MAX_SAFE_INTEGER), scope: scopes }
@@ -56,7 +56,7 @@ async function* listed(
   }
 }
 
-/** The live keys of a scope. A store may return a key twice if the key moves during the scan; it is listed once. */
+/** The live keys of a scope. A store may return a key twice if the key moves during the scan, but `list` returns each key once. */
 async function* keysOf(
   { ledger, policies, onChange }: ShownLimiter,
   scope: string,
@@ -82,7 +82,7 @@ function nameOf(key: KeptListing['key'], hash: KeptListing['hash']): string {
   return key === undefined ? `#${hash}` : `=${key}`
 }
 
-/** True if the key is banned or below its full quota. A store may still have keys that are neither. */
+/** True if the key is banned, or has less than its full quota. A store may also return other keys. */
 function isLive({ ban, policies, others }: Inspection): boolean {
   return ban !== undefined || policies.some(({ resetAfter }) => resetAfter > 0) || others.length > 0
 }

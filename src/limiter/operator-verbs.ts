@@ -16,16 +16,16 @@ import { type ListedKey, type ListOptions, list, type ShownLimiter } from './lis
 import type { Plans } from './plans.ts'
 
 export interface BanOptions {
-  /** Why the key is banned, in at most 200 characters. Shown in `decision.ban`, and never in a response. */
+  /** Why the key is banned, in at most 200 characters. The reason appears in `decision.ban`, never in a response. Default: no reason. */
   reason?: string
 }
 
-/** The verbs of an operator: they show, ban and forget keys. */
+/** The methods for an operator, which show, ban and forget keys. */
 export abstract class Operations<Limiter extends object> {
   readonly name: string
   readonly store: Store
   protected readonly plans: Plans<Limiter>
-  /** The ledger and the policies that the verbs work on. */
+  /** The ledger and the policies that these methods use. */
   protected abstract get opened(): ShownLimiter
 
   constructor(plans: Plans<Limiter>) {
@@ -35,10 +35,10 @@ export abstract class Operations<Limiter extends object> {
   }
 
   /**
-   * The state of the key under each policy now, in words and numbers: why the key is refused, and for how long. Changes
-   * nothing. A key that the store does not know has its full quota.
+   * Shows the state of a key under each policy, in words and numbers: whether the key is refused, why, and for how long. Changes
+   * nothing. If the store has no state of the key, the key has its full quota.
    *
-   * Rejects with HeadgateError `HEADGATE_KEY` for an invalid key, `HEADGATE_UNSUPPORTED` on a store that cannot show its
+   * Rejects with HeadgateError `HEADGATE_KEY` if the key is invalid, with `HEADGATE_UNSUPPORTED` if the store cannot show its
    * keys, and with `HEADGATE_STORE_UNAVAILABLE` if the store fails and `onStoreError` is `'closed'`.
    */
   async inspect(key: Key): Promise<Inspection> {
@@ -47,39 +47,40 @@ export abstract class Operations<Limiter extends object> {
   }
 
   /**
-   * The keys below their full quota, each with its inspection. Keys are read a few at a time, so the store stays free
-   * for other calls. A key that comes or goes during the scan may be missing. Example: `for await (const { key } of
-   * limiter.list({ limit: 50 }))`. The iterator rejects with the store's error if the store fails, and with
-   * HeadgateError `HEADGATE_UNSUPPORTED` on a store that cannot list its keys, such as Memcached.
-   * @throws HeadgateError `HEADGATE_OPTION`
+   * Lists the banned keys and the keys with less than their full quota, each with its `inspect` result. Keys are read in small
+   * batches, so other calls of the store are not blocked. A key that is added or removed during the scan may be missing. Example:
+   * `for await (const { key } of limiter.list({ limit: 50 }))`. The iterator rejects with the store's error if the store fails,
+   * and with HeadgateError `HEADGATE_UNSUPPORTED` if the store cannot list its keys, such as Memcached.
+   * @throws HeadgateError `HEADGATE_OPTION` if an option is invalid
    */
   list(options?: ListOptions): AsyncGenerator<ListedKey, void, undefined> {
     return list(this.opened, options)
   }
 
   /**
-   * Forgets the key: it has its full quota again under every policy.
+   * Deletes the states of the key, so that the key has its full quota again under every policy.
    *
-   * Rejects with HeadgateError `HEADGATE_KEY` for an invalid key, and with `HEADGATE_STORE_UNAVAILABLE` if the store fails
-   * and `onStoreError` is `'closed'`.
+   * Rejects with HeadgateError `HEADGATE_KEY` if the key is invalid, and with `HEADGATE_STORE_UNAVAILABLE` if the store fails and
+   * `onStoreError` is `'closed'`.
    */
   async reset(key: Key): Promise<void> {
     return this.opened.ledger.run({ verb: 'reset', keys: keysOf(key, this.opened.scopes) })
   }
 
   /**
-   * Bans a key by hand: `consume`, `reserve` and `peek` are refused until the ban ends, under every plan. A record of keys
-   * may name some scopes only; a call is refused if any of its keys is banned. A second ban of a key replaces the first,
-   * and `reset` lifts it. The decision has `ban`, its `policy` is `'ban'`, and nothing is counted.
+   * Bans a key by hand: until the ban ends, `consume`, `reserve` and `peek` of the key are refused under every plan. With several
+   * scopes, the record may name only some scopes. A call is then refused if one of its keys is banned. A second ban of a key
+   * replaces the first ban. `unban` and `reset` end a ban. The decision of a refused call has `ban`, its `policy` is `'ban'`, and
+   * nothing is counted.
    *
    *     await limiter.ban('203.0.113.7', '1h', { reason: 'scans for passwords' })
    *     await limiter.ban({ user: 'ann' }, Infinity) // until it is lifted
    *
-   * @param duration milliseconds or text such as `'1h'`, at most 366 days; Infinity for a ban without an end
+   * @param duration milliseconds, or a text such as `'1h'`, at most 366 days; Infinity for a ban until `unban`
    *
-   * Rejects with HeadgateError `HEADGATE_KEY` or `HEADGATE_BAN` for an invalid argument, with `HEADGATE_UNSUPPORTED` on a
-   * store that cannot ban, and with the store's error if it fails. Then the key is banned in this process only, for as long
-   * as it decides by itself (`onStoreError: 'local'`).
+   * Rejects with HeadgateError `HEADGATE_KEY` or `HEADGATE_BAN` if an argument is invalid, with `HEADGATE_UNSUPPORTED` if the
+   * store cannot ban, and with the store's error if the store fails. After such a failure, the key is banned only in this
+   * process, and only for calls that this process decides without the store (`onStoreError: 'local'`).
    */
   async ban(key: Key, duration: Duration, options?: BanOptions): Promise<void> {
     const keys = someKeysOf(key, this.opened.scopes)
@@ -89,43 +90,43 @@ export abstract class Operations<Limiter extends object> {
   }
 
   /**
-   * Lifts the ban of a key, also one by the penalty, which then starts to count refusals at 0. The penalty's history
-   * of past bans stays, and so do the units that the key has used.
+   * Ends the ban of a key, by hand or by the penalty. The penalty then counts refusals from 0 again. But the penalty still knows
+   * the past bans of the key, and the used units of the key do not change.
    *
-   * Rejects as `ban` does.
+   * Rejects for the same reasons as `ban`.
    */
   async unban(key: Key): Promise<void> {
     return this.opened.ledger.run({ verb: 'unban', keys: someKeysOf(key, this.opened.scopes) })
   }
 
   /**
-   * Forgets every key of the limiter, under every plan. In Redis and Postgres it deletes them in steps, while other calls go on: a
-   * key that is used meanwhile may stay.
+   * Deletes the states of all keys of the limiter, under every plan. In Redis and Postgres, the keys are deleted in small
+   * batches, and other calls continue. A key that is used during this time may stay.
    *
-   * Rejects with HeadgateError `HEADGATE_UNSUPPORTED` on a store that cannot list its keys, such as Memcached, and with the
-   * store's error if it fails.
+   * Rejects with HeadgateError `HEADGATE_UNSUPPORTED` if the store cannot list its keys, such as Memcached, and with the store's
+   * error if the store fails.
    */
   async clear(): Promise<void> {
     return this.opened.ledger.run({ verb: 'clear', keys: [] })
   }
 
   /**
-   * The health of the store, and how the calls so far were decided: the calls of this limiter, and of all limiters that
-   * `withPlan` made from it.
+   * The health of the store, and the number of calls by the way in which they were decided. Includes the calls of this limiter
+   * and of all limiters that `withPlan` made from it.
    */
   health(): Health {
     return this.plans.health()
   }
 
   /**
-   * The keys with the most calls in this process, the heaviest first, under every plan. A call is a `consume` or a
-   * `reserve`. The counts begin with the limiter; `{ reset: true }` sets them to 0 after the answer. The first 8,192
-   * calls are all counted. After that, the counts are estimates from a sample, and `standardError` says how exact they
-   * are.
+   * The keys with the most calls in this process, under every plan, starting with the key that has the most calls. A call is a
+   * `consume` or a `reserve`. The counts start when the limiter is made. `{ reset: true }` sets the counts to 0 after this
+   * result. All of the first 8,192 calls are counted. After them, the counts are estimates from a sample, and `standardError` is
+   * their standard error.
    *
-   * Example: `limiter.top(3)` may return
-   * `[{ key: '203.0.113.7', hashed: false, calls: 900, error: 0, standardError: 0, refused: 850, share: 0.9 }, ...]`.
-   * @throws HeadgateError `HEADGATE_OPTION` for a limiter without the option `top`, or an invalid argument
+   * Example: `limiter.top(3)` may return `[{ key: '203.0.113.7', hashed: false, calls: 900, error: 0, standardError: 0, refused:
+   * 850, share: 0.9 }, ...]`.
+   * @throws HeadgateError `HEADGATE_OPTION` if the limiter has no option `top`, or if an argument is invalid
    */
   top(count = 20, options: TopOptions = {}): readonly HeavyKey[] {
     const { heavyKeys } = this.plans.options
@@ -137,7 +138,7 @@ export abstract class Operations<Limiter extends object> {
   }
 }
 
-/** The duration in microseconds. */
+/** The duration of a ban in microseconds. */
 function banTime(duration: Duration): number {
   if (duration === Infinity) return forever
   const time = milliseconds(duration, 'ban: duration', 'HEADGATE_BAN')

@@ -4,12 +4,12 @@ import { type PlanLike, type RateLimiterOptions, readPlans } from './limiter-opt
 import type { ShownLimiter } from './list-keys.ts'
 import { Operations } from './operator-verbs.ts'
 
-/** The most policies whose names are remembered. A store that keeps hashes of names needs them to show its keys. */
+/** How many policies' names are remembered at most. A store that has only hashes of the names needs them to show keys. */
 const mostNames = 100
 
 /**
- * The limiter of a middleware whose policies are a function of the request. It has no policies of its own: `withPlan`
- * gives the limiter of one plan. The verbs of an operator work under every plan at once.
+ * The limiter of a middleware whose policies are a function of the request. A PlanLimiter has no own policies: `withPlan` returns
+ * the limiter of one plan. The methods for an operator, such as `inspect` and `ban`, apply to all plans.
  *
  *     const limit = rateLimit({ policies: (request) => plans[request.tenant.plan], keys: byHeader('x-tenant') })
  *     await limit.limiter.withPlan(plans.pro).peek('ann') // what ann has left under this plan
@@ -17,14 +17,14 @@ const mostNames = 100
  *     await limit.limiter.ban('ann', '1h') // under every plan
  */
 export class PlanLimiter extends Operations<RateLimiter> {
-  /** The scopes of the keys. A record of keys needs a key for each of them. */
+  /** The scopes of the keys. With several scopes, a key is a record with a text for each scope. */
   readonly scopes: readonly string[]
-  /** One policy for each scope and name that the plans so far have. */
+  /** The policies of all plans so far: one for each scope and name. */
   readonly #policies = new Map<string, Policy>()
-  /** Shows keys. Made at the first verb of an operator, and again when a plan brings a policy with a new name. */
+  /** Reads the states of keys. Made when an operator's method is first called, and again after a plan has a new policy name. */
   #shown: ShownLimiter | undefined
 
-  /** @throws HeadgateError if an option is invalid, or if another limiter on this store has the name */
+  /** @throws HeadgateError if an option is invalid, or if another limiter on this store has the same name */
   constructor(options: Omit<RateLimiterOptions, 'policies'>, scopes: readonly string[]) {
     super(readPlans<RateLimiter>(options))
     this.plans.registerName()
@@ -32,8 +32,8 @@ export class PlanLimiter extends Operations<RateLimiter> {
   }
 
   /**
-   * The limiter of this plan: its policies, or `{ policies, penalty }`. All plans share one name, one store and their
-   * states, so `reset` under one plan resets the key under every plan.
+   * Returns the limiter of a plan. A plan is policies, or an object `{ policies, penalty }`. All plans share one name, one store
+   * and the states of keys, so `reset` under one plan resets the key under every plan.
    * @throws HeadgateError if a policy is invalid, or if two policies have the same name
    */
   withPlan(plan: PlanLike): RateLimiter {
@@ -56,7 +56,7 @@ export class PlanLimiter extends Operations<RateLimiter> {
     return limiter
   }
 
-  /** A ledger over all scopes. Until a plan is known, the ledger has one policy that no call uses. */
+  /** Opens a ledger for all scopes. A scope without a known policy gets a placeholder policy that no call uses. */
   #open(): ShownLimiter {
     const { scopes } = this
     const known = [...this.#policies.values()].filter(({ scope }) => scopes.includes(scope))

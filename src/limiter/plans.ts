@@ -14,28 +14,28 @@ import { keysIn } from '../stores/memory/index.ts'
 import type { HeavyKeys } from './heaviest/index.ts'
 import type { Load } from './limiter-events.ts'
 
-/** One policy or several, in any form that a policy may be written in. */
+/** One policy or a list of policies, in any form in which a policy can be written. */
 export type PolicyLikes = PolicyLike | readonly PolicyLike[]
 
-/** The policies that apply to one caller, with a penalty of their own. */
+/** The policies that apply to one caller, with their own penalty. */
 export interface Plan {
   readonly policies: PolicyLikes
-  /** Default: the penalty of the limiter. False for none. */
+  /** The penalty of this plan. False for no penalty. Default: the penalty of the limiter. */
   readonly penalty?: PenaltyOptions | false
 }
 
-/** One plan: only its policies, or an object that also has a penalty. Without one, the limiter's penalty applies. */
+/** One plan: policies, or an object with policies and a penalty. Without a penalty in the plan, the limiter's penalty applies. */
 export type PlanLike = PolicyLikes | Plan
 
 /**
- * The most limiters kept by the text of their policies. Beyond this number, the least recently used limiter is dropped,
- * and made again when its plan is used.
+ * The largest number of limiters that are remembered by the text of their policies. If there are more, the limiter that was used
+ * the longest time ago is forgotten, and made again for its plan's next call.
  */
 const maxLimiters = 1000
 
 export interface PlansOptions {
   readonly name: string
-  /** True if no other limiter on the store may have the name. */
+  /** True if each limiter of the store needs another name. */
   readonly uniqueName: boolean
   readonly store: Store
   readonly onChange: CarryRule
@@ -44,26 +44,23 @@ export interface PlansOptions {
   readonly heavyKeys: HeavyKeys | undefined
 }
 
-/** A plan that was given as an object, and its limiter. */
+/** A plan that was passed as an object, and the limiter of the plan. */
 interface KnownPlan<Limiter> {
   readonly limiter: Limiter
-  /** A copy of the elements of an array or a plan, because the application may change the original. */
+  /** A copy of the elements of an array or a plan, to notice if the application changes the original. */
   readonly elements: readonly unknown[] | undefined
 }
 
-/**
- * The limiters of one name on one store, which share their states. A plan is the policies that apply to one caller, and
- * each plan has one limiter.
- */
+/** The limiters with one name on one store: one limiter for each plan. A plan is the policies of one caller. All share the states. */
 export class Plans<Limiter extends object> {
   readonly options: PlansOptions
   readonly load: Load = { inFlight: 0, waiting: 0 }
   #isRegistered = false
   #first: CheckedLedger | undefined
-  /** How many plans were objects that are found by their text alone. */
+  /** How often a plan was passed as a new object, so that its limiter had to be found by text. */
   #alike = 0
   readonly #byIdentity = new WeakMap<object, KnownPlan<Limiter>>()
-  /** Made at first use: most limiters have one plan. */
+  /** The limiters by the text of their plans. Undefined until the first use, because most limiters have one plan. */
   #byText: LRUCache<string, Limiter> | undefined
 
   constructor(options: PlansOptions) {
@@ -71,9 +68,9 @@ export class Plans<Limiter extends object> {
   }
 
   /**
-   * Registers the name, once.
-   * @param policies the policies of the limiter, unless they are a function of the request
-   * @throws HeadgateError `HEADGATE_DUPLICATE_LIMITER` if another limiter on this store has it
+   * Registers the name of the limiters at the first call. Later calls do nothing.
+   * @param policies the policies of the limiter; undefined if they are a function of the request
+   * @throws HeadgateError `HEADGATE_DUPLICATE_LIMITER` if another limiter on this store has the name
    */
   registerName(policies?: readonly Policy[]): void {
     if (this.#isRegistered) return
@@ -84,7 +81,7 @@ export class Plans<Limiter extends object> {
     if (keysIn(store) !== undefined) warnOfMany(store, name)
   }
 
-  /** Opens a ledger for the policies. All ledgers of the name reach the same states. */
+  /** Opens a ledger for the policies. All ledgers with this name use the same states. */
   open(policies: readonly Policy[], scopes: readonly string[]): CheckedLedger {
     const { name, store, onChange, failure } = this.options
     const ledger = openLedger(store, { name, policies, scopes, onChange, failure }, this.#first)
@@ -96,7 +93,7 @@ export class Plans<Limiter extends object> {
     return this.#first?.health?.() ?? noCalls()
   }
 
-  /** The limiter of a plan, found by the identity of the plan's object, else by its text. Undefined if none is kept. */
+  /** The limiter of a plan, found by the identity of the plan object, or else by the plan's text. Undefined if there is none. */
   find(plan: PlanLike): Limiter | undefined {
     if (typeof plan === 'object' && plan !== null) {
       const known = this.#byIdentity.get(plan)
@@ -109,7 +106,7 @@ export class Plans<Limiter extends object> {
     return limiter
   }
 
-  /** Keeps the limiter of a plan. It is found by identity only if the plan's policies cannot change. */
+  /** Remembers the limiter of a plan, and returns the limiter. A plan whose policies cannot change is later found by identity. */
   keep(plan: PlanLike, limiter: Limiter): Limiter {
     const elements = Array.isArray(plan) || isPlan(plan) ? [...elementsOf(plan)] : undefined
     if (typeof plan === 'object' && (elements ?? [plan]).every(isConstant)) {
@@ -122,19 +119,19 @@ export class Plans<Limiter extends object> {
   }
 }
 
-/** True for a plan that may have a penalty of its own. */
+/** True for a plan object, which may have its own penalty. */
 export function isPlan(plan: PlanLike): plan is Plan {
   return typeof plan === 'object' && plan !== null && 'policies' in plan
 }
 
-/** The elements of an array or a plan: its policies, and then the members of its penalty. */
+/** The elements of an array or of a plan: the policies, and for a plan the names and values of its penalty's options. */
 function elementsOf(plan: PlanLike): readonly unknown[] {
   if (!isPlan(plan)) return plan as readonly PolicyLike[]
   const { policies, penalty } = plan
   return [policies, typeof penalty, Object.entries(penalty || {})].flat(3)
 }
 
-/** True for texts and numbers, and for the frozen objects that the constructors of policies return. */
+/** True for a value that cannot change: a text, a number, or a frozen object, as the constructors of policies return. */
 function isConstant(element: unknown): boolean {
   return typeof element !== 'object' || Object.isFrozen(element)
 }
@@ -147,10 +144,10 @@ function isUnchanged(elements: readonly unknown[] | undefined, plan: PlanLike): 
   return true
 }
 
-/** The beginning of the text of a plan that is an object. No valid text of a policy begins with this mark. */
+/** The prefix of a plan object's text. No valid text of a policy begins with this prefix. */
 const jsonMark = 'json '
 
-/** The plan as a text. Undefined if JSON cannot hold it: then it is invalid, and the limiter's constructor throws. */
+/** The text of a plan. Undefined if the plan cannot be JSON: the plan is then invalid, and the limiter's constructor throws. */
 function textOf(plan: PlanLike): string | undefined {
   if (typeof plan === 'string') return plan.startsWith(jsonMark) ? undefined : plan
   try {
@@ -160,7 +157,7 @@ function textOf(plan: PlanLike): string | undefined {
   }
 }
 
-/** The names of limiters by store. Two limiters of one name would share their states. */
+/** The names of the limiters on each store. Two limiters with the same name would share the states of keys. */
 const namesOn = new WeakMap<Store, Set<string>>()
 
 function registerName(store: Store, name: string): void {
@@ -175,7 +172,7 @@ function registerName(store: Store, name: string): void {
   namesOn.set(store, names.add(name))
 }
 
-/** How often something has to happen that is right when it happens a few times. */
+/** A mistake that may also be correct code is warned of after it has happened this often. */
 const many = 100
 
 function warnOfNewObjects(): void {
@@ -186,10 +183,10 @@ function warnOfNewObjects(): void {
   )
 }
 
-/** The policies of limiters without a name, as text, by store. */
+/** The policies of limiters without a name, as text, for each store. */
 const unnamedOn = new WeakMap<Store, Set<string>>()
 
-/** Warns of two limiters without a name that have the same policies and the same store: they do not share their states. */
+/** Warns if two limiters on one store have no name and the same policies. These limiters do not share states, which may be a mistake. */
 function warnOfAlike(store: Store, policies: readonly Policy[]): void {
   const texts = unnamedOn.get(store) ?? new Set()
   const text = JSON.stringify(policies)
@@ -205,17 +202,17 @@ function warnOfAlike(store: Store, policies: readonly Policy[]): void {
 
 interface Last {
   readonly store: WeakRef<Store>
-  /** How many limiters in a row were asked for one key and then followed by another of their name. */
+  /** How many limiters with this name, one after another, were used for exactly one key before the next limiter was made. */
   readonly alike: number
 }
 
-/** The limiter that was made last, by name. */
+/** The last limiter with each name, by name. */
 const lastOf = new LRUCache<string, Last>({ max: 100 })
 
 /**
- * Warns at the hundredth limiter of a name, if each was asked for one key before the next was made, on a store of its own. A
- * limiter that is made in each request is used so, and limits nobody. Limiters that are made first and asked later give no
- * warning, and neither do limiters with several keys.
+ * Warns at the hundredth limiter with the same name, if each limiter had its own store and was used for one key before the next
+ * limiter was made. So a limiter is probably made for each request, and then it limits nobody. There is no warning if the
+ * limiters are all made before they are used, or if they have several keys.
  */
 function warnOfMany(store: Store, name: string): void {
   const last = lastOf.get(name)
@@ -233,7 +230,7 @@ function warnOfMany(store: Store, name: string): void {
   )
 }
 
-/** Forgets the limiters that were made. For tests: many tests run in one process. */
+/** Forgets which limiters were made, for tests: a process runs many tests. */
 export function forgetLimiters(): void {
   lastOf.clear()
 }

@@ -6,48 +6,48 @@ import type { Booking, Command, OutcomeOf } from '../stores/contract/index.ts'
 import { checkNames, checkUnits, type Units } from './call-arguments.ts'
 import type { Load } from './limiter-events.ts'
 
-/** What a reservation was made with. */
+/** The arguments of the call that made a reservation. */
 export interface ReservedCall {
   readonly run: <V extends 'reserve' | 'renew' | 'settle'>(command: Command<V>) => MaybePromise<OutcomeOf<V>>
   readonly policies: readonly Policy[]
   readonly keys: readonly string[]
   readonly costs: Costs
-  /** Counts the reservation while it holds units in flight. */
+  /** Counts this reservation while it holds units in flight. Undefined if it is not counted. */
   readonly load?: Load
 }
 
-// The class assigns this: only the class reaches its private methods.
+// The class below assigns this function, because only code in the class can call its private methods.
 let settleAndHoldBy: typeof settleAndHold
 
-/** For adapters: `settle`, but units in flight stay held until `release`. */
+/** `settle` for adapters: corrects the cost, but units in flight stay held until `release`. */
 export function settleAndHold(reservation: Reservation, actual: Units): MaybePromise<unknown> {
   return settleAndHoldBy(reservation, actual)
 }
 
 /**
- * Units taken from a limiter before the call's true cost is known. A reservation is settled once: the first `settle` or
- * `cancel` counts, and later calls do nothing. On a refused reservation, `settle` and `cancel` do nothing. Units that
- * are never settled stay taken in full.
+ * Units that were taken from a limiter before the actual cost of the call is known. Call `settle` or `cancel` once: later calls
+ * do nothing. If the reservation was refused, both do nothing. Units that are never settled stay used.
  */
 export class Reservation {
-  /** True if the units were taken. */
+  /** True if the units were taken. False if the reservation was refused. */
   readonly allowed: boolean
   /**
-   * How long to wait before acting, in whole milliseconds. 0 if the units are available now. With `maxWait: '2s'` and a
-   * unit that comes in 200 ms, it is 200. Also 0 if refused: then `decision.retryAfter` says when to try again.
+   * How long to wait before you act, in whole milliseconds. 0 if the units are available now. Example: with `maxWait: '2s'` and a
+   * unit that is available in 200 ms, `wait` is 200. If the reservation was refused, `wait` is 0, and `decision.retryAfter` says
+   * when to try again.
    */
   readonly wait: number
-  /** The decision on the estimate. If it is refused, no units were taken. */
+  /** The decision on the estimated cost. If it is refused, no units were taken. */
   readonly decision: Decision
   readonly #call: ReservedCall
   #tickets: Tickets | undefined
-  /** True once the reservation is settled or cancelled, and if it was refused. */
+  /** True after the reservation was settled or cancelled, or if it was refused. */
   #settled: boolean
-  /** True once the units in flight are free. */
+  /** True after the units in flight were freed. */
   #released: boolean
-  /** True once the actual cost is corrected, with the units in flight still held. */
+  /** True after the actual cost was charged while the units in flight are still held. */
   #corrected = false
-  /** The renewal that has not been answered yet. */
+  /** The renewal that the store has not answered yet. Undefined if there is none. */
   #renewal: Promise<boolean> | undefined
 
   constructor(call: ReservedCall, { decision, wait, tickets }: Booking) {
@@ -62,40 +62,41 @@ export class Reservation {
   }
 
   /**
-   * Corrects the reservation to the true cost: gives the rest back, or charges the units beyond the estimate.
-   * Reservations can be settled in any order. Units that time has given back already are not given back twice.
+   * Corrects the cost of the reservation to the actual cost. Gives units back if the actual cost is lower, and takes more units
+   * if it is higher. Reservations can be settled in any order. Units that have already become available with time are not given
+   * back again.
    *
-   * Rejects with HeadgateError `HEADGATE_COST` unless `actual` is a whole number from 0, or a record with such numbers
-   * by the names of policies; then `settle` can be called again. Rejects with `HEADGATE_INEXACT` if a policy cannot count the
-   * units beyond the estimate in exact numbers; the other policies have charged theirs. Rejects with
-   * `HEADGATE_STORE_UNAVAILABLE` if the store fails and `onStoreError` is `'closed'`.
+   * Rejects with HeadgateError `HEADGATE_COST` unless `actual` is a whole number of at least 0, or a record with such a number
+   * for each policy's name. Then `settle` can be called again. Rejects with `HEADGATE_INEXACT` if a policy cannot count the
+   * additional units exactly; the other policies have then charged them. Rejects with `HEADGATE_STORE_UNAVAILABLE` if the store
+   * fails and `onStoreError` is `'closed'`.
    */
   async settle(actual: Units): Promise<void> {
     await this.#settle(actual)
   }
 
-  /** Gives everything back, as if the call had never been made. Rejects as `settle` does. */
+  /** Gives all units back, as if the call had not been made. Rejects for the same reasons as `settle`. */
   async cancel(): Promise<void> {
     await this.#settle(0)
   }
 
   /**
-   * Frees the units in flight (`concurrency`), and leaves the cost under the other policies as it is. `settle` and
-   * `cancel` free them too. Rejects as `settle` does.
+   * Frees the units in flight, under `concurrency` policies. The cost under other policies does not change. `settle` and `cancel`
+   * also free these units. Rejects for the same reasons as `settle`.
    */
   async release(): Promise<void> {
     await this.#apply((n) => (this.#holds(n) ? -this.#cost(n) : 0), true)
   }
 
   /**
-   * Starts the leases of the units in flight anew, for work that takes longer than a lease. Resolves to false if a
-   * lease had ended and other calls have taken its units, and once the reservation is settled. Rejects as `settle`
-   * does.
+   * Extends the leases of the units in flight by a full lease from now, for work that takes longer than a lease. Resolves to
+   * false if a lease had ended and other calls have taken its units, or if the reservation is already settled. Rejects for the
+   * same reasons as `settle`.
    */
   async renew(): Promise<boolean> {
     if (this.#settled) return false
     if (this.#released) return this.allowed
-    // Calls at the same time share one renewal: a second renewal would not find the ticket, and would take units again.
+    // Simultaneous calls share one renewal. A second renewal would not find its ticket, and would take the units again.
     this.#renewal ??= this.#renew().finally(() => {
       this.#renewal = undefined
     })
@@ -114,7 +115,7 @@ export class Reservation {
     const corrections = this.#corrections(actual)
     if (this.#settled) return undefined
     this.#settled = true
-    const corrected = this.#corrected // then only the units in flight are left to free
+    const corrected = this.#corrected // if true, only the units in flight still have to be freed
     return this.#apply((n) => (this.#holds(n) ? -this.#cost(n) : corrected ? 0 : (corrections[n] as number)), true)
   }
 
@@ -129,7 +130,7 @@ export class Reservation {
     settleAndHoldBy = (reservation, actual) => reservation.#settleAndHold(actual)
   }
 
-  /** The correction for each policy. @throws HeadgateError `HEADGATE_COST` */
+  /** The units that each policy has to charge or give back. @throws HeadgateError `HEADGATE_COST` if `actual` is invalid */
   #corrections(actual: Units): readonly number[] {
     const { policies, costs } = this.#call
     if (typeof actual === 'object' && actual !== null) checkNames(actual, policies, 'The actual cost')
@@ -138,7 +139,7 @@ export class Reservation {
     return policies.map((policy, n) => this.#correction(policy, n, actual))
   }
 
-  /** The units that a policy is charged. If below 0, so many units are given back. */
+  /** The units that a policy has to charge. A negative number of units is given back. */
   #correction({ name, algorithm }: Policy, n: number, actual: Units): number {
     const reserved = this.#cost(n)
     if (typeof actual === 'object' && !Object.hasOwn(actual, name)) return 0
@@ -151,7 +152,7 @@ export class Reservation {
     return typeof costs === 'number' ? costs : (costs[n] as number)
   }
 
-  /** True if the units under that policy are in flight. */
+  /** True if the reservation holds units in flight under the policy with index `n`. */
   #holds(n: number): boolean {
     return !this.#released && this.#call.policies[n]?.algorithm.leases === true
   }
@@ -170,7 +171,7 @@ export class Reservation {
   }
 }
 
-/** @throws HeadgateError `HEADGATE_INEXACT` if a policy could not charge the units beyond the estimate */
+/** @throws HeadgateError `HEADGATE_INEXACT` if a policy could not charge the units that exceed the estimate */
 function checkCharged(decision: Decision | undefined): void {
   const inexact = decision?.policies.find(({ retryAfter }) => retryAfter === Infinity)
   if (inexact === undefined) return

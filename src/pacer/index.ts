@@ -1,6 +1,7 @@
 /*
- * A limiter that waits instead of refusing: `headgate/pacer`. The folder `queue` has the waiting calls, `runs` the
- * running calls, `timers` the one timer, and `fetch` paces requests. It imports `limiter`, and what `limiter` imports.
+ * `headgate/pacer`: a limiter that delays calls instead of refusing them. The folder `queue` has the waiting calls,
+ * `runs` the running functions, `timers` the timer, and `fetch` paces requests. This folder imports `limiter`, and what
+ * `limiter` imports.
  */
 
 export type { Sleeper } from '../common/index.ts'

@@ -1,9 +1,9 @@
 import { getOrInsert } from '../common/index.ts'
 
-/** How many keys are checked for each new one. */
+/** How many older keys are checked whenever a key is added. */
 const checksPerKey = 2
 
-/** A map of keys that forgets idle keys: each new key checks a few older keys. */
+/** A map that removes idle keys: whenever a key is added, a few older keys are checked. */
 export class KeyMap<Value extends { readonly idle: boolean }> extends Map<string | undefined, Value> {
   of(key: string | undefined, create: () => Value): Value {
     return getOrInsert(this, key, () => {

@@ -15,13 +15,13 @@ export interface AcquireOptions {
    * `AbortSignal.timeout(5000)`.
    */
   signal?: AbortSignal | undefined
-  /** The longest wait, in milliseconds or as text. Default: no end. Example: `'2s'`. */
+  /** The longest wait for a slot, in milliseconds or as text. Default: the wait has no limit. Example: `'2s'`. */
   timeout?: Duration | undefined
-  /** Calls with a higher number go first. Any number. Default 0. Example: `5`. */
+  /** Calls with a higher priority are admitted first. Any number. Default 0. Example: `5`. */
   priority?: number | undefined
   /**
-   * Called once if the call has to wait, when the wait begins. If it throws, the call rejects with that error.
-   * Example: `() => log('delayed')`.
+   * Called once when the call begins to wait, and not called if the call need not wait. If the function throws, the
+   * call rejects with that error. Example: `() => log('delayed')`.
    */
   onDelay?: (() => void) | undefined
 }
@@ -36,12 +36,12 @@ export interface ThrottleOptions extends AcquireOptions {
   /**
    * The longest run, in milliseconds or as text, from the moment at which the function starts. After that, the promise
    * rejects with `HEADGATE_RUN_TIMEOUT`, the function's signal is aborted, and the next function may run. Default: no
-   * end. Example: `'10s'`.
+   * limit. Example: `'10s'`.
    */
   runTimeout?: Duration | undefined
 }
 
-/** Options that limit the run. The function gets a signal. */
+/** Options of `throttle` with a limit on the run. With these options the function is called with an `AbortSignal`. */
 export interface LimitedRun extends ThrottleOptions {
   runTimeout: Duration
 }
@@ -51,23 +51,23 @@ const none: ThrottleOptions = {}
 const acquireNames = ['signal', 'timeout', 'priority', 'onDelay']
 const throttleNames = [...acquireNames, 'cost', 'runTimeout']
 
-/** One queue with one pace: a pacer, or one key of a pacer. */
+/** A queue of calls under common policies: of a whole pacer, or of one key of a pacer. */
 export abstract class Pace {
   protected abstract queue(): Queue
 
-  /** The policies that every call waits for. */
+  /** The policies that admit the calls of this queue. */
   abstract get policies(): readonly Policy[]
 
   /**
-   * Waits for a slot and takes units: the same number from every policy, or a number for each policy by its name.
-   * Resolves with the whole milliseconds waited.
+   * Waits for a slot, then takes units: the same number from every policy, or with a record a number for each policy.
+   * Resolves with the time that the call waited, in whole milliseconds.
    *
    * Rejects with the signal's reason if the signal is aborted, or with a HeadgateError:
-   * - `HEADGATE_TIMEOUT`: there is no slot within `timeout`. Where future times can be promised, it rejects at once.
-   * - `HEADGATE_QUEUE_FULL`: `maxQueue` calls wait already, or with `order: 'oldest'` newer calls took its place.
+   * - `HEADGATE_TIMEOUT`: no slot comes within `timeout`. Mostly this is known without waiting.
+   * - `HEADGATE_QUEUE_FULL`: `maxQueue` calls wait already, or with `order: 'oldest'` too many newer calls came.
    * - `HEADGATE_CLOSED`: the pacer is closed.
-   * - `HEADGATE_COST`: `cost` is no whole number from 1 and no record of all policies, or more than the policy can ever
-   *   give at once.
+   * - `HEADGATE_COST`: `cost` is no whole number from 1 and no record of all policies, or it is more than a policy can
+   *   ever admit in one call.
    * - `HEADGATE_POLICY`: a policy counts units in flight (`concurrency`). Use `throttle`.
    * - `HEADGATE_MAX_WAIT`: `timeout` is invalid, or the slot would come in more than 366 days.
    * - `HEADGATE_OPTION`: `priority` is no number, or an option is unknown.
@@ -80,10 +80,9 @@ export abstract class Pace {
   }
 
   /**
-   * `acquire` with a boolean result. Resolves to true when the units are taken. Resolves to false if the queue is
-   * full, or as soon as it is known, mostly at once, that no slot comes within `timeout` (default 0). Rejects with all
-   * other errors of `acquire`.
-   *
+   * Does what `acquire` does, with a boolean as result. Resolves to true when the units are taken. Resolves to false if
+   * the queue is full, or if no slot comes within `timeout` (default 0 ms); mostly this is known without waiting.
+   * Rejects with all other errors of `acquire`.
    * Example: `if (await pacer.tryAcquire(1, { timeout: 500 })) await send()`.
    */
   async tryAcquire(cost: Units = 1, options: AcquireOptions = {}): Promise<boolean> {
@@ -98,14 +97,14 @@ export abstract class Pace {
   }
 
   /**
-   * Waits for a slot, runs a function and resolves with its result. The function runs with the values that
-   * `AsyncLocalStorage` has at this call. Rejects with the error that the function throws. Rejects as `acquire` does if
-   * there is no slot; then the function has not run. Units in flight (`concurrency`) are held until the result's
-   * promise settles.
+   * Waits for a slot, runs a function and resolves with its result. Inside the function, `AsyncLocalStorage` has the
+   * values that it has where `throttle` is called. Rejects with the error that the function throws. If there is no
+   * slot, `throttle` rejects as `acquire` does, and the function is not called. Units in flight (`concurrency`) stay in
+   * use until the promise of the result settles.
    *
-   * With `runTimeout`, the function gets an `AbortSignal`, which is aborted when the time is up, or when the `signal`
-   * of the options is aborted. The promise rejects with `HEADGATE_RUN_TIMEOUT`, or with `HEADGATE_OPTION` for an
-   * invalid time.
+   * With `runTimeout`, the function gets an `AbortSignal`. The `AbortSignal` is aborted when the function has run for
+   * `runTimeout`, or when the `signal` of the options is aborted. After `runTimeout`, the promise rejects with
+   * `HEADGATE_RUN_TIMEOUT`. An invalid `runTimeout` rejects with `HEADGATE_OPTION`.
    *
    * Examples: `await pacer.throttle(() => fetch(url))`,
    * `await pacer.throttle((signal) => fetch(url, { signal }), { runTimeout: '10s' })`.
@@ -117,9 +116,9 @@ export abstract class Pace {
   }
 
   /**
-   * Returns a function that is throttled at every call. The returned function keeps `this` and the arguments, and
-   * rejects as `throttle` does. The options may be a function of the arguments. If that function throws, the call
-   * rejects with its error.
+   * Returns a function that calls `run` through `throttle`. `run` gets the same `this` and the same arguments, and the
+   * returned function rejects as `throttle` does. The options may be a function that computes them from the arguments.
+   * If the function of the options throws, the call rejects with that error.
    *
    * Examples: `const get = pacer.wrap((url) => fetch(url))`,
    * `const send = pacer.wrap(post, (messages) => ({ cost: messages.length }))`.
@@ -142,11 +141,12 @@ export abstract class Pace {
   }
 
   /**
-   * Books units for a later time. You wait by yourself: the result says how long (`wait`) or until when (`at`).
+   * Books units for a later time. The caller waits by itself, for `wait` milliseconds or until `at`.
    * Settle the result later with `settle(actual)` or `cancel()`.
    *
-   * It is refused (`allowed` is false) if the wait would be longer than `maxWait` (a duration, default: no limit), and
-   * while the pacer is paused or held. A policy that cannot promise a future time grants a slot now or refuses.
+   * The reservation is refused (`allowed` is false) if the wait would be longer than `maxWait` (a duration; default: no
+   * limit). It is also refused while the pacer is paused or `hold` stops it. A policy that cannot promise a future time
+   * grants a slot for now, or refuses.
    *
    * Rejects with a HeadgateError: `HEADGATE_COST` for a wrong `cost`, `HEADGATE_MAX_WAIT` for an invalid `maxWait`,
    * `HEADGATE_CLOSED`, or `HEADGATE_STORE_UNAVAILABLE` if the store failed and `onStoreError` says `'closed'`.
@@ -161,10 +161,10 @@ export abstract class Pace {
   }
 
   /**
-   * Admits no call for this duration, whatever the policy says. Use it when a server names a time in `Retry-After`.
-   * During a hold, a longer one extends it and a shorter one changes nothing. Booked slots are given back, and booked
-   * again at later times.
-   *
+   * Admits no call for this duration, whatever the policies say. Use `hold` when a server names a time in
+   * `Retry-After`.
+   * If a hold is in progress, a hold that ends later extends it, and one that ends earlier changes nothing. Booked
+   * slots are given back, and later times are booked for the waiting calls.
    * Example: `pacer.hold('30s')`.
    * @throws HeadgateError `HEADGATE_OPTION` for an invalid duration
    */
@@ -174,9 +174,9 @@ export abstract class Pace {
   }
 
   /**
-   * Forgets the units that all processes took and booked under this key, so the pace begins anew. The waiting calls
-   * of this process are booked again. Use it when a process that was killed has left many slots, or after a test.
-   *
+   * Removes all units that were taken or booked under this key, by every process. After that, the key has its full
+   * quota, and new slots are booked for the waiting calls of this process. Use `reset` when a process that was killed
+   * has left many booked slots, or after a test.
    * Rejects with HeadgateError `HEADGATE_STORE_UNAVAILABLE` if the store fails and `onStoreError` is `'closed'`.
    */
   async reset(): Promise<void> {
@@ -213,13 +213,13 @@ export abstract class Pace {
   }
 }
 
-/** @param asked undefined for a call that runs a function: its options have the cost */
+/** @param asked the cost of `acquire`; undefined for `throttle`, which has the cost in its options */
 function checkCall(options: ThrottleOptions, asked: Units | undefined): void {
   if (asked === undefined) callOptions('throttle', options, throttleNames)
   else callOptions('acquire', options, acquireNames)
 }
 
-/** `resolve` and `reject` of the promise that was made last. All promises share one executor, which saves memory. */
+/** `resolve` and `reject` of the promise made last. All promises share one executor function to save memory. */
 let resolve: (value: unknown) => void
 let reject: (error: unknown) => void
 function setSettlers(resolveIt: (value: unknown) => void, rejectIt: (error: unknown) => void): void {

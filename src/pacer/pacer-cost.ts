@@ -3,20 +3,20 @@ import type { Policy } from '../algorithms/index.ts'
 import { invalidOption, type Size } from '../common/index.ts'
 import { costsOf, type Units } from '../limiter/index.ts'
 
-/** The units that a call takes: one number for every policy, or a number for each. */
+/** The units that a call takes: one number for every policy, or a number for each policy. */
 export type CallCost = number | CostByPolicy
 
-/** A number of units for each policy. */
+/** A cost with a number of units for each policy. */
 interface CostByPolicy {
-  /** The record as the caller wrote it. */
+  /** The record of numbers by policy name, as the caller passed it. */
   readonly units: Readonly<Record<string, number>>
-  /** The numbers in the order of the policies. */
+  /** The numbers of the record, in the order of the policies. */
   readonly costs: readonly number[]
-  /** A text of the costs, to compare records by. */
+  /** The costs as one text, so that two records can be compared. */
   readonly text: string
 }
 
-/** @throws HeadgateError `HEADGATE_COST` */
+/** @throws HeadgateError `HEADGATE_COST` if the cost is invalid */
 export function callCost(given: Units, policies: readonly Policy[]): CallCost {
   if (Number.isSafeInteger(given) && (given as number) >= 1) return given as number
   if (typeof given === 'object' && given !== null) {
@@ -31,22 +31,22 @@ export function costsIn(cost: CallCost): Costs {
   return typeof cost === 'number' ? cost : cost.costs
 }
 
-/** The units as the caller gave them. */
+/** The cost in the form in which the user passed it. */
 export function unitsIn(cost: CallCost): Units {
   return typeof cost === 'number' ? cost : cost.units
 }
 
-/** A value that is the same for two costs if each can use a slot booked for the other. */
+/** Returns equal values for two costs if a slot that was booked for one cost can be used for the other. */
 export function sizeOf(cost: CallCost): Size {
   return typeof cost === 'number' ? cost : cost.text
 }
 
-/** One number for counters: the largest of the record. */
+/** The cost as one number, for counters: of a record, its largest number. */
 export function mostOf(cost: CallCost): number {
   return typeof cost === 'number' ? cost : Math.max(...cost.costs)
 }
 
-/** @param sign 1 adds, -1 subtracts */
+/** @param sign 1 to add `more`, -1 to subtract `more` */
 export function sum(costs: Costs, sign: 1 | -1, more: Costs): Costs {
   if (typeof costs === 'number' && typeof more === 'number') return costs + sign * more
   const long = typeof costs === 'number' ? (more as readonly number[]) : costs

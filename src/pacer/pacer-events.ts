@@ -7,25 +7,25 @@ const admitted = channel('headgate:pacer:admitted')
 const refused = channel('headgate:pacer:refused')
 const rate = channel('headgate:pacer:rate')
 
-/** The counts of a pacer: since it was made, and now. */
+/** The counts of a pacer: totals since the pacer was made, and the calls that wait or run now. */
 export interface Progress {
   /** Calls that wait now. */
   readonly waiting: number
-  /** Functions of `throttle` and `wrap` that run or wait for a slot now. */
+  /** Functions of `throttle` and `wrap` that now run or wait for a slot. */
   readonly running: number
-  /** Calls that were admitted. */
+  /** How many calls were admitted. */
   readonly admitted: number
-  /** The units that these calls took. A call with a number for each policy adds its largest number. */
+  /** The units that the admitted calls took. For a call with a number for each policy, the largest number counts. */
   readonly cost: number
-  /** Calls that ended without units: the queue was full, they timed out, they were aborted, the pacer was closed. */
+  /** Calls that ended without units: because of a full queue, a timeout, an aborted signal or a closed pacer. */
   readonly refused: number
-  /** How long the admitted calls waited in total, in milliseconds. After waits of 100 and 200 ms it is 300. */
+  /** The sum of the waits of admitted calls, in milliseconds. After two waits of 100 and 200 ms it is 300. */
   readonly waited: number
-  /** The longest of these waits, in milliseconds. */
+  /** The longest wait of an admitted call, in milliseconds. */
   readonly longestWait: number
 }
 
-/** The members of a pacer that its events show. */
+/** The members of a pacer that subscribers of its events can read. */
 export interface ObservedPacer {
   readonly name: string
   readonly waiting: number
@@ -33,7 +33,7 @@ export interface ObservedPacer {
   readonly store: Store
 }
 
-/** The key that an event is about. */
+/** The key of the pacer that an event is about. */
 interface EventKey {
   readonly key: string
   readonly waiting: number
@@ -41,7 +41,7 @@ interface EventKey {
 
 /**
  * Counts the calls of a pacer, and publishes events on the diagnostics channels `headgate:pacer:queued`, `:admitted`,
- * `:refused` and `:rate`. Without subscribers no event is made.
+ * `:refused` and `:rate`. While a channel has no subscribers, no event object is made for it.
  */
 export class PacerEvents {
   readonly #instance: ObservedPacer
@@ -88,7 +88,7 @@ export class PacerEvents {
   }
 }
 
-/** Returns a function that may be called often in one tick: `run` runs once, after the last of these calls. */
+/** Returns a function that may be called often in a tick of the event loop: `run` runs once, after the last call. */
 export function oncePerTick(run: () => void): () => void {
   let scheduled = false
   return () => {

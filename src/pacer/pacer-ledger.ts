@@ -12,19 +12,19 @@ import {
 } from '../stores/contract/index.ts'
 import { type CallCost, costsIn } from './pacer-cost.ts'
 
-/** The longest wait that is booked, in microseconds. */
+/** The longest wait for which a slot is booked, in microseconds. */
 const longestWait = longestWindow * 1000
 
 /**
- * Takes units from the store and gives them back, at a rate that can be set. The ledger handles timeouts and a store
- * that fails: see src/failure.
+ * Takes the units of a pacer from the store and gives them back. The rate of the policy can be changed. The ledger
+ * behind this one handles timeouts and failures of the store: see src/failure.
  */
 export class PacerLedger {
   readonly #limiter: RateLimiter
   readonly #failure: FailureTerms
   policies: readonly Policy[]
   #ledger: CheckedLedger
-  /** Found once: each call asks for it. */
+  /** The lease of a unit in flight, in microseconds. The lease is computed once, because each call reads it. */
   #lease: number | undefined
 
   constructor(limiter: RateLimiter, failure: FailureTerms) {
@@ -34,7 +34,7 @@ export class PacerLedger {
     this.#ledger = this.#open()
   }
 
-  /** @param joins the ledger of the former rate, whose states the new ledger keeps */
+  /** @param joins the ledger of the rate before, whose states the new ledger continues */
   #open(joins?: CheckedLedger): CheckedLedger {
     const { name, scopes, store } = this.#limiter
     const terms: LedgerTerms = { name, policies: this.policies, scopes, onChange: 'retune', failure: this.#failure }
@@ -42,7 +42,8 @@ export class PacerLedger {
   }
 
   /**
-   * True if future times can be promised: one enforced policy at most, which can promise them, and no units in flight.
+   * True if future times can be promised: at most one policy is enforced, this policy can promise future times, and no
+   * policy counts units in flight.
    */
   get reservable(): boolean {
     const [policy, ...others] = this.policies.filter(({ shadow }) => !shadow)
@@ -62,29 +63,31 @@ export class PacerLedger {
     return this.#limiter.store.synchronous
   }
 
-  /** True if no other process can take units. */
+  /** True if no other process can take units from the store. */
   get exclusive(): boolean {
     return this.#limiter.store.traits?.exclusive === true
   }
 
-  /** The same key, once for each scope. */
+  /** The key of a queue as a list, with one entry for each scope of the policies. */
   keys(key: string): readonly string[] {
     return this.#limiter.scopes.map(() => key)
   }
 
-  /** Starts Guava's limiters when they are made, so that idle time counts from now on. Other states start with a call. */
+  /** Starts the idle time of Guava's limiters when they are made. The states of other algorithms start with a call. */
   begin(keys: readonly string[]): void {
     if (!isLocal(this.#limiter.store)) return
     if (!this.policies.some(({ algorithm }) => algorithm.paysLater)) return
     void this.#ledger.run({ verb: 'charge', keys, costs: 0 })
   }
 
-  /** @param maxWait microseconds */
+  /** @param maxWait the longest wait, in microseconds */
   reserve(keys: readonly string[], cost: CallCost, maxWait: number): MaybePromise<Booking> {
     return this.#ledger.run({ verb: 'reserve', keys, costs: costsIn(cost), maxWait: Math.min(longestWait, maxWait) })
   }
 
-  /** Gives all units of a booking back. If the store fails or hangs, they stay spent: too strict, never too lax. */
+  /**
+   * Gives all units of a booking back. If the store fails, the units stay spent: stricter than the policy, never laxer.
+   */
   giveBack(keys: readonly string[], tickets: Tickets | undefined): MaybePromise<unknown> {
     return tickets && this.#settling({ verb: 'settle', keys, costs: unitsBack(tickets), tickets })
   }
@@ -93,28 +96,28 @@ export class PacerLedger {
     return this.#ledger.run({ verb: 'reset', keys })
   }
 
-  /** A booking that is settled, released or renewed later. */
+  /** The reservation of a booking, which can be settled, released or renewed later. */
   reservation(keys: readonly string[], cost: CallCost, booking: Booking): Reservation {
     const { policies } = this
     return new Reservation({ run: this.#settling, policies, keys, costs: costsIn(cost) }, booking)
   }
 
-  /** Settles a reservation. If the store fails, a charge rejects; units to give back stay spent without an error. */
+  /** Settles a reservation. If the store fails, a charge rejects; a refund resolves, and its units stay spent. */
   readonly #settling: ReservedCall['run'] = (command) => {
     const outcome = this.#ledger.run(command)
     const quiet = command.verb === 'settle' && !charges(command.costs ?? 1)
     return quiet ? (quietly(outcome) as typeof outcome) : outcome
   }
 
-  /** Units in the policy's window. */
+  /** How many units the policy admits in its window. */
   get rate(): number {
     return this.#tunable().limit
   }
 
   /**
-   * Changes the rate. States keep the times that were promised. In a store that processes share, a state changes to the
-   * new rate with the next call that takes units.
-   * @throws HeadgateError `HEADGATE_RATE`, or what the policy's constructor throws
+   * Changes the rate. Times that were promised already stay valid. In a store that several processes share, the state
+   * of a key changes to the new rate with the next call that takes units under this key.
+   * @throws HeadgateError `HEADGATE_RATE`, or the error of the policy's constructor for an invalid limit
    */
   setRate(rate: number): void {
     const policy = this.#tunable()
@@ -134,7 +137,7 @@ export class PacerLedger {
   }
 }
 
-/** How long the caller of a booking waits, in microseconds. */
+/** How long the caller of a booking has to wait, in microseconds. */
 export function delayOf({ wait, delay = wait * 1000 }: Booking): number {
   return delay
 }

@@ -28,76 +28,80 @@ import type { Polling } from './poll-times.ts'
 /** The options of a `Pacer`. */
 export interface PacerOptions {
   /**
-   * The store in which slots are booked. Default: a memory store of the pacer's own. Processes that share a store keep
-   * one common pace. Example: `redisStore({ client })`.
+   * The store in which slots are booked. Default: a new memory store, which only this pacer uses. Processes that use
+   * the same store have one common rate. Example: `redisStore({ client })`.
    */
   store?: Store
   /**
-   * The namespace in the store, and the pacer's name in events. Default `'pacer'`. Required on a store that other programs
-   * reach. Example: `'github-api'`.
+   * The namespace of the pacer's keys in the store, and the pacer's name in events. Default `'pacer'`. A name is
+   * required for a store that other programs can reach. Example: `'github-api'`.
    */
   name?: string
-  /** How many calls may wait, for each key. Default 100,000. Infinity for no bound. Example: `1000`. */
+  /** How many calls of one key may wait at the same time. Default 100,000. Infinity for no limit. Example: `1000`. */
   maxQueue?: number
   /**
-   * The call that is refused when more than `maxQueue` calls wait: the new call (`'newest'`), or the call that has
-   * waited the longest (`'oldest'`). Default `'newest'`.
+   * Which call is refused when more than `maxQueue` calls wait: the new call (`'newest'`), or the call that has waited
+   * the longest (`'oldest'`). Default `'newest'`.
    */
   order?: 'oldest' | 'newest'
   /**
-   * How far ahead slots are booked in a store that processes share. Later calls wait in this process without a slot. If
-   * a process is killed, other processes wait about this long until its slots are over. Default `'2s'`. Example:
-   * `'500ms'`.
+   * How far ahead slots are booked in a store that several processes share, in milliseconds or as text. Calls beyond
+   * this time wait in this process without a slot. If a process is killed, other processes wait about this long until
+   * the slots of that process are over. Default `'2s'`. Example: `'500ms'`.
    */
   horizon?: Duration
-  /** How many functions of `throttle` and `wrap` run at once, for each key. Default Infinity. Example: `4`. */
+  /** How many functions of `throttle` and `wrap` run at the same time, for each key. Default Infinity. Example: `4`. */
   concurrency?: number
   /**
-   * Which times of calls the policy counts, if a late timer or event loop makes a call go late. `'booked'`: the booked
-   * times. Later calls keep their slots, and the mean rate holds. `'actual'`: the times at which calls really went.
-   * Later calls wait longer, and a server that counts exactly admits every call of this process. Default `'booked'`.
+   * Which times the policies count if a late timer or event loop makes a call start late. `'booked'`: the times of the
+   * slots. Later calls keep their slots, and the mean rate is reached. `'actual'`: the times at which calls really
+   * start. Later calls wait longer, and a server that counts exactly admits every call. Default `'booked'`.
    */
   spacing?: 'booked' | 'actual'
   /**
-   * How often a waiting call asks a shared store for units in flight (`concurrency`) that another process may have
-   * released: first after 50 to 100 per cent of this time, then less often, at last every four times this time.
-   * Milliseconds or text. Default `'50ms'`. Example: `'200ms'`.
+   * How often a waiting call asks a store that processes share whether another process has released units in flight
+   * (`concurrency`). The first question comes after 50 to 100 per cent of this time. Later questions come less often,
+   * down to one in four times this time. In milliseconds or as text. Default `'50ms'`. Example: `'200ms'`.
    */
   poll?: Duration
-  /** Returns a number from 0 up to 1 that spreads the polls. Default `Math.random`. Pass one in tests: `() => 0`. */
+  /**
+   * Returns a number from 0 up to 1, to randomize polls. Default `Math.random`. Pass a function in tests: `() => 0`.
+   */
   random?: () => number
-  /** If true, the process may end while calls wait. Default false. Browsers and workers ignore it. */
+  /** If true, waiting calls do not keep the process alive. Default false. Browsers and workers ignore this option. */
   unref?: boolean
   /**
-   * How long a request to the store may take: milliseconds or text. Default `'5s'`; Infinity for as long as the store
-   * takes. Example: `'500ms'`.
+   * How long a request to the store may take, in milliseconds or as text. Infinity for no limit. Default `'5s'`.
+   * Example: `'500ms'`.
    */
   storeTimeout?: Duration
   /**
-   * What happens to a call that the store cannot decide. `'closed'` rejects it with `HEADGATE_STORE_UNAVAILABLE`, `'throw'`
-   * with the store's own error, `'open'` admits it at once, `'local'` paces it in this process. A function gets
-   * the failure and may return one of these. Default `'local'`. Example: `({ error }) => log(error)`.
+   * What happens to a call if the store fails. `'closed'` rejects it with `HEADGATE_STORE_UNAVAILABLE`, and `'throw'`
+   * with the store's own error. `'open'` admits it without waiting, and `'local'` paces it in this process. A function
+   * gets the failure and returns one of these values. Default `'local'`. Example: `({ error }) => log(error)`.
    */
   onStoreError?: OnStoreError
-  /** How many processes share the pace. While the store fails, each keeps its part. Default 1. Example: `8`. */
+  /**
+   * How many processes share the rate. While the store fails, each uses its part of the rate. Default 1. Example: `8`.
+   */
   instances?: number
-  /** Called when counts have changed, once for all changes of a tick. Example: `({ waiting }) => gauge.set(waiting)`. */
+  /** Called once after all changes of counts in an event loop tick. Example: `({ waiting }) => gauge.set(waiting)`. */
   onProgress?: (progress: Progress) => void
   /**
-   * Reads the time, in whole microseconds since the epoch. Default: a monotonic clock. Pass one in tests.
+   * Reads the time, in whole microseconds since the epoch. Default: a monotonic clock. Pass a manual clock in tests.
    * Example: `new ManualClock().now` of `headgate/testing`.
    */
   clock?: Clock
   /**
-   * Calls a function after a number of milliseconds. Default: `setTimeout`. Pass one in tests.
+   * Calls a function after a number of milliseconds. Default: `setTimeout`. Pass a manual sleeper in tests.
    * Example: `new ManualClock().sleeper` of `headgate/testing`.
    */
   sleeper?: Sleeper
 }
 
-/** Policies and options in one object. */
+/** The policies and the options of a pacer in one object. */
 export interface PacerConfig extends PacerOptions {
-  /** One policy or several. A call waits for all of them. Example: `['10/1s', '1000/1h']`. */
+  /** One policy or several policies. A call waits until all policies admit it. Example: `['10/1s', '1000/1h']`. */
   policies: PolicyLikes
 }
 
@@ -121,10 +125,10 @@ const readers = {
 
 type OwnOptions = Omit<PacerOptions, 'store' | 'name' | 'unref' | 'poll' | 'random' | keyof typeof failureOptions>
 
-/** The horizon is in microseconds: how far ahead slots are booked. Infinity if no other process books. */
+/** The options with their defaults. `horizon` is in microseconds; Infinity if no other process books slots. */
 export interface PacerSettings extends Settled<OwnOptions, 'onProgress'> {
   readonly limiter: RateLimiter
-  /** The sleeper for timers that keep no process alive. */
+  /** The sleeper of timers that do not keep the process alive. */
   readonly quietSleeper: Sleeper
   readonly polling: Polling
   readonly failure: FailureTerms

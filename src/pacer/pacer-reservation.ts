@@ -8,20 +8,22 @@ import { delayOf } from './pacer-ledger.ts'
 import type { Queue, ReservedSlot } from './queue/index.ts'
 
 /**
- * Units booked for a time that you wait for by yourself. A reservation is settled once: the first `settle` or
- * `cancel` counts, and later calls do nothing. On a refused reservation, `settle` and `cancel` do nothing. The units
- * of a reservation that is never settled stay spent; only its units in flight are freed when their lease ends.
+ * Units booked for a future time. The caller waits for that time by itself. A reservation is settled once: the first
+ * `settle` or `cancel` counts, and later calls do nothing. On a refused reservation, both do nothing. The units of a
+ * reservation that is never settled stay spent; only its units in flight are freed when their lease ends.
  */
 export class PacerReservation {
-  /** True if the units were taken. */
+  /** True if the units were booked. */
   readonly allowed: boolean
-  /** How long to wait before you act, in whole milliseconds, such as 400. Infinity if refused. */
+  /** How long to wait before you use the units, in whole milliseconds, such as 400. Infinity for a refusal. */
   readonly wait: number
-  /** When to act, in milliseconds since the epoch by the pacer's clock, such as 1767225600400. Infinity if refused. */
+  /**
+   * When to use the units, in epoch milliseconds by the pacer's clock, such as 1767225600400. Infinity for a refusal.
+   */
   readonly at: number
   /**
-   * On a refusal, the milliseconds until a new attempt makes sense. Infinity if that is not known, and for a cost that
-   * can never be admitted. 0 if allowed.
+   * After a refusal, the milliseconds until a new attempt makes sense; Infinity if this time is not known, or if the
+   * cost can never be admitted. 0 if the reservation was allowed.
    */
   readonly retryAfter: number
   readonly #units: Reservation
@@ -29,8 +31,8 @@ export class PacerReservation {
 
   /**
    * @internal
-   * @param now microseconds
-   * @param delay microseconds, or Infinity
+   * @param now the time in microseconds
+   * @param delay the wait for the booked time in microseconds; Infinity for a refusal
    */
   constructor(now: number, delay: number, units: Reservation, ended: (cancelled: boolean) => void) {
     this.allowed = units.allowed
@@ -42,35 +44,37 @@ export class PacerReservation {
   }
 
   /**
-   * Corrects the reservation to the true cost: gives the rest back, or charges the units beyond the estimate.
-   * Reservations can be settled in any order. Units that time has given back already are not given back twice.
+   * Corrects the reservation to the true cost: gives unused units back, or charges the units beyond the reserved cost.
+   * Reservations can be settled in any order. Units that time has freed already are not given back twice.
    *
-   * Rejects with HeadgateError `HEADGATE_COST` unless `actual` is a whole number from 0, or a record with such numbers
-   * by the names of policies; then `settle` can be called again. Rejects with `HEADGATE_STORE_UNAVAILABLE` if units
-   * have to be charged, the store fails and `onStoreError` is `'closed'`. Example: `await reservation.settle({ tokens:
-   * 742 })`.
+   * Rejects with HeadgateError `HEADGATE_COST` unless `actual` is a whole number from 0, or a record with a whole
+   * number from 0 for each policy; after this error `settle` can be called again. Rejects with
+   * `HEADGATE_STORE_UNAVAILABLE` if units have to be charged, the store fails and `onStoreError` is `'closed'`.
+   * Example: `await reservation.settle({ tokens: 742 })`.
    */
   async settle(actual: Units): Promise<void> {
     await this.#units.settle(actual)
     this.#ended(actual === 0)
   }
 
-  /** Gives everything back, as if the call had never been made. Never rejects: if the store fails, the units stay spent. */
+  /**
+   * Gives all units back, as if the call had never been made. Never rejects: if the store fails, the units stay spent.
+   */
   async cancel(): Promise<void> {
     await this.#units.cancel()
     this.#ended(true)
   }
 
-  /** Frees the units in flight (`concurrency`), and leaves the cost under the other policies as it is. `settle` and `cancel` do, too. */
+  /** Frees the units in flight (`concurrency`), as `settle` and `cancel` do, too. Other units stay spent. */
   async release(): Promise<void> {
     await this.#units.release()
     this.#ended(false)
   }
 
   /**
-   * Starts the leases of the units in flight anew, for work that takes longer than a lease. Resolves to false if a
-   * lease had ended and other calls have taken its units, and once the reservation is settled. Rejects if the store
-   * fails and `onStoreError` is `'closed'`.
+   * Restarts the leases of the units in flight, for work that takes longer than a lease. Resolves to true if the leases
+   * run again. Resolves to false if a lease had ended and other calls have taken its units, or if the reservation is
+   * settled. Rejects if the store fails and `onStoreError` is `'closed'`.
    */
   renew(): Promise<boolean> {
     return this.#units.renew()
@@ -78,9 +82,10 @@ export class PacerReservation {
 }
 
 /**
- * Books a slot for `Pace.reserve`. If a policy cannot promise a future time, it grants a slot now, unless calls wait.
- * @param maxWait microseconds
- * @throws HeadgateError `HEADGATE_CLOSED`
+ * Books a slot for `Pace.reserve`. Policies that cannot promise a future time grant a slot for now, or none if calls
+ * wait.
+ * @param maxWait in microseconds
+ * @throws HeadgateError `HEADGATE_CLOSED` if the pacer is closed
  */
 export function reserve(queue: Queue, cost: CallCost, maxWait: number): MaybePromise<PacerReservation> {
   const { context, keys } = queue
@@ -107,7 +112,7 @@ function decided(queue: Queue, cost: CallCost, booking: Booking): PacerReservati
   })
 }
 
-/** A refusal that no policy decided. */
+/** A refusal that the pacer decides, without a policy: for example while the pacer is paused. */
 function refusal(retryAfter: number): Booking {
   const decision: Decision = {
     ...{ allowed: false, limit: 0, remaining: 0, retryAfter, resetAfter: 0 },

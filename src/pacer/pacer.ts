@@ -11,12 +11,12 @@ import { PollingQueue, type Queue, ReservingQueue } from './queue/index.ts'
 import { runsOf } from './run-spacing.ts'
 import { Scheduler } from './timers/index.ts'
 
-/** The key of the pacer itself in the store, and the prefix of its other keys. */
+/** The key in the store of calls without a key. The other keys of the pacer begin with this text. */
 const rootKey = 'all'
 const keyPrefix = 'key:'
 
 /**
- * A limiter that waits instead of refusing. Callers wait for a slot: by priority, then in the order they came.
+ * A limiter that waits instead of refusing. Calls get slots by priority, then in the order in which they came.
  *
  * ```js
  * const pacer = new Pacer(smoothBursty({ rate: 50 }), { concurrency: 10 })
@@ -29,9 +29,9 @@ export class Pacer extends Pace {
   readonly store: Store
   readonly #context: PacerContext
   readonly #root: Queue
-  /** The queues of all keys but the pacer's own. */
+  /** The queue of each key. The queue of calls without a key is not in this map. */
   readonly #byKey = new KeyMap<Queue>()
-  /** The promises of `drain` and `waitingBelow`. */
+  /** The unresolved promises of `drain` and `waitingBelow`. `kept` returns true when the promise is to be resolved. */
   #promises: { readonly kept: () => boolean; readonly resolve: () => void }[] = []
 
   /**
@@ -39,7 +39,7 @@ export class Pacer extends Pace {
    * `new Pacer({ policies: ['10/1s', '1000/1h'], store })`.
    * @param policy a policy, its text, or an object with `policies` and options
    * @throws HeadgateError `HEADGATE_OPTION`, `HEADGATE_CLOCK` or `HEADGATE_NAME` for an invalid option,
-   * `HEADGATE_DUPLICATE_LIMITER` if the store has a limiter of that name, or what the policy's constructor throws
+   * `HEADGATE_DUPLICATE_LIMITER` if the store has another limiter with this name, or the error of the policy
    */
   constructor(policy: PolicyLike | PacerConfig, options: PacerOptions = {}) {
     super()
@@ -49,7 +49,7 @@ export class Pacer extends Pace {
     const units = new PacerLedger(limiter, failure)
     this.name = limiter.name
     this.store = limiter.store
-    // Copy each field: an object made by spreading the settings is slow to read, and doubled the time of a call.
+    // Each field is copied: an object made by spreading the settings is slow to read, and doubled the time of a call.
     this.#context = {
       clock,
       polling,
@@ -82,9 +82,8 @@ export class Pacer extends Pace {
   }
 
   /**
-   * A queue of its own under the same policies. The queue takes no memory once no call waits or runs and no slot is
-   * booked.
-   *
+   * Returns a separate queue for a key, under the same policies. When no call waits or runs and no slot is booked, the
+   * queue is removed from memory.
    * Example: `await pacer.key('api.example.com').acquire()`.
    * @throws HeadgateError `HEADGATE_KEY` unless the key is a string
    */
@@ -101,7 +100,7 @@ export class Pacer extends Pace {
   }
 
   /**
-   * Most keys are forgotten when their last call ends. Keys that then have a hold or a reservation are forgotten later.
+   * Removes an idle queue when its last call has ended. If that queue has a hold or a reservation, it is removed later.
    */
   #settled(queue: { readonly key: string; readonly idle: boolean }): void {
     if (queue !== this.#root && queue.idle) this.#byKey.delete(queue.key)
@@ -125,7 +124,7 @@ export class Pacer extends Pace {
   }
 
   /**
-   * The rate: units in the policy's window (`per`). With `'10/1s'` it is 10.
+   * The rate: how many units the policy admits in its window (`per`). With `'10/1s'` the rate is 10.
    * @throws HeadgateError `HEADGATE_RATE` for a pacer with several policies
    */
   getRate(): number {
@@ -133,12 +132,11 @@ export class Pacer extends Pace {
   }
 
   /**
-   * Sets the rate, in units in the policy's window (`per`). Slots that are booked keep their time. If several
-   * processes share a store, set the rate in each process.
+   * Sets the rate: how many units the policy admits in its window (`per`). The times of booked slots do not change. If
+   * several processes share a store, set the rate in each process.
    *
    * Example: `pacer.setRate(20)`.
-   * @throws HeadgateError `HEADGATE_RATE` for a pacer with several policies, or the error of the policy's constructor
-   *   for such a limit or rate
+   * @throws HeadgateError `HEADGATE_RATE` for a pacer with several policies, or the policy's error for an invalid rate
    */
   setRate(rate: number): void {
     this.#context.units.setRate(rate)
@@ -147,7 +145,7 @@ export class Pacer extends Pace {
     for (const queue of this.#queues) queue.rateChanged()
   }
 
-  /** Admits no call until `resume`. Booked slots are given back. The queues and their order stay, and timeouts run on. */
+  /** Admits no call until `resume`. Booked slots are given back. Waiting calls keep their order and their timeouts. */
   pause(): void {
     if (this.#context.paused) return
     const going = this.#queues.filter(({ stopped }) => !stopped)
@@ -155,7 +153,7 @@ export class Pacer extends Pace {
     for (const queue of going) queue.stop()
   }
 
-  /** Ends a pause: books slots for all waiting calls, in order. */
+  /** Ends a pause: books slots for all waiting calls, in the order of the queues. */
   resume(): void {
     if (!this.#context.paused) return
     this.#context.paused = false
@@ -165,14 +163,14 @@ export class Pacer extends Pace {
     }
   }
 
-  /** Resolves when no call waits or runs. It never rejects. */
+  /** Returns a promise that resolves when no call waits or runs. The promise never rejects. */
   drain(): Promise<void> {
     return this.#when(() => this.#queues.every(({ free }) => free))
   }
 
   /**
-   * Resolves when fewer than `count` calls wait, over all keys: use it in a producer that is faster than the pace.
-   *
+   * Returns a promise that resolves when fewer than `count` calls wait, over all keys. Use it in code that creates
+   * calls faster than they are admitted.
    * Example: `for (const job of jobs) { await pacer.waitingBelow(100); void pacer.throttle(job) }`.
    * @throws HeadgateError `HEADGATE_OPTION` unless `count` is a whole number from 1
    */
@@ -181,7 +179,7 @@ export class Pacer extends Pace {
     return this.#when(() => this.waiting < count)
   }
 
-  /** Rejects all waiting and all later calls with `HEADGATE_CLOSED`. Functions that run already go on. */
+  /** Rejects all waiting and later calls with `HEADGATE_CLOSED`. Functions that already run are not stopped. */
   close(): void {
     this.#context.closed = true
     for (const queue of this.#queues) queue.close()
@@ -192,17 +190,17 @@ export class Pacer extends Pace {
     return this.#queues.reduce((sum, { waiting }) => sum + waiting, 0)
   }
 
-  /** How many functions run or wait for a slot, over all keys, without those that `concurrency` keeps waiting. */
+  /** How many functions run or wait for a slot, over all keys. Functions that wait for `concurrency` do not count. */
   get running(): number {
     return this.#queues.reduce((sum, { running }) => sum + running, 0)
   }
 
-  /** How many keys have a call that waits or runs, or a slot that is booked. */
+  /** How many keys have a call that waits or runs, or a booked slot. */
   get keys(): number {
     return this.#byKey.size
   }
 
-  /** The counts of the pacer: since it was made, and now. */
+  /** The counts of the pacer: totals since the pacer was made, and the calls that wait or run now. */
   get progress(): Progress {
     const { admittedCalls, cost, refusedCalls, waited, longestWait } = this.#context.events
     const { waiting, running } = this
@@ -210,7 +208,7 @@ export class Pacer extends Pace {
   }
 }
 
-/** One key of a pacer. The queue is looked up at each call, because an idle queue is forgotten. */
+/** One key of a pacer. Its queue is looked up at each call, because idle queues are removed from the pacer. */
 class KeyPace extends Pace {
   protected readonly queue: () => Queue
   readonly #pacer: Pace

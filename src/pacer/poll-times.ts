@@ -1,42 +1,42 @@
 /*
- * Decides when to ask again for units in flight. A refusal by `concurrency` says when a unit is free at the latest:
- * when the first lease ends. Mostly a unit is released much sooner.
+ * Decides when a waiting call asks the store again for units in flight. A refusal by `concurrency` says when a unit is
+ * free at the latest: when the first lease ends. Mostly a unit is released much sooner.
  *
- * After a release in this process, the queue of that key asks again at once. A release in another process is found by
- * polling. The time between two polls has a random part, so processes do not ask together. It doubles twice while the
- * store refuses:
+ * After a release in this process, the queue of that key asks again without waiting. A release in another process is
+ * found by polling. The time between two polls has a random part, so that processes do not ask at the same moment.
+ * While the store refuses, the time between two polls doubles twice:
  *
- *     refused   |-- poll --|-- 2 poll --|---- 4 poll ----|---- 4 poll ----|     each of half to full length
+ *     refused   |-- poll --|-- 2 poll --|---- 4 poll ----|---- 4 poll ----|     each wait has 50 to 100 % of this length
  *
- * A busy process would take each unit that it frees again, before other processes ask. So now and then it leaves the
- * units that it frees to other processes, until each of them has asked once. This costs the process at most 5 per cent
- * of its time.
+ * A busy process would take each unit that it has released again, before other processes ask. So from time to time the
+ * process takes no unit until each other process has asked once. For the process, this is at most 5 per cent of the
+ * time.
  */
 import type { Decision, Verdict } from '../policy/index.ts'
 import type { PacerLedger } from './pacer-ledger.ts'
 
 /** The longest time between two polls, as a multiple of the shortest. */
 const slowest = 4
-/** How long units are left to other processes, and how often. The unit is the longest time between two polls. */
+/** How long released units are left to other processes, and then used here, in multiples of `slowest` polls. */
 const turnsOfOthers = 1
 const ownTurns = 19
 
 export interface Polling {
   /** The shortest time between two polls, in microseconds. */
   readonly poll: number
-  /** Returns a number from 0 up to 1. */
+  /** Returns a random number from 0 up to 1. */
   readonly random: () => number
 }
 
-/** All times are microseconds. */
+/** Computes when a queue asks the store again. All times are microseconds. */
 export class PollTimes {
   readonly #units: PacerLedger
   readonly #polling: Polling
-  /** How many requests were refused since the last one that was granted. */
+  /** How many requests to the store were refused since the last request that was granted. */
   #refusals = 0
-  /** When all policies but `concurrency` admit the first waiter. */
+  /** The time at which all policies except `concurrency` admit the first waiter. */
   #readyAt = 0
-  /** Until when units freed here are left to other processes, and when that begins next. */
+  /** Until this time, released units are left to other processes. At `#othersFrom`, the next such period begins. */
   #othersUntil = 0
   #othersFrom = 0
 
@@ -49,7 +49,7 @@ export class PollTimes {
     this.#refusals = 0
   }
 
-  /** The shortest wait after a refusal: the wait if all units in flight were released now. */
+  /** The shortest useful wait after a refusal: the wait if all units in flight were released now. */
   shortest({ policies, retryAfter }: Decision): number {
     const counted = ({ name }: Verdict) =>
       this.#units.policies.some((policy) => policy.name === name && policy.algorithm.leases)
@@ -57,7 +57,7 @@ export class PollTimes {
     return 1000 * (inFlight === 0 ? retryAfter : longest(policies.filter((verdict) => !counted(verdict))))
   }
 
-  /** The time to wait after a refusal. */
+  /** How long to wait after a refusal before the next request. */
   next(decision: Decision, now: number): number {
     const least = this.shortest(decision)
     const most = decision.retryAfter * 1000
@@ -68,7 +68,7 @@ export class PollTimes {
     return Math.min(most, Math.max(least, Math.ceil(interval * (1 - this.#polling.random() / 2))))
   }
 
-  /** When to ask after a release in this process. */
+  /** The time of the next request after a release of units in this process. */
   afterRelease(now: number): number {
     if (this.#units.exclusive) return this.#readyAt
     const turn = slowest * this.#polling.poll
@@ -80,7 +80,7 @@ export class PollTimes {
   }
 }
 
-/** In milliseconds. */
+/** The longest wait of these verdicts, in milliseconds. */
 function longest(verdicts: readonly Verdict[]): number {
   return Math.max(0, ...verdicts.filter(({ shadow }) => !shadow).map(({ retryAfter }) => retryAfter))
 }

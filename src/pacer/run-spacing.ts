@@ -1,17 +1,18 @@
 /*
- * `spacing: 'actual'`: the policies count calls by the times at which they really went, and not by their booked times.
+ * Implements `spacing: 'actual'`: the policies count calls by the times at which they really start, and not by their
+ * booked times.
  *
- * A slot is a time that was booked. A late timer, or a busy event loop, makes a call go after its slot, while the next
- * call goes at its own slot. Then the two calls are closer together than a server that counts exactly admits:
+ * A slot is a time that was booked. If a timer is late or the event loop is busy, a call starts after its slot, and the
+ * next call starts at its own slot. Their distance is then too short for a server that counts exactly:
  *
  *     slots            |0        |10        |20        |30
- *     calls            A         .      B   C          D        B goes at 17, C 3 ms behind it
- *     spacing: actual  A         .      B         C         D   C goes 10 ms behind B
+ *     calls            A         .      B   C          D        B starts at 17, C 3 ms after B
+ *     spacing: actual  A         .      B         C         D   C starts 10 ms after B
  *
- * So a second ledger under the same policies counts each call when it has gone, and a call whose slot has come goes
- * only if that ledger admits it too. Code cannot know the exact moment at which a function sends its request. So a call
- * counts right after its function has run up to its first `await`, which is never too early. Until then the call is
- * `starting`, and other calls go only if there is room for all calls that start.
+ * So a second ledger under the same policies counts each call that has started. A call starts at its slot only if the
+ * second ledger admits it too. The exact moment at which a function sends its request is unknown. So a call is counted
+ * when its function has run up to its first `await`, which is never too early. Until that moment the call is
+ * `starting`, and other calls start only if the ledger can admit all starting calls together.
  */
 
 import type { Costs } from '../algorithms/evaluation/index.ts'
@@ -23,14 +24,14 @@ import type { Ledger, LedgerTerms, Store } from '../stores/contract/index.ts'
 import { memoryStore } from '../stores/memory/index.ts'
 import { type CallCost, costsIn, sum } from './pacer-cost.ts'
 
-/** The calls that went, of all keys of a pacer. Policies that count units in flight are left out. */
+/** Counts the calls that have started, of all keys of a pacer. Policies that count units in flight are left out. */
 export class Runs {
   readonly #store: Store
   readonly #terms: LedgerTerms
   #ledger: Ledger
-  /** Which of the pacer's policies are counted. */
+  /** The indexes of the policies that are counted, in the pacer's list of policies. */
   readonly #counted: readonly number[]
-  /** True if a cost of n is decided differently from n costs of 1: then calls start one at a time. */
+  /** True if one cost of n can be decided differently from n costs of 1: then calls start one at a time. */
   readonly single: boolean
 
   constructor({ name, policies }: RateLimiter, clock: Clock) {
@@ -55,7 +56,7 @@ export class Runs {
     return this.#ledger.run({ verb: 'peek', keys, costs: this.#costs(costs) }) as Decision
   }
 
-  /** Counts a call that goes now. A cost of 0 only starts the clock of Guava's limiters. */
+  /** Counts a call that starts now. A cost of 0 only starts the clock of Guava's limiters. */
   count(keys: readonly string[], costs: Costs): void {
     void this.#ledger.run({ verb: 'charge', keys, costs: this.#costs(costs) })
   }
@@ -65,16 +66,16 @@ export class Runs {
   }
 }
 
-/** Makes the ledger of calls that went. Undefined if all policies count units in flight: nothing is to be spaced. */
+/** Makes the ledger of started calls. Undefined if all policies count units in flight, which do not depend on times. */
 export function runsOf(limiter: RateLimiter, clock: Clock): Runs | undefined {
   return limiter.policies.every(({ algorithm }) => algorithm.leases) ? undefined : new Runs(limiter, clock)
 }
 
-/** The calls of one key that went, and those that start now. */
+/** The calls of one key: those that have started, and those that are starting. */
 export class RunSpacing {
   readonly #runs: Runs
   readonly #keys: readonly string[]
-  /** How many calls are admitted but not counted yet, and the units of these calls. */
+  /** How many calls were admitted and are not counted yet. `#starting` is the sum of their units. */
   #calls = 0
   #starting: Costs = 0
 
@@ -83,16 +84,16 @@ export class RunSpacing {
     this.#keys = keys
   }
 
-  /** True while calls start. When a call has been counted, the queue may admit more. */
+  /** True while admitted calls are not counted yet. After each count, the queue may admit more calls. */
   get starting(): boolean {
     return this.#calls > 0
   }
 
-  /** The refusal of a call that would come too soon; undefined if it may go now. */
+  /** The refusal of a call that would start too soon; undefined if the call may start now. */
   refusal(cost: CallCost): Decision | undefined {
     const decision = this.#runs.ask(this.#keys, sum(this.#starting, 1, costsIn(cost)))
     if (this.starting) return decision.allowed && !this.#runs.single ? undefined : decision
-    // After the rate was lowered, a cost may never fit. Its call goes, because it has a slot already.
+    // After the rate was lowered, the cost may never fit. The call starts anyway, because it has a slot already.
     return decision.allowed || decision.retryAfter === Infinity ? undefined : decision
   }
 
@@ -102,7 +103,7 @@ export class RunSpacing {
     this.#starting = sum(this.#starting, 1, costsIn(cost))
   }
 
-  /** Counts the call, which has gone. */
+  /** Counts a call that has started. */
   count(cost: CallCost): void {
     this.#calls--
     this.#starting = sum(this.#starting, -1, costsIn(cost))
@@ -111,13 +112,13 @@ export class RunSpacing {
 }
 
 /**
- * Calls `run` when the code that awaits an `acquire` or `tryAcquire`, resolved just now, has continued: after a few
- * turns of the microtask queue.
+ * Calls `run` after the code that awaits an `acquire` or `tryAcquire` has continued. The promise of this call was
+ * resolved just before; the code continues after a few turns of the microtask queue.
  */
 export async function afterCaller(run: () => void): Promise<void> {
   for (let turn = 0; turn < turnsOfCaller; turn++) await undefined
   run()
 }
 
-/** `acquire` takes one turn, and `tryAcquire` two. */
+/** `acquire` needs one turn of the microtask queue until its caller continues, and `tryAcquire` needs two. */
 const turnsOfCaller = 4

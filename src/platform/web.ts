@@ -1,4 +1,4 @@
-/* For browsers, workers and every other runtime: web standards only. */
+/* The platform functions for browsers, workers and every other runtime, written with web standards only. */
 import { hmac } from '@noble/hashes/hmac.js'
 import { sha256 as sha256Of } from '@noble/hashes/sha2.js'
 import type { Channel, Platform } from './platform.ts'
@@ -12,7 +12,7 @@ interface WebGlobals {
 
 const web = globalThis as unknown as WebGlobals
 
-/** Some workers stop this clock between two events. A clock that stands still adds no quota. */
+/** Some workers stop this clock between two events. While a clock stands still, no quota is added. */
 export const microseconds: Platform['microseconds'] = () =>
   Math.floor((web.performance.timeOrigin + web.performance.now()) * 1000)
 
@@ -34,7 +34,7 @@ export const emitWarning: Platform['emitWarning'] = (message, code) => {
 
 const silent: Channel = { hasSubscribers: false, publish() {}, subscribe() {}, unsubscribe: () => false }
 
-/** A channel without subscribers: web runtimes have no diagnostics channels. Use the hooks of the limiter or the guard. */
+/** A channel without subscribers: web runtimes have no diagnostics channels. Use the hooks of the limiter or the guard instead. */
 export const channel: Platform['channel'] = () => silent
 
 export const isolatesRequests: Platform['isolatesRequests'] = web.navigator?.userAgent === 'Cloudflare-Workers'

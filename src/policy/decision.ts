@@ -1,112 +1,111 @@
 /**
- * The source of a decision:
+ * Where a decision comes from:
  *
- * - `'store'`: the store
- * - `'fallback'`: a local limiter in this process, because the store failed
- * - `'open'`: no decision; the call was let through because the store failed
+ * - `'store'`: the store decided
+ * - `'fallback'`: this process decided by its own count, because the store failed
+ * - `'open'`: nobody decided, and the call was allowed because the store failed
  */
 export type Source = 'store' | 'fallback' | 'open'
 
 /**
- * The decision of one policy about a call. Times are whole milliseconds, rounded up, and assume that no other call comes.
+ * The decision of one policy about a call. Times are whole milliseconds, rounded up. The times are right if the key has no other
+ * call until then.
  *
- * The examples are of `tokenBucket({ limit: 5, window: '1s' })`, which gives a unit back every 200 ms.
+ * The examples use `tokenBucket({ limit: 5, window: '1s' })`, which adds a unit every 200 ms.
  */
 export interface Verdict {
-  /** The policy's name, such as `'1s'`. */
+  /** The name of the policy, such as `'1s'`. */
   readonly name: string
   /** True if this policy admits the call. The call is admitted if every enforced policy admits it. */
   readonly allowed: boolean
-  /** The policy's units per window: 5. */
+  /** The limit of the policy, in units per window. In the example: 5. */
   readonly limit: number
   /**
-   * The largest cost that is admitted now, after this call; at least 0. After two requests at once, remaining is 3: a
-   * call of cost 3 is admitted, and a call of cost 4 is refused.
+   * The largest cost that this policy would admit now, after this call; at least 0. Example: after two simultaneous requests,
+   * `remaining` is 3. A call with cost 3 would be admitted, and a call with cost 4 refused.
    */
   readonly remaining: number
   /**
-   * The units that count now: those of admitted calls, booked and charged ones, and refused calls where the policy counts
-   * them. Parts of a unit are rounded up. After two requests at once, used is 2; 200 ms later it is 1.
+   * The units that are used now: the cost of admitted, reserved and charged calls, and of refused calls if the policy counts
+   * them. A fraction of a unit is rounded up. Example: after two simultaneous requests, `used` is 2, and 200 ms later, `used` is
+   * 1.
    */
   readonly used: number
   /**
-   * 0 if allowed, else the time until this cost is admitted. After five requests at once, the sixth is refused with
-   * retryAfter 200: it is admitted after 200 ms, and not 1 ms sooner. Infinity if the cost can never be admitted, such as
-   * a cost of 6.
+   * How long to wait until the policy admits this cost. 0 if the call is allowed. Infinity if the cost can never be admitted,
+   * such as a cost of 6. Example: of six simultaneous requests, the sixth is refused with `retryAfter` 200. The request is
+   * admitted after 200 ms, and not 1 ms sooner.
    */
   readonly retryAfter: number
-  /**
-   * The time until the key has its full quota again. After one request, resetAfter is 200. If that request came 50 ms
-   * ago, resetAfter is 150.
-   */
+  /** The time until the key has its full quota again. After one request, `resetAfter` is 200. 50 ms later, `resetAfter` is 150. */
   readonly resetAfter: number
-  /** True if the policy is only evaluated and reported. A shadow never refuses the call. */
+  /** True if the policy is only evaluated and reported. Such a policy (a shadow) never refuses a call. */
   readonly shadow: boolean
   /**
-   * The time until `remaining` grows; 0 if the quota is full. After five requests at once, nextAfter is 200 and
-   * resetAfter is 1000. Only present if the call has the option `nextAfter`.
+   * How long until `remaining` grows. 0 if the quota is full. Example: after five simultaneous requests, `nextAfter` is 200, and
+   * `resetAfter` is 1000. Undefined unless the call has the option `nextAfter`.
    */
   readonly nextAfter?: number
 }
 
-/** The ban of a key: see `RateLimiter.ban`. */
+/** The ban of a key by hand, which `RateLimiter.ban` began. */
 export interface Ban {
-  /** When it ends, in milliseconds since the epoch by the store's clock. Infinity for a ban that lasts until it is lifted. */
+  /** The end of the ban, in milliseconds since the epoch, by the store's clock. Infinity for a ban until `unban`. */
   readonly until: number
-  /** The scope of the banned key. If several keys of the call are banned, the scope of the ban that ends last. */
+  /** The scope of the banned key. If several keys of the call are banned, this is the scope of the ban that ends last. */
   readonly scope: string
-  /** The reason that was given, if any. It is for you: no response shows it. */
+  /** The reason that `ban` was called with, for operators. No response shows the reason. Undefined if there is no reason. */
   readonly reason?: string
 }
 
 /**
- * The decision about a call: the joint decision of all enforced policies, and the verdict of each policy. Times are as in
- * `Verdict`.
+ * The decision about a call: the result of all enforced policies together, and the verdict of each policy. Times are whole
+ * milliseconds, rounded up.
  *
- * The examples are of the policies `'10/1s'` and `'100/1h'`.
+ * The examples use the policies `'10/1s'` and `'100/1h'`.
  */
 export interface Decision {
-  /** True if the call may go on. A refused call changes nothing, unless a policy has `countRefused`. */
+  /** True if the call is allowed. A refused call changes no state, unless a policy has `countRefused`. */
   readonly allowed: boolean
-  /** The limit of the binding policy (see `policy`): 10 or 100. */
+  /** The limit of the binding policy, which `policy` names. In the examples: 10 or 100. */
   readonly limit: number
-  /** The largest cost that every enforced policy admits now. With 9 left in the second and 3 in the hour, it is 3. */
+  /** The largest cost that every enforced policy admits now. If `'10/1s'` has 9 units left and `'100/1h'` has 3, `remaining` is 3. */
   readonly remaining: number
   /**
-   * 0 if allowed, else the longest wait of the enforced policies. If the second waits 300 ms and the hour 20 minutes, it is
-   * 1,200,000: then this cost is admitted, and not 1 ms sooner. Infinity if the cost can never be admitted.
+   * How long to wait until this cost is admitted: the longest wait of the enforced policies. 0 if the call is allowed. Infinity
+   * if the cost can never be admitted. Example: if `'10/1s'` needs 300 ms and `'100/1h'` needs 20 minutes, `retryAfter` is
+   * 1,200,000. The call is admitted then, and not 1 ms sooner.
    */
   readonly retryAfter: number
   /**
-   * The time until the key has its full quota under every policy: the longest `resetAfter`. If the second needs 700 ms
-   * and the hour 20 minutes, it is 1,200,000.
+   * How long until the key has its full quota under every policy: the longest `resetAfter` of the policies. Example: if `'10/1s'`
+   * needs 700 ms and `'100/1h'` needs 20 minutes, `resetAfter` is 1,200,000.
    */
   readonly resetAfter: number
   /**
-   * The name of the binding policy. If the call is refused, the policy with the longest wait; else the policy with the
-   * least remaining. In the examples above it is `'1h'`. If a ban by hand refuses the call, it is `'ban'`.
+   * The name of the binding policy. For a refused call, this is the policy with the longest wait. For an allowed call, this is
+   * the policy with the least remaining units. In the examples above, `policy` is `'1h'`. If a ban by hand refused the call,
+   * `policy` is `'ban'`.
    */
   readonly policy: string
-  /** One verdict per policy, in the limiter's order. */
+  /** The verdicts of the policies, in the order of the limiter's policies. */
   readonly policies: readonly Verdict[]
-  /** `'store'`, unless the store failed. */
+  /** Where the decision comes from. `'store'`, unless the store failed. */
   readonly source: Source
-  /**
-   * The time of the decision by the store's clock, in milliseconds since the epoch, such as 1767225600000. Only present
-   * if the call has the option `at`.
-   */
+  /** The time of the decision, in milliseconds since the epoch by the store's clock. Undefined unless the call has the option `at`. */
   readonly at?: number
   /**
-   * Only present if a key of the call is banned by hand. Then `consume`, `reserve` and `peek` are refused, nothing remains, and
-   * the verdicts are those of a peek.
+   * The ban of the call's key by hand. Undefined if there is none. With a ban, `consume`, `reserve` and `peek` are refused,
+   * `remaining` is 0, and the verdicts are those of `peek` without the ban.
    */
   readonly ban?: Ban
 }
 
 /**
- * Joins the verdicts to a decision. If every policy is a shadow, the call is allowed, with the numbers of the shadow policies.
- * @param allowed the joint outcome; a refund is allowed whatever is left
- * @param at the time, if the call has the option `at`: milliseconds since the epoch, rounded down because waits are rounded up
+ * Makes a decision from the verdicts of several policies. If every policy is a shadow, the numbers come from the shadow policies.
+ * @param allowed whether the call is allowed; a refund is always allowed
+ * @param at the time of the decision in milliseconds since the epoch, if the call has the option `at`; rounded down, because
+ *   waits are rounded up
  */
 export function join(allowed: boolean, verdicts: readonly Verdict[], source: Source, at?: number): Decision {
   if (verdicts.length === 1) return alone(allowed, verdicts, source, at)
@@ -123,13 +122,13 @@ export function join(allowed: boolean, verdicts: readonly Verdict[], source: Sou
   return decisionOf(allowed, binding, remaining, resetAfter, verdicts, source, at)
 }
 
-/** The same as `join` for a single verdict. */
+/** Does the same as `join`, for a list with one verdict. */
 export function alone(allowed: boolean, verdicts: readonly Verdict[], source: Source, at?: number): Decision {
   const verdict = verdicts[0] as Verdict
   return decisionOf(allowed, verdict, verdict.remaining, verdict.resetAfter, verdicts, source, at)
 }
 
-/** Writes object literals without a spread, for speed: this runs for every request. */
+/** Makes the object without spread syntax, which would be slower. Every call runs this function. */
 function decisionOf(
   allowed: boolean,
   { limit, name: policy, retryAfter: wait }: Verdict,

@@ -1,6 +1,4 @@
-/*
- * The words of a limit: the options of every policy, and what a decision tells. It imports `common`.
- */
+/* The types that describe a limit: the options of every policy, and a decision. This folder imports `common`. */
 
 export { alone, type Ban, type Decision, join, type Source, type Verdict } from './decision.ts'
 export {

@@ -11,40 +11,40 @@ import {
   whole,
 } from '../common/index.ts'
 
-/** The default scope. */
+/** The scope of a policy without the option `scope`. */
 export const defaultScope = 'default'
 
-/** The options of every policy. */
+/** The options that every policy has. */
 export interface PolicyOptions {
-  /** Units per window: a whole number from 0 to 2^53 - 1, such as 100. A policy with a limit of 0 admits nobody. */
+  /** The number of units per window: a whole number from 0 to 2^53 - 1. With 0, every call is refused. Example: `100`. */
   limit: number
-  /** The length of a window: whole milliseconds, or text such as `'15m'`. From 1 ms to 366 days. */
+  /** The length of a window: whole milliseconds, or a text such as `'15m'`. From 1 ms to 366 days. */
   window: Duration
-  /** The policy's name in headers, decisions and stored states: printable ASCII. Default: the window, such as `'15m'`. */
+  /** The policy's name in response fields, decisions and stored states: printable ASCII. Default: the window, such as `'15m'`. */
   name?: string
   /**
-   * What clients see in place of the name: in the fields of draft-8 and draft-11 and in the body of a refusal. Printable
-   * ASCII. Default: the name. Example: `{ name: 'v2-search', label: 'search' }`.
+   * The name that clients see in place of `name`: in the fields of draft-8 and draft-11, and in the body of a refusal. Printable
+   * ASCII. Default: `name`. Example: `{ name: 'v2-search', label: 'search' }`.
    */
   label?: string
-  /** Which of a request's keys the policy limits by, such as `'user'`. Default `'default'`. */
+  /** The name of the key that the policy limits, if a request has several keys. Default `'default'`. Example: `'user'`. */
   scope?: string
-  /** True if refused calls count too, so that a client that keeps hammering stays refused. Default false. */
+  /** True to count refused calls too, so that a client that never stops sending stays refused. Default false. */
   countRefused?: boolean
-  /** True if the policy is evaluated and reported, but never enforced. Default false. */
+  /** True to evaluate and report the policy without ever refusing a call. Default false. */
   shadow?: boolean
 }
 
-/** The options of a policy that admits a burst. */
+/** The options of a policy with a burst. */
 export interface BurstOptions extends PolicyOptions {
-  /** How many units may come at once: a whole number from 1 to 2^53 - 1. Default: `limit`. */
+  /** How many units can be used at the same time: a whole number from 1 to 2^53 - 1. Default: `limit`. */
   burst?: number
 }
 
-/** The validated options of a policy. Immutable; times are milliseconds. */
+/** The options of a policy after their checks, with defaults filled in. Immutable. Times are milliseconds. */
 export interface PolicySettings {
   readonly name: string
-  /** What clients see in place of the name. If absent, clients see the name. */
+  /** The name that clients see in place of `name`. If undefined, clients see `name`. */
   readonly label?: string
   readonly scope: string
   readonly limit: number
@@ -63,9 +63,9 @@ const flagReader = flag()
 const common = ['limit', 'window', 'name', 'scope', 'countRefused', 'shadow', 'label']
 
 /**
- * Validates the options of a policy, and fills in the defaults.
- * @param extra names of the options that this algorithm has beside those of every policy
- * @throws HeadgateError with the code of the option that is invalid
+ * Checks the options of a policy, and fills in the defaults.
+ * @param extra the names of the options that only this algorithm has
+ * @throws HeadgateError with the code of the invalid option
  */
 export function policySettings(
   algorithm: string,
@@ -88,7 +88,11 @@ export function policySettings(
   }
 }
 
-/** @throws HeadgateError `HEADGATE_POLICY` if `options` is no object, `HEADGATE_OPTION` if an option is unknown */
+/**
+ * Checks the names of a policy's options.
+ * @throws HeadgateError `HEADGATE_POLICY` if `options` is no object
+ * @throws HeadgateError `HEADGATE_OPTION` if an option is unknown
+ */
 export function checkPolicyOptions(
   algorithm: string,
   options: object,

@@ -15,15 +15,15 @@ import { KeyQueue, type ReadAndSwap, RecordStore, SwapRunner } from './records/i
 /** The options of `compareAndSetStore`. */
 export interface CompareAndSetOptions<Version> extends ReadAndSwap<Version>, SharedStoreOptions {
   /**
-   * How often a call tries again if another process has written first. After that, it rejects with HeadgateError
-   * `HEADGATE_STORE`. Default 30.
+   * How often a call tries again if another process has written the key in between. After the last try, the call
+   * rejects with HeadgateError `HEADGATE_STORE`. Default 30.
    */
   retries?: number
-  /** The most bytes of a text. Policies that could need more are refused. Default: no limit. */
+  /** The most bytes of a stored text. A limiter whose policies could need more is refused. Default: no limit. */
   maxBytes?: number
-  /** A clock of whole microseconds since the epoch. Default: the time that `read` returns, else the wall clock. */
+  /** Returns whole microseconds since the epoch. Default: the time that `read` returns, else the wall clock. */
   clock?: Clock
-  /** The name of the store in errors. Default `'The store'`. */
+  /** The name of the store in error messages. Default `'The store'`. */
   name?: string
 }
 
@@ -37,11 +37,12 @@ export const swapOptions: Readers<SharedTerms & Settled<OwnOptions, 'clock'>> = 
 }
 
 /**
- * Makes a store from any service that can read a text, and replace it unless others have replaced it first.
+ * Makes a store from any service that can read a text, and can replace the text only if nobody else has replaced it
+ * since.
  *
- * Keys have at most 250 ASCII characters and no spaces. A call rejects with HeadgateError `HEADGATE_STORE` if `read` or
- * `swap` fails, with `HEADGATE_STORE_TIMEOUT` after the timeout, and with `HEADGATE_STATE_SIZE` for a text that is too
- * large.
+ * Keys in the service have at most 250 ASCII characters and no spaces. A call rejects with HeadgateError
+ * `HEADGATE_STORE` if `read` or `swap` fails, with `HEADGATE_STORE_TIMEOUT` after the timeout, and with
+ * `HEADGATE_STATE_SIZE` for a text beyond `maxBytes`.
  * @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_CLOCK` if an option is invalid. A limiter on this store also
  * throws `HEADGATE_STATE_SIZE`
  */

@@ -26,35 +26,35 @@ import {
   type Verb,
 } from './contract/index.ts'
 
-/** How often a key was hit in its window. */
+/** How many hits of a key count in its present window. */
 export interface Hits {
-  /** The hits that count now. */
+  /** How many hits count now. */
   readonly used: number
-  /** Milliseconds until the window ends. If left out, a whole window is assumed. */
+  /** Milliseconds until the window ends. If `resetAfter` is left out, the full length of the window is assumed. */
   readonly resetAfter?: number | undefined
 }
 
-/** What a function of the store may need beside the key. */
+/** The numbers of the policy that are passed to each function of the store, together with the key. */
 export interface HitTerms {
   /** The length of a window, in milliseconds. */
   readonly window: number
-  /** The units per window. */
+  /** How many units the policy admits in a window. */
   readonly limit: number
 }
 
 /** The options of `hitStore`. */
 export interface HitStoreOptions {
-  /** Adds `cost` hits to the key, also beyond the limit, and returns the hits in its window. */
+  /** Adds `cost` hits to the key, even if that exceeds the limit, and returns the hits in its window. */
   hit: (key: string, cost: number, terms: HitTerms) => MaybePromise<Hits>
-  /** Takes `cost` hits away. Needs `read`. Without it, refused calls count, and refunds and settlements reject. */
+  /** Subtracts `cost` hits. Needs `read`. Without `unhit`, refused calls count, and refunds and settlements reject. */
   unhit?: (key: string, cost: number, terms: HitTerms) => MaybePromise<unknown>
-  /** The hits of the key; undefined if it has none. Without it, `peek` rejects. */
+  /** Returns the hits of the key, or undefined if the key has none. Without `read`, `peek` rejects. */
   read?: (key: string, terms: HitTerms) => MaybePromise<Hits | undefined>
-  /** Forgets the key. Without it, `reset` rejects. */
+  /** Deletes the hits of the key. Without `forget`, `reset` rejects. */
   forget?: (key: string) => MaybePromise<unknown>
-  /** Forgets all keys. Without it, `clear` rejects. */
+  /** Deletes the hits of all keys. Without `forgetAll`, `clear` rejects. */
   forgetAll?: () => MaybePromise<unknown>
-  /** True if no function returns a promise. Default false. */
+  /** True if none of the functions returns a promise. Default false. */
   synchronous?: boolean
 }
 
@@ -67,16 +67,17 @@ const readers = {
 }
 
 /**
- * Makes a store from anything that counts hits of a key in windows, such as the stores of other rate limiters. Its one limiter
- * has one policy: `fixedWindow({ align: 'first-request' })` or `counter`. The store keeps the windows by its own clock.
+ * Makes a store from functions that count hits of a key in windows, such as those of other packages' stores. The store
+ * has one limiter with one policy: `fixedWindow({ align: 'first-request' })` or `counter`. The functions decide by
+ * their own clock when a window ends.
  *
  *     hitStore({ hit: async (key, cost, { window }) => ({ used: await counters.add(key, cost, window) }) })
  *
- * A refusal is taken back with `unhit`, unless the policy has `countRefused`. Debt, from a charge beyond the limit, ends with
- * the window.
- * If `hit` or `read` returns no numbers, the store has failed, and `onStoreError` of the limiter decides.
- * @throws HeadgateError `HEADGATE_OPTION` if an option is invalid. A limiter on this store also throws `HEADGATE_POLICY`, and with
- *   `synchronous`, `HEADGATE_STORE` at a call that gets no numbers
+ * The hits of a refused call are subtracted by `unhit`, unless the policy has `countRefused`. Hits beyond the limit,
+ * from a charge, end with the window.
+ * If `hit` or `read` returns no numbers, the store counts as failed, and `onStoreError` applies.
+ * @throws HeadgateError `HEADGATE_OPTION` if an option is invalid. A limiter on this store also throws
+ *   `HEADGATE_POLICY`, and with `synchronous`, `HEADGATE_STORE` in a call that gets no numbers
  */
 export function hitStore(options: HitStoreOptions): Store {
   const { synchronous } = readOptions('hitStore', options, readers)
@@ -128,7 +129,7 @@ class HitLedger implements Ledger {
     if (verb === 'peek') return then(this.#read(key), (hits) => this.#answer(hits, cost, hits.used + cost, details))
     if (verb === 'reserve') return this.#booking(this.#consume(key, cost, details), [[0, 0, cost]])
     if (verb === 'renew') return this.#booking(this.#change(key, 0, details), tickets)
-    // A charge of 0 units only asks whether the store responds. Without `read`, the next hit shows that.
+    // A charge of 0 units only tests whether the store responds. Without `read` this is not tested before the next hit.
     if (verb === 'charge' && cost === 0 && this.#options.read === undefined)
       return this.#answer({ used: 0 }, 0, 0, details)
     if (verb === 'charge' || verb === 'settle') return this.#change(key, cost, details)
@@ -139,7 +140,7 @@ class HitLedger implements Ledger {
     return then(forgetAll(), () => undefined)
   }
 
-  /** Adds hits if `by` is above 0, or takes hits away. */
+  /** Adds `by` hits, or subtracts hits if `by` is negative. */
   #change(key: string, by: number, details: Details | undefined): MaybePromise<Decision> {
     return then(by > 0 ? this.#hit(key, by) : this.#giveBack(key, -by), (hits) => this.#answer(hits, 0, 0, details))
   }
@@ -161,7 +162,7 @@ class HitLedger implements Ledger {
     return then(this.#options.hit(key, cost, this.#terms), (hits) => numbersOf('hit', hits))
   }
 
-  /** Gives back at most what the key has used: some stores would count below 0. */
+  /** Subtracts at most the hits that the key has, because some stores would count below 0. */
   #giveBack(key: string, cost: number): MaybePromise<Hits> {
     return then(this.#read(key), (hits) => {
       const back = Math.min(cost, hits.used)
@@ -174,7 +175,7 @@ class HitLedger implements Ledger {
     return then(this.#needed('read')(key, this.#terms), (hits) => numbersOf('read', hits ?? { used: 0, resetAfter: 0 }))
   }
 
-  /** A function of the options. @throws HeadgateError `HEADGATE_UNSUPPORTED` if the user did not give it */
+  /** Returns a function of the options. @throws HeadgateError `HEADGATE_UNSUPPORTED` if this function is missing */
   #needed<Name extends keyof typeof lacking>(name: Name): NonNullable<HitStoreOptions[Name]> {
     const given = this.#options[name]
     if (given !== undefined) return given
@@ -182,7 +183,7 @@ class HitLedger implements Ledger {
     throw new HeadgateError('HEADGATE_UNSUPPORTED', message)
   }
 
-  /** @param asked the hits including this call's. If they exceed the limit, the call is refused. */
+  /** @param asked the hits with those of this call. If `asked` exceeds the limit, the call is refused. */
   #answer({ used, resetAfter: left }: Hits, cost: number, asked: number, details?: Details): Decision {
     const { name, limit, shadow, window } = this.#policy
     const resetAfter = used > 0 ? Math.max(0, Math.ceil(left ?? window)) : 0
@@ -202,7 +203,7 @@ class HitLedger implements Ledger {
   }
 }
 
-/** @throws HeadgateError `HEADGATE_STORE` unless the function returned numbers: other values would refuse all calls, or none */
+/** @throws HeadgateError `HEADGATE_STORE` if the function of the user returned no numbers */
 function numbersOf(name: 'hit' | 'read', hits: Hits): Hits {
   const { used, resetAfter } = hits ?? {}
   if (isNumber(used) && isNumber(resetAfter ?? 0)) return hits
@@ -218,13 +219,13 @@ function isNumber(value: unknown): boolean {
   return typeof value === 'number' && !Number.isNaN(value)
 }
 
-/** True for a fixed window that opens with the first request, and for a counter. */
+/** True for a fixed window that begins with the first request, and for a counter. */
 function isWindowFromFirst({ algorithm }: Policy): boolean {
   const [limit, , burst, aligned] = algorithm.parameters
   return algorithm.kind === 'intervalBucket' && aligned === 0 && burst === limit
 }
 
-/** What is not possible without each optional function, for the error. */
+/** What is impossible without each optional function, as a text for the error. */
 const lacking = {
   unhit: 'no units can be given back',
   read: 'the hits of a key are not known',
@@ -235,7 +236,7 @@ function misfit(message: string): HeadgateError {
   return new HeadgateError('HEADGATE_POLICY', message)
 }
 
-/** Continues with a value, at once or when its promise resolves. */
+/** Calls `go` with the value. If the value is a promise, calls `go` when the promise resolves. */
 function then<From, To>(value: MaybePromise<From>, go: (value: From) => MaybePromise<To>): MaybePromise<To> {
   return isPromise(value) ? value.then(go) : go(value)
 }

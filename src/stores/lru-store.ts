@@ -1,9 +1,9 @@
 /*
- * A store on a least-recently-used cache, and the model of how a store is written.
+ * A store on a least-recently-used cache. It is also an example of how to write a store.
  *
- * A store keeps the states of keys and decides nothing itself. For each command, it reads the time once, finds the states of
- * the keys, runs the command on them, and saves the changed states. No other command may change the keys in between. This
- * store is synchronous, so no other command can.
+ * A store stores the states of keys and decides nothing itself. For each command, it reads the clock once, finds the
+ * states of the keys, runs the command on these states, and saves the changed states. No other command may change the
+ * keys meanwhile. In this store no other command can, because the store is synchronous.
  */
 import { LRUCache } from 'lru-cache'
 import { type Clock, clockOr, monotonicClock, readOptions, whole } from '../common/index.ts'
@@ -28,23 +28,23 @@ import {
 /** The options of `lruStore`. */
 export interface LruStoreOptions {
   /**
-   * The most keys held for each scope of each limiter, at most 16,777,215. Default 100,000. When one more key comes, the
-   * least recently used key is forgotten: it has its full quota when it comes back.
+   * The most keys in memory, for each scope of each limiter, at most 16,777,215. Default 100,000. When another key
+   * comes, the least recently used key is removed. A removed key has its full quota at its next call.
    */
   maxKeys?: number
-  /** A clock of whole microseconds since the epoch. Default: a monotonic clock. */
+  /** Returns whole microseconds since the epoch. Default: a monotonic clock. */
   clock?: Clock
 }
 
-/** How many keys are listed at once. */
+/** How many keys one page of a scan lists. */
 const pageSize = 100
 
-/** The cache is built on a Map, which has at most 2^24 entries. */
+/** The largest `maxKeys`: the cache is built on a Map, which has at most 2^24 entries. */
 const mostKeys = 2 ** 24 - 1
 
 /**
- * States in the memory of this process, on a least-recently-used cache: synchronous, bounded, without timers.
- * @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_CLOCK`
+ * Makes a store in the memory of this process, on a least-recently-used cache: synchronous, bounded, without timers.
+ * @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_CLOCK` if an option is invalid
  */
 export function lruStore(options: LruStoreOptions = {}): Store {
   const readers = { maxKeys: whole(100_000, { most: mostKeys }), clock: clockOr(monotonicClock) }
@@ -56,19 +56,19 @@ export function lruStore(options: LruStoreOptions = {}): Store {
   }
 }
 
-/** The keys of one scope, by their ids. Banned keys are kept apart, where other keys cannot evict them. */
+/** The states of a scope's keys, by encoded key. Banned keys are in a Map of their own, so that no key evicts them. */
 interface ScopeKeys {
   readonly cached: LRUCache<string, KeyStates>
   readonly banned: Map<string, KeyStates>
 }
 
-/** One limiter under one plan. The ledgers of its other plans join its keys. */
+/** The ledger of a limiter under one plan. The ledgers of the limiter's other plans use the same `keys`. */
 class LruLedger implements Ledger {
   readonly #clock: Clock
   readonly #maxKeys: number
   readonly #scopes: readonly string[]
   readonly #evaluation: ScopedEvaluation
-  /** The keys of each scope, by the scope's name. */
+  /** The keys of each scope, by the name of the scope. */
   readonly keys: Map<string, ScopeKeys>
 
   constructor(terms: LedgerTerms, clock: Clock, maxKeys: number, keys: Map<string, ScopeKeys>) {
@@ -98,7 +98,7 @@ class LruLedger implements Ledger {
     return outcome
   }
 
-  /** The states of a key. A new key has none. */
+  /** The states of a key. A new key has no states. */
   #find(scope: number, id: string): KeyStates {
     const { cached, banned } = this.#keysOf(this.#scopes[scope] as string)
     return cached.get(id) ?? banned.get(id) ?? new KeyStates()
@@ -116,14 +116,14 @@ class LruLedger implements Ledger {
     }
   }
 
-  /** The states of a key, to inspect them: the order of the cache stays. */
+  /** The states of a key for an inspection, which does not count as a use of the key in the cache. */
   #kept(scope: string, id: string, now: number): KeptKey {
     const { cached, banned } = this.#keysOf(scope)
     const { kept: states, storedBan: ban } = cached.peek(id) ?? banned.get(id) ?? new KeyStates()
     return { now, states, ban }
   }
 
-  /** @param from the ids still to be listed, as they were at the first page: the order changes while they are listed */
+  /** @param from the keys still to be listed, as they were at the first page: the order of the cache changes later */
   #scan({ scope, from }: ScanTerms, now: number): KeyPage {
     const { cached, banned } = this.#keysOf(scope)
     const ids = (from as readonly string[] | undefined) ?? [...cached.keys(), ...banned.keys()]
@@ -134,7 +134,7 @@ class LruLedger implements Ledger {
   #keysOf(scope: string): ScopeKeys {
     let keys = this.keys.get(scope)
     if (keys !== undefined) return keys
-    // With `max`, the cache would make arrays for so many keys at once.
+    // `max` is not used, because the cache would then allocate arrays for this many keys when it is made.
     keys = { cached: new LRUCache({ maxSize: this.#maxKeys, sizeCalculation: () => 1 }), banned: new Map() }
     this.keys.set(scope, keys)
     return keys

@@ -5,29 +5,30 @@ import { ReadBatcher } from './read-batcher.ts'
 import type { RecordStore } from './records/index.ts'
 
 /**
- * The methods that the store needs from a client, as memcache-client has them. Wrap any other client: each method is one
- * protocol command.
+ * The methods that the store needs from a client. The client of memcache-client has these methods; wrap any other
+ * client so that each method sends one command of the protocol.
  */
 export interface MemcachedClient {
-  /** `gets`: resolves with the value and its cas unique; undefined if the key has none. */
+  /** Sends `gets`: resolves with the value and its cas unique; undefined if the key has no value. */
   gets(key: string): Promise<{ value: unknown; casUniq?: number | string } | undefined>
-  /** `cas`: rejects with EXISTS or NOT_FOUND if the value has changed since. @param options lifetime in seconds */
+  /** Sends `cas`: rejects with EXISTS or NOT_FOUND if the value was changed. @param options lifetime in seconds */
   cas(key: string, text: string, options: { casUniq: number | string; lifetime: number }): Promise<unknown>
-  /** `add`: rejects with NOT_STORED if there is a value. @param options lifetime in seconds */
+  /** Sends `add`: rejects with NOT_STORED if the key has a value. @param options lifetime in seconds */
   add(key: string, text: string, options: { lifetime: number }): Promise<unknown>
   /**
-   * Optional. One `gets` for several keys: resolves with an object of the results, each as `gets` returns it, by
-   * key. Without it, each key is read by a command of its own.
+   * Optional. Sends one `gets` for several keys. Resolves with an object that has, for each found key, the result that
+   * `gets` returns. Without `xretrieve`, one command is sent for each key.
    */
   xretrieve?(command: 'gets', keys: string[]): Promise<unknown>
   /**
-   * Optional. Calls `use` with the socket to which the next commands are written. The store holds back that socket's writes
-   * until the end of the turn, so that all `cas` of the turn are one write. Without `xsend`, each `cas` is a separate write.
+   * Optional. Calls `use` with the socket that gets the next commands. The store delays the writes to this socket until
+   * the turn of the event loop ends: all `cas` of the turn are one write. Without `xsend`, each `cas` is a separate
+   * write.
    */
   xsend?(use: (socket: MemcachedSocket | undefined) => void, options: { noreply: true }): Promise<unknown>
 }
 
-/** The methods of a socket that gather writes. */
+/** The methods of a socket that delay its writes and then send them together. */
 interface MemcachedSocket {
   cork(): void
   uncork(): void
@@ -37,11 +38,11 @@ interface MemcachedSocket {
 export interface MemcachedStoreOptions
   extends Pick<CompareAndSetOptions<unknown>, 'prefix' | 'timeout' | 'ttlMargin' | 'breaker' | 'retries' | 'clock'> {
   /**
-   * The most bytes of a value: the server's item size (`memcached -I`), less a thousandth, for the bytes that the server adds.
-   * Default 1,000,000, for the server's default of 1 MiB.
+   * The most bytes of a value: the server's item size (`memcached -I`), less a thousandth for bytes that the server
+   * adds. Default 1,000,000, which fits the server's default of 1 MiB.
    */
   maxBytes?: number
-  /** A client of memcache-client, or one with the same methods. You close it yourself. */
+  /** A client of memcache-client, or an object with the same methods. The store does not close the client. */
   client: MemcachedClient
 }
 
@@ -54,10 +55,10 @@ const readers = {
   ...swapOptions,
 }
 
-/** The server's errors for `cas` and `add` if another process has written first. */
+/** The server's answer to `cas` or `add` if another process has written the key in between. */
 const changed = /^(EXISTS|NOT_FOUND|NOT_STORED)\b/
 
-/** The server's error if its items are smaller than `maxBytes`. */
+/** The server's answer if its item size is smaller than `maxBytes`. */
 const tooLarge = /\bobject too large\b/
 
 function itemTooLarge({ length }: string, cause: Error): HeadgateError {
@@ -69,12 +70,12 @@ function itemTooLarge({ length }: string, cause: Error): HeadgateError {
   )
 }
 
-/** In seconds. The server reads a larger number as a date. */
+/** The longest lifetime in seconds: the server reads a larger number as a date. */
 const longestLifetime = 30 * 24 * 60 * 60
 
 /**
- * A store in Memcached, by gets and cas: one read for all decisions of a tick, and one write of all that change a record.
- * A call rejects as with `compareAndSetStore`.
+ * Makes a store in Memcached, with the commands gets and cas. All decisions in a turn of the event loop take one read
+ * and one write together. Calls reject as described for `compareAndSetStore`.
  * @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_CLOCK` if an option is invalid. A limiter on this store also
  * throws `HEADGATE_STATE_SIZE`
  */
@@ -111,7 +112,7 @@ export function memcachedStore(options: MemcachedStoreOptions): RecordStore {
 
 type Found = Awaited<ReturnType<MemcachedClient['gets']>>
 
-/** Reads the keys of one turn by one command, if the client can. */
+/** Returns a function that reads a key. If the client can, one command reads all keys of an event loop turn. */
 function readerOf(client: MemcachedClient, timeout: number): (key: string) => Promise<Found> {
   if (typeof client.xretrieve !== 'function') return (key) => client.gets(key)
   const reads = {
@@ -144,14 +145,14 @@ function gathererOf(client: MemcachedClient): () => void {
       held?.uncork()
     })
     const ask = async () => client.xsend?.(hold, { noreply: true })
-    ask().catch(() => {}) // the commands themselves fail with the same error
+    ask().catch(() => {}) // the store's commands fail with the same error, and report it
   }
 }
 
 /**
- * The lifetime in seconds, or for a long time the date in seconds since the epoch. 0, which never expires, stands for dates
- * after 2038, which the server does not know. One second is added, because Memcached's clock ticks once a second: an item with
- * a lifetime of one second could expire at once.
+ * The lifetime in seconds, or, if it is longer than 30 days, its end in seconds since the epoch. For an end after 2038,
+ * which the server does not know, it is 0: the item never expires. One second is added because Memcached's clock ticks
+ * once a second: an item with a lifetime of one second could expire immediately.
  */
 function lifetimeOf(ttl: number): number {
   const seconds = Math.ceil(ttl / 1000) + 1

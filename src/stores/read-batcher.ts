@@ -1,11 +1,10 @@
 /*
- * Reads all keys of one turn of the event loop by one command.
- *
- * If the command fails, each key is read by itself: a value that the client cannot decode fails the calls of its key alone.
+ * Reads all keys of one turn of the event loop by one command. If the command fails, each key is read by its own
+ * command: if the client cannot decode a value, only the calls with this key fail.
  */
 import { monotonicClock } from '../common/index.ts'
 
-/** How a client reads one key, and how it reads several keys in their order. */
+/** The functions that read one key, or several keys by one command. The results are in the order of the keys. */
 export interface Reads<Found> {
   readonly one: (key: string) => Promise<Found>
   readonly several: (keys: readonly string[]) => Promise<readonly Found[]>
@@ -17,16 +16,16 @@ interface Question<Found> {
   readonly resolve: (found: Found | Promise<Found>) => void
 }
 
-/** The most keys of one command. At 250 bytes a key, the command has 25 kB. */
+/** The most keys in one command. With keys of 250 bytes, the command has 25 kB. */
 const maxKeys = 100
 
 export class ReadBatcher<Found> {
   readonly #reads: Reads<Found>
   readonly #timeout: number
-  /** The questions of the turn, by their key. */
+  /** The pending reads of this turn, by their key. */
   #questions = new Map<string, Question<Found>>()
 
-  /** @param timeout in milliseconds: no caller waits longer, so no key is read again after that */
+  /** @param timeout in milliseconds: if a read fails after this time, its callers are gone, and it is not repeated */
   constructor(reads: Reads<Found>, timeout: number) {
     this.#reads = reads
     this.#timeout = timeout

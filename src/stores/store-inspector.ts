@@ -2,62 +2,64 @@ import { HeadgateError, shown } from '../common/index.ts'
 import { type Inspection, inspectionOf, type KeptKey } from '../inspection/index.ts'
 import { decodeId, decodeName, soughtId } from './contract/index.ts'
 
-/** A key of any limiter, as a store has it. */
+/** A key of any limiter, and what the store has for this key. */
 export interface StoredKey {
-  /** The key in the store, such as `'headgate:api:user:{ann}'`. */
+  /** The key as it is written in the store, such as `'headgate:api:user:{ann}'`. */
   readonly storeKey: string
-  /** The name of the limiter; undefined if the store keeps only a hash. */
+  /** The name of the limiter; undefined if the store has only a hash of the name. */
   readonly limiter: string | undefined
   readonly scope: string | undefined
-  /** The key that was limited; undefined if the store keeps it hashed. */
+  /** The key that the limiter counts; undefined if the store has only a hash of the key. */
   readonly key: string | undefined
   readonly hash: string | undefined
-  /** The size of the value under the key. */
+  /** The size of the stored value, in bytes. */
   readonly bytes: number
-  /** What the states mean by their stored definitions; undefined if the value is not a record of this version. */
+  /** What the states mean, by their stored definitions; undefined if the value is no record of this version. */
   readonly inspection: Inspection | undefined
 }
 
-/** Which keys to list. A field that is left out allows any value. */
+/** Selects the keys to list. A field that is left out allows any value. */
 export interface StoredKeyFilter {
   readonly limiter?: string | undefined
   readonly scope?: string | undefined
-  /** The key that was limited, or the hash that is shown in place of a long key. */
+  /** The key that the limiter counts, or for a long key its hash, as `list` shows it. */
   readonly key?: string | undefined
 }
 
-/** Shows the keys of all limiters under a prefix, without knowing their policies: for operators. */
+/** For operators: shows the keys of all limiters under a prefix. The policies of the limiters need not be known. */
 export interface StoreInspector {
-  /** Lists the keys, some at each read. The iterator rejects with HeadgateError `HEADGATE_STORE` if the store fails. */
+  /** Lists the keys, page by page. The iterator rejects with HeadgateError `HEADGATE_STORE` if the store fails. */
   list(filter?: StoredKeyFilter): AsyncGenerator<StoredKey, void, undefined>
-  /** Deletes a key: it has its full quota again under every policy. */
+  /** Deletes a key, so that it has its full quota under every policy. */
   reset(storeKey: string): Promise<void>
-  /** Lifts the ban of a key, also a ban by a penalty. Used units stay used. */
+  /** Ends the ban of a key, also a ban by a penalty. Used units stay used. */
   unban(storeKey: string): Promise<void>
 }
 
-/** The parts of a key in a store, as they are encoded. */
+/** The parts of a key in the store, in their encoded form. */
 export interface EncodedParts {
   readonly limiter: string
   readonly scope: string
   readonly id: string
 }
 
-/** A record, as it was read. */
+/** A record as the store returned it. */
 export interface StoredRecord {
   readonly storeKey: string
   readonly bytes: number
-  /** The time of the store, in microseconds. */
+  /** The time by the store's clock, in microseconds. */
   readonly now: number
-  /** @throws Error if the value is no record of this version */
+  /** @throws Error if the value is not a record of this version */
   read(): Omit<KeptKey, 'now'>
 }
 
-/** What an inspector needs from a store. Each call rejects with HeadgateError `HEADGATE_STORE` if the store fails. */
+/**
+ * What an inspector needs from a store. Each function rejects with HeadgateError `HEADGATE_STORE` if the store fails.
+ */
 export interface InspectedStore {
-  /** The records of all keys under a prefix. @param id the encoded id of the keys that are wanted; undefined for all keys */
+  /** The records of all keys under a prefix. @param id the encoded id of the keys to list; undefined for all keys */
   records(id: string | undefined): AsyncIterable<StoredRecord>
-  /** The parts of a key without the prefix; undefined for a key of another program; the hash if the key is a hash. */
+  /** Splits a key without the prefix into its parts, or into its hash; undefined for a key of another program. */
   partsOf(rest: string): EncodedParts | { readonly hash: string } | undefined
   remove(storeKey: string): Promise<void>
   unban(storeKey: string): Promise<void>
@@ -124,7 +126,7 @@ function matches(parts: KeyParts, { limiter, scope, key }: StoredKeyFilter): boo
   )
 }
 
-/** The filter of a list, checked. @throws HeadgateError `HEADGATE_OPTION` */
+/** Checks the filter of a list. @throws HeadgateError `HEADGATE_OPTION` if the filter is invalid */
 function checkFilter(filter: StoredKeyFilter): StoredKeyFilter {
   for (const [name, value] of Object.entries(filter)) {
     if (['limiter', 'scope', 'key'].includes(name) && (value === undefined || typeof value === 'string')) continue

@@ -1,24 +1,24 @@
 /*
  * Counts the decisions in this process. OpenTelemetry's SDK hashes the attributes of every `add`, which takes longer
- * than a decision. So a decision adds to a plain number here, and an observable counter reads the numbers when metrics
- * are collected.
+ * than a decision. So each decision increases a number in this class, and an observable counter reads these numbers
+ * when metrics are collected.
  */
 import { getOrInsert } from '../common/index.ts'
 import type { LimiterCallEvent, Units } from '../limiter/index.ts'
 import { policyOf, type Result, resultOf, results } from './result.ts'
 
-/** The attributes of a counted series: `{ limiter, policy, result }`. A call without a decision has no policy. */
+/** The attributes of a counter: `{ limiter, policy, result }`. For a call without a decision, `policy` is absent. */
 export type Attributes = Record<string, string>
 
 export type Reading = readonly [value: number, attributes: Attributes]
 
-/** The most pairs of limiter and policy that have their own series. Further pairs are counted together, as `other`. */
+/** The most pairs of limiter and policy with counters of their own. Further pairs are counted together, as `other`. */
 const maxPairs = 250
 
-/** An admitted call is near its limit if less than this part of the limit is left, as for Envoy's `near_limit`. */
+/** An admitted call is near its limit if less than this part of the limit is left. Envoy's `near_limit` is similar. */
 const nearLimit = 0.2
 
-/** The counts of one policy of one limiter, by result. */
+/** How many calls had each result, under one policy of one limiter. */
 class PolicyCounts {
   readonly decisions: Record<Result, number>
   readonly units: Record<Result, number>
@@ -44,7 +44,7 @@ export class DecisionCounts {
   readonly #all: PolicyCounts[] = []
   #other: PolicyCounts | undefined
 
-  /** Counts the outcome of a call, and returns its result. */
+  /** Counts the outcome of a call under its policy, and returns the result, such as `'refused'`. */
   count(event: LimiterCallEvent): Result {
     const { limiter, decision, cost } = event
     const counts = this.#of(limiter, policyOf(event) ?? '')
@@ -57,14 +57,14 @@ export class DecisionCounts {
     return result
   }
 
-  /** Counts a call of a pacer, which names no policy. */
+  /** Counts a call of a pacer. The counter has no policy. */
   countPaced(pacer: string, cost: number, result: Result): void {
     const counts = this.#of(pacer, '')
     counts.decisions[result]++
     counts.units[result] += cost
   }
 
-  /** Units that differ between policies count under each of them. */
+  /** Adds a cost that has a number for each policy. Each number counts under its own policy. */
   #addUnits(limiter: string, cost: Exclude<Units, number>, result: Result): void {
     for (const [policy, units] of Object.entries(cost)) this.#of(limiter, policy).units[result] += units
   }
@@ -103,7 +103,7 @@ export class DecisionCounts {
   }
 }
 
-/** The readings of each result. A result that never occurred has no series. */
+/** One reading for each result that has occurred. Other results are left out, so that no counter of 0 is made. */
 function readingsOf(counts: Readonly<Record<Result, number>>, byResult: PolicyCounts['byResult']): Reading[] {
   return results.filter((result) => counts[result] > 0).map((result) => [counts[result], byResult[result]])
 }

@@ -1,6 +1,6 @@
 /*
- * Metrics and spans for OpenTelemetry, made from the diagnostics channels: `headgate/otel`. This folder imports
- * `limiter`, and what `limiter` imports.
+ * `headgate/otel`: metrics and spans for OpenTelemetry, made from the events on the diagnostics channels. This folder
+ * imports `limiter`, and what `limiter` imports.
  */
 
 export { HeadgateInstrumentation, type HeadgateInstrumentationConfig } from './instrumentation.ts'

@@ -7,11 +7,11 @@ import { addDecision, addStoreSpan } from './spans.ts'
 
 /** Options of `HeadgateInstrumentation`. */
 export interface HeadgateInstrumentationConfig {
-  /** True to start when the object is made. Default true. With `false`, call `enable()` to start. */
+  /** True to start measuring when the object is made. Default true. With `false`, call `enable()` to start. */
   enabled?: boolean
-  /** Where the metrics go. Default: the global provider. Example: `new MeterProvider({ readers: [reader] })`. */
+  /** The provider for metrics. Default: the global one. Example: `new MeterProvider({ readers: [reader] })`. */
   meterProvider?: MeterProvider
-  /** Where the spans go. Default: the global provider. */
+  /** The provider for spans. Default: the global one. */
   tracerProvider?: TracerProvider
 }
 
@@ -34,8 +34,8 @@ type Listener = (event: never) => void
  * new NodeSDK({ instrumentations: [new HeadgateInstrumentation()] }).start()
  * ```
  *
- * Without NodeSDK, make one after the providers are set: `new HeadgateInstrumentation()`. It reads diagnostics channels, so
- * it does nothing in runtimes that have none. docs/observability.md lists the metrics.
+ * Without NodeSDK, call `new HeadgateInstrumentation()` after the providers are set. In a runtime without diagnostics
+ * channels the instrumentation does nothing. docs/observability.md lists the metrics.
  */
 export class HeadgateInstrumentation {
   readonly instrumentationName: string = scope
@@ -52,7 +52,7 @@ export class HeadgateInstrumentation {
     if (config.enabled !== false) this.enable()
   }
 
-  /** Starts to measure. After `disable()`, counters continue from their last values. */
+  /** Starts to measure. After an earlier `disable()`, counters continue from their last values. */
   enable(): void {
     if (this.#enabled) return
     this.#enabled = true
@@ -60,7 +60,7 @@ export class HeadgateInstrumentation {
     for (const [name, listener] of this.#listeners) channel(name).subscribe(listener as (event: unknown) => void)
   }
 
-  /** Stops to measure. Then it adds nothing to the time of a call. */
+  /** Stops to measure. From then on, a call takes no time for measuring. */
   disable(): void {
     if (!this.#enabled) return
     this.#enabled = false
@@ -69,12 +69,12 @@ export class HeadgateInstrumentation {
     this.#tracer = undefined
   }
 
-  /** Called by NodeSDK. */
+  /** Sets where the metrics go. NodeSDK calls this method. */
   setMeterProvider(meterProvider: MeterProvider): void {
     this.setConfig({ ...this.#config, meterProvider })
   }
 
-  /** Called by NodeSDK. */
+  /** Sets where the spans go. NodeSDK calls this method. */
   setTracerProvider(tracerProvider: TracerProvider): void {
     this.setConfig({ ...this.#config, tracerProvider })
   }

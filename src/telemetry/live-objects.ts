@@ -1,6 +1,6 @@
 /*
- * The objects that gauges read: loads of limiters, pacers, and stores that have had a call. All are referenced weakly,
- * so that metrics keep no object alive.
+ * The objects that gauges read: the loads of limiters, pacers, and stores that have had a call. The references to these
+ * objects are weak, so that metrics do not keep an object in memory.
  */
 import { breakersOf } from '../failure/index.ts'
 import type { CalledLimiter, Load } from '../limiter/index.ts'
@@ -15,12 +15,12 @@ export interface LivePacer {
   readonly store: Store
 }
 
-/** The most names of limiters and pacers, and the most shards, that have their own series. Further ones are `other`. */
+/** The most limiter names, pacer names and shards with a gauge of their own. All others share the name `other`. */
 export const maxNames = 250
 
 const levels = { closed: 0, 'half-open': 1, open: 2 } as const
 
-/** Objects that are listed as long as something else keeps them alive. */
+/** A list of weak references: an object leaves the list when no other part of the program refers to it. */
 class WeakList<T extends WeakKey> {
   readonly #known = new WeakSet<T>()
   #references: WeakRef<T>[] = []
@@ -29,7 +29,7 @@ class WeakList<T extends WeakKey> {
     if (this.#known.has(object)) return
     this.#known.add(object)
     this.#references.push(new WeakRef(object))
-    // Drop dead references before the list doubles, in case no metrics are collected.
+    // Each time the list is about to double, dead references are removed, because metrics may never be collected.
     if ((this.#references.length & (this.#references.length - 1)) === 0) void this.all()
   }
 
@@ -45,7 +45,9 @@ export class LiveObjects {
   readonly #names = new WeakMap<Readonly<Load>, string>()
   readonly #pacers = new WeakList<LivePacer>()
   readonly #stores = new WeakList<Store>()
-  /** The evictions of each store at the last reading, and the sum over all stores that ever existed. */
+  /**
+   * How many entries each store had evicted at the last reading. `#evictions` is the sum, also of stores that are gone.
+   */
   readonly #evicted = new WeakMap<Store, number>()
   #evictions = 0
   #lastLoad: Readonly<Load> | undefined
@@ -88,7 +90,7 @@ export class LiveObjects {
     ])
   }
 
-  /** The worst state of the breakers that have the same attributes. */
+  /** The state of the breakers. For breakers with the same attributes, it is the worst of their states. */
   breakers(): readonly Reading[] {
     const states = this.#stores.all().flatMap((store) =>
       [...breakersOf(store)].map(([shard, { state }]): Reading => {
@@ -103,7 +105,7 @@ export class LiveObjects {
     return joined(memory.map((store) => [store.stats().keys, kindOf(store)]))
   }
 
-  /** The evictions of all stores: a sum that never falls, although a store may be gone before the next reading. */
+  /** The evictions of all stores. The sum never falls, although a store may be gone before the next reading. */
   evictions(): readonly Reading[] {
     const memory = this.#stores.all().filter(hasStats)
     for (const store of memory) {
@@ -115,7 +117,7 @@ export class LiveObjects {
   }
 }
 
-/** Joins readings with the same attributes into one. */
+/** Combines readings with the same attributes into one reading, by default by addition. */
 function joined(readings: readonly Reading[], join = (a: number, b: number): number => a + b): readonly Reading[] {
   const byId = new Map<string, Reading>()
   for (const [value, attributes] of readings) {
@@ -136,7 +138,7 @@ interface WithStats extends Store {
   stats(): { readonly keys: number; readonly evictions: number }
 }
 
-/** A store of the user's own may have other statistics. */
+/** True if the store has the statistics of this package. A store that a user wrote may have other statistics. */
 function hasStats(store: Store): store is WithStats {
   return store.traits?.kind === 'memory' && typeof Reflect.get(store, 'stats') === 'function'
 }

@@ -20,47 +20,47 @@ import type { Key, LimiterCallEvent, Units } from '../limiter/index.ts'
 import { keyName } from '../stores/memory/index.ts'
 import { policyOf, resultOf } from './result.ts'
 
-/** The fields of a logged refusal. */
+/** The fields of a log line about refusals. */
 export interface RefusalFields {
   readonly limiter: string
-  /** The policy that refused. Absent if the store could not decide. */
+  /** The name of the policy that refused. Absent if the store failed, so that no policy could decide. */
   readonly policy?: string
-  /** `'shadow'` if the refusal was not enforced. `'error'` if the store failed and the call was rejected. */
+  /** `'shadow'`: the refusal was not enforced. `'error'`: the store failed, and so the call was rejected. */
   readonly result: 'refused' | 'banned' | 'shadow' | 'error'
-  /** Who was refused, in the form that the option `key` says. A record if the call's key is a record. */
+  /** The key that was refused, in the form of the option `key`. A record for a call that passed a record of keys. */
   readonly key?: Key
   readonly cost: Units
-  /** The limit of the policy. */
+  /** The limit of the policy that refused. Absent if the store failed. */
   readonly limit?: number
-  /** In milliseconds. Absent if the cost can never be admitted. */
+  /** Milliseconds until the call can be admitted. Absent if its cost can never be admitted. */
   readonly retryAfter?: number
-  /** Why the key was banned by hand, if a reason was given. */
+  /** The reason that was given when the key was banned by hand. Absent without a reason. */
   readonly reason?: string
-  /** How many refusals of this key the line stands for: all since the last line of the key, including this one. */
+  /** How many refusals of this key the line stands for: all since the key's last line, including this refusal. */
   readonly refusals: number
-  /** How many refusals since the last line were left out because of `maxLines`. Absent if none was left out. */
+  /** How many refusals of all keys `maxLines` left out since the last line. Absent if none was left out. */
   readonly unlogged?: number
 }
 
-/** How a line is written: with pino `logger.warn(fields, message)`, with winston `logger.warn(message, fields)`. */
+/** A function that writes a line. With pino `logger.warn(fields, message)`; with winston the order is reversed. */
 type WriteLine = (fields: RefusalFields, message: string) => unknown
 
 /** The options of `logRefusals`. */
 export interface LogRefusalsOptions {
-  /** A logger of pino or the console, or a function. Example: `(fields, message) => winston.warn(message, fields)`. */
+  /** A logger of pino, the console, or a function. Example: `(fields, message) => winston.warn(message, fields)`. */
   logger: { warn: WriteLine } | WriteLine
-  /** The shortest time between two lines of one key. Default `'10s'`. The first refusal of a key is logged at once. */
+  /** The shortest time between two lines of a key, in milliseconds or as text. Default `'10s'`. */
   sample?: Duration
-  /** The most lines within the time of `sample`, over all keys. Default 100. */
+  /** The most lines during the time of `sample`, for all keys together. Default 100. */
   maxLines?: number
   /**
-   * How the key is logged. `'hash'` (default) gives each key its own hash and hides the key. `'plain'` shows keys, so
-   * API keys, tokens and addresses are in the log. `'none'` leaves keys out.
+   * How the key is logged. `'hash'` (default) logs a hash of the key, which hides the key. `'plain'` logs the key
+   * itself, so API keys, tokens and addresses are in the log. `'none'` leaves the key out.
    */
   key?: 'hash' | 'plain' | 'none'
-  /** The secret of the hashes. Default: random, so the hashes differ between processes and after a restart. */
+  /** The secret for the hashes. Default: random, so a key has another hash in another process and after a restart. */
   secret?: string
-  /** Whole microseconds since the epoch. Default: a monotonic clock. Pass one in tests. */
+  /** Returns whole microseconds since the epoch. Default: a monotonic clock. Pass a manual clock in tests. */
   clock?: Clock
 }
 
@@ -76,12 +76,12 @@ const readers = {
   clock: clockOr(monotonicClock),
 }
 
-/** The most keys whose last line is remembered, at about 300 bytes each. A forgotten key is logged at once again. */
+/** The most keys whose last line is remembered, at about 300 bytes each. After that, old keys are forgotten. */
 const maxKeys = 10_000
 
 /**
- * Logs the refusals of every limiter and middleware of this process, sampled for each key. Returns a function that
- * stops the logging. Refusals are read from a diagnostics channel, so nothing is logged in runtimes without channels.
+ * Logs the refusals of every limiter and middleware of this process, at most one line for each key during the time of
+ * `sample`. Returns a function that stops the logging. Without diagnostics channels in the runtime, nothing is logged.
  *
  * ```js
  * const stop = logRefusals({ logger: pino(), sample: '10s' })
@@ -97,9 +97,9 @@ export function logRefusals(options: LogRefusalsOptions): () => void {
 }
 
 interface Sampled {
-  /** When the last line of the key was written, in microseconds. */
+  /** When the last line about the key was written, in microseconds. */
   at: number
-  /** The refusals of the key since its last line. */
+  /** How many refusals of the key came since its last line. */
   refusals: number
 }
 
@@ -110,7 +110,7 @@ class RefusalLog {
   readonly #shownKey: ((key: string) => string) | undefined
   readonly #clock: Clock
   readonly #keys = new LRUCache<string, Sampled>({ max: maxKeys })
-  /** When the interval began in which lines are counted, and how many lines it has. */
+  /** When the present interval of `sample` began, in microseconds. `#lines` counts the lines since that time. */
   #since = -Infinity
   #lines = 0
   #unlogged = 0
@@ -144,7 +144,7 @@ class RefusalLog {
 
   #sampled(id: string, now: number): Sampled {
     const known = this.#keys.get(id)
-    // A clock that went back must not silence a key.
+    // If the clock went back behind the last line, the key counts as new, so that its refusals are logged again.
     if (known !== undefined && known.at <= now) return known
     const begun = { at: -Infinity, refusals: 0 }
     this.#keys.set(id, begun)
@@ -178,7 +178,7 @@ class RefusalLog {
     this.#unlogged = 0
     try {
       const written = this.#write(fields, messages[result])
-      // An asynchronous logger may reject later.
+      // A logger that is asynchronous may reject later.
       if (isPromise(written)) Promise.resolve(written).then(undefined, loggerFailed)
     } catch (error) {
       loggerFailed(error)
@@ -205,12 +205,12 @@ const messages: Readonly<Record<RefusalFields['result'], string>> = {
   error: 'rate limit: the store failed',
 }
 
-/** The name under which a key is remembered. A long key is remembered as its digest. */
+/** The text under which a key is remembered: the key itself, or a digest of a long key. */
 function nameOf(key: Key): string {
   return keyName(typeof key === 'string' ? key : JSON.stringify(key))
 }
 
-/** Shows a key in the given form. A hash has 72 bits and a secret: nobody finds an address by hashing all addresses. */
+/** Writes a key in this form. A hash has 72 bits and a secret: hashing all addresses does not reveal an address. */
 function shownBy(form: 'hash' | 'plain' | 'none', secret: string): ((key: string) => string) | undefined {
   if (form === 'plain') return (key) => key
   if (form === 'none') return undefined

@@ -5,9 +5,9 @@ import { type Attributes, DecisionCounts, type Reading } from './decision-counts
 import { LiveObjects, type LivePacer, maxNames } from './live-objects.ts'
 import type { Result } from './result.ts'
 
-/** The buckets for exchanges with a store, in seconds: fine for a store nearby, and up to its timeout of 100 ms. */
+/** Histogram bounds for exchanges with a store's server, in seconds: close together up to the timeout of 100 ms. */
 const exchanges = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1]
-/** The buckets that OpenTelemetry's conventions recommend for durations of requests, in seconds. */
+/** Histogram bounds for durations of requests, in seconds, as the conventions of OpenTelemetry recommend. */
 const waits = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
 const batches = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000]
 
@@ -23,10 +23,10 @@ const histograms: Readonly<Record<string, readonly [buckets: number[], unit: str
 type ObservableKind = 'Counter' | 'UpDownCounter' | 'Gauge'
 type Observable = readonly [ObservableKind, unit: string, description: string, read: () => readonly Reading[]]
 
-/** The attributes of limiters beyond the first `maxNames`. */
+/** The attributes that all limiters beyond the first `maxNames` share. */
 const otherLimiter: Attributes = { limiter: 'other' }
 
-/** The members of a pacer's events that metrics read. */
+/** The members of a pacer's event that the metrics read. */
 export interface PacerEvent {
   readonly pacer: string
   readonly instance: LivePacer
@@ -37,9 +37,9 @@ export interface PacerEvent {
 export class Metrics {
   readonly #counts = new DecisionCounts()
   readonly #live = new LiveObjects()
-  /** The attributes of limiters and pacers whose calls have waited, at most `maxNames`. */
+  /** The attributes of limiters and pacers whose calls have waited. There are at most `maxNames` of them. */
   readonly #waitAttributes = new Map<string, Attributes>()
-  /** The instruments that are read when metrics are collected. */
+  /** The instruments that OpenTelemetry reads when it collects metrics. */
   readonly #observables: Readonly<Record<string, Observable>> = {
     decisions: ['Counter', '{decision}', 'Calls, by their result', () => this.#counts.decisions()],
     units: ['Counter', '{unit}', 'Units that calls asked for', () => this.#counts.units()],
@@ -53,7 +53,7 @@ export class Metrics {
   readonly #histograms = new Map<string, Histogram>()
   #stop: (() => void) | undefined
 
-  /** Reports to this meter from now on, and to no other. */
+  /** Reports to this meter from now on, and no longer to the meter before. */
   start(meter: Meter): void {
     this.stop()
     for (const [name, [explicitBucketBoundaries, unit, description]] of Object.entries(histograms)) {
@@ -79,7 +79,7 @@ export class Metrics {
     this.#histograms.clear()
   }
 
-  /** Returns the result that the call counts as. */
+  /** Counts a call of a limiter. Returns the result that the call counts as, such as `'refused'`. */
   called(event: LimiterCallEvent): Result {
     const { limiter, instance, wait } = event
     this.#live.limiterCalled(instance)
@@ -115,12 +115,12 @@ export class Metrics {
   }
 }
 
-/** The cost of a call. Of a record with a number for each policy, the largest number. */
+/** The cost of a call as one number. For a record with a number for each policy, the largest number. */
 function most(cost: PacerEvent['cost']): number {
   return typeof cost === 'number' ? cost : Math.max(...Object.values(cost))
 }
 
-/** The code of an error. There are few codes, so a code is safe as an attribute; the message of an error is not. */
+/** The code of an error, as an attribute. There are few codes, but the messages of errors have too many values. */
 export function codeOf(error: unknown): string {
   return String(Reflect.get(Object(error), 'code')).startsWith('HEADGATE_')
     ? (error as { code: string }).code

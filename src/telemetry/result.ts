@@ -2,16 +2,16 @@ import type { CalledLimiter, LimiterCallEvent } from '../limiter/index.ts'
 import type { Decision } from '../policy/index.ts'
 
 /**
- * What became of a call. Every call has exactly one result.
+ * The outcome of a call, as metrics count it. Every call has exactly one result.
  *
- * The call went on:
+ * If the call goes on:
  * - `'admitted'`: every policy admits it
- * - `'shadow'`: a policy refuses it, and the refusal is not enforced, by `shadow` or `enforce`
+ * - `'shadow'`: a policy refuses it, but because of `shadow` or `enforce` the refusal is not enforced
  * - `'fallback'`: this process admits it, because the store failed
- * - `'open'`: it is let through uncounted, because the store failed
+ * - `'open'`: it goes on and is not counted, because the store failed
  *
- * The call was refused:
- * - `'refused'`: by a policy, whether the store or this process decided
+ * If the call is refused:
+ * - `'refused'`: by a policy; the store or this process decided
  * - `'banned'`: by a ban by hand, or by a penalty
  * - `'error'`: the store failed, and `onStoreError` is `'closed'` or `'throw'`
  */
@@ -27,8 +27,8 @@ export function resultOf({ decision, enforced, instance }: LimiterCallEvent): Re
 }
 
 /**
- * The policy that a call counts under: the penalty that bans it or the shadow that would refuse it, else the binding
- * policy. It is `'ban'` for a ban by hand. A call without a decision has none.
+ * The name of the policy that a call counts under: the penalty that bans it, else the shadow policy that would refuse
+ * it, else the binding policy. For a ban by hand it is `'ban'`; for a call without a decision it is undefined.
  */
 export function policyOf({ decision, instance }: LimiterCallEvent): string | undefined {
   if (decision === undefined) return undefined
@@ -41,7 +41,7 @@ function isBanned(decision: Decision, limiter: CalledLimiter): boolean {
   return decision.ban !== undefined || isPenalized(decision, limiter)
 }
 
-/** The penalty of a limiter is its last policy. */
+/** True if the penalty refused the call. The penalty is the last of the limiter's policies. */
 function isPenalized({ policies }: Decision, { penalty }: CalledLimiter): boolean {
   return penalty !== undefined && policies.at(-1)?.allowed === false
 }

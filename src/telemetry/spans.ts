@@ -5,13 +5,13 @@ import type { LimiterCallEvent } from '../limiter/index.ts'
 import { codeOf } from './metrics.ts'
 import { policyOf, type Result } from './result.ts'
 
-/** The span that the caller is in, if it is recorded. */
+/** The span that is active in the caller; undefined if there is none, or if it is not recorded. */
 function recording(): Span | undefined {
   const span = trace.getActiveSpan()
   return span?.isRecording() ? span : undefined
 }
 
-/** Adds the decision to the active span, as an event. The event never has the key. */
+/** Adds the decision to the active span, as an event. The event never contains the key. */
 export function addDecision(event: LimiterCallEvent, result: Result): void {
   const span = recording()
   if (span === undefined) return
@@ -30,7 +30,7 @@ export function addDecision(event: LimiterCallEvent, result: Result): void {
   })
 }
 
-/** Makes the span of a call to a store, inside the span of its caller. A probe has no caller and gets no span. */
+/** Adds a span for a call of the store to the active span. A probe of the store has no caller, so it gets no span. */
 export function addStoreSpan(tracer: Tracer, event: StoreCallEvent): void {
   if (recording() === undefined) return
   const { store, limiter, shard, startedAt, duration, error } = event
@@ -47,7 +47,7 @@ export function addStoreSpan(tracer: Tracer, event: StoreCallEvent): void {
   span.end(startedAt + duration)
 }
 
-/** The message of an error. Undefined if it may contain a key: for a broken record, and for other packages' errors. */
+/** The error's message. Undefined if a key may be in it: for broken records, and for errors of other packages. */
 function messageOf(error: unknown): string | undefined {
   return error instanceof HeadgateError && !isBrokenRecord(error) ? error.message : undefined
 }

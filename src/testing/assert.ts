@@ -1,15 +1,15 @@
 /*
- * The few assertion functions of the store contract, for every runtime and every test runner. A failure is an Error
- * with `actual` and `expected`, which runners show as a difference.
+ * The few assertion functions of the store contract. They work in every runtime and with every test runner. A failed
+ * assertion throws an Error with `actual` and `expected`, which test runners show as a difference.
  */
 
-/** @throws AssertionError unless the values are identical, or have equal elements or properties all the way down */
+/** @throws AssertionError if the values differ, or differ in an element or property at any depth */
 export function assertEqual(actual: unknown, expected: unknown, message = 'The values differ'): void {
   if (equal(actual, expected)) return
   throw failure(`${message}: expected ${text(expected)}, got ${text(actual)}`, actual, expected)
 }
 
-/** @throws AssertionError unless the condition is true */
+/** @throws AssertionError if the condition is false */
 export function assertTrue(condition: boolean, message: string): void {
   if (!condition) throw failure(message, condition, true)
 }
@@ -32,7 +32,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null
 }
 
-/** The value as JavaScript would write it. */
+/** The value as a JavaScript expression. */
 function text(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value)
   if (!isObject(value)) return String(value)

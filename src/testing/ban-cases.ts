@@ -5,7 +5,7 @@ import { ifSupported, limiterOn, play, type StoreCases } from './timeline.ts'
 
 const hour = 3_600_000
 
-/** False for a store whose ledgers have no `ban`. */
+/** Returns false for a store that does not support the command `ban`. */
 export async function canBan(store: Store): Promise<boolean> {
   const unbanned = limiterOn(store, five, { name: 'asked' }).unban('nobody')
   return (await ifSupported(unbanned.then(() => true))) ?? false
@@ -13,7 +13,7 @@ export async function canBan(store: Store): Promise<boolean> {
 
 const five = fixedWindow({ limit: 5, window: '1d' })
 
-/** Tests of `ban` and `unban`, by their titles, for stores that have them. */
+/** Tests of `ban` and `unban`, by their titles. They run on stores that support these commands. */
 export const banCases: StoreCases = {
   'a banned key is refused until the ban ends, and takes nothing': async (fixture) => {
     const limiter = limiterOn(fixture.store, five)

@@ -6,10 +6,10 @@ import { ifSupported } from './timeline.ts'
 
 const steps = 400
 
-/** The results of `inspect` are compared at every fourth step, because `inspect` takes longer than a decision. */
+/** The results of `inspect` are compared only at every fourth step, because `inspect` takes longer than a decision. */
 const showsEvery = 4
 
-/** How far the clock moves, in milliseconds: not at all, within a window, whole windows, far ahead, and back. */
+/** How far the clock moves before a step, in ms: not at all, within a window, whole windows, far ahead, and back. */
 const pauses = [
   0, 0, 0, 0.001, 0.7, 1, 33, 100, 142.857, 250, 500, 999, 1000, 1100, 2500, 5000, -0.001, -300, -900, -7000,
 ]
@@ -19,14 +19,14 @@ const verbs = [
   ...(['reserve', 'reserve', 'reserve', 'settle', 'settle', 'settle', 'release', 'renew', 'reset'] as const),
 ]
 
-/** The pauses without long ways back: a clock that goes far back may need a state that one of the stores forgot. */
+/** The pauses without those that go far back: they may need a state that one of the two stores has removed. */
 const shortPauses = pauses.filter((pause) => pause > -1000)
 
-/** A ban refuses most calls, so it is seldom. */
+/** `ban` is picked less often than the other verbs, because a ban refuses most of the calls after it. */
 const banVerbs = [...verbs, ...verbs, ...(['ban', 'unban', 'unban', 'unban'] as const)]
 const banTimes = ['1ms', '100ms', '700ms', '1s', '2500ms', Infinity]
 
-/** Which of the open reservations is settled or renewed, by its place. A place may be empty. */
+/** The index of the open reservation that a step settles or renews. There may be no reservation at this index. */
 const places = [0, 1, 2, 3, 5]
 
 type Pick = <T>(from: readonly T[]) => T
@@ -38,9 +38,9 @@ interface Open {
 }
 
 /**
- * Runs one timeline of every verb on two limiters that share a clock, and asserts that both return the same. The timeline
- * looks random and is always the same, so that a failure can be reproduced.
- * @param bans true for a timeline in which keys are banned
+ * Makes the same calls of every verb on two limiters that share a clock, and asserts that both limiters return the
+ * same. The calls look random and are always the same, so that a failure can be reproduced.
+ * @param bans true if some of the calls ban keys
  */
 export async function compareLimiters(
   clock: ManualClock,
@@ -95,8 +95,8 @@ export async function compareLimiters(
 }
 
 /**
- * An inspection without the parts that only some stores know: states with their full quota again, the notes, and open
- * reservations. Stores that write one key after the other make a reservation for every call on several keys.
+ * The parts of an inspection that are equal in all stores. Left out are states with their full quota, notes, and open
+ * reservations: a store that writes one key after the other makes a reservation for every call on several keys.
  */
 function lasting({ policies, words, lastUsedAt: _, notes: __, ...inspection }: Inspection): object {
   const states = policies.map(({ reservations: _, ...policy }) => {
@@ -106,19 +106,19 @@ function lasting({ policies, words, lastUsedAt: _, notes: __, ...inspection }: I
   return { ...inspection, words: inspection.refused ? words : undefined, policies: states }
 }
 
-/** A cost for each policy. A cost of 0 takes nothing from the policy. */
+/** A cost with a number for each policy. A number of 0 takes no units from its policy. */
 function costs({ policies }: RateLimiter, pick: Pick): Units {
   const named = policies.filter(({ algorithm }) => !algorithm.punishes)
   return Object.fromEntries(named.map(({ name }) => [name, pick([0, 1, 1, 2, 5])]))
 }
 
-/** Corrects both reservations to the actual cost. If the cost was a record, a number can only cancel. */
+/** Settles both reservations with the actual cost. If their cost is a record, a number can only cancel them. */
 async function settle({ cost, actual, expected }: Open, units: Units): Promise<void> {
   const used = typeof units === 'number' ? (typeof cost === 'number' ? units - 1 : 0) : units
   await Promise.all([actual.settle(used), expected.settle(used)])
 }
 
-/** Picks from lists, by the Park-Miller generator with a fixed seed. */
+/** Returns a function that picks an element of a list, by the Park-Miller generator with a fixed seed. */
 function picker(): Pick {
   let seed = 2026
   return (from) => {

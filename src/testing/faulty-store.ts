@@ -1,6 +1,6 @@
 /*
  * A store that fails on demand, to test a limiter and the service around it without a network. The wrapper simulates
- * one client's connection to the store. The store behind it keeps working.
+ * the connection of one client to the store. The wrapped store itself does not fail.
  *
  *     fault          the call takes effect      the reply arrives
  *     delay          after half of the delay    after the delay
@@ -27,32 +27,32 @@ import type { ManualClock } from './manual-clock.ts'
 
 const kinds = ['delay', 'error', 'hang', 'lost-reply', 'partition'] as const
 
-/** A way in which a store can fail; `faultyStore` explains each. */
+/** A way in which a store can fail. The comment of this file explains each way. */
 export type FaultKind = (typeof kinds)[number]
 
-/** A fault of a `faultyStore`. */
+/** A fault that `faultyStore` can simulate. */
 export interface Fault {
   kind: FaultKind
-  /** The length of a delay in milliseconds or text such as `'50ms'`: half of it before the call, half after. */
+  /** The length of a delay, in milliseconds or as text: half of it before the call, half after. Example: `'50ms'`. */
   by?: Duration
 }
 
-/** A fault for some time. Both times count from when the store was wrapped. */
+/** A fault for a limited time. `from` and `to` are durations since the store was wrapped. */
 export interface ScheduledFault extends Fault {
-  /** When the fault begins. Default: at once. */
+  /** When the fault begins, in milliseconds or text. Default: when the store is wrapped. */
   from?: Duration
-  /** When the fault ends. Default: never. */
+  /** When the fault ends, in milliseconds or text. Default: never. */
   to?: Duration
 }
 
-/** A checked fault, with its times in milliseconds. */
+/** A fault whose options were checked, with its times in milliseconds. */
 type TimedFault = Settled<ScheduledFault>
 
 /** The options of `faultyStore`. */
 export interface FaultyStoreOptions {
-  /** The clock of the schedule and of delays. Default: real time. */
+  /** The clock for the times of the faults. Default: real time. */
   clock?: ManualClock
-  /** The schedule. If several faults overlap, the first of the list applies. Default: no faults. */
+  /** The faults and their times. If several faults overlap, the first of the list applies. Default: no faults. */
   faults?: readonly ScheduledFault[]
 }
 
@@ -72,33 +72,33 @@ const faultReaders = {
 }
 
 /**
- * Wraps a store so that calls fail on a schedule, or from `fail` to `heal`. Without a fault it returns what the store
- * returns, but as a promise, as a store behind a network does.
+ * Wraps a store so that calls fail at the times of `faults`, or between the calls of `fail` and `heal`. Without a
+ * fault, a call returns what the wrapped store returns, but as a promise, as with a store behind a network.
  *
  *     const store = faultyStore(memoryStore(), { faults: [{ from: '1s', to: '5s', kind: 'hang' }] })
  *
- * @throws HeadgateError `HEADGATE_OPTION`
+ * @throws HeadgateError `HEADGATE_OPTION` if an option is invalid
  */
 export function faultyStore(store: Store, options: FaultyStoreOptions = {}): FaultyStore {
   readOptions('faultyStore', options, readers)
   return new FaultyStore(store, options)
 }
 
-/** A store with faults, as `faultyStore` returns it. */
+/** A store that fails on demand. `faultyStore` returns it. */
 export class FaultyStore implements Store {
   readonly synchronous = false
-  /** The timeout of the wrapped store. The wrapper has the same timeout, as a real client has when its server hangs. */
+  /** The timeout of the wrapped store: a real client has a timeout when its server hangs. */
   readonly traits: StoreTraits
   readonly #deadlines: Deadlines | undefined
   readonly #counts = { calls: 0, delay: 0, error: 0, hang: 0, 'lost-reply': 0, partition: 0 }
   readonly #store: Store
-  /** The ledger of each limiter, by its name. A limiter that is opened again keeps its states. */
+  /** The ledger of each limiter, by the limiter's name. A limiter that is opened a second time gets the same ledger. */
   readonly #opened = new Map<string, Ledger>()
   readonly #clock: ManualClock | undefined
   readonly #schedule: readonly TimedFault[]
   readonly #start: number
   #switched: TimedFault | undefined
-  /** Calls that wait for the end of a partition, in their order. */
+  /** Calls that a partition delays until its end, in the order of the calls. */
   readonly #heldUp: (() => void)[] = []
 
   constructor(store: Store, { clock, faults = [] }: FaultyStoreOptions) {
@@ -122,20 +122,20 @@ export class FaultyStore implements Store {
     return { run: (command) => this.#call(() => ledger.run(command)) }
   }
 
-  /** The number of calls, and how many of them each fault affected. */
+  /** How many calls came, and how many of them each fault affected. */
   get counts(): Readonly<Record<'calls' | FaultKind, number>> {
     return { ...this.#counts }
   }
 
-  /** Applies this fault to every call until `heal`, in place of the schedule. */
+  /** Applies this fault to every call until `heal`. The faults of the options do not apply during this time. */
   fail(fault: FaultKind | Fault): void {
     this.#switched = timedFault(typeof fault === 'string' ? { kind: fault } : fault)
     this.#release()
   }
 
   /**
-   * Ends the fault that `fail` began. Calls that waited for the end of a partition arrive now, in their order. Calls that
-   * hang or lost their reply never complete.
+   * Ends the fault that `fail` began. Calls that a partition has delayed arrive now, in their order. Calls that hang or
+   * have lost their reply never complete.
    */
   heal(): void {
     this.#switched = undefined
@@ -150,7 +150,7 @@ export class FaultyStore implements Store {
   async #meet<T>(send: () => MaybePromise<T>): Promise<T> {
     this.#counts.calls++
     const fault = this.#fault
-    if (fault?.kind !== 'partition') this.#release() // a late timer must not let this call overtake others
+    if (fault?.kind !== 'partition') this.#release() // if a timer is late, earlier calls still wait: send them first
     if (fault === undefined) return send()
     this.#counts[fault.kind]++
     if (fault.kind === 'hang') return never()
@@ -179,7 +179,7 @@ export class FaultyStore implements Store {
     })
   }
 
-  /** Sends the calls that waited, unless a partition is in progress. Then it tries again at the partition's end. */
+  /** Sends the calls that a partition has delayed. If a partition is in progress, tries again at its end. */
   #release(): void {
     if (this.#heldUp.length === 0) return
     const fault = this.#fault
@@ -187,7 +187,7 @@ export class FaultyStore implements Store {
     else if (fault.to < Infinity) void this.#sleep(this.#start + fault.to - this.#now)?.then(() => this.#release())
   }
 
-  /** The time in milliseconds. */
+  /** The time of the clock in milliseconds. */
   get #now(): number {
     return this.#clock?.milliseconds ?? performance.now()
   }
@@ -205,7 +205,7 @@ function never(): Promise<never> {
   return new Promise(() => undefined)
 }
 
-/** @throws HeadgateError `HEADGATE_OPTION` */
+/** @throws HeadgateError `HEADGATE_OPTION` if an option of the fault is invalid */
 function timedFault(fault: ScheduledFault): TimedFault {
   const timed = readOptions('A fault', fault, faultReaders)
   const { kind, from, to } = timed

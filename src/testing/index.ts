@@ -1,6 +1,6 @@
 /*
- * `headgate/testing`, for the tests of users: a clock that tests set, a store that fails on demand, and the contract of
- * a store. This folder imports `limiter`, and what `limiter` imports.
+ * `headgate/testing`, for tests that users write: a clock that tests set, a store that fails on demand, and the
+ * contract that every store has to pass. This folder imports `limiter`, and what `limiter` imports.
  */
 
 export {

@@ -13,7 +13,7 @@ export class ManualClock {
   readonly #sleeps = new Set<Sleep>()
 
   /**
-   * @param start whole milliseconds since the epoch; default the start of 2026
+   * @param start whole milliseconds since the epoch; default: the start of 2026, UTC
    * @throws HeadgateError `HEADGATE_CLOCK` if the start is invalid
    */
   constructor(start: number = Date.UTC(2026, 0, 1)) {
@@ -21,7 +21,7 @@ export class ManualClock {
     this.#check(this.#microseconds, start)
   }
 
-  /** The time in whole microseconds since the epoch. Works without `this`. */
+  /** The time in whole microseconds since the epoch. This function can be passed on without its object. */
   readonly now = (): number => this.#microseconds
 
   /** The time in milliseconds since the epoch. */
@@ -30,7 +30,7 @@ export class ManualClock {
   }
 
   /**
-   * Moves the time on by milliseconds or text such as `'10s'`. Wakes every sleeper whose time comes, each at its own time.
+   * Moves the time forward, by milliseconds or text such as `'10s'`. Every sleeper that is due wakes at its own time.
    * @throws HeadgateError `HEADGATE_CLOCK` if the duration is invalid
    */
   advance(by: Duration): void {
@@ -40,8 +40,8 @@ export class ManualClock {
   }
 
   /**
-   * Moves the time on as `advance` does, and lets pending promises continue after each sleeper that wakes. Resolves
-   * when no promise is left that can continue. Rejects with HeadgateError `HEADGATE_CLOCK` if the duration is invalid.
+   * Moves the time forward as `advance` does, and lets pending promises continue after each sleeper. Resolves when no
+   * promise can continue any more. Rejects with HeadgateError `HEADGATE_CLOCK` if the duration is invalid.
    */
   async pass(by: Duration): Promise<void> {
     const until = this.#after(by)
@@ -51,7 +51,8 @@ export class ManualClock {
   }
 
   /**
-   * Sets the time in milliseconds since the epoch, with up to three decimals; backwards too. Wakes every sleeper that is due.
+   * Sets the time in milliseconds since the epoch, with up to three decimals, also to an earlier time. Wakes due
+   * sleepers.
    * @throws HeadgateError `HEADGATE_CLOCK` if the time is invalid
    */
   set(time: number): void {
@@ -60,14 +61,14 @@ export class ManualClock {
     while (this.#wakeNext(this.#microseconds)) {}
   }
 
-  /** Calls `wake` after that many milliseconds; returns a function that cancels it. Pass it to a `Pacer` as `sleeper`. */
+  /** Calls `wake` after this time. Returns a function that cancels the call. Pass it to a `Pacer` as `sleeper`. */
   readonly sleeper = (milliseconds: number, wake: () => void): (() => void) => {
     const sleep = { at: this.#microseconds + Math.ceil(milliseconds * 1000), wake }
     this.#sleeps.add(sleep)
     return () => this.#sleeps.delete(sleep)
   }
 
-  /** The number of sleepers. 0 at the end of a test shows that no timer was left behind. */
+  /** How many sleepers are waiting. 0 at the end of a test shows that no timer is left. */
   get sleeping(): number {
     return this.#sleeps.size
   }
@@ -76,7 +77,10 @@ export class ManualClock {
     return this.#microseconds + milliseconds(by, 'advance', 'HEADGATE_CLOCK', 0) * 1000
   }
 
-  /** Wakes the next sleeper that is due by that time; false if none is. Those of the same time wake in the order in which they began. */
+  /**
+   * Wakes the next sleeper that is due by that time; returns false if there is none. Sleepers with equal times wake in
+   * the order in which they began.
+   */
   #wakeNext(until: number): boolean {
     let next: Sleep | undefined
     for (const sleep of this.#sleeps) {
@@ -96,7 +100,7 @@ export class ManualClock {
   }
 }
 
-/** Resolves after every promise that can continue has done so. */
+/** Resolves when every promise that can continue has continued. */
 function settled(): Promise<void> {
   return new Promise((resolve) => afterPendingEvents(resolve))
 }

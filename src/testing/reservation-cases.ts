@@ -8,7 +8,7 @@ import { assertEqual } from './assert.ts'
 import { samples } from './sample-policies.ts'
 import { limiterOn, play, type StoreCases } from './timeline.ts'
 
-/** Policies whose units are given back exactly within an hour. */
+/** Policies with a window of an hour that give the units of a settled reservation back exactly. */
 function settling(limit: number): readonly Policy[] {
   return Object.values(samples)
     .map((make, n) => make({ name: `sample ${n}`, limit, window: '1h' }))

@@ -6,7 +6,7 @@ import type { PolicyOptions } from '../policy/index.ts'
 
 type MakePolicy = (options: PolicyOptions) => Policy
 
-/** Policies by their names in the titles of tests. A kind without any has its own tests: penalties judge refusals. */
+/** The policies that tests use, by their names in test titles. Kinds without a policy here have tests of their own. */
 const samplesOf: Readonly<Record<Kind, Readonly<Record<string, MakePolicy>>>> = {
   intervalBucket: {
     'fixed-window': fixedWindow,
@@ -24,7 +24,7 @@ const samplesOf: Readonly<Record<Kind, Readonly<Record<string, MakePolicy>>>> = 
   concurrency: {
     concurrency: ({ countRefused, window, ...options }) => concurrency({ name: 'at-once', ...options, lease: window }),
   },
-  // Guava's limiters have no sample: a store may forget a key with its full quota, and a new key is stricter.
+  // No policy of Guava: a store may remove a key that has its full quota, and then the new state is stricter.
   smoothBursty: {},
   smoothWarmingUp: {},
   penalty: {},

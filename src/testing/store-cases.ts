@@ -9,7 +9,7 @@ import { ifSupported, limiterOn, play, type StoreCases } from './timeline.ts'
 const inOrder = (numbers: number[]) => numbers.sort((a, b) => a - b)
 const multiples = (of: number, count: number) => Array.from({ length: count }, (_, n) => of * n)
 
-/** Keys that break a store which joins, splits, matches, trims, folds or encodes keys without care. */
+/** Keys that break a store which joins, splits, matches, trims or encodes keys wrongly, or ignores their case. */
 const hostileKeys: readonly string[] = [
   ...['', ' ', 'k', 'K', ' k', 'k ', 'k\n', 'k\0', 'k:', ':k', '{k}', '{}', '}{'],
   ...['*', '?', '[k]', '%6B', 'k%', '"', "'"],
@@ -18,7 +18,7 @@ const hostileKeys: readonly string[] = [
   `${'k'.repeat(9_999)}K`,
 ]
 
-/** Tests that are the same for every algorithm, by their titles. */
+/** Tests that every algorithm has to pass with the same results, by their titles. */
 export const storeCases: StoreCases = {
   'several policies and scopes: all of them commit or none does': (fixture) => {
     const address = fixedWindow({ name: 'address', scope: 'address', limit: 3, window: '1s' })
@@ -51,7 +51,7 @@ export const storeCases: StoreCases = {
     const policies = [tokenBucket({ limit: 3, window: '1s', burst: 1 })]
     const ledger = store.open({ name: 'exact', policies, scopes: ['default'] })
     at(0.001)
-    // Each call comes at a whole microsecond, at least a third of a second after the call before.
+    // Each call comes at a whole microsecond, and at least a third of a second after the call before.
     for (const expected of [0, 333_334, 666_668, 1_000_002]) {
       const { wait, delay = expected } = await ledger.run({ verb: 'reserve', keys: ['k'], maxWait: 10_000_000 })
       assertEqual([wait, delay], [Math.ceil(expected / 1000), expected])

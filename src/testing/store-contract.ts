@@ -17,19 +17,19 @@ import type { StoreFixture } from './timeline.ts'
 export interface StoreContract {
   /** The store's name in the titles of the tests. */
   name: string
-  /** Creates an empty store on this clock. Called once for each test. */
+  /** Creates an empty store that reads this clock. Called once for each test. */
   create: (clock: Clock) => Store | Promise<Store>
-  /** The test runner's `test`, for example of vitest, node:test or jest. */
+  /** The function `test` of a test runner, such as vitest, node:test or jest. */
   test: (name: string, run: () => Promise<void>) => unknown
-  /** Called with the store after each test, passed or failed. */
+  /** Called with the store after each test, whether the test passed or failed. Default: nothing is called. */
   close?: (store: Store) => unknown
 }
 
 /**
- * Declares the tests that every store must pass. Every algorithm and verb returns what the memory store returns. A call
- * under several policies and scopes takes units from all of them, or from none. Reservations are settled exactly, in
- * any order. Bans hold exactly as long as they last, if the store has them. Keys and limiters never share a state.
- * Concurrent calls are decided one at a time. No test sleeps: the time is a `ManualClock`, which also goes back.
+ * Declares the tests that every store must pass. With every algorithm, each call returns what the memory store returns.
+ * A call under several policies and scopes takes units from all of them, or from none. Reservations are settled
+ * exactly, in any order. A ban ends exactly at its time, if the store has bans. Keys and limiters never share a state.
+ * Concurrent calls are decided one after the other. No test sleeps: the time is a `ManualClock`, which also goes back.
  *
  *     import { test } from 'node:test'
  *     import { testStore } from 'headgate/testing'
@@ -60,12 +60,14 @@ export function testStore({ name, create, test, close }: StoreContract): void {
       )
     }
   }
-  const all = Object.entries(samples).map(([name, make], n) => make({ name, limit: 5 + n, window: `${1000 + 100 * n}ms` }))
+  const all = Object.entries(samples).map(([name, make], n) =>
+    make({ name, limit: 5 + n, window: `${1000 + 100 * n}ms` }),
+  )
   declare('all algorithms in one limiter: the same decisions as the memory store', (fixture) =>
     checkDecisions(fixture, all),
   )
   for (const [what, rules] of Object.entries(penalties)) {
-    // A penalty that ends with the window reads only the policy's wait, so three algorithms are enough.
+    // A penalty that ends with the window depends only on the wait of the policy, so three algorithms are enough.
     const policies = rules.until === undefined ? all : all.slice(0, 3)
     const penalty = { after: 3, within: '2s', ...rules } as PenaltyOptions
     declare(`bans by hand and by a penalty${what}: the same decisions as the memory store`, (fixture) =>
@@ -80,7 +82,7 @@ export function testStore({ name, create, test, close }: StoreContract): void {
 
 const start = Date.UTC(2026, 0, 1)
 
-/** Uses up the quota of a key, then calls 1 ms before `retryAfter` has passed, and when it has passed. */
+/** Uses up the quota of a key. Checks that a call is refused 1 ms before `retryAfter` has passed, and then admitted. */
 async function checkRetryAfter({ store, clock }: StoreFixture, policy: Policy): Promise<void> {
   const limiter = new RateLimiter({ name: 'contract', policies: policy, store })
   assertEqual((await limiter.consume('k', { cost: policy.burst })).allowed, true)
@@ -104,8 +106,8 @@ const penalties: Readonly<Record<string, Partial<PenaltyOptions>>> = {
 }
 
 /**
- * Plays one timeline on the store and on a memory store, which is the reference. The clock goes back at times.
- * @param penalty with it, keys are banned too, if the store has bans
+ * Makes the same calls on the store and on a memory store, and compares the results. The clock sometimes goes back.
+ * @param penalty if given, keys are banned too, on stores that support bans
  */
 async function checkDecisions(
   { store, clock }: StoreFixture,

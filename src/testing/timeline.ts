@@ -5,11 +5,11 @@ import type { Store } from '../stores/contract/index.ts'
 import { assertEqual } from './assert.ts'
 import type { ManualClock } from './manual-clock.ts'
 
-/** The store and the clock of one test. */
+/** The store and the clock that one test uses. */
 export interface StoreFixture {
   store: Store
   clock: ManualClock
-  /** Sets the time, in milliseconds from the start of the test. */
+  /** Sets the time of the clock, in milliseconds since the start of the test. */
   at: (milliseconds: number) => void
 }
 
@@ -23,7 +23,7 @@ export function limiterOn(
   return new RateLimiter({ name: 'default', policies, store, ...options })
 }
 
-/** The outcome of a call; undefined if the store does not support its verb. */
+/** The outcome of a call; undefined if the store does not support the command. */
 export async function ifSupported<T>(outcome: Promise<T>): Promise<T | undefined> {
   try {
     return await outcome
@@ -34,9 +34,9 @@ export async function ifSupported<T>(outcome: Promise<T>): Promise<T | undefined
 }
 
 /**
- * Makes calls, one in each line, and asserts that they return what follows the arrow. A number at the beginning is the
- * time, in milliseconds from the start of the test. A record of keys is written as a list in the order of the scopes,
- * with `-` for a scope without a key.
+ * Makes one call for each line, and asserts that the call returns what is written after the arrow. A number at the
+ * beginning of a line is the time, in milliseconds since the start of the test. A record of keys is written as a list
+ * in the order of the scopes, with `-` for a scope without a key.
  *
  *     consume k 3 -> ok 7                              a cost of 3; 7 units are left
  *     1000: peek k -> no 0 by 1h for 500               refused by the policy "1h", for 500 ms
@@ -61,7 +61,7 @@ export function play({ at }: StoreFixture, limiter: RateLimiter) {
 
 type DecidingVerb = 'consume' | 'peek' | 'charge' | 'refund'
 
-/** The time, the verb, the key, the cost or the duration, and the reason. */
+/** A line of a test: the time, the verb, the key, the cost or the duration, and the reason. */
 const form = /^(?:(\d+): )?(\w+) (\S+)(?: (\S+))?(?: (\S+))?$/
 
 function keyOf({ scopes }: RateLimiter, text: string): Key {

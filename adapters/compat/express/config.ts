@@ -11,7 +11,7 @@ const consoleLogger: Logger = {
   warn: (...values) => console.warn(...values.reverse()),
 }
 
-/** @throws TypeError unless errors and warnings can be logged */
+/** Returns the logger unchanged. @throws TypeError unless the logger has functions for errors and warnings */
 function checkedLogger(logger: Logger): Logger {
   if (typeof logger?.error === 'function' && typeof logger.warn === 'function') return logger
   throw new TypeError(`logger must have the methods error and warn, such as console, got ${shown(logger)}.`)
@@ -65,7 +65,7 @@ export function configOf(given: Partial<Options>): Config {
   return config
 }
 
-/** The store for the option `store`: of headgate, of express-rate-limit, or with its interface before version 6. */
+/** The store for the option `store`: a store of headgate, of express-rate-limit, or with the interface of the versions before 6. */
 function storeOf(given: Options['store'] | undefined, windowMs: number, name: string | undefined): Store {
   const own = counterStoreOf(given, windowMs, name)
   if (own !== undefined) return own

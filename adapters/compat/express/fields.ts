@@ -21,12 +21,12 @@ function setLegacyHeaders(response: Response, { limit, remaining, resetTime }: R
   response.setHeader('X-RateLimit-Limit', String(limit))
   response.setHeader('X-RateLimit-Remaining', String(remaining))
   if (!(resetTime instanceof Date)) return
-  // Set Date, because the reset time below is an epoch by the same clock.
+  // Set the field `Date`, because a client compares it with the reset time below. The same clock gives both times.
   response.setHeader('Date', new Date().toUTCString())
   response.setHeader('X-RateLimit-Reset', String(Math.ceil(resetTime.getTime() / 1000)))
 }
 
-/** Only draft-8 writes the name. */
+/** Sets the fields of the draft in `standardHeaders`. @param name the name of the policy; only draft-8 sends it */
 function setStandardHeaders(config: Config, response: Response, info: RateLimitInfo, name: string | undefined): void {
   const { limit, remaining, resetTime, key } = info
   const { windowMs, standardHeaders, validations } = config
@@ -64,7 +64,7 @@ export async function setHeaders(
   if (!response.headersSent) setStandardHeaders(config, response, info, name)
 }
 
-/** The value of an option for this request. */
+/** The value of an option for this request. If the option is a function, the function is called. */
 export function resolved<T>(
   value: T | ValueDeterminingMiddleware<T>,
   request: Request,

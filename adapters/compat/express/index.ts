@@ -1,6 +1,4 @@
-/*
- * The parts of the replacement for express-rate-limit: its options, keys, response fields and stores.
- */
+/* Options, keys, response fields and stores for `headgate/compat/express-rate-limit`, which replaces express-rate-limit. */
 
 export { configOf } from './config.ts'
 export { resolved, setHeaders } from './fields.ts'

@@ -5,9 +5,9 @@ import { networkOf } from '../network.ts'
 import type { Config } from './validations.ts'
 
 /**
- * The key of an address: IPv4 as it is, IPv6 by its network. The obsolete form `::192.0.2.1` gives the IPv4 address in
- * it.
- * @param ipv6Subnet the length of the network's prefix; false for the whole address
+ * The key of an IP address. For IPv4, the key is the address. For IPv6, the key is the network of the address. The obsolete
+ * form `::192.0.2.1` counts as the IPv4 address 192.0.2.1.
+ * @param ipv6Subnet the length of the network's prefix in bits; false for the complete address
  */
 export function ipKeyGenerator(ip: string, ipv6Subnet: number | false = 56): string {
   const network = networkOf(ip, ipv6Subnet === false ? 128 : ipv6Subnet)
@@ -18,7 +18,7 @@ export function ipKeyGenerator(ip: string, ipv6Subnet: number | false = 56): str
   return ipv6Subnet === false || ipv6Subnet === 0 ? ip : `${network.address}/${ipv6Subnet}`
 }
 
-/** The keys by the default length of a network's prefix. */
+/** Caches the keys of addresses, by networks of 56 bits, the default. */
 const usualKeys = new AddressKeys((ip) => ipKeyGenerator(ip))
 
 function addressKey(ip: string, subnet: number | false): string {

@@ -22,5 +22,5 @@ export const validationNames = [
 ] as const
 /** The names of the validations. */
 export type ValidationName = (typeof validationNames)[number]
-/** Which validations run; `default` is for those that are not named. */
+/** For each validation: true if it runs. `default` applies to the validations without an entry. */
 export type EnabledValidations = { [Name in ValidationName]?: boolean }

@@ -20,12 +20,12 @@ class ValidationError extends Error {
 const usedStores = new WeakSet<object>()
 const countedKeys = new WeakMap<object, Set<string>>()
 
-/** How Express 4 and 5 call a handler, in the stack of an error. */
+/** The names, in the stack of an error, of the functions with which Express 4 and Express 5 call a handler. */
 const handlerCalls = ['Layer.handle [as handle_request]', 'Layer.handleRequest']
 
 /**
- * Looks for mistakes in the use of the limiter. Each validation runs once: when the limiter is made, or at the first
- * request. A validation that throws is logged, so it never ends a request.
+ * Looks for mistakes in how an application uses the limiter. Each validation runs once: when the limiter is made, or at its
+ * first request. If a validation throws, the error is logged, and the request continues.
  */
 export class Validations {
   readonly enabled: EnabledValidations
@@ -42,7 +42,7 @@ export class Validations {
     for (const name of Object.keys(this.enabled)) this.enabled[name as ValidationName] = false
   }
 
-  /** True if the validation has not run yet. */
+  /** True if the validation is enabled and has not run yet. */
   due(name: ValidationName): boolean {
     return this.enabled[name] ?? this.enabled.default ?? true
   }
@@ -55,7 +55,7 @@ export class Validations {
     else this.#logger.error(new ValidationError('ValidationError', code, message))
   }
 
-  /** Runs validations that read objects of other code. These may be mocks, or come from a host that is not Express. */
+  /** Runs validations that read a request, which may be a mock or of another framework. Logs the error of a validation that throws. */
   #look(names: readonly ValidationName[], validations: () => void): void {
     if (!names.some((name) => this.due(name))) return
     try {
@@ -96,7 +96,7 @@ export class Validations {
     this.warn('unsharedStore', reused, 'ERR_ERL_STORE_REUSE', 'Give each limiter a store of its own.')
   }
 
-  /** Checks the window of a store that counts by headgate. Other stores have rules of their own. */
+  /** Checks the window of a store in memory or of headgate. Other stores have their own rules. */
   window(milliseconds: unknown): void {
     const fits = typeof milliseconds === 'number' && milliseconds >= 1 && milliseconds <= longestWindow
     const range = `windowMs should be a number from 1 to ${longestWindow}, got ${shown(milliseconds)}.`
@@ -114,7 +114,7 @@ export class Validations {
     this.#look(['ip', 'trustProxy', 'xForwardedForHeader', 'forwardedHeader'], () => this.#lookAtAddress(request))
   }
 
-  /** Only Express has `app`, and a mock may have no `headers`. */
+  /** Looks for mistakes in the address. A request of another framework has no `app`, and a mock may have no `headers`. */
   #lookAtAddress({ ip, headers, app, socket }: Partial<Request>): void {
     if (ip === undefined) this.warn('ip', true, 'ERR_ERL_UNDEFINED_IP_ADDRESS', 'request.ip is undefined.')
     this.warn('ip', !isIP(ip ?? ''), 'ERR_ERL_INVALID_IP_ADDRESS', `request.ip is no address: ${ip}.`)
@@ -143,7 +143,7 @@ export class Validations {
   }
 }
 
-/** The place where a store keeps its keys. Two stores in memory never share keys, but two clients of one server may. */
+/** The place where a store has its keys. Two stores in memory never share keys, but two clients of one Redis server may. */
 function placeOf(store: Store): string {
   return store.localKeys ? getOrInsert(places, store, () => `#${++placeCount}`) : store.constructor.name
 }
@@ -151,5 +151,5 @@ function placeOf(store: Store): string {
 const places = new WeakMap<Store, string>()
 let placeCount = 0
 
-/** The options with all defaults, the store in the interface of today, and the validations. */
+/** All options with their defaults filled in. `store` has the interface of the current version of express-rate-limit. */
 export type Config = Options & { store: Store; validations: Validations }

@@ -3,7 +3,7 @@ import { connectionOf } from '../../../src/stores/redis/client/index.ts'
 import type { WindowCount } from '../counters.ts'
 import type { Counting, Settings } from './settings.ts'
 
-/** Counts a hit. With too many, the window begins anew ('continues') or gets longer ('backs off'). */
+/** Counts a hit. A hit over the limit starts the window again ('continues') or makes it longer ('backs off'). */
 const hit = `
   local window, max, rule = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
   local used = redis.call('INCR', KEYS[1])
@@ -17,16 +17,16 @@ const hit = `
 const read = "return { tonumber(redis.call('GET', KEYS[1]) or 0), math.max(0, redis.call('PTTL', KEYS[1])) }"
 
 /**
- * Counts in Redis under the keys of @fastify/rate-limit, in windows that refusals begin anew or make longer, or that are as long as
- * their first call says.
+ * Counts hits in Redis, under the keys of @fastify/rate-limit. A refusal starts the window of a key again, or makes it
+ * longer, if the settings say so. Otherwise the length of a window is that of its first hit.
  */
 export function changingInRedis(client: unknown, prefix: string, settings: Settings): Counting {
   const { continueExceeding, exponentialBackoff } = settings
   const rule = continueExceeding ? 'continues' : exponentialBackoff ? 'backs off' : 'ends'
   const connection = connectionOf(client)
-  const deadlines = new Deadlines('Redis', 1000) // a call may take a second
+  const deadlines = new Deadlines('Redis', 1000) // milliseconds that a call of Redis may take
   const ask = async (script: string, key: string, ...args: unknown[]): Promise<WindowCount> => {
-    // ioredis takes Buffers for bytes, and any other array for several arguments.
+    // ioredis passes a Buffer on as bytes, but splits any other array into several arguments.
     const bytes = args.map((arg) => Buffer.from(String(arg)))
     const { reply } = connection.eval(script, [prefix + key], bytes)
     const [used, resetAfter] = (await deadlines.bound(reply)) as [number, number]

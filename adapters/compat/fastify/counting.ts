@@ -7,15 +7,15 @@ import { countersIn, countersOn, hit, isHeadgateStore, read, type WindowCount } 
 import type { Counting, Settings } from './settings.ts'
 import type { FastifyRateLimitStore, FastifyRateLimitStoreCtor } from './types.ts'
 
-/** Throws the error of the store's client, as a store of @fastify/rate-limit does. */
+/** Throws the error of the store's client in place of headgate's, because a store of @fastify/rate-limit throws it too. */
 function clientError(error: unknown): never {
   throw error instanceof HeadgateError && error.cause instanceof Error ? error.cause : error
 }
 
-/** Returns where a limit of the plugin counts. A limit of a route or a handler has `routeInfo`, and its own counts. */
+/** Returns the counter of hits for one limit of the plugin. A limit with `routeInfo`, of a route or a handler, has its own hits. */
 export type CountingOf = (settings: Settings) => Counting
 
-/** Counts in a store. @param make makes the counters for windows of this length */
+/** Counts hits in a store of headgate. @param make makes a limiter that counts in windows of a length in milliseconds */
 function inStore(make: (window: number) => RateLimiter): Counting {
   const byWindow = new LRUCache<number, RateLimiter>({ max: 1000 })
   return {
@@ -33,7 +33,7 @@ function inMemory(settings: Settings): Counting {
   return inStore((window) => countersIn(window, memoryStore({ maxKeys: cache, clock: wallClock })))
 }
 
-/** True if refusals make windows longer, or if each call says how long its window is. */
+/** True if refusals make windows longer, or if a function returns the length of each window. */
 function changesWindows(settings: Settings): boolean {
   return extendsWindows(settings) || typeof settings.timeWindow === 'function'
 }
@@ -48,7 +48,10 @@ interface ChangingWindow {
   end: number
 }
 
-/** Counts in memory, in windows that refusals begin anew or make longer, or that are as long as the last call says. */
+/**
+ * Counts hits in memory. A refusal starts the window of a key again, or makes it longer, if the settings say so. Otherwise
+ * each call determines the length of the window.
+ */
 function changingInMemory(settings: Settings): Counting {
   const windows = new LRUCache<string, ChangingWindow>({ max: settings.cache })
   const extended = extendsWindows(settings)
@@ -77,7 +80,7 @@ function changingInMemory(settings: Settings): Counting {
   }
 }
 
-/** Counts in Redis: by `redisStore`, or by a script if refusals make windows longer. */
+/** Counts hits in Redis: by a script if refusals make windows longer or a function returns their length, else by `redisStore`. */
 async function inRedis({ redis, nameSpace }: Settings): Promise<CountingOf> {
   const { redisStore } = await import('../../../src/stores/redis/index.ts')
   const { connectionOf } = await import('../../../src/stores/redis/client/index.ts')
@@ -95,7 +98,7 @@ async function inRedis({ redis, nameSpace }: Settings): Promise<CountingOf> {
 
 let unnamed = 0
 
-/** The name of a limit on a store that all limits of the plugin share. */
+/** The name of a limit in a store that all limits of the plugin share: the namespace, with the route if the limit has one. */
 function nameIn(nameSpace: string, route: Partial<RouteOptions> | undefined): string {
   if (route === undefined) return nameSpace
   const { method, url } = route
@@ -104,7 +107,7 @@ function nameIn(nameSpace: string, route: Partial<RouteOptions> | undefined): st
 
 export class CannotRead extends Error {}
 
-/** Counts in a store of @fastify/rate-limit. */
+/** Counts hits in a store that was written for @fastify/rate-limit. */
 function inForeign(store: FastifyRateLimitStore): Counting {
   const ask = async (method: 'incr' | 'read', key: string, window: number, max: number): Promise<WindowCount> => {
     const { current, ttl } = await new Promise<{ current: number; ttl: number }>((resolve, reject) => {
@@ -121,7 +124,7 @@ function inForeign(store: FastifyRateLimitStore): Counting {
   }
 }
 
-/** Makes the function that returns where each limit of the plugin counts. */
+/** Returns a function that makes the counter of hits for each limit of the plugin. */
 export async function countingOf(settings: Settings): Promise<CountingOf> {
   const { store, redis, nameSpace } = settings
   if (isHeadgateStore(store)) {

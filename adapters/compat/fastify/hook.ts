@@ -7,7 +7,7 @@ import { CannotRead } from './counting.ts'
 import { type Counting, normalizeIP, type Settings } from './settings.ts'
 import type { RateLimitOptions, RateLimitResult } from './types.ts'
 
-/** One limit: its settings, and where it counts. */
+/** One limit of the plugin: its settings, and the counter of its hits. */
 export interface Limit {
   readonly settings: Settings
   readonly counting: Counting
@@ -23,7 +23,7 @@ async function isExempt({ allowList }: Settings, request: FastifyRequest, key: s
   return allowList?.includes(key) === true
 }
 
-/** Counts a request, unless it is exempt. */
+/** Counts a request, unless `allowList` exempts its key. @param increments false to read the count without a change */
 export async function apply(
   { settings, counting }: Limit,
   request: FastifyRequest,
@@ -43,7 +43,8 @@ export async function apply(
     const counted = increments ? counting.hit(...asked) : counting.read(...asked)
     count = isPromise(counted) ? await counted : counted
   } catch (error) {
-    // With `skipOnError`, a store that fails lets requests pass. A store without `read` is a mistake, so it throws.
+    // With `skipOnError`, a failing store refuses no request. A store without `read` is a programming mistake, so the error
+    // is thrown.
     if (!settings.skipOnError || error instanceof CannotRead) throw error
   }
   const { used, resetAfter: ttl } = count
@@ -71,7 +72,10 @@ function windowOf(milliseconds: unknown): number {
 
 type Mark = { [ran: symbol]: boolean }
 
-/** The hook of a limit. One request is counted once, by the first limit of the plugin that it meets. */
+/**
+ * The hook that enforces a limit. If several limits of the plugin see one request, only the first limit counts it.
+ * @param ran the property that marks a counted request
+ */
 export function hookOf(limit: Limit, ran: symbol): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
   const { settings } = limit
   return async (request, reply) => {
@@ -116,7 +120,7 @@ function refusal(settings: Settings, request: FastifyRequest, { max, ttl, ttlInS
 
 const aYear = 365.25 * 24 * 60 * 60 * 1000
 
-/** Windows are at most 366 days, but `exponentialBackoff` makes longer ones. */
+/** The wait as text, such as '1 minute'. `exponentialBackoff` makes waits of more than 366 days. */
 function waitText(milliseconds: number): string {
   const years = Math.round(milliseconds / aYear)
   if (milliseconds < aYear) return ms(milliseconds, { long: true })

@@ -1,6 +1,4 @@
-/*
- * The parts of the replacement for @fastify/rate-limit: its options, routes and stores.
- */
+/* Options, routes and stores for `headgate/compat/fastify-rate-limit`, which replaces @fastify/rate-limit. */
 
 export { countingOf } from './counting.ts'
 export { apply, hookOf, type Limit } from './hook.ts'

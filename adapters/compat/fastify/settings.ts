@@ -5,7 +5,11 @@ import type { WindowCount } from '../counters.ts'
 import { networkOf } from '../network.ts'
 import type { RateLimitOptions, RateLimitPluginOptions } from './types.ts'
 
-/** The key of an address: IPv4 as it is, IPv6 by the first address of its network. Undefined without an address. */
+/**
+ * The key of an IP address. For IPv4, the key is the address. For IPv6, the key is the first address of its network.
+ * Undefined without an address.
+ * @param ipv6Subnet the length of the network's prefix in bits
+ */
 export function normalizeIP(ip: string, ipv6Subnet = 64): string {
   return networkOf(ip, ipv6Subnet)?.address ?? ip?.toLowerCase()
 }
@@ -55,7 +59,7 @@ function subnetOf({ ipv6Subnet }: RateLimitOptions): number {
   return isCount(ipv6Subnet) && ipv6Subnet <= 128 ? Math.trunc(ipv6Subnet) : 64
 }
 
-/** How many keys are held in memory. With `cache: 0` memory is bounded too; in the original it is not. */
+/** How many keys are held in memory: `cache`, or a million for `cache: 0`. In the original, `cache: 0` has no bound. */
 function cacheOf({ cache }: RateLimitOptions): number {
   return whole(5000, { least: 0 })(cache, 'cache') || 1_000_000
 }
@@ -67,7 +71,8 @@ export function settingsOf(options: RateLimitPluginOptions): Settings {
   return {
     ...options,
     ...numbersOf(options),
-    // The limit of a route may have any truthy value here, as in the original.
+    // In the options of the plugin, only true has an effect. In the options of a route, any truthy value does, as in the
+    // original.
     continueExceeding: options.continueExceeding === true,
     exponentialBackoff: options.exponentialBackoff === true,
     hook: options.hook ?? 'onRequest',
@@ -89,7 +94,7 @@ function numbersOf(options: RateLimitOptions): Pick<Settings, 'max' | 'timeWindo
   }
 }
 
-/** The settings of a limit within the plugin: its own options, then those of the plugin. */
+/** The settings of a limit in the plugin. An option of the limit takes precedence over the same option of the plugin. */
 export function merged(settings: Settings, own: RateLimitOptions, routeInfo: Partial<RouteOptions>): Settings {
   const all = { ...settings, ...own } as RateLimitPluginOptions
   if (all.groupId !== undefined && typeof all.groupId !== 'string') throw new Error('groupId must be a string')

@@ -2,26 +2,26 @@ import type { FastifyRequest, RouteOptions } from 'fastify'
 import type { MaybePromise } from '../../../src/common/index.ts'
 import type { Store } from '../../../src/stores/contract/index.ts'
 
-/** With the hits of a key, and the milliseconds until its window ends. */
+/** Passes the hits of a key (`current`), and the milliseconds until the window of the key ends (`ttl`). */
 type Callback = (error: Error | null, result?: { current: number; ttl: number }) => void
 
-/** The interface of the stores of @fastify/rate-limit. */
+/** The interface of the stores that were written for @fastify/rate-limit. */
 export interface FastifyRateLimitStore {
   incr(key: string, callback: Callback, timeWindow: number, max: number): void
-  /** Reads the hits without counting one. Needed for `{ increment: false }`. */
+  /** Reads the hits of a key without counting a hit. Required for `{ increment: false }`; other calls need no `read`. */
   read?(key: string, callback: Callback, timeWindow: number, max: number): void
   child(routeOptions: RouteOptions & { path: string; prefix: string }): FastifyRateLimitStore
 }
 
-// biome-ignore lint/suspicious/noEmptyInterface: the original has it, for stores to extend
+// biome-ignore lint/suspicious/noEmptyInterface: @fastify/rate-limit has this interface, and stores extend it
 export interface FastifyRateLimitOptions {}
 
-/** The constructor of a store of @fastify/rate-limit. */
+/** The constructor of a store that was written for @fastify/rate-limit. */
 export interface FastifyRateLimitStoreCtor {
   new (options: FastifyRateLimitOptions): FastifyRateLimitStore
 }
 
-/** What `errorResponseBuilder` gets. */
+/** The argument of `errorResponseBuilder`: the numbers of a refusal. */
 export interface errorResponseBuilderContext {
   statusCode: number
   ban: boolean
@@ -34,41 +34,41 @@ export interface errorResponseBuilderContext {
 export interface CreateRateLimitOptions {
   /** Where hits are counted: a store class of @fastify/rate-limit, or a store of headgate. Default: memory. */
   store?: FastifyRateLimitStoreCtor | Store
-  /** True to let requests pass if the store fails. Default false. */
+  /** True to admit requests if the store fails. Default false: the error goes to the error handler. */
   skipOnError?: boolean
-  /** How many requests a window admits. Default 1000. */
+  /** How many requests a client may make in one window. Default 1000. */
   max?: number | ((request: FastifyRequest, key: string) => MaybePromise<number>)
-  /** The length of a window: milliseconds or a text. Default a minute. */
+  /** The length of a window: a number of milliseconds, or a text such as `'1 minute'`. Default one minute. */
   timeWindow?: number | string | ((request: FastifyRequest, key: string) => MaybePromise<number>)
-  /** Keys that are not limited, or a function that returns true for such a request. */
+  /** The keys that are not limited. A function returns true for a request that is not limited. Default: none. */
   allowList?: string[] | ((request: FastifyRequest, key: string) => MaybePromise<boolean>)
-  /** Who is limited. Default: the address, and for IPv6 its network. */
+  /** Returns the key of the client. Default: the IPv4 address, or the network of the IPv6 address. */
   keyGenerator?: (request: FastifyRequest) => MaybePromise<string | number>
-  /** The length of the network's prefix for IPv6. Default 64. */
+  /** The length of an IPv6 network's prefix in bits. All addresses of the network share one key. Default 64. */
   ipv6Subnet?: number
-  /** How many refusals are answered with 429 before 403 follows. Default: all. */
+  /** The number of refusals with status 429 in one window. Further refusals have status 403. Default: no bound. */
   ban?: number
 }
 
 /** The hooks of Fastify in which a limit can run. */
 export type RateLimitHook = 'onRequest' | 'preParsing' | 'preValidation' | 'preHandler'
 
-/** The options of a route's limit. */
+/** The options of a limit on a route. */
 export interface RateLimitOptions extends CreateRateLimitOptions {
-  /** Default `'onRequest'`. */
+  /** The hook of Fastify in which the limit runs. Default `'onRequest'`. */
   hook?: RateLimitHook
-  /** How many keys are held in memory. Default 5000. */
+  /** How many keys are held in memory. 0 means a million. Default 5000. */
   cache?: number
-  /** True to begin the window anew with each refusal. Default false. */
+  /** True to start the window again at each refusal. Default false. */
   continueExceeding?: boolean
-  /** True to make the window twice as long with each refusal. Default false. */
+  /** True to make the window longer at each refusal, each time by a factor of 2. Default false. */
   exponentialBackoff?: boolean
   onBanReach?: (request: FastifyRequest, key: string) => void
-  /** A text that is added to the key. */
+  /** A text that is appended to the key, so that routes with the same text share their counts. */
   groupId?: string
-  /** Makes the error of a refusal. */
+  /** Returns the error that a refused request is answered with. */
   errorResponseBuilder?: (request: FastifyRequest, context: errorResponseBuilderContext) => object
-  /** True to set the fields of draft 6 in place of `x-ratelimit-*`. */
+  /** True to set the fields of draft 6, such as `ratelimit-limit`, in place of `x-ratelimit-*`. Default false. */
   enableDraftSpec?: boolean
   onExceeding?: (request: FastifyRequest, key: string) => void
   onExceeded?: (request: FastifyRequest, key: string) => void
@@ -77,22 +77,22 @@ export interface RateLimitOptions extends CreateRateLimitOptions {
 type Field = `${'x-' | ''}ratelimit-${'limit' | 'remaining' | 'reset'}` | 'retry-after'
 type HeaderFlags = { [Name in Field]?: boolean }
 
-/** The options of the plugin. */
+/** The options of the plugin, for all routes. */
 export interface RateLimitPluginOptions extends RateLimitOptions {
-  /** False to limit only routes with a limit of their own. Default true. */
+  /** False to limit only the routes that have their own limit. Default true. */
   global?: boolean
-  /** A client of Redis: ioredis, or another one that `redisStore` takes. */
-  // biome-ignore lint/suspicious/noExplicitAny: each library has a client of its own
+  /** A client of Redis: of ioredis, or any other client that `redisStore` accepts. Default: hits are counted in memory. */
+  // biome-ignore lint/suspicious/noExplicitAny: the type of a client depends on its package
   redis?: any
-  /** The beginning of the keys in Redis. */
+  /** The prefix of the keys in Redis, or the name of the limiter in a store of headgate. Default `'fastify-rate-limit-'`. */
   nameSpace?: string
-  /** The response fields of a refusal. Default: all. */
+  /** For each field of a refused response: false to leave the field out. Default: true for all fields. */
   addHeaders?: HeaderFlags
-  /** The response fields of an admitted request. Default: all. */
+  /** For each field of an admitted response: false to leave the field out. Default: true for all fields. */
   addHeadersOnExceeding?: HeaderFlags
 }
 
-/** The answer of a limiter that `createRateLimit` made. */
+/** The result of a limiter that `createRateLimit` made. `isAllowed` is true only for a key on `allowList`. */
 export type RateLimitResult =
   | { isAllowed: true; key: string }
   | {
@@ -107,5 +107,5 @@ export type RateLimitResult =
       isBanned: boolean
     }
 
-/** Counts a request, or with `increment: false` only reads its count. */
+/** Counts a request. With `increment: false`, reads the count of the request's key without a change. */
 export type RateLimitCheck = (request: FastifyRequest, options?: { increment?: boolean }) => Promise<RateLimitResult>

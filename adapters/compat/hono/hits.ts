@@ -6,10 +6,10 @@ import { hasLeft } from '../network.ts'
 import { defined } from '../option-values.ts'
 import type { HonoConfigType, RateLimitInfo, Store } from './types.ts'
 
-// biome-ignore lint/suspicious/noExplicitAny: the environment, the path and the input of a context are the user's
+// biome-ignore lint/suspicious/noExplicitAny: an application chooses the environment, the path and the input of a context
 export type AnyContext = Context<any, any, any>
 
-/** The options that counting needs. */
+/** The options that are read when a request or a message is counted. */
 export interface CountingOptions {
   readonly limit: number | ((context: AnyContext) => number | Promise<number>)
   readonly keyGenerator: (context: AnyContext) => string | Promise<string>
@@ -18,19 +18,19 @@ export interface CountingOptions {
   readonly store: Store
 }
 
-/** A request or a message that was counted. */
+/** The numbers of a client after its request or message was counted. */
 export interface Hit {
   readonly info: RateLimitInfo
   readonly exceeded: boolean
-  /** Takes the hit back, once, and not from a later window. */
+  /** Removes this hit from the store. Does nothing at a second call, or after the window of the hit has ended. */
   uncount(): Promise<void>
 }
 
 export const tooMany = 'Too many requests, please try again later.'
 
 /**
- * The options with these defaults. The store gets the options too.
- * @throws TypeError for an invalid store, for an option that should be a number and is not, or without `keyGenerator`
+ * The options of a limiter, with defaults in place of missing options. Calls `init` of the store with all options.
+ * @throws TypeError if the store is invalid, if a number is missing or no number, or without `keyGenerator`
  */
 export function optionsOf<Options>(config: object, defaults: object): Options & CountingOptions {
   const options = {
@@ -59,7 +59,10 @@ export function optionsOf<Options>(config: object, defaults: object): Options & 
   return all
 }
 
-/** Counts a hit, and puts the numbers of the client on the context. Undefined if there is no key, as the client has left. */
+/**
+ * Counts a hit, and sets the client's numbers as a variable of the context. Undefined, without a hit, if the client has
+ * disconnected and its request has no key.
+ */
 export async function countHit(counting: CountingOptions, context: AnyContext): Promise<Hit | undefined> {
   const { store, requestPropertyName, requestStorePropertyName } = counting
   const key = await counting.keyGenerator(context)

@@ -1,6 +1,4 @@
-/*
- * The parts of the replacement for hono-rate-limiter: its options and stores.
- */
+/* Options and stores for `headgate/compat/hono-rate-limiter`, which replaces hono-rate-limiter. */
 
 export { type AnyContext, countHit, type Hit, optionsOf, tooMany } from './hits.ts'
 export { webSocketLimiter } from './web-socket-limiter.ts'

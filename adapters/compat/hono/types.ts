@@ -4,19 +4,19 @@ import type { WSContext } from 'hono/ws'
 import type { Store as HeadgateStore } from '../../../src/stores/contract/index.ts'
 import type { HitInfo, HitStore } from '../counter-store.ts'
 
-/** The hits of a client in its window, and when the window ends. */
+/** The number of hits of one client in its current window, and the time at which the window ends. */
 export type ClientRateLimitInfo = {
   totalHits: number
   resetTime?: Date | undefined
 }
 
-/** A value or a promise of it. */
+/** A value, or a promise of the value. */
 export type Promisify<T> = T | Promise<T>
 
-/** The numbers on a context. */
+/** The hits and the limit of a client, which the middleware sets as a variable of the context. */
 export type RateLimitInfo = HitInfo
 
-/** Answers a request over the limit. */
+/** Returns the response to a request over the limit. */
 export type RateLimitExceededEventHandler<E extends Env = Env, P extends string = string, I extends Input = Input> = (
   c: Context<E, P, I>,
   next: Next,
@@ -24,103 +24,103 @@ export type RateLimitExceededEventHandler<E extends Env = Env, P extends string 
 ) => void
 
 interface CommonConfigType<E extends Env, P extends string, I extends Input> {
-  /** Returns who is limited. */
+  /** Returns the key of the client. */
   keyGenerator: (c: Context<E, P, I>) => Promisify<string>
-  /** The body of a refusal: a text, or an object for JSON. */
+  /** The body of the response to a refused request: a text, or an object that is sent as JSON. Default: a sentence in English. */
   message: string | Record<string, unknown> | ((c: Context<E, P, I>) => Promisify<string | Record<string, unknown>>)
-  /** The status of a refusal. Default 429. */
+  /** The status of the response to a refused request. Default 429. */
   statusCode: StatusCode
-  /** Answers requests over the limit. Default: sends `message` with `statusCode`. */
+  /** Returns the response to a request over the limit. Default: sends `message` with `statusCode`. */
   handler: RateLimitExceededEventHandler<E, P, I>
-  /** True for a request that is not counted. */
+  /** Returns true for a request that is neither counted nor refused. Default: never. */
   skip: (c: Context<E, P, I>) => Promisify<boolean>
 }
 
-/** The options as the user passes them: the named options are required, all others optional. */
+/** The options that a user passes. Those in `Required` are required. All other options are optional. */
 type Given<Config, Required extends keyof Config> = Pick<Config, Required> & Partial<Config>
 
 type RateLimit = { limit: (options: { key: string }) => Promisify<{ success: boolean }> }
 
-/** The options with a binding of Cloudflare, with all defaults. */
+/** The options of a limiter that counts with a binding of Cloudflare, after all defaults are filled in. */
 export interface CloudflareConfigType<E extends Env = Env, P extends string = string, I extends Input = Input>
   extends CommonConfigType<E, P, I> {
-  /** The rate limit of Cloudflare, which counts by itself. */
+  /** A rate limit binding of Cloudflare, which counts the requests in place of a store. */
   binding: RateLimit | ((c: Context<E, P, I>) => RateLimit)
 }
 
-/** The options with a binding of Cloudflare, as they are given. */
+/** The options that a user passes to a limiter with a binding of Cloudflare. */
 export type CloudflareConfigProps<E extends Env = Env, P extends string = string, I extends Input = Input> = Given<
   CloudflareConfigType<E, P, I>,
   'binding' | 'keyGenerator'
 >
 
-/** The options of a limiter that counts in a store. */
+/** The options of a limiter that counts in a store, after all defaults are filled in. */
 export interface HonoConfigType<E extends Env = Env, P extends string = string, I extends Input = Input>
   extends CommonConfigType<E, P, I> {
   /** The length of a window in milliseconds. Default 60,000. */
   windowMs: number
-  /** How many requests a window admits. Default 5. */
+  /** How many requests a client may make in one window. Default 5. */
   limit: number | ((c: Context<E, P, I>) => Promisify<number>)
-  /** The fields of a draft; true for `'draft-6'`, false for none. Default `'draft-6'`. */
+  /** The draft whose response fields are set. True means `'draft-6'`, and false sets no fields. Default `'draft-6'`. */
   standardHeaders: boolean | 'draft-6' | 'draft-7'
-  /** The variable of the context that has the numbers. Default `'rateLimit'`. */
+  /** The name of the context's variable that has the hits and the limit. Default `'rateLimit'`. */
   requestPropertyName: string
-  /** The variable of the context that has `getKey` and `resetKey`. Default `'rateLimitStore'`. */
+  /** The name of the context's variable that has the functions `getKey` and `resetKey`. Default `'rateLimitStore'`. */
   requestStorePropertyName: string
-  /** True if requests that fail do not count. Default false. */
+  /** True if failed requests do not count. Default false: failed requests count. */
   skipFailedRequests: boolean
-  /** True if requests that succeed do not count. Default false. */
+  /** True if successful requests do not count. Default false: successful requests count. */
   skipSuccessfulRequests: boolean
-  /** True if a response is a success. Default: a status below 400. */
+  /** Returns true if the response is a success. Default: true for a status below 400. */
   requestWasSuccessful: (c: Context<E, P, I>) => Promisify<boolean>
-  /** Where hits are counted: a store of hono-rate-limiter, or of headgate. Default: memory. */
+  /** Where hits are counted: a store of hono-rate-limiter or of headgate. Default: the memory of this process. */
   store: Store<E, P, I> | HeadgateStore
-  /** With a store of headgate: the name of this limiter, unique on that store. Default `'default'`. */
+  /** The name of this limiter in a store of headgate. Each limiter of that store needs another name. Default `'default'`. */
   name?: string
 }
 
-/** The options with a store, as they are given. */
+/** The options that a user passes to a limiter that counts in a store. */
 export type HonoConfigProps<E extends Env = Env, P extends string = string, I extends Input = Input> = {
   binding?: never
 } & Given<HonoConfigType<E, P, I>, 'keyGenerator'>
 
-/** The options of `rateLimiter`, with all defaults. */
+/** The options of `rateLimiter`, after all defaults are filled in. */
 export type ConfigType<E extends Env = Env, P extends string = string, I extends Input = Input> =
   | HonoConfigType<E, P, I>
   | CloudflareConfigType<E, P, I>
 
-/** The options of `rateLimiter`, as they are given. */
+/** The options that a user passes to `rateLimiter`. */
 export type ConfigProps<E extends Env = Env, P extends string = string, I extends Input = Input> =
   | HonoConfigProps<E, P, I>
   | CloudflareConfigProps<E, P, I>
 
-/** The codes with which a WebSocket may be closed. */
+/** The codes with which the server can close a WebSocket. */
 export type WSStatusCode = 1000 | 1001 | 1002 | 1003 | 1004 | 1005 | 1006 | 1007 | 1008 | 1009 | 1010
 
-/** Answers a message over the limit. */
+/** Handles a message over the limit. */
 export type WSRateLimitExceededEventHandler<E extends Env = Env, P extends string = string, I extends Input = Input> = (
   event: unknown,
   ws: WSContext,
   optionsUsed: WSConfigType<E, P, I>,
 ) => void
 
-/** The options of `webSocketLimiter`. */
+/** The options of `webSocketLimiter`, after all defaults are filled in. */
 export interface WSConfigType<E extends Env = Env, P extends string = string, I extends Input = Input>
   extends Omit<
     HonoConfigType<E, P, I>,
     'statusCode' | 'standardHeaders' | 'requestWasSuccessful' | 'handler' | 'skip'
   > {
-  /** The reason that the client gets when the connection is closed. */
+  /** The reason that the client receives when the connection is closed. */
   message: string
-  /** The code that closes the connection. Default 1008. */
+  /** The code with which the connection is closed. Default 1008. */
   statusCode: WSStatusCode
-  /** Answers messages over the limit. Default: closes the connection with `statusCode` and `message`. */
+  /** Handles messages over the limit. Default: closes the connection with `statusCode` and `message`. */
   handler: WSRateLimitExceededEventHandler<E, P, I>
-  /** True for a message that is not counted. */
+  /** Returns true for a message that is neither counted nor refused. Default: never. */
   skip: (event: unknown, ws: WSContext) => Promisify<boolean>
 }
 
-/** The options of `webSocketLimiter`, as they are given. */
+/** The options that a user passes to `webSocketLimiter`. */
 export type WSConfigProps<E extends Env = Env, P extends string = string, I extends Input = Input> = Given<
   WSConfigType<E, P, I>,
   'keyGenerator'

@@ -4,12 +4,12 @@ import { countHit, optionsOf } from './hits.ts'
 import type { Promisify, WSConfigProps, WSConfigType } from './types.ts'
 
 /**
- * Limits the messages of WebSockets. Pass the function that makes the events, and pass the result to
- * `upgradeWebSocket`.
+ * Limits the messages of WebSockets. Call `webSocketLimiter` with the options. It returns a function: pass your function that
+ * returns the event handlers to it, and pass the result to `upgradeWebSocket`.
  *
  *     upgradeWebSocket(webSocketLimiter({ keyGenerator })((context) => ({ onMessage(event, socket) {} })))
  *
- * @throws TypeError without `keyGenerator`, or if the store, `limit` or `windowMs` is invalid
+ * @throws TypeError if `keyGenerator` is missing, or if the store, `limit` or `windowMs` is invalid
  */
 export function webSocketLimiter<E extends Env = Env, P extends string = string, I extends Input = Input>(
   config: WSConfigProps<E, P, I>,

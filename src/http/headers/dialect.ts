@@ -1,47 +1,50 @@
-/* What a dialect of the response fields is, and what the dialects share. */
+/* The dialects of the rate limit fields in responses, and functions that several dialects use. */
 import type { Policy } from '../../algorithms/index.ts'
 import type { Key } from '../../limiter/index.ts'
 import type { Decision, Verdict } from '../../policy/index.ts'
 import type { Framework } from '../framework.ts'
 
 /**
- * A dialect of the response fields. `'legacy'` is X-RateLimit-Limit, -Remaining and -Reset. The others are drafts of
- * draft-ietf-httpapi-ratelimit-headers, by number.
+ * A dialect of the response fields. `'legacy'` is X-RateLimit-Limit, -Remaining and -Reset. Each other dialect is a version of
+ * draft-ietf-httpapi-ratelimit-headers: `'draft-7'` is version 07.
  */
 export type Dialect = 'legacy' | 'draft-6' | 'draft-7' | 'draft-8' | 'draft-11'
 
 /** The functions of a framework that set response fields. */
 export type Sink<Response> = Pick<Framework<never, Response>, 'setHeader' | 'responseHeader'>
 
-/** Writes the fields of one dialect. Seconds are whole and rounded up. */
+/** Sets the response fields of one dialect. Times in the fields are whole seconds, rounded up. */
 export type Writer = <Response>(decision: Decision, sink: Sink<Response>, response: Response, key: Key) => void
 
-/** A policy that fields report, and the index of its verdict in a decision. */
+/** A policy that appears in response fields, and the index of the policy's verdict in a decision. */
 export interface ReportedPolicy {
   readonly policy: Policy
   readonly index: number
 }
 
-/** Sets a field that is a List, or adds to what another limiter has set. A List of another form is replaced. */
+/**
+ * Sets a response field whose value is a List of a Structured Field. If another limiter has set the field, the items are added to
+ * its List. A value in the format of another draft is replaced.
+ */
 export function setList<Response>(sink: Sink<Response>, response: Response, name: string, value: string): void {
   const before = sink.responseHeader?.(response, name)
   const joins = before !== undefined && isNamed(before) === isNamed(value)
   sink.setHeader(response, name, joins ? `${before}, ${value}` : value)
 }
 
-/** True for Lists of drafts 8 and later, whose Items begin with a name. */
+/** True for a List in the format of draft 8 or later: the items begin with a name in quotes. */
 function isNamed(list: string): boolean {
   return list.charCodeAt(0) === 34
 }
 
-/** The verdict of the binding policy; of the first reported one if the binding policy is not reported. */
+/** The verdict of the policy that `decision.policy` names. If fields do not report that policy, the first reported verdict. */
 export function bindingVerdict(decision: Decision, reported: readonly ReportedPolicy[]): Verdict {
   if (decision.policies.length === 1) return decision.policies[0] as Verdict
   const binding = reported.find(({ policy }) => policy.name === decision.policy) ?? reported[0]
   return verdictOf(decision, binding as ReportedPolicy)
 }
 
-/** The time to full quota; during a ban, at least its end. */
+/** Milliseconds until the quota is full. During a ban, at least the milliseconds until the ban ends. */
 export function resetOf({ resetAfter }: Verdict, { retryAfter }: Decision): number {
   return retryAfter > resetAfter && retryAfter < Infinity ? retryAfter : resetAfter
 }
@@ -50,10 +53,10 @@ export function verdictOf(decision: Decision, { index }: ReportedPolicy): Verdic
   return decision.policies[index] as Verdict
 }
 
-/** The largest Integer of a Structured Field (RFC 9651, 3.3.1): 15 digits. */
+/** The largest Integer of a Structured Field, with 15 digits (RFC 9651, 3.3.1). */
 const largestInteger = 999_999_999_999_999
 
-/** A number as an Integer of a Structured Field. A rate such as 0.5 is rounded up, so that a quota is never 0. */
+/** A number as an Integer of a Structured Field. A fraction is rounded up, so that the quota of a rate such as 0.5 is never 0. */
 export function integer(number: number): number {
   return number < largestInteger ? Math.ceil(number) : largestInteger
 }

@@ -1,4 +1,4 @@
-/* The drafts of draft-ietf-httpapi-ratelimit-headers, by number: a writer for each, and the table of them. */
+/* The response fields of draft-ietf-httpapi-ratelimit-headers: a writer for each version of the draft. */
 import type { Policy } from '../../algorithms/index.ts'
 import type { Verdict } from '../../policy/index.ts'
 import { wholeSeconds } from '../retry-after.ts'
@@ -14,24 +14,24 @@ import {
 } from './dialect.ts'
 import type { PartitionKeys } from './partition-keys.ts'
 
-/** Which of the two Lists a dialect writes. It leaves out a List that a later dialect of the same limiter writes. */
+/** Which of the two Lists a writer sets. A List that a later dialect of the same limiter sets is left out. */
 interface OwnLists {
   readonly policies: boolean
   readonly left: boolean
 }
 
-/** Makes the writer of a draft. */
+/** Makes the writer of a draft. @param reported the policies that appear in the fields */
 type MakeWriter = (reported: readonly ReportedPolicy[], own: OwnLists, partitions?: PartitionKeys) => Writer
 
 interface Draft {
   readonly make: MakeWriter
-  /** True if it can tell a policy without a window, such as units in flight. */
+  /** True if the draft can describe a policy without a window, such as units in flight. */
   readonly withoutWindow?: boolean
-  /** True if it needs `nextAfter` of each verdict. */
+  /** True if the draft needs `nextAfter` of each verdict. */
   readonly nextAfter?: boolean
 }
 
-/** Draft 6: three fields of the binding policy, and every policy in RateLimit-Policy. */
+/** Draft 6: three fields with the numbers of the binding policy, and all policies in the field RateLimit-Policy. */
 const draft6: MakeWriter = (reported, own) => {
   return ofBinding(reported, own, (set, limit, remaining, reset) => {
     set('RateLimit-Limit', String(limit))
@@ -40,7 +40,7 @@ const draft6: MakeWriter = (reported, own) => {
   })
 }
 
-/** Draft 7: limit, remaining and reset, which are three fields in draft 6, in one Dictionary. */
+/** Draft 7: one field, a Dictionary with limit, remaining and reset. In draft 6, these are three fields. */
 const draft7: MakeWriter = (reported, own) => {
   return ofBinding(reported, own, (set, limit, remaining, reset) => {
     if (own.left) set('RateLimit', `limit=${limit}, remaining=${remaining}, reset=${reset}`)
@@ -48,17 +48,16 @@ const draft7: MakeWriter = (reported, own) => {
 }
 
 /**
- * Draft 8: a List of named Items; `t` is the time to full quota. Units in flight come back when requests end, so their
- * Item has no window and no `t`. Its parameter `qu` names the unit.
+ * Draft 8: a List with a named Item for each policy. The parameter `t` is the time until the quota is full. Units in flight are
+ * free when their requests end, so their Item has neither a window nor `t`. The parameter `qu` names their unit.
  */
 const draft8: MakeWriter = (reported, own, partitions) => {
   return namedItems(reported, own, partitions, ({ resetAfter }) => `;t=${wholeSeconds(resetAfter)}`)
 }
 
 /**
- * Draft 11: as draft 8, but `t` is the effective window, the time until units come back. Within `t`, a client can use
- * no more than what is left. A bucket gives units back all the time, so its `t` is left out, unless the next unit fills
- * it.
+ * Draft 11: like draft 8, but `t` is the time until units are available again. Before that, a client can use no more than the
+ * remaining units. A bucket adds units all the time, so its Item has no `t`, unless the next unit fills the bucket.
  */
 const draft11: MakeWriter = (reported, own, partitions) => {
   return namedItems(reported, own, partitions, ({ nextAfter, resetAfter }, { algorithm }) => {
@@ -74,7 +73,7 @@ export const drafts: Readonly<Record<Exclude<Dialect, 'legacy'>, Draft>> = {
   'draft-11': { make: draft11, withoutWindow: true, nextAfter: true },
 }
 
-/** The writer of drafts 6 and 7: the binding policy's numbers, and all policies, unnamed: `100;w=60, 5000;w=86400`. */
+/** The writer of drafts 6 and 7, which list all policies without names (`100;w=60, 5000;w=86400`) and report the binding policy. */
 function ofBinding(
   reported: readonly ReportedPolicy[],
   own: OwnLists,
@@ -91,10 +90,9 @@ function ofBinding(
 }
 
 /**
- * The Lists of drafts 8 and later, as Structured Fields (RFC 9651). Text that depends on the policies alone is made
- * once: a general serialiser at every request would take longer than the decision. The tests parse the fields with
- * `structured-headers`.
- * @param time the parameter `t` of an Item, or an empty text for none
+ * Makes the writer of the Lists in draft 8 and later, which are Structured Fields (RFC 9651). The text that depends only on the
+ * policies is made once, because a general serialiser would take longer for each request than the decision.
+ * @param time returns the parameter `t` of an Item; an empty text for no `t`
  */
 function namedItems(
   reported: readonly ReportedPolicy[],
@@ -124,7 +122,7 @@ function windowOf({ algorithm, window }: Policy): string {
   return algorithm.leases ? ';qu="concurrent-requests"' : `;w=${wholeSeconds(window)}`
 }
 
-/** A Structured Field String (RFC 9651, 4.1.6). A policy's label is printable ASCII already. */
+/** A String of a Structured Field (RFC 9651, 4.1.6). The label of a policy has only the characters that such a String may have. */
 function structuredString(text: string): string {
   return `"${text.replace(/["\\]/g, '\\$&')}"`
 }

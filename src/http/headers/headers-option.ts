@@ -8,30 +8,33 @@ import type { PartitionKeyOptions } from './partition-keys.ts'
 
 const dialectNames = ['legacy', ...Object.keys(drafts)] as readonly Dialect[]
 
-/** The option `headers` in full. */
+/** The option `headers` as an object with all settings. */
 export interface HeadersOptions {
   /**
-   * The dialects in which fields are written. Default `'legacy'`. If two dialects write the same field, the one that is
-   * later in the list writes it. Example: `['legacy', 'draft-11']`.
+   * The dialects of the fields. Default `'legacy'`. If two dialects in the list have the same field, the later dialect sets the
+   * field. Example: `['legacy', 'draft-11']`.
    */
   dialects?: Dialect | readonly Dialect[]
-  /** True to write the fields only on refusals, and once 80 per cent of any policy is used. Default false. */
+  /** True to set the fields only on a refusal, or if at least 80 per cent of a policy is used. Default false. */
   near?: boolean
-  /** The names of the legacy fields, and the form of their reset time. Example: `{ resetAs: 'delta' }`. */
+  /**
+   * The names of the legacy fields, and the format of the reset time. Default: the `X-RateLimit-*` names and seconds since 1970.
+   * Example: `{ resetAs: 'delta' }`.
+   */
   legacy?: LegacyOptions
-  /** Adds `pk`, a salted digest of the key, to draft-8 and draft-11. Default: none. Example: `{ salt: secret }`. */
+  /** Adds `pk`, a salted hash of the key, to the fields of draft-8 and draft-11. Default: no `pk`. Example: `{ salt: secret }`. */
   pk?: PartitionKeyOptions
 }
 
 /**
- * A function that sets your own fields. It is called for each decision, with a function `set` and the key. The decision
- * has `at`, its time. Example: `(decision, set) => set('X-Quota-Left', String(decision.remaining))`.
+ * A function that sets your own fields. The arguments are the decision, a function `set`, and the key. The decision has the time
+ * `at`. Example: `(decision, set) => set('X-Quota-Left', String(decision.remaining))`.
  */
 export type HeaderWriter = (decision: Decision, set: (name: string, value: string) => void, key: Key) => void
 
 /**
- * The option `headers`: dialects; `'near'` for the legacy fields near the limit only; an object with all settings; a
- * function that sets your own fields; or false for no fields.
+ * The option `headers`: one or several dialects; `'near'` to set the legacy fields only near the limit; an object with all
+ * settings; a function that sets your own fields; or false for no fields.
  */
 export type HeadersOption = Dialect | readonly Dialect[] | 'near' | HeadersOptions | HeaderWriter | false
 
@@ -40,7 +43,7 @@ export type ReadHeaders = Omit<HeadersOptions, 'dialects'> & {
   readonly near: boolean
 }
 
-/** @throws HeadgateError `HEADGATE_OPTION` for a dialect or option that does not exist */
+/** Reads the option `headers`. @throws HeadgateError `HEADGATE_OPTION` for an unknown dialect or setting */
 export function readHeaders(option: Exclude<HeadersOption, HeaderWriter>): ReadHeaders {
   if (option === false) return { dialects: [], near: false }
   if (option === 'near') return { dialects: ['legacy'], near: true }

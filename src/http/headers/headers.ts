@@ -13,15 +13,15 @@ function draftOf(dialect: Dialect) {
   return dialect === 'legacy' ? undefined : drafts[dialect]
 }
 
-/** Writes the fields of a response, for the policies of one limiter. */
+/** Sets the rate limit fields on responses, for the policies of one limiter. */
 export class Headers {
-  /** The details that decisions must include for these fields. */
+  /** Details that the store must add to decisions, because these fields need them. */
   readonly details: Details
   readonly #writers: readonly Writer[]
   readonly #reported: readonly ReportedPolicy[] = []
   readonly #near: boolean = false
 
-  /** @throws HeadgateError `HEADGATE_OPTION` for a dialect or option that does not exist */
+  /** Reads the option `headers`. @throws HeadgateError `HEADGATE_OPTION` for an unknown dialect or setting */
   constructor(option: HeadersOption, policies: readonly Policy[]) {
     if (typeof option === 'function') {
       this.#writers = [ownWriter(option)]
@@ -37,7 +37,7 @@ export class Headers {
     const tellsAll = writing.some((dialect) => draftOf(dialect)?.withoutWindow)
     this.#reported = tellsAll ? all : all.filter(({ policy }) => !isInFlight(policy))
     this.#near = near
-    if (names !== undefined) legacy([], names) // throws for wrong names also if no dialect uses them
+    if (names !== undefined) legacy([], names) // throws for invalid names, even if no dialect uses the names
     this.#writers = writing.map((dialect, n) => {
       const later = writing.slice(n + 1).filter((each) => each !== 'legacy')
       const own = { policies: later.length === 0, left: later.every((each) => each === 'draft-6') }
@@ -50,13 +50,13 @@ export class Headers {
   }
 
   write<Response>(decision: Decision, sink: Sink<Response>, response: Response, key: Key): void {
-    if (decision.source === 'open') return // the request was not counted: no number would be true
+    if (decision.source === 'open') return // the request was not counted, so its numbers are not known
     if (this.#near && !this.#isNear(decision)) return
     const writers = this.#writers
     for (let n = 0; n < writers.length; n++) (writers[n] as Writer)(decision, sink, response, key)
   }
 
-  /** True on a refusal, and once 80 per cent of the most that a policy admits is used. */
+  /** True on a refusal, or if a policy has used at least 80 per cent of the units that it can admit. */
   #isNear(decision: Decision): boolean {
     if (!decision.allowed) return true
     return this.#reported.some((each) => verdictOf(decision, each).remaining * 5 <= each.policy.burst)
@@ -69,22 +69,22 @@ function ownWriter(write: HeaderWriter): Writer {
   }
 }
 
-/** The policies that fields report. A shadow promises clients nothing, and a penalty or a counter is no quota. */
+/** The policies that appear in fields: no shadow policies, which refuse no client, and no penalties and counters, which are no quotas. */
 function reportedOf(policies: readonly Policy[]): readonly ReportedPolicy[] {
   return policies
     .map((policy, index) => ({ policy, index }))
     .filter(({ policy }) => !policy.shadow && !policy.algorithm.punishes && !isCounter(policy))
 }
 
-/** True if the policy counts units in flight. They come back when requests end, so no reset time would be true. */
+/** True if the policy counts units in flight. Such units are free when their requests end, so there is no reset time. */
 function isInFlight({ algorithm }: Policy): boolean {
   return algorithm.leases === true
 }
 
 /**
- * The writer of a dialect whose fields need a window. It gets a decision without the policies that count units in
- * flight.
- * @param write the writer, made for the policies that have a window
+ * The writer of a dialect that can only describe policies with a window. Policies that count units in flight are removed from
+ * each decision.
+ * @param write the writer for the policies that have a window
  */
 function windowsOnly(policies: readonly Policy[], write: Writer): Writer {
   if (!policies.some(isInFlight)) return write

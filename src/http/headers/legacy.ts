@@ -3,15 +3,18 @@ import { tokenPattern } from '../keys/index.ts'
 import { wholeSeconds } from '../retry-after.ts'
 import { bindingVerdict, type ReportedPolicy, resetOf, type Writer } from './dialect.ts'
 
-/** The names of the three legacy fields, and the form of the reset time. */
+/** The names of the three legacy fields, and the format of the reset time. */
 export interface LegacyOptions {
-  /** Default `'X-RateLimit-Limit'`. */
+  /** The name of the field with the limit. Default `'X-RateLimit-Limit'`. */
   limit?: string
-  /** Default `'X-RateLimit-Remaining'`. */
+  /** The name of the field with the remaining units. Default `'X-RateLimit-Remaining'`. */
   remaining?: string
-  /** Default `'X-RateLimit-Reset'`. Example: `'X-RateLimit-Reset-After'`. */
+  /** The name of the field with the reset time. Default `'X-RateLimit-Reset'`. Example: `'X-RateLimit-Reset-After'`. */
   reset?: string
-  /** `'epoch'` (default): seconds since 1970, as GitHub sends. `'delta'`: seconds from now. */
+  /**
+   * The format of the reset time: seconds since 1970 (`'epoch'`), as GitHub sends, or seconds from now (`'delta'`). Default:
+   * `'epoch'`.
+   */
   resetAs?: 'epoch' | 'delta'
 }
 
@@ -25,7 +28,7 @@ const readers = {
   resetAs: oneOf('epoch', 'delta'),
 }
 
-/** The fields that are older than any draft: the binding policy's limit, what is left, and when the quota is full. */
+/** The writer of three fields: the limit of the binding policy, the remaining units, and the time at which the quota is full. */
 export function legacy(reported: readonly ReportedPolicy[], options: LegacyOptions = {}): Writer {
   const { resetAs, ...names } = readOptions('headers.legacy', options, readers)
   const { limit: limitName, remaining: remainingName, reset: resetName } = names
@@ -42,14 +45,13 @@ export function legacy(reported: readonly ReportedPolicy[], options: LegacyOptio
   }
 }
 
-/** In milliseconds. A smaller difference between two clocks hardly shows in whole seconds. */
+/** In milliseconds. A smaller difference between two clocks is hardly visible in whole seconds. */
 const tolerance = 250
 
 /**
- * The time of a decision as the time of day. The default clock of a store ignores it when an operator sets the
- * machine's time: decisions need a clock that never jumps, but a client compares the header with the time of day. Times
- * of another clock, such as a database's or a test's, are returned unchanged. A decision without a time was made just
- * now.
+ * The time of a decision, in milliseconds, as wall-clock time. The default clock of a store does not follow when an operator sets
+ * the machine's time, because decisions need a clock that never jumps. But a client compares the field with its wall clock. Times
+ * of another clock, such as a database's or a test's, are returned unchanged. A decision without a time was made now.
  */
 function timeOfDay(at: number | undefined): number {
   const wall = Date.now()
@@ -58,7 +60,7 @@ function timeOfDay(at: number | undefined): number {
   return isOurs ? wall : at
 }
 
-/** Throws if two fields have one name: only the last would be sent. Letter case is ignored (RFC 9110, 5.1). */
+/** Throws if two fields have the same name, in upper or lower case (RFC 9110, 5.1), because only the last field would be sent. */
 function checkDistinct(names: readonly string[]): void {
   if (new Set(names.map((name) => name.toLowerCase())).size === names.length) return
   throw new HeadgateError(
@@ -67,7 +69,7 @@ function checkDistinct(names: readonly string[]): void {
   )
 }
 
-/** Remembers the text of the last number, because a limit or the current second is mostly the same as before. */
+/** Converts a number to text, and remembers the last text: the limit or the current second is usually the same as before. */
 class NumberText {
   #number = 0
   #text = '0'

@@ -2,20 +2,21 @@ import { hmacSha256 } from '#platform'
 import { base64, HeadgateError, knownOptions, shown } from '../../common/index.ts'
 import type { Key } from '../../limiter/index.ts'
 
-/** Options of `pk`, the partition key in the fields of draft-8 and draft-11. */
+/** The options of `pk`, the partition key in the fields of draft-8 and draft-11. */
 export interface PartitionKeyOptions {
   /** A secret of at least 16 characters, the same in every process of the service. Example: `process.env.RATE_SALT`. */
   salt: string
 }
 
 /**
- * The parameter `pk` names the quota that a field reports: a client that has several keys can tell their quotas apart.
- * `pk` is an HMAC-SHA256 of the key, cut to 9 bytes, so nobody can find a key by trying keys.
+ * Computes the parameter `pk` of a field, which identifies the quota of a key. With `pk`, a client with several keys can
+ * distinguish their quotas. `pk` is an HMAC-SHA256 of the key, shortened to 9 bytes. Without the salt, nobody can find a key by
+ * trying many keys.
  */
 export class PartitionKeys {
   readonly #salt: string
 
-  /** @throws HeadgateError `HEADGATE_OPTION` if the salt is too short to hide anything */
+  /** Reads the salt. @throws HeadgateError `HEADGATE_OPTION` if the salt has fewer than 16 characters */
   constructor(options: PartitionKeyOptions) {
     knownOptions('headers.pk', options, ['salt'])
     if (typeof options.salt !== 'string' || options.salt.length < 16) {
@@ -28,7 +29,7 @@ export class PartitionKeys {
     this.#salt = options.salt
   }
 
-  /** The parameter `pk`, a Byte Sequence (RFC 9651, 4.1.8). */
+  /** The parameter `pk` as text. Its value is a Byte Sequence of a Structured Field (RFC 9651, 4.1.8). */
   of(key: Key, scope: string): string {
     const own = typeof key === 'string' ? key : (key[scope] as string)
     return `;pk=:${base64(hmacSha256(this.#salt, `${scope}\n${own}`).subarray(0, 9))}:`

@@ -17,9 +17,9 @@ import type { GuardOptions } from '../guard-options.ts'
 import type { RequestEvents } from '../request-events.ts'
 import { InFlight } from './in-flight.ts'
 
-/** A request whose units are held. */
+/** A request with units that are held until its response has ended. */
 export interface HeldRequest<Request, Response> {
-  /** The units that the request holds. With `delay`, the units of the slot that the request used. */
+  /** The reservation of the request's units. After a wait with `delay`, this is the reservation of the slot that the request used. */
   reservation: Reservation
   readonly key: Key
   readonly cost: Units
@@ -28,8 +28,8 @@ export interface HeldRequest<Request, Response> {
 }
 
 /**
- * Units that a reservation holds until the request has ended, for the options `settle`, `count` and `delay`, and for
- * policies that count units in flight. A guard with none of these makes no reservations.
+ * Reserves the units of requests until their responses have ended, for the options `settle`, `count` and `delay`, and for
+ * policies that count units in flight. A guard without these options and policies makes no reservations.
  */
 export class HeldReservations<Request, Response> {
   readonly #limiter: RateLimiter
@@ -55,20 +55,20 @@ export class HeldReservations<Request, Response> {
     this.#inFlight = InFlight.of(limiter.policies)
   }
 
-  /** False if neither the options nor the policies need a reservation. */
+  /** True if an option or a policy needs reservations. */
   get needed(): boolean {
     const waits = this.#delay !== undefined
     return this.#settles || waits || this.#counts !== undefined || this.#inFlight !== undefined
   }
 
-  /** @param mayWait false if this request must not be delayed */
+  /** Reserves the units of a request. @param mayWait false if the option `delay` must not delay this request */
   reserve(key: Key, cost: Units, extras: CallExtras, mayWait: boolean): MaybePromise<Reservation> {
     return this.#delay !== undefined && mayWait
       ? this.#reserveLater(this.#delay, key, cost, extras)
       : book(this.#limiter, key, cost, 0, extras)
   }
 
-  /** Reserves units, with a place in the queue of `delay`. If the request need not wait, the place is free at once. */
+  /** Reserves units, with a place in the queue of `delay`. If the request need not wait, its place becomes free immediately. */
   #reserveLater(delay: Delay, key: Key, cost: Units, extras: CallExtras): MaybePromise<Reservation> {
     const maxWait = delay.enter(key)
     if (maxWait === 0) return book(this.#limiter, key, cost, 0, extras)
@@ -99,15 +99,15 @@ export class HeldReservations<Request, Response> {
     }
   }
 
-  /** The decision for the application, with `settle` if the option asks for it. */
+  /** The decision for the application, with `settle` if the option `settle` is true. */
   decision(held: HeldRequest<Request, Response>): RequestDecision {
     const { decision } = held.reservation
     return this.#settles ? { ...decision, settle: (actual) => this.#correct(held, actual) } : decision
   }
 
   /**
-   * Holds the units of an admitted request until it has ended. False if the client left while the request waited. Called
-   * before anything that may throw, so that no error leaks the units.
+   * Holds the units of an admitted request until its response has ended. False if the client disconnected while the request
+   * waited. Call `hold` before any code that may throw, so that the units are always freed.
    */
   hold(held: HeldRequest<Request, Response>): MaybePromise<boolean> {
     if (held.reservation.wait > 0) return this.#wait(held)
@@ -129,7 +129,7 @@ export class HeldReservations<Request, Response> {
   }
 
   /**
-   * Frees the units in flight when the response has ended, however it ended. A request whose client left counts. Otherwise a
+   * Frees the units in flight after the response has ended in any way. If a client disconnects, its request counts. Otherwise a
    * client could avoid the limit by never waiting for the response.
    */
   #countAtEnd(held: HeldRequest<Request, Response>): void {
@@ -169,7 +169,7 @@ export class HeldReservations<Request, Response> {
     if (!counted) await this.#giveBack(held)
   }
 
-  /** `settle` of the application: corrects the cost. Units in flight stay held until the response has ended. */
+  /** The function `settle` for the application, which corrects the cost. Units in flight stay held until the response has ended. */
   async #correct(held: HeldRequest<Request, Response>, actual: Units): Promise<void> {
     try {
       await settleAndHold(held.reservation, actual)
@@ -179,7 +179,7 @@ export class HeldReservations<Request, Response> {
     }
   }
 
-  /** Gives back all units of a request that does not count. */
+  /** Refunds all units of a request that does not count. */
   async #giveBack(held: HeldRequest<Request, Response>): Promise<void> {
     try {
       await held.reservation.cancel()

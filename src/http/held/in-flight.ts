@@ -4,51 +4,51 @@ import { longestSleep, warnOnce } from '../../common/index.ts'
 import type { Reservation } from '../../limiter/index.ts'
 
 /**
- * The request that holds units. Only the object that reports the end of the request may reference it. Once an owner was
- * garbage-collected, no end can be reported any more, so its units are freed.
+ * The request that holds units. Only the object that reports the end of the request may have a reference to it. If the Owner is
+ * garbage-collected, nobody can report that end any more, so the units are freed.
  */
 export interface Owner {
-  /** The function of `Framework.held`. Undefined if the request lives until its end is reported. */
+  /** The function that `Framework.held` returned. Undefined if the request is known to run until its end is reported. */
   readonly progress: (() => number) | undefined
   failed(error: unknown): void
 }
 
-/** Units that were held at the last tick already. */
+/** Units that were already held at the last tick of the timer. */
 interface Due {
   readonly owner: WeakRef<Owner>
-  /** The progress of the owner at the last tick. */
+  /** The result of the owner's `progress` at the last tick. */
   progress: number
   renewing: boolean
 }
 
 /**
- * Units in flight that requests hold under `concurrency` policies, from their admission until their responses have ended.
+ * Holds units in flight under `concurrency` policies, from the admission of a request until its response has ended.
  *
- * One timer for all requests (one for each request where the timer of one request must not serve another) ticks three times in the shortest lease. It renews units that were held at the tick before
- * already, so a short request costs nothing, and a lease always has at least a third of its time left. It does not
- * renew units whose owner makes no progress, so their lease ends by itself.
+ * All requests share one timer (in Cloudflare Workers, each request has its own timer). A timer ticks three times in the shortest
+ * lease. A tick renews the units that were already held at the previous tick, so a short request needs no renewal, and at least a
+ * third of a lease is always left. Units whose owner makes no progress are not renewed, so their lease ends.
  */
 export class InFlight {
   readonly #lease: number
   readonly #interval: number
-  /** Units that requests began to hold after the last tick. */
+  /** The units that requests got after the last tick. */
   readonly #fresh = new Map<Reservation, Owner>()
   readonly #due = new Map<Reservation, Due>()
   #timer: ReturnType<typeof setInterval> | undefined
 
-  /** @param lease the shortest lease, in milliseconds */
+  /** @param lease the shortest lease of the policies, in milliseconds */
   constructor(lease: number) {
     this.#lease = lease
     this.#interval = Math.min(Math.ceil(lease / 3), longestSleep)
   }
 
-  /** Undefined if no policy counts units in flight. */
+  /** Makes the object that holds units for these policies. Undefined if no policy counts units in flight. */
   static of(policies: readonly Policy[]): InFlight | undefined {
     const leases = policies.filter(({ algorithm }) => algorithm.leases).map(({ window }) => window)
     return leases.length === 0 ? undefined : new InFlight(Math.min(...leases))
   }
 
-  /** Holds the units of an admitted request, and renews their leases. Returns the function that frees them. */
+  /** Holds the units of an admitted request, and renews their leases. Returns a function that frees the units. */
   hold(reservation: Reservation, owner: Owner): () => void {
     return (isolatesRequests ? new InFlight(this.#lease) : this).#hold(reservation, owner)
   }
@@ -80,7 +80,7 @@ export class InFlight {
     this.#timer = undefined
   }
 
-  /** A request whose lease was lost goes on. It is in flight again as soon as a unit is free. */
+  /** Renews the leases of a request. If a lease has ended, the request continues, and gets a unit again when a unit is free. */
   async #renew(reservation: Reservation, due: Due): Promise<void> {
     const owner = due.owner.deref()
     if (owner === undefined) return this.#free(reservation)
@@ -95,7 +95,7 @@ export class InFlight {
     due.renewing = false
   }
 
-  /** Frees units. Ignores an error of the store: nobody waits for it, and the lease ends without a renewal. */
+  /** Frees units whose owner was garbage-collected. Ignores an error of the store, because the lease ends without a renewal. */
   async #free(reservation: Reservation): Promise<void> {
     this.#due.delete(reservation)
     await reservation.release().catch(() => undefined)

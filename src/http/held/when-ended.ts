@@ -1,10 +1,10 @@
-/** The part of a socket that `whenEnded` reads. */
+/** The part of a socket that `whenEnded` uses. */
 interface EndingSocket {
   readonly destroyed: boolean
   once(event: 'close', listener: () => void): unknown
 }
 
-/** The part of a stream of node:http2 that `whenEnded` reads. */
+/** The part of a stream of node:http2 that `whenEnded` uses. */
 interface EndingStream {
   readonly headersSent: boolean
   readonly writableFinished: boolean
@@ -13,23 +13,24 @@ interface EndingStream {
   once(event: 'close', listener: () => void): unknown
 }
 
-/** The part of a response of node:http, or of the same interface of node:http2, that `whenEnded` reads. */
+/** The part of a response that `whenEnded` uses. The response is of node:http, or of node:http2 in its compatibility API. */
 export interface EndingResponse {
   readonly statusCode: number
   readonly writableFinished: boolean
   readonly destroyed: boolean
-  /** HTTP/2 only. */
+  /** The stream of a response in HTTP/2. Undefined in HTTP/1.1. */
   readonly stream?: EndingStream | undefined
-  /** HTTP/1.1 only: null while the response waits behind another one on its connection. */
+  /** The socket of a response in HTTP/1.1. Null while the response waits behind an earlier response on the same connection. */
   readonly socket?: object | null
   readonly req?: { readonly socket?: EndingSocket | null; readonly upgrade?: boolean | null }
   once(event: 'finish' | 'close', listener: () => void): unknown
 }
 
 /**
- * Calls `done` once when a response has ended, or at once if the response has ended already. For `Framework.ended`.
- * @param done gets the status, and true if the response was not sent completely: the client left or reset the stream, the
- *   application failed, or the connection was upgraded
+ * Calls `done` once, after a response has ended. If the response has already ended, calls `done` immediately. For
+ * `Framework.ended`.
+ * @param done gets the status, and true if the response was not sent completely: the client disconnected, the client reset the
+ *   stream, the application failed, or the connection was upgraded
  */
 export function whenEnded(response: EndingResponse, done: (status: number, aborted: boolean) => void): void {
   let open = true
@@ -43,7 +44,7 @@ export function whenEnded(response: EndingResponse, done: (status: number, abort
   else whenSent(response, end)
 }
 
-/** HTTP/1.1: a response that was sent emits 'finish', then 'close'. A response that was not sent emits only 'close'. */
+/** For HTTP/1.1. A response that was sent emits 'finish' and then 'close'. A response that was not sent emits only 'close'. */
 function whenSent(response: EndingResponse, end: (aborted: boolean) => void): void {
   if (response.writableFinished || response.destroyed) {
     end(!response.writableFinished)
@@ -51,15 +52,15 @@ function whenSent(response: EndingResponse, end: (aborted: boolean) => void): vo
   }
   response.once('finish', () => end(false))
   response.once('close', () => end(true))
-  // The socket of an upgraded connection may be detached from its response, which then emits nothing either.
+  // After an upgrade, the socket may be detached from its response. The response then emits no event either.
   const socket = response.socket === null || response.req?.upgrade ? response.req?.socket : undefined
   if (socket) whenLeft(socket, response, end)
 }
 
 /**
- * HTTP/2: the response emits 'finish' and 'close' after a reset too, a response to HEAD is finished before it has
- * begun, and the code of a reset is the client's choice. So the stream decides: the response was aborted if its stream
- * closed before the last write.
+ * For HTTP/2. The events of the response are not enough: after a reset it also emits 'finish' and 'close', a response to HEAD is
+ * finished before it has begun, and the client chooses the code of a reset. So the stream decides: the response was aborted if
+ * its stream closed before the last write.
  */
 function whenClosed(stream: EndingStream, end: (aborted: boolean) => void): void {
   const closed = () => end(!stream.headersSent || !stream.writableFinished || stream.aborted)
@@ -67,10 +68,10 @@ function whenClosed(stream: EndingStream, end: (aborted: boolean) => void): void
   else stream.once('close', closed)
 }
 
-/** The responses that wait on each socket. One listener serves them all, as a client may pipeline many requests. */
+/** The waiting responses of each socket. All responses of a socket share one listener, because a client may send many requests. */
 const waiting = new WeakMap<EndingSocket, Set<(aborted: boolean) => void>>()
 
-/** A response that waits behind another one emits nothing when its client leaves: node:http knows of no socket for it. */
+/** For a response that waits behind another response. If the client disconnects, such a response emits no event: it has no socket yet. */
 function whenLeft(socket: EndingSocket, response: EndingResponse, end: (aborted: boolean) => void): void {
   if (socket.destroyed) {
     end(true)
@@ -81,7 +82,7 @@ function whenLeft(socket: EndingSocket, response: EndingResponse, end: (aborted:
     ends = new Set()
     waiting.set(socket, ends)
     socket.once('close', () => {
-      // Begin with the response that came last: a booked time can be given back only while no later time is booked.
+      // Start with the response that came last, because a booked time can be refunded only if no later time is booked.
       for (const each of [...(waiting.get(socket) ?? [])].reverse()) each(true)
     })
   }

@@ -1,10 +1,10 @@
 import { isIPv4, maxLength, parseIPv6, withoutPort } from './address.ts'
 
 /**
- * The text that names the client behind an address. IPv4 stays as it is, and IPv4 inside IPv6 becomes IPv4. IPv6 becomes
- * its prefix (`2001:db8:0:100::/56`): a subscriber holds a whole prefix and may send each request from another of its
- * addresses. A port or a zone is left out. Text that is not an address is returned unchanged.
- * @param ipv6Prefix how many leading bits of an IPv6 address name one client, 1 to 128
+ * The text that identifies the client behind an address. For IPv4, and for IPv4 inside IPv6, the text is the IPv4 address. For
+ * IPv6, the text is the network, such as `2001:db8:0:100::/56`: a subscriber has a complete network, and can send each request
+ * from another address in it. A port or a zone is left out. A text that is not an address is returned unchanged.
+ * @param ipv6Prefix how many leading bits of an IPv6 address identify one client, 1 to 128
  */
 export function addressKey(address: string, ipv6Prefix: number): string {
   if (address.indexOf(':') === -1) return address
@@ -34,19 +34,18 @@ function hexText(group: number | undefined): string {
   return (group as number).toString(16)
 }
 
-/** How many keys are remembered: about 5 MB. */
+/** How many keys are remembered. So many keys take about 5 MB. */
 const maxRemembered = 16_384
 
 /**
- * Remembers the keys of IPv6 addresses, because most requests come from a known address. The table is a Map that is
- * cleared when it is full. A look-up in `lru-cache` would take 150 ns instead of 70 ns at every request, and would only
- * save computing some keys again.
+ * Remembers the keys of IPv6 addresses, because most requests come from a known address. When the Map is full, it is cleared. A
+ * look-up in `lru-cache` would take 150 ns for each request in place of 70 ns, and would only avoid computing some keys again.
  */
 export class AddressKeys {
   readonly #keys = new Map<string, string>()
   readonly #keyOf: (address: string) => string
 
-  /** @param keyOf the key of an address with a colon in it */
+  /** @param keyOf returns the key of an address that contains a colon */
   constructor(keyOf: (address: string) => string) {
     this.#keyOf = keyOf
   }

@@ -1,24 +1,24 @@
 import { type HeadgateError, invalidOption } from '../../common/index.ts'
 import { isAddress, isIPv4, parseAddress } from './address.ts'
 
-/** An address and how many of its leading bits count. */
+/** A range of addresses: all addresses with the same leading bits. */
 interface Range {
   readonly groups: readonly number[]
-  /** 0 to 128; for IPv4, which stands at the end of `::ffff:a.b.c.d`, 96 to 128. */
+  /** How many leading bits of an address are compared, 0 to 128. IPv4 addresses have the form `::ffff:a.b.c.d`, so 96 to 128 for IPv4. */
   readonly prefix: number
-  /** True if the range has IPv4 addresses, written as IPv4 or mapped. */
+  /** True if the range consists of IPv4 addresses, in IPv4 form or in mapped form (`::ffff:192.0.2.1`). */
   readonly ofIPv4: boolean
 }
 
 /**
- * Addresses and CIDR ranges, IPv4 and IPv6. A range has addresses of its own family only: `::/0` is all of IPv6 and
- * none of IPv4. A mapped form (`::ffff:192.0.2.1`) is IPv4, on the list and in requests. Every other form keeps the
- * family that it is written in: an IPv4 address behind a NAT64 (`64:ff9b::/96`) is IPv6.
+ * A list of IP addresses and CIDR ranges. A range contains only addresses of its own family: `::/0` contains all IPv6 addresses
+ * and no IPv4 address. A mapped address (`::ffff:192.0.2.1`) is IPv4, both in the list and in a request. Any other address has
+ * the family in which it is written: an IPv4 client behind a NAT64 (`64:ff9b::/96`) is IPv6.
  */
 export class AddressList {
   readonly #ranges: readonly Range[]
 
-  /** @throws HeadgateError `HEADGATE_OPTION` if an entry is neither an address nor a range */
+  /** @throws HeadgateError `HEADGATE_OPTION` unless each entry is an address or a range @param option the option's name, for messages */
   constructor(entries: readonly string[], option: string) {
     if (!Array.isArray(entries)) throw invalid(option, entries)
     this.#ranges = entries.map((entry: unknown) => {
@@ -28,7 +28,7 @@ export class AddressList {
     })
   }
 
-  /** True if a range has addresses of strangers: larger than the private ranges `10.0.0.0/8` and `fc00::/7`. */
+  /** True if a range contains addresses of other networks: it is larger than the private ranges `10.0.0.0/8` and `fc00::/7`. */
   get isBroad(): boolean {
     return this.#ranges.some(({ prefix, ofIPv4 }) => prefix < (ofIPv4 ? 104 : 7))
   }
@@ -47,7 +47,7 @@ function parseRange(entry: string): Range | undefined {
   const groups = [...(parseAddress(address) as readonly number[])]
   const isIPv6Text = address.includes(':')
   const prefix = bits === undefined ? 128 : Number(bits) + (isIPv6Text ? 0 : 96)
-  // The prefix of a mapped range counts the bits of IPv6: `::ffff:10.0.0.0/104` is 10.0.0.0/8.
+  // The prefix length of a mapped range counts the bits of IPv6: `::ffff:10.0.0.0/104` is 10.0.0.0/8.
   const ofIPv4 = isIPv4(groups)
   if (prefix > 128 || (ofIPv4 && prefix < 96)) return undefined
   return { groups, prefix, ofIPv4 }

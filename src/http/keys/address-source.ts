@@ -4,13 +4,13 @@ import type { Framework } from '../framework.ts'
 import type { KeyExtractor, RequestView } from './key-extractor.ts'
 import type { FindClient } from './platform-address.ts'
 
-/** Where an extractor finds the client's address: in the framework, or in a field that a platform writes. */
+/** How an extractor finds the client's address: from the framework, or with a function that reads a platform's field. */
 type AddressSource = 'framework' | FindClient
 
-/** Where each extractor that needs the client's address finds it. Includes extractors that `combine` made. */
+/** The address source of each extractor that needs the client's address, including the extractors that `combine` made. */
 const sources = new WeakMap<KeyExtractor<never, never>, AddressSource>()
 
-/** Remembers where an extractor finds the address. Returns the extractor. */
+/** Records the address source of an extractor. Returns the extractor. */
 export function readsAddress<Extractor extends KeyExtractor<never, never>>(
   extractor: Extractor,
   source: AddressSource | undefined,
@@ -25,10 +25,13 @@ type KeysOption<Request, Response> =
   | Readonly<Record<string, KeyExtractor<Request, Response>>>
   | undefined
 
-/** The option `keys`, or the list of extractors in it. */
+/** The option `keys`, or a list of key extractors. */
 type Keys<Request, Response> = KeysOption<Request, Response> | readonly KeyExtractor<Request, Response>[]
 
-/** Where these extractors find the address. A platform takes precedence. Undefined if no extractor needs an address. */
+/**
+ * The address source of these extractors. If one extractor reads a platform's field and another asks the framework, the result is
+ * the platform. Undefined if no extractor needs an address.
+ */
 export function addressSource<Request, Response>(keys: Keys<Request, Response>): AddressSource | undefined {
   const extractors = typeof keys === 'function' ? [keys] : Object.values(keys ?? {})
   const all = extractors.map((extractor) => sources.get(extractor))
@@ -36,17 +39,16 @@ export function addressSource<Request, Response>(keys: Keys<Request, Response>):
 }
 
 /**
- * True if these keys find the client's address by a platform: `byIp({ platform })`, alone, in `combine`, or for one of
- * the scopes. For an adapter whose framework knows no address: without such an extractor, it needs the option
- * `address`.
+ * True if one of these extractors reads the client's address from a platform's field: `byIp({ platform })`, also inside
+ * `combine`, or for one scope. If not, an adapter whose framework knows no addresses needs the option `address`.
  */
 export function declaresPlatform<Request, Response>(keys: Keys<Request, Response>): boolean {
   return typeof addressSource(keys) === 'function'
 }
 
 /**
- * The framework, with the address that a declared platform reports in place of its own. So `allow`, `deny` and a
- * request without its key use the same address as `byIp({ platform })`. Without a platform, the framework unchanged.
+ * A view of the request with the address that the platform in `byIp({ platform })` reports. So `allow`, `deny` and requests
+ * without a key use the same address as the key extractor. Without a platform, the view is returned unchanged.
  */
 export function onPlatform<Request, Response, View extends RequestView<Request>>(
   framework: View,
@@ -59,8 +61,8 @@ export function onPlatform<Request, Response, View extends RequestView<Request>>
 }
 
 /**
- * Checks a middleware of a framework that knows no address. A limit by address would refuse every request there.
- * @param scopes the scopes of the policies, as far as the policies are known
+ * Checks a middleware whose framework knows no addresses, because a limit by address would refuse every request.
+ * @param scopes the scopes of the policies, as far as they are known
  * @throws HeadgateError `HEADGATE_OPTION` if an option needs an address
  */
 export function checkAddressNeeds<Request, Response>(

@@ -1,10 +1,9 @@
 /*
- * Addresses are compared by their bits. IPv4 may arrive as IPv6 (`::ffff:192.0.2.1`, `::ffff:c000:201`), and every form
- * of an address must give the same bits. So an address is read into eight groups of 16 bits; IPv4 is kept as
- * `::ffff:a.b.c.d`.
+ * Addresses are compared by their bits, because an address has several forms: IPv4 may arrive as IPv6 (`::ffff:192.0.2.1` or
+ * `::ffff:c000:201`). So an address is read into eight groups of 16 bits. IPv4 becomes `::ffff:a.b.c.d`.
  */
 
-/** The address that was read last. Reading allocates nothing, because it always uses this array. */
+/** The groups of the last address that was read. All reads use the same array, so a read allocates no memory. */
 const groups = [0, 0, 0, 0, 0, 0, 0, 0]
 
 const colon = 58
@@ -13,8 +12,9 @@ const percent = 37
 const bracket = 91
 
 /**
- * The eight groups of an address, for a list. A port, brackets and a zone are ignored. A NAT64 address stays IPv6, as it is
- * written. Undefined if the text is not an address. The next call overwrites the array: copy it to keep it.
+ * The eight groups of an address, for an `AddressList`. A port, brackets and a zone are ignored. A NAT64 address stays an IPv6
+ * address. Undefined if the text is not an address. The next call overwrites the returned array, so copy the array if you need it
+ * later.
  */
 export function parseAddress(address: string): readonly number[] | undefined {
   const text = withoutPort(address)
@@ -22,7 +22,7 @@ export function parseAddress(address: string): readonly number[] | undefined {
   return readGroups(text) ? groups : undefined
 }
 
-/** True for IPv4 and IPv6 as RFC 4291 writes them: no port, no brackets, no zone, no leading zeros in dotted numbers. */
+/** True for an IPv4 or IPv6 address as RFC 4291 writes it: no port, no brackets, no zone, no leading zeros in IPv4 numbers. */
 export function isAddress(text: string): boolean {
   const last = text.lastIndexOf(':')
   if (last === -1) return dottedQuad.test(text)
@@ -32,9 +32,8 @@ export function isAddress(text: string): boolean {
 }
 
 /**
- * The address in a text that a server or a proxy writes: also in brackets, with a port (`192.0.2.1:80`,
- * `[2001:db8::1]:80`), and IPv6 with a zone. Undefined for a list of addresses, whose first entry may be a text that a
- * client wrote.
+ * The address in a text of a server or a proxy. The text may have brackets, a port (`192.0.2.1:80`, `[2001:db8::1]:80`), or a
+ * zone after IPv6. Undefined for a list of addresses, because a client may have written the first entry.
  */
 export function addressIn(text: string): string | undefined {
   if (isAddress(text)) return text
@@ -44,7 +43,7 @@ export function addressIn(text: string): string | undefined {
   return isAddress(address) ? address : undefined
 }
 
-/** About the length of `[0000:0000:0000:0000:0000:ffff:255.255.255.255%interface]:65535`. A longer text is no address. */
+/** In characters, about `[0000:0000:0000:0000:0000:ffff:255.255.255.255%interface]:65535`. A longer text is not an address. */
 export const maxLength = 64
 const bracketsOrPort = /^(?:\[([^\]]*:[^\]]*)\](?::\d{1,5})?|([^%]*\.\d{1,3}):\d{1,5})$/
 const zoneOfIPv6 = /^([^%]*:[^%]*)%[\w.:@~+-]+$/
@@ -53,7 +52,7 @@ export function isIPv4([a, b, c, d, e, f]: readonly number[]): boolean {
   return a === 0 && b === 0 && c === 0 && d === 0 && e === 0 && f === 0xffff
 }
 
-/** `192.0.2.1:80` and `[2001:db8::1]:80` without their port and brackets. Any other text is returned unchanged. */
+/** Removes the port and the brackets from `192.0.2.1:80` and `[2001:db8::1]:80`. Returns any other text unchanged. */
 export function withoutPort(address: string): string {
   const end = address.charCodeAt(0) === bracket ? address.indexOf(']') : -1
   const text = end === -1 ? address : address.slice(1, end)
@@ -72,21 +71,21 @@ function parseIPv4(text: string): readonly number[] | undefined {
 }
 
 /**
- * Reads an IPv6 address (RFC 4291, 2.2), with or without a zone, for a key. A NAT64 address becomes the IPv4 address of the
- * client behind it, so that a client has one quota on both ways.
+ * Reads an IPv6 address, with or without a zone, for a key (RFC 4291, 2.2). A NAT64 address becomes the IPv4 address of its
+ * client, so that the client has the same quota over IPv4 and over NAT64. Undefined if the text is not an IPv6 address.
  */
 export function parseIPv6(text: string): readonly number[] | undefined {
   if (!readGroups(text)) return undefined
   return isNat64() ? mapped() : groups
 }
 
-/** 64:ff9b::/96: an IPv4 client behind a NAT64 (RFC 6052, 2.1). */
+/** True if the last address read is in 64:ff9b::/96: an IPv4 client behind a NAT64 (RFC 6052, 2.1). */
 function isNat64(): boolean {
   const [a, b, c, d, e, f] = groups
   return a === 0x64 && b === 0xff9b && c === 0 && d === 0 && e === 0 && f === 0
 }
 
-/** Turns the last two groups into a mapped IPv4 address (RFC 4291, 2.5.5.2). */
+/** Returns the IPv4 address in the last two groups, in mapped form (RFC 4291, 2.5.5.2). */
 function mapped(): readonly number[] {
   for (let n = 0; n < 5; n++) groups[n] = 0
   groups[5] = 0xffff
@@ -130,7 +129,7 @@ function hex(code: number): number {
   return lower >= 97 && lower <= 102 ? lower - 87 : -1
 }
 
-/** Reads the dotted quad that ends an address into two groups. */
+/** Reads the IPv4 address at the end of a text into two groups. Returns false if it is invalid. @param count the groups before it */
 function readQuad(text: string, start: number, count: number): boolean {
   let position = start
   for (let part = 0; part < 4; part++) {
@@ -151,7 +150,7 @@ function decimal(text: string, position: number): number {
   return digit <= 9 ? digit : -1
 }
 
-/** Moves the groups after `::` to the end, and fills the gap with zeros. */
+/** Moves the groups after `::` to the end of the array, and fills the gap with zeros. Returns false for a wrong number of groups. */
 function expandGap(count: number, gap: number): boolean {
   if (gap === -1) return count === 8
   if (count >= 8) return false
@@ -161,7 +160,7 @@ function expandGap(count: number, gap: number): boolean {
   return true
 }
 
-/** The part of a socket of Node that `isUnixSocket` reads. */
+/** The part of a socket of Node that `isUnixSocket` uses. */
 export interface LocalSocket {
   readonly destroyed: boolean
   readonly localPort?: number | undefined
@@ -169,8 +168,8 @@ export interface LocalSocket {
 }
 
 /**
- * True if an open socket without a remote address is a unix socket (a pipe on Windows). For `Framework.unaddressed`. A TCP
- * socket has no remote address either once its client has reset it, but the server that it came through has a port.
+ * True if an open socket without a remote address is a unix socket (a pipe on Windows). For `Framework.unaddressed`. A TCP socket
+ * that was reset has no remote address either, but its server has a port, and the result is false.
  */
 export function isUnixSocket(socket: LocalSocket): boolean {
   if (socket.destroyed || socket.remoteAddress !== undefined || socket.localPort !== undefined) return false

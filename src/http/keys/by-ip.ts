@@ -6,35 +6,33 @@ import { clientOn, type FindClient } from './platform-address.ts'
 import { type AddressPlatform, platformFields } from './platforms.ts'
 import { clientBehind, type TrustedProxies } from './trusted-proxies.ts'
 
-/** Options of `byIp`. */
+/** The options of `byIp`. */
 export interface ByIpOptions {
-  /** How many leading bits of an IPv6 address name one client: 1 to 128. Default 56. Example: `64`. */
+  /** How many leading bits of an IPv6 address identify one client, 1 to 128. Default 56. Example: `64`. */
   ipv6Prefix?: number
   /**
-   * How many proxies are in front, or their addresses and ranges, for frameworks without a proxy setting of their own.
-   * X-Forwarded-For is then read here, and the framework's setting is ignored. Default: the framework's setting.
+   * How many proxies are in front of the server, or their addresses and ranges. For frameworks without a proxy setting. The
+   * client's address is then read from X-Forwarded-For, and the framework's setting is ignored. Default: the framework's setting.
    * Example: `1`, or `['10.0.0.0/8']`.
    */
   trustedProxies?: TrustedProxies
   /**
-   * The platform in front, whose own field has the client's address. The field is believed only from the platform's proxies:
-   * from Cloudflare's and Google's published ranges, from private addresses elsewhere. In a runtime that shows no peer,
-   * such as a worker, it is always believed. Default: none, and no field is believed. Example: `'cloudflare'`.
+   * The platform in front of the server, which reports the client's address in its own field. The field is trusted only if the
+   * request comes from a proxy of the platform: for Cloudflare and Google, from their published ranges, and for other platforms,
+   * from private addresses. In a runtime that shows no peer address, such as a worker, the field is always trusted. Default: no
+   * field is trusted. Example: `'cloudflare'`.
    */
   platform?: AddressPlatform
-  /**
-   * The ranges from which the proxies of `platform` connect. Default: the built-in ranges of that platform. Example:
-   * `['10.0.3.0/24']`.
-   */
+  /** The addresses and ranges of `platform`'s proxies. Default: the built-in ranges of the platform. Example: `['10.0.3.0/24']`. */
   proxies?: readonly string[]
   /**
-   * Set it to false to get no warning when a request has a field of a proxy and no proxy is trusted, or when the field of
-   * `platform` is missing, malformed, or comes from a peer that is none of the platform's proxies. Default true.
+   * False to disable two warnings: that a request has a field of a proxy while no proxy is trusted, and that the field of
+   * `platform` is missing, malformed, or sent by a peer that is not a proxy of the platform. Default true.
    */
   warn?: boolean
 }
 
-/** A proxy sends its field with every request, so few requests tell whether there is one. */
+/** A proxy adds its field to every request, so the first requests show whether there is a proxy. */
 const firstRequests = 1000
 const forwarded = ['x-forwarded-for']
 const platformNames = Object.values(platformFields).flatMap(({ names }) => names)
@@ -47,14 +45,15 @@ const readers = {
 }
 
 /**
- * By client address: IPv4 as it is, IPv6 by its /56, IPv4 inside IPv6 as IPv4. Behind a proxy, the framework's own
- * setting decides which address that is. The leftmost entry of X-Forwarded-For is never believed, because a client can
- * forge it. If the framework trusts every proxy, the key is the address that the nearest proxy saw.
+ * Limits by the client's address. The key is the IPv4 address, or the /56 network of an IPv6 address. IPv4 inside IPv6 counts as
+ * IPv4. Behind a proxy, the framework's proxy setting determines the client's address. The first entry of X-Forwarded-For is
+ * never trusted, because a client can forge it. If the framework trusts every proxy, the key is the address that the nearest
+ * proxy saw.
  *
  *     rateLimit({ limit: 100, window: '15m', keys: byIp({ ipv6Prefix: 64 }) })
  *     rateLimit({ limit: 100, window: '15m', keys: byIp({ platform: 'cloudflare' }) })
  *
- * @throws HeadgateError `HEADGATE_OPTION`
+ * @throws HeadgateError `HEADGATE_OPTION` if an option is invalid
  */
 export function byIp(options: ByIpOptions = {}): KeyExtractor {
   const { ipv6Prefix, warn: warns } = readOptions('byIp', options, readers)
@@ -75,7 +74,7 @@ function keyOf(keys: AddressKeys, address: string | undefined): string | undefin
   return address === undefined ? undefined : keys.of(address)
 }
 
-/** The function that reads the client's address from a field. Undefined if no option names a field to believe. */
+/** The function that reads the client's address from a request field. Undefined if no option names a trusted field. */
 function findClient({ platform, proxies, trustedProxies }: ByIpOptions, warns: boolean): FindClient | undefined {
   if (platform !== undefined && trustedProxies !== undefined) {
     throw new HeadgateError(
@@ -95,14 +94,15 @@ function findClient({ platform, proxies, trustedProxies }: ByIpOptions, warns: b
   return trustedProxies === undefined ? undefined : clientBehind(trustedProxies)
 }
 
-/** False once the warning was given: after that, requests are not checked. */
+/** False after the warning was given: later requests are not checked. */
 let watching = true
-/** How many more requests are searched for every field. After that, only for X-Forwarded-For: this costs each request time. */
+/** How many more requests are checked for all fields of proxies. Later, only X-Forwarded-For is checked, because checks take time. */
 let searches = firstRequests
 
 /**
- * Warns of a proxy's field without a trusted proxy: either all clients share the quota of the proxy, or a client forges
- * the field. A field with the address itself gives no warning: then the framework reads the field.
+ * Warns if a request has a field of a proxy and no proxy is trusted: either all clients share the quota of the proxy, or a client
+ * has forged the field. There is no warning if the field contains the address that the framework reports, because the framework
+ * then reads the field.
  */
 function warnOfForwarded<Request>(request: Request, view: RequestView<Request>): void {
   if (searches > 0 || view.header(request, 'x-forwarded-for') !== undefined) warnOfFields(request, view)
@@ -138,7 +138,7 @@ function trustFix(field: string): string {
   )
 }
 
-/** Allows the warning again. For tests: many tests run in one process. */
+/** Allows the warning again, for tests: a process runs many tests. */
 export function watchForwarded(): void {
   watching = true
   searches = firstRequests

@@ -6,12 +6,12 @@ import { byCookie, byHeader, byParam, byRoute } from './extractors.ts'
 import type { KeyExtractor } from './key-extractor.ts'
 
 /**
- * By several extractors together. Different inputs never give the same key. A missing part is replaced by the address.
- * If one extractor returns false, the request is not limited.
+ * Limits by several extractors together. Different parts never give the same key. If an extractor finds no key, the client's
+ * address replaces its part. If an extractor returns false, the request is not limited.
  *
  *     combine(byIp(), byRoute())
  *
- * @throws HeadgateError `HEADGATE_OPTION` without extractors, or if one is not a function
+ * @throws HeadgateError `HEADGATE_OPTION` if there is no extractor, or if an extractor is not a function
  */
 export function combine<Request = unknown, Response = unknown>(
   ...extractors: KeyExtractor<Request, Response>[]
@@ -29,7 +29,7 @@ export function combine<Request = unknown, Response = unknown>(
   return readsAddress(combined, addressSource(extractors))
 }
 
-/** Functions that make extractors, such as `byIp`. Passed without a call, they would fail at every request. */
+/** Functions that return an extractor, such as `byIp`. If a user passes `byIp` in place of `byIp()`, every request would fail. */
 const makers: ReadonlyMap<unknown, string> = new Map<unknown, string>([
   [byIp, 'byIp()'],
   [byHeader, "byHeader('x-api-key')"],
@@ -39,7 +39,11 @@ const makers: ReadonlyMap<unknown, string> = new Map<unknown, string>([
   [combine, 'combine(byIp(), byRoute())'],
 ])
 
-/** @throws HeadgateError `HEADGATE_OPTION` for a value that is no extractor, such as `byIp` that was not called */
+/**
+ * Checks a key extractor.
+ * @param where the name of the option, for the error message
+ * @throws HeadgateError `HEADGATE_OPTION` if the value is not an extractor, for example `byIp` in place of `byIp()`
+ */
 export function checkExtractor(extractor: unknown, where: string): void {
   const call = makers.get(extractor)
   if (typeof extractor === 'function' && call === undefined) return

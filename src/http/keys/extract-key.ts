@@ -9,7 +9,7 @@ type AnyExtractor<Request> = (
   response: unknown,
 ) => MaybePromise<Extracted>
 
-/** The key of a request: what the extractor returns, or else the address. False if the request is not limited. */
+/** The key of a request: the result of the extractor, or else the client's address. False if the request is not limited. */
 export function extractKey<Request, Response>(
   extractor: KeyExtractor<Request, Response>,
   request: Request,
@@ -20,7 +20,7 @@ export function extractKey<Request, Response>(
   return isPromise(extracted) ? extractLater(extracted, request, view) : keyOf(extracted, request, view)
 }
 
-/** The keys of several extractors, joined. False if one of the extractors returns false. */
+/** The keys that several extractors return, passed to `join`. False if one of the extractors returns false. */
 export function extractAll<Request, Response, Joined>(
   extractors: readonly KeyExtractor<Request, Response>[],
   request: Request,
@@ -33,7 +33,7 @@ export function extractAll<Request, Response, Joined>(
   return keys.some(isPromise) ? Promise.all(keys).then(joinAll) : joinAll(keys as readonly (string | false)[])
 }
 
-/** The key under one scope, or a record with a key for each of several scopes. False if an extractor returns false. */
+/** The key of a request, or a record with a key for each of several scopes. False if an extractor returns false. */
 export function findKey<Request, Response>(
   extractors: readonly KeyExtractor<Request, Response>[],
   scopes: readonly string[],
@@ -60,19 +60,22 @@ async function extractLater<Request>(
 
 const byAddress = byIp()
 
-/** The key of a request without a key and an address. A key of `combine` with such a part begins with this mark. */
+/** The key of a request without a key and without an address. A `combine` key with such a part begins with this mark. */
 const noAddress = '~'
 
 /**
- * True if this key, or a part of it, may stand for a missing address. A client can send a text that looks the same, so
- * check the address of the request too.
+ * True if this key, or a part of it, may mean that the request has no address. Check the request's address too, because a client
+ * can send a text that looks the same.
  */
 export function mayLackAddress(key: Key): boolean {
   if (typeof key !== 'string') return Object.values(key).some(mayLackAddress)
   return key.charCodeAt(0) === 126 && (key === noAddress || key.startsWith('~~|'))
 }
 
-/** `~` marks an address that replaces a missing key, so that no client can claim it by sending that text. */
+/**
+ * The key as text. If there is no key, the client's address with `~` in front. A key that begins with `~` gets a second `~`, so
+ * that no client can send the key of another client's address.
+ */
 function keyOf<Request>(extracted: Extracted, request: Request, view: RequestView<Request>): string | false {
   if (extracted === false) return false
   const key = typeof extracted === 'string' ? extracted : keyText(extracted)

@@ -3,7 +3,7 @@ import { HeadgateError, shown, warnOnce } from '../../common/index.ts'
 import { type KeyExtractor, type RequestView, tokenPattern } from './key-extractor.ts'
 
 /**
- * By a request header, such as an API key. A request without it is limited by its address.
+ * Limits by a request header, such as an API key. A request without the header is limited by its address.
  *
  *     rateLimit({ limit: 1000, window: '1h', keys: byHeader('x-api-key') })
  *
@@ -17,9 +17,9 @@ export function byHeader(name: string): KeyExtractor {
 }
 
 /**
- * By a cookie of the request, as the application reads it: as Koa does, and elsewhere as the package `cookie` does, which
- * Express and Fastify use. A client that could make the two read different cookies would have a new quota for each
- * request of one session. A request without the cookie is limited by its address.
+ * Limits by a cookie. The cookie is read exactly as the application reads it: as Koa does, or else as the package `cookie` of
+ * Express and Fastify does. Otherwise a client could write a cookie that the limiter and the application read differently, and
+ * get a new quota for each request of one session. A request without the cookie is limited by its address.
  *
  *     rateLimit({ limit: 5, window: '1m', keys: byCookie('session') })
  *
@@ -40,7 +40,7 @@ function parsed<Request>(request: Request, view: RequestView<Request>, name: str
 
 const quote = 34
 
-/** A cookie's value without the quotes at both ends, which some versions of the package `cookie` leave in the value. */
+/** Removes the quotes around a cookie's value. Some versions of the package `cookie` leave these quotes in the value. */
 function withoutQuotes(value: string): string {
   let start = 0
   let end = value.length
@@ -50,7 +50,8 @@ function withoutQuotes(value: string): string {
 }
 
 /**
- * By a parameter of the route that matched: `id` of `/users/:id`. Before a route has matched, by address.
+ * Limits by a parameter of the route that matched, such as `id` in `/users/:id`. If no route has matched yet, the request is
+ * limited by its address.
  *
  *     app.get('/users/:id', rateLimit({ limit: 5, window: '1m', keys: byParam('id') }), handler)
  *
@@ -63,10 +64,10 @@ export function byParam(name: string): KeyExtractor {
 }
 
 /**
- * By the methods and the pattern of the route (`GET /users/:id`, `* /reports`), so that each route that the application
- * declares has its own quota. HEAD counts as GET. Before a route has matched, the key is `* *`: the key never holds a
- * method, a path or any other text that a client chose. So in Express, put the middleware on the routes. In `app.use`, the
- * extractor gives a warning.
+ * Limits by the methods and the pattern of the route that matched, such as `GET /users/:id` or `* /reports`. So each route of the
+ * application has its own quota. HEAD counts as GET. If no route has matched yet, the key is `* *`, because the key must not
+ * contain text that a client chose, such as the method or the path. So in Express, add the middleware to the routes. In
+ * `app.use`, `byRoute` gives a warning.
  *
  *     const limit = rateLimit({ limit: 5, window: '1m', keys: combine(byIp(), byRoute()) })
  *     app.get('/users/:id', limit, handler)
@@ -89,7 +90,7 @@ function warnOfNoRoute(route: string): void {
   )
 }
 
-/** @throws HeadgateError `HEADGATE_OPTION` unless the name is valid */
+/** Checks the name of a header, a cookie or a parameter. @throws HeadgateError `HEADGATE_OPTION` if `valid` is false */
 function checkName(valid: boolean, extractor: string, kind: string, name: unknown, example: string): void {
   if (valid) return
   throw new HeadgateError('HEADGATE_OPTION', `${extractor} takes a ${kind}, got ${shown(name)}. Write ${example}.`)

@@ -1,6 +1,6 @@
 /*
- * Who is limited: the key of a request, by its address, a header field, a cookie, or a function of the user. This
- * folder imports `limiter`, and what `limiter` imports.
+ * Finds the key of a request, which says who is limited: by an address, a header field, a cookie, or a function of the user. This
+ * folder imports `limiter`, and all that `limiter` imports.
  */
 
 export { isIPv4, isUnixSocket, type LocalSocket, parseAddress } from './address.ts'

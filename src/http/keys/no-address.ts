@@ -2,7 +2,7 @@ import { HeadgateError, isPromise, shown, warnOnce } from '../../common/index.ts
 import { addressIn } from './address.ts'
 import type { RequestView } from './key-extractor.ts'
 
-/** Warns once that requests have no address. A client that has left gives no warning. */
+/** Warns once that a request has no address because the adapter cannot find it. A disconnected client causes no warning. */
 export function warnOfNoAddress<Request>(view: Pick<RequestView<Request>, 'unaddressed'>, request: Request): void {
   const unaddressed = view.unaddressed === undefined || view.unaddressed(request)
   if (unaddressed === undefined) warnOfUnknownAddress()
@@ -18,7 +18,7 @@ export function warnOfNoAddress<Request>(view: Pick<RequestView<Request>, 'unadd
   )
 }
 
-/** For adapters that get the address from a function of the application. */
+/** The warning for an adapter that gets the address from a function of the application. */
 function warnOfUnknownAddress(): void {
   warnOnce(
     'HEADGATE_NO_ADDRESS',
@@ -28,11 +28,11 @@ function warnOfUnknownAddress(): void {
 }
 
 /**
- * The client's address in the value that a function of the application returned. Undefined if the function returned
- * nothing, or a text that is no IP address. Such a text gives one warning: as a key, it would be a quota that clients
- * share, or that each client chooses.
- * @param option the name of the function
- * @throws HeadgateError `HEADGATE_OPTION` for a promise, and for any other value that is not a text
+ * The client's address, as a function of the application returned it. Undefined if the function returned nothing, or a text that
+ * is not an IP address. Such a text causes a warning once, because several clients could have the same text, or a client could
+ * choose the text.
+ * @param option the name of the function in the options
+ * @throws HeadgateError `HEADGATE_OPTION` if the value is a promise, or any other value that is not a text
  */
 export function toldAddress(told: unknown, option: string): string | undefined {
   if (told === undefined || told === null) return undefined
@@ -48,7 +48,7 @@ export function toldAddress(told: unknown, option: string): string | undefined {
 }
 
 function notText(told: unknown, option: string): HeadgateError {
-  // Nothing else awaits this promise, so a rejection would end the process.
+  // No other code awaits this promise, so its rejection would end the process.
   if (isPromise(told)) void Promise.resolve(told).catch(() => undefined)
   return new HeadgateError(
     'HEADGATE_OPTION',

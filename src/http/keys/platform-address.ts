@@ -6,19 +6,19 @@ import { type AddressPlatform, type PlatformField, platformFields } from './plat
 
 type AddressView<Request> = Pick<RequestView<Request>, 'address' | 'peer' | 'unaddressed' | 'header'>
 
-/** Finds the client's address. Undefined if it cannot be known. */
+/** Finds the client's address in a request. Undefined if the address cannot be known. */
 export type FindClient = <Request>(request: Request, view: AddressView<Request>) => string | undefined
 
 /**
- * Finds the client's address behind the proxies of a platform:
+ * Makes a function that finds the client's address behind the proxies of a platform, by these rules:
  *
- * - a peer that is not one of the platform's proxies is the client, whatever fields it sends;
- * - a proxy that sends no address is the client itself, as in the health checks of load balancers;
- * - a field that is repeated, or that has no valid address at the expected place, gives no address;
- * - where the runtime shows no peer (`Framework.peer` is null), the field is believed.
+ * - If the peer is not a proxy of the platform, the peer is the client, and its fields are ignored.
+ * - If a proxy sends no address, the proxy is the client. The health checks of load balancers do so.
+ * - If the field is repeated, or has no valid address at the expected position, there is no address.
+ * - If the runtime shows no peer (`Framework.peer` is null), the field is trusted.
  *
  * @param proxies the ranges from which the platform's proxies connect, in place of the built-in ranges
- * @param warns true to warn once of what looks like a wrong setting
+ * @param warns true to warn once of each likely mistake in the settings
  * @throws HeadgateError `HEADGATE_OPTION` for an unknown platform and for an invalid range
  */
 export function clientOn(
@@ -35,7 +35,7 @@ export function clientOn(
       if (warn !== undefined && fieldIn(request, view, field) !== undefined) warn('stranger', peer)
       return peer
     }
-    // A unix socket leads to the nearest proxy. A client without an address that came over TCP has left.
+    // Over a unix socket, the peer is the nearest proxy. Over TCP, a missing address means that the client has disconnected.
     if (peer === undefined && !view.unaddressed?.(request)) return undefined
     const given = field.given && peer === null ? view.address(request) : undefined
     if (given !== undefined) return given
@@ -44,7 +44,7 @@ export function clientOn(
       warn?.('missing', peer)
       return peer ?? undefined
     }
-    // Repeated fields arrive as a list, which is no address.
+    // If the field is repeated, its text is a list, which is not an address.
     const whole = isAddress(text) ? text : undefined
     const address = field.fromEnd === undefined ? whole : entryAddress(text, field.fromEnd)
     if (address === undefined) warn?.('malformed', peer)
@@ -68,7 +68,10 @@ function proxyList(proxies: readonly string[]): AddressList {
   )
 }
 
-/** A test of a peer. It remembers the last proxy, because most requests come from few, and a look-up is slow. */
+/**
+ * Returns a function that is true for a peer on the list. The function remembers the last proxy, because most requests come from
+ * a few proxies, and a search in the list is slow.
+ */
 function testOf(list: AddressList): (peer: string) => boolean {
   let last: string | undefined
   return (peer) => {
@@ -85,8 +88,9 @@ function fieldIn<Request>(request: Request, view: AddressView<Request>, { names 
 }
 
 /**
- * The address in an entry of a list, counted from its end. The list is not split. Proxies may append the port. An
- * address with a zone is no client's.
+ * The address in one entry of a comma-separated list.
+ * @param fromEnd the position of the entry; 1 is the last entry. The entry may have a port, which some proxies append. Undefined
+ *   for an address with a zone, because no client has one.
  */
 function entryAddress(list: string, fromEnd: number): string | undefined {
   let end = list.length
@@ -102,7 +106,7 @@ function entryAddress(list: string, fromEnd: number): string | undefined {
 
 type Fault = 'stranger' | 'missing' | 'malformed'
 
-/** Returns a function that warns once for each fault. A fault may come with every request, so texts are made late. */
+/** Returns a function that warns once of each fault. Many requests may have the fault, so only the first one makes the text. */
 function warnOf(
   platform: AddressPlatform,
   { names }: PlatformField,

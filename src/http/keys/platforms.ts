@@ -1,9 +1,9 @@
 /*
- * The platforms whose proxies report the client's address, and the ranges from which these proxies connect. The option
- * `proxies` of `byIp` replaces the ranges: when a platform changes them, or for a network of your own.
+ * The platforms whose proxies report the client's address, and the ranges from which these proxies connect. The option `proxies`
+ * of `byIp` replaces the ranges, for example if a platform changes its ranges.
  */
 
-/** A platform whose proxies report the client's address. docs/addresses.md says what each platform needs. */
+/** A platform whose proxies report the client's address in a field. docs/addresses.md has the requirements of each platform. */
 export type AddressPlatform =
   | 'cloudflare'
   | 'vercel'
@@ -17,25 +17,24 @@ export type AddressPlatform =
   | 'azure'
   | 'nginx'
 
-/** Where a platform writes the client's address. */
+/** The field in which a platform reports the client's address. */
 export interface PlatformField {
-  /** The fields with that address. The first one that a request has is read. */
+  /** The names of the fields with the address. If a request has several of them, the first name in this list counts. */
   readonly names: readonly [string, ...string[]]
   /**
-   * The place of the address in a list that the platform appends to: 1 is the last entry. Entries before that place may
-   * be written by the client. Undefined for a field that the platform overwrites: such a field has one address, or is
-   * not believed.
+   * The position of the address in a list to which the platform appends. 1 is the last entry. A client may have written the
+   * entries before that position. Undefined if the platform replaces the field, which must then contain one address.
    */
   readonly fromEnd?: number
-  /** From where the platform's proxies connect. */
+  /** The ranges of the platform's proxies. */
   readonly proxies: readonly string[]
-  /** True if a runtime that shows no peer gets the address from the platform. That address precedes the fields. */
+  /** True if a runtime that shows no peer may get the address directly from the platform. That address precedes these fields. */
   readonly given?: true
 }
 
 /**
- * Private and local addresses: loopback, RFC 1918, link-local, the shared space of RFC 6598 (Railway's proxies have
- * such addresses), and IPv6 alike. A peer with such an address is inside the application's network.
+ * Private and local addresses: loopback, RFC 1918, link-local, the shared range of RFC 6598, which Railway's proxies use, and the
+ * same kinds of IPv6 addresses. A peer with such an address is inside the application's network.
  */
 const privateRanges: readonly string[] = [
   '127.0.0.0/8',
@@ -49,7 +48,7 @@ const privateRanges: readonly string[] = [
   'fe80::/10',
 ]
 
-/** What Cloudflare publishes at https://www.cloudflare.com/ips/, as of 2023-09-28. The list changes every few years. */
+/** The ranges that Cloudflare publishes at https://www.cloudflare.com/ips/, as of 2023-09-28. The ranges change every few years. */
 const cloudflareRanges: readonly string[] = [
   '173.245.48.0/20',
   '103.21.244.0/22',
@@ -76,8 +75,8 @@ const cloudflareRanges: readonly string[] = [
 ]
 
 /**
- * Google's front ends (https://cloud.google.com/load-balancing/docs/firewall-rules), and the private addresses of regional
- * load balancers, which are proxies in a subnet of the application's own network.
+ * Google's front ends (https://cloud.google.com/load-balancing/docs/firewall-rules), and private addresses for regional load
+ * balancers, whose proxies are in a subnet of the application's network.
  */
 const googleRanges: readonly string[] = [
   '35.191.0.0/16',
@@ -87,33 +86,35 @@ const googleRanges: readonly string[] = [
   ...privateRanges,
 ]
 
-/** X-Forwarded-For of a proxy that appends the address of its client. */
+/** X-Forwarded-For from a proxy that appends the address of its client. */
 const appended = { names: ['x-forwarded-for'], fromEnd: 1, proxies: privateRanges } as const
 
 export const platformFields: Readonly<Record<AddressPlatform, PlatformField>> = {
-  // https://developers.cloudflare.com/fundamentals/reference/http-headers/#cf-connecting-ip
+  // Cloudflare sets this field: https://developers.cloudflare.com/fundamentals/reference/http-headers/#cf-connecting-ip
   cloudflare: { names: ['cf-connecting-ip'], proxies: cloudflareRanges },
-  // https://vercel.com/docs/headers/request-headers: X-Forwarded-For may be another proxy's; Vercel sets these two.
+  // Vercel sets these two fields. Another proxy may write X-Forwarded-For: https://vercel.com/docs/headers/request-headers
   vercel: { names: ['x-vercel-forwarded-for', 'x-real-ip'], proxies: privateRanges },
-  // https://fly.io/docs/networking/request-headers/#fly-client-ip
+  // Fly.io sets this field: https://fly.io/docs/networking/request-headers/#fly-client-ip
   fly: { names: ['fly-client-ip'], proxies: privateRanges },
-  // Render's edge is Cloudflare, which overwrites this field. To X-Forwarded-For it appends, and its own proxies append
-  // after it, so the first entry may be the client's text: https://github.com/arcjet/arcjet-js/issues/5411 shows one.
+  // Render's front end is Cloudflare, which replaces this field. Cloudflare and Render's own proxies append to X-Forwarded-For,
+  // so its first entry may be a client's text. Example: https://github.com/arcjet/arcjet-js/issues/5411
   render: { names: ['cf-connecting-ip'], proxies: privateRanges },
   // https://docs.railway.com/reference/public-networking#technical-specifications
   railway: { names: ['x-real-ip'], proxies: privateRanges },
-  // https://docs.netlify.com/build/functions/api/: the address of `context.ip`, as a field.
+  // Netlify sets this field to the address of `context.ip`: https://docs.netlify.com/build/functions/api/
   netlify: { names: ['x-nf-client-connection-ip'], proxies: privateRanges },
-  // https://docs.aws.amazon.com/lambda/latest/dg/urls-invocation.html: `requestContext.http.sourceIp`
+  // AWS reports the address as `requestContext.http.sourceIp`: https://docs.aws.amazon.com/lambda/latest/dg/urls-invocation.html
   'aws-lambda': { ...appended, given: true },
-  // https://docs.aws.amazon.com/elasticloadbalancing/latest/application/x-forwarded-headers.html, in the mode `append`
+  // The load balancer appends, in its mode `append`:
+  // https://docs.aws.amazon.com/elasticloadbalancing/latest/application/x-forwarded-headers.html
   'aws-alb': appended,
-  // https://cloud.google.com/load-balancing/docs/https#x-forwarded-for_header: the client, then the load balancer
+  // The list ends with the client, then the load balancer:
+  // https://cloud.google.com/load-balancing/docs/https#x-forwarded-for_header
   gcp: { names: ['x-forwarded-for'], fromEnd: 2, proxies: googleRanges },
-  // App Service and Application Gateway append `address:port`. X-Azure-ClientIP is no safe choice: Front Door may take it
-  // from the client's text (https://learn.microsoft.com/azure/frontdoor/front-door-http-headers-protocol), and an
-  // application that is reached past Front Door gets all X-Azure fields from the client.
+  // App Service and Application Gateway append `address:port`. X-Azure-ClientIP is not safe: Front Door may copy it from the
+  // client's field (https://learn.microsoft.com/azure/frontdoor/front-door-http-headers-protocol), and a client that reaches the
+  // application without Front Door can write all X-Azure fields.
   azure: appended,
-  // proxy_set_header X-Real-IP $remote_addr; https://nginx.org/en/docs/http/ngx_http_proxy_module.html
+  // nginx needs the line `proxy_set_header X-Real-IP $remote_addr;` (https://nginx.org/en/docs/http/ngx_http_proxy_module.html).
   nginx: { names: ['x-real-ip'], proxies: privateRanges },
 }

@@ -5,11 +5,11 @@ import { checkExtractor } from './combine.ts'
 import type { KeyExtractor } from './key-extractor.ts'
 
 /**
- * One extractor for each scope of a limiter, in the order of its scopes.
+ * The key extractors of a limiter, one for each scope, in the order of its scopes.
  * @param keys the option `keys`
- * @param strict true if an extractor for an unknown scope is an error: inherited keys may have extractors for other
- *   limits
- * @throws HeadgateError `HEADGATE_OPTION` for a value that is no extractor, and for a scope without one
+ * @param strict true if an extractor for an unknown scope is an error. False for inherited keys, which may have extractors for
+ *   other limits
+ * @throws HeadgateError `HEADGATE_OPTION` if a value is not an extractor, or if a scope has no extractor
  */
 export function scopeExtractors<Request, Response>(
   keys: KeyExtractor<Request, Response> | Readonly<Record<string, KeyExtractor<Request, Response>>> | undefined,
@@ -31,7 +31,7 @@ export function scopeExtractors<Request, Response>(
   })
 }
 
-/** @throws HeadgateError `HEADGATE_OPTION` for an extractor that no policy uses */
+/** Checks the scopes in the option `keys`. @throws HeadgateError `HEADGATE_OPTION` if a scope has an extractor but no policy */
 function checkScopes(given: readonly string[], scopes: readonly string[]): void {
   const unused = given.find((scope) => scope !== defaultScope && !scopes.includes(scope))
   if (unused === undefined) return

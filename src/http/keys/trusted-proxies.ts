@@ -3,16 +3,17 @@ import type { Framework } from '../framework.ts'
 import { addressIn } from './address.ts'
 import { AddressList } from './address-list.ts'
 
-/** How many proxies are in front (`1`), or their addresses and CIDR ranges (`['10.0.0.0/8']`). */
+/** How many proxies are in front of the server (`1`), or their addresses and CIDR ranges (`['10.0.0.0/8']`). */
 export type TrustedProxies = number | readonly string[]
 
-/** What `clientBehind` reads of a request. */
+/** The functions with which `clientBehind` reads a request. */
 export type PeerView<Request> = Pick<Framework<Request, never>, 'peer' | 'unaddressed' | 'header'>
 
 /**
- * Finds the client's address behind trusted proxies. X-Forwarded-For is read from its end: the proxy that we see wrote
- * the last entry, the proxy that it saw wrote the entry before. An entry that no trusted proxy wrote is not believed.
- * @throws HeadgateError `HEADGATE_OPTION`
+ * Makes a function that finds the client's address behind trusted proxies, starting at the end of X-Forwarded-For. The nearest
+ * proxy has written the last entry, and the proxy before it the entry before. An entry that a trusted proxy has not written is
+ * not trusted.
+ * @throws HeadgateError `HEADGATE_OPTION` if the proxies are invalid
  */
 export function clientBehind(
   proxies: TrustedProxies,
@@ -22,7 +23,8 @@ export function clientBehind(
     const peer = view.peer(request) ?? undefined
     const header = view.header(request, 'x-forwarded-for')
     if (header === undefined) return peer
-    // A unix socket is the nearest proxy. A TCP client without an address has left, and may have written the header.
+    // Over a unix socket, the peer is the nearest proxy. Over TCP, a missing address means that the client has disconnected, and
+    // the header may be the client's text.
     if (peer === undefined && !view.unaddressed?.(request)) return undefined
     const forwarded = header.split(',')
     let client = peer
@@ -50,10 +52,10 @@ function trustOf(proxies: TrustedProxies): (address: string, hop: number) => boo
   throw new HeadgateError('HEADGATE_OPTION', `trustedProxies must be ${expected}, got ${given}. ${fix}`)
 }
 
-/** More proxies than any request passes. A larger number believes what clients write. */
+/** More proxies than any real request passes. A larger number would trust entries that clients write. */
 const mostProxies = 10
 
-/** The error for a setting that trusts clients. @param trusted what it trusts */
+/** The error for a setting that trusts addresses of clients. @param trusted what the setting trusts, for the message */
 function tooTrusting(trusted: string): HeadgateError {
   return new HeadgateError(
     'HEADGATE_OPTION',
@@ -62,10 +64,7 @@ function tooTrusting(trusted: string): HeadgateError {
   )
 }
 
-/**
- * Checks the option `trustedProxies` of an adapter, and returns it unchanged.
- * @throws HeadgateError `HEADGATE_OPTION`
- */
+/** Checks the option `trustedProxies`. Returns the option unchanged. @throws HeadgateError `HEADGATE_OPTION` if the option is invalid */
 export function trustedProxiesOption(proxies: TrustedProxies): TrustedProxies {
   trustOf(proxies)
   return proxies

@@ -3,10 +3,10 @@ import type { Framework } from '../framework.ts'
 import type { GuardOptions } from '../guard-options.ts'
 import { AddressList, type FindKey, warnOfNoAddress } from '../keys/index.ts'
 
-/** What `deny`, `allow` and `skip` say of a request, before anything is counted. */
+/** What `deny`, `allow` and `skip` decide about a request, before anything is counted. */
 export type Exemption = 'denied' | 'exempt' | 'limited'
 
-/** Decides which requests are limited at all: by `deny`, `allow` and `skip`, in this order. */
+/** Decides which requests are limited, by the options `deny`, `allow` and `skip`, in this order. */
 export class Exemptions<Request, Response> {
   readonly #framework: Framework<Request, Response>
   readonly #deny: Rule<Request, Response> | undefined
@@ -22,7 +22,7 @@ export class Exemptions<Request, Response> {
     this.#skip = hook(`(request) => request.url === '/health'`)(skip, 'skip')
   }
 
-  /** False if every request is limited. */
+  /** True if one of the options is set. If false, every request is limited. */
   get needed(): boolean {
     return [this.#deny, this.#allow, this.#skip].some((rule) => rule !== undefined)
   }
@@ -45,7 +45,7 @@ export class Exemptions<Request, Response> {
 
 type Rule<Request, Response> = (request: Request, response: Response, key: FindKey) => MaybePromise<boolean>
 
-/** The rule of a list of addresses. A request without an address cannot be checked, so it is denied. */
+/** A rule for a list of addresses. A request without an address cannot be compared with the list, so such a request is denied. */
 function listRule<Request, Response>(
   framework: Framework<Request, Response>,
   deny: readonly string[],

@@ -3,7 +3,7 @@ import type { Policy } from '../../algorithms/index.ts'
 import type { Decision } from '../../policy/index.ts'
 import { retryAfterSeconds, tryAgain } from '../retry-after.ts'
 
-/** The forms of a body. `problem` is problem details (RFC 9457). */
+/** The formats of a response body. `problem` is problem details (RFC 9457). */
 export type Form = 'text' | 'json' | 'problem'
 
 export const contentTypes: Readonly<Record<Form, string>> = {
@@ -12,10 +12,10 @@ export const contentTypes: Readonly<Record<Form, string>> = {
   problem: 'application/problem+json',
 }
 
-/** The body: a text for the form `text`, else the members of a JSON object. */
+/** A response body: a text in the format `text`, or else an object that is sent as JSON. */
 export type Body = string | object
 
-/** The body for a refused request. In the form `problem`, it has the type and the member that draft-11 registers. */
+/** The body for a refused request. In the format `problem`, it has the problem type and the member that draft-11 defines. */
 export function refusalBody(form: Form, decision: Decision, status: number, policies: readonly Policy[]): Body {
   const text = message(decision)
   if (form === 'text') return text
@@ -40,7 +40,7 @@ export function denialBody(form: Form): Body {
   return form === 'json' ? { error: 'forbidden', message: 'Forbidden.' } : 'Forbidden.'
 }
 
-/** The body for a request that the store cannot decide. */
+/** The response body for a request that the store could not decide. @param seconds until a new attempt makes sense */
 export function unavailableBody(form: Form, seconds: number): Body {
   const text = `Service unavailable. ${tryAgain(seconds)}`
   if (form === 'problem') return { type: 'about:blank', title: 'Service Unavailable', status: 503, detail: text }
@@ -54,10 +54,10 @@ function message({ limit, retryAfter }: Decision): string {
   return `Too many requests. ${tryAgain(seconds)}`
 }
 
-/** Browsers send about 150 characters. A field of 15,000 takes 4 ms to negotiate, too long in a flood of refusals. */
+/** In characters. Browsers send about 150. Reading 15,000 characters takes 4 ms, too long in a flood of refused requests. */
 const longestAccept = 512
 
-/** True if the client prefers JSON to plain text. Without a preference, it gets plain text. */
+/** True if the client prefers JSON to plain text, by its `Accept` field. A client without a preference gets plain text. */
 export function prefersJson(accept: string | undefined): boolean {
   if (accept === undefined || accept === '*/*') return false
   const negotiator = new Negotiator({ headers: { accept: accept.slice(0, longestAccept) } })

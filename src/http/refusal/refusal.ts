@@ -14,7 +14,7 @@ import {
   unavailableBody,
 } from './refusal-body.ts'
 
-/** Sends the responses to requests that may not go on. */
+/** Sends the responses to refused requests. */
 export class Refusal<Request, Response> {
   readonly #framework: Framework<Request, Response>
   readonly #problem: boolean
@@ -27,8 +27,8 @@ export class Refusal<Request, Response> {
   }
 
   /**
-   * Responds with 429, or the status of a ban. A cache must not store the response (RFC 6585, 4). True if `refuse` lets the
-   * request go on.
+   * Sends the response to a refused request, with status 429 or the status of a ban. A cache must not store the response (RFC
+   * 6585, 4). Returns true if the option `refuse` admits the request after all.
    */
   refuse(decision: Decision, limiter: RateLimiter, request: Request, response: Response): MaybePromise<boolean> {
     const status = limiter.penalty?.status === 403 && isBan(decision, limiter) ? 403 : 429
@@ -42,8 +42,8 @@ export class Refusal<Request, Response> {
   }
 
   /**
-   * Handles what the option `refuse` returned. Returns true if the request goes on, which only the value true asks for. False
-   * is no response in any framework.
+   * Handles the value that the option `refuse` returned. Returns true if the value is true: the request is admitted. If the value
+   * is false, the built-in response is sent.
    */
   #sendReturned(value: unknown, request: Request, response: Response, bodyOf: (form: Form) => Body): boolean {
     const framework = this.#framework
@@ -56,7 +56,7 @@ export class Refusal<Request, Response> {
     return true
   }
 
-  /** Ends a request whose response has already begun: no refusal can be sent, and no handler may run. */
+  /** Ends a request whose response has already begun. A refusal can no longer be sent, and no handler may run. */
   tooLate(response: Response): false {
     if (this.#framework.complete(response)) return false
     throw new HeadgateError(
@@ -65,14 +65,14 @@ export class Refusal<Request, Response> {
     )
   }
 
-  /** Responds with 403, for an address on the deny list. */
+  /** Responds with status 403, because `deny` refused the request, or because the request has no address. */
   deny(request: Request, response: Response): false {
     if (this.#framework.headersSent(response)) return this.tooLate(response)
     this.#begin(response, 403)
     return this.#send(request, response, denialBody)
   }
 
-  /** Responds with 503, for a request that the store cannot decide and that must not be admitted. */
+  /** Responds with status 503, because the store cannot decide the request and the request must not be admitted. */
   unavailable(retryAfter: number | undefined, request: Request, response: Response): false {
     if (this.#framework.headersSent(response)) return this.tooLate(response)
     const seconds = retryAfterSeconds(retryAfter ?? 1000) as number
@@ -98,7 +98,7 @@ export class Refusal<Request, Response> {
   }
 }
 
-/** True during a ban, by hand or by the penalty, also if another policy makes the key wait longer. */
+/** True if the key is banned, by hand or by the penalty, even if another policy makes the key wait longer. */
 function isBan({ policies, ban }: Decision, { penalty }: RateLimiter): boolean {
   const penaltyName = penalty?.name ?? 'penalty'
   return ban !== undefined || policies.some(({ name, allowed }) => name === penaltyName && !allowed)

@@ -5,40 +5,41 @@ import { keyName, longestKey } from '../../stores/memory/index.ts'
 import { CallSampler } from './call-sampler.ts'
 import { SpaceSaving } from './space-saving.ts'
 
-/** A key with many calls, as this process has counted them. */
+/** A key with many calls, and its counts in this process. */
 export interface HeavyKey {
-  /** The key. A key of more than 86 characters is kept as its hash: `hashed` says so. */
+  /** The key. A key with more than 86 characters is replaced by its hash, and `hashed` is true. */
   readonly key: string
   readonly hashed: boolean
   /**
-   * The calls of the key. While every call is counted, this number is too high by at most `error`, and never too low.
-   * After many calls only a sample is counted, and the number may also be off by `standardError` in either direction.
+   * The number of calls of the key. This number may be too high by at most `error`, and is never too low. After the first 8,192
+   * calls of the limiter, only a sample of the calls is counted, so the number may also be wrong by about `standardError` in both
+   * directions.
    */
   readonly calls: number
-  /** How many of `calls` other keys may have made: at most all calls divided by the number of counters. */
+  /** How many of `calls` may be calls of other keys. At most the number of all calls divided by the number of counters. */
   readonly error: number
   /**
-   * The standard error of sampling, in calls: 0 for the first 8,192 calls of a limiter, which are all counted. In 19 of
-   * 20 cases, sampling changes `calls` by less than twice this number.
+   * The standard error of `calls` because of the sampling, in calls. 0 for the first 8,192 calls of a limiter, because all of
+   * them are counted. In 19 of 20 cases, the sampling error is less than twice this number.
    */
   readonly standardError: number
-  /** How many calls of the key were refused, by the same sample. Refusals before the key got a counter are left out. */
+  /** How many calls of the key were refused, by the same sample. Refusals from before the key got a counter are missing. */
   readonly refused: number
-  /** The part of all calls that this key made, from 0 to 1, computed from `calls`. */
+  /** The fraction of all calls that this key made, from 0 to 1: `calls` divided by the number of all calls. */
   readonly share: number
 }
 
-/** The options of `top`. */
+/** The options of `limiter.top()`. */
 export interface TopOptions {
-  /** The scope whose keys are returned. Default: the first scope of the limiter. */
+  /** The scope whose keys `top` returns. Default: the first scope of the limiter. */
   scope?: string
-  /** True to set the counts to 0 after this answer, so that the next answer counts from now on. Default false. */
+  /** True to set the counts to 0 after this result, so that the next result counts only later calls. Default false. */
   reset?: boolean
 }
 
 export const mostCounters = 1_000_000
 
-/** Counts the calls of each key of each scope, under every plan of a limiter. */
+/** Counts the calls of each key, separately for each scope, under all plans of a limiter. */
 export class HeavyKeys {
   readonly #counters: number
   readonly #byScope = new Map<string, SpaceSaving>()
@@ -48,7 +49,7 @@ export class HeavyKeys {
     this.#counters = counters
   }
 
-  /** The counters of these scopes, in the order of the scopes. A limiter looks them up once. */
+  /** The counters of these scopes, in the order of the scopes. A limiter calls this once and keeps the result. */
   of(scopes: readonly string[]): readonly SpaceSaving[] {
     return scopes.map((scope) => {
       const known = this.#byScope.get(scope) ?? new SpaceSaving(this.#counters)
@@ -57,12 +58,12 @@ export class HeavyKeys {
     })
   }
 
-  /** How many calls this call stands for: 0 if it is not counted. */
+  /** How many calls the current call stands for. 0 if the current call is not counted. */
   weigh(): number {
     return this.#sampler.weigh()
   }
 
-  /** @throws HeadgateError `HEADGATE_OPTION` if the count or an option is invalid */
+  /** The keys with the most calls. @throws HeadgateError `HEADGATE_OPTION` if `count` or an option is invalid */
   top(count: number, options: TopOptions): readonly HeavyKey[] {
     whole()(count, 'top: count')
     const { scope, reset } = readOptions('top', options, { scope: scopeOf([...this.#byScope.keys()]), reset: flag() })
@@ -80,7 +81,7 @@ export class HeavyKeys {
   }
 }
 
-/** Counts a call by its decision. A call that the store could not decide counts as refused. */
+/** Counts a call and whether it was refused. A call that the store could not decide counts as refused. */
 export function countHeavy(
   counts: readonly SpaceSaving[],
   keys: readonly string[],

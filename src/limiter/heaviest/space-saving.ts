@@ -2,28 +2,28 @@
  * The heaviest keys of a stream, in bounded memory: Space-Saving, by A. Metwally, D. Agrawal and A. El Abbadi, "Efficient
  * Computation of Frequent and Top-k Elements in Data Streams", ICDT 2005.
  *
- * The naive design counts every key, so a flood of new keys fills the memory. Counting only the first m keys misses those
- * that become heavy later. Here a new key takes the place of the key with the fewest calls, and takes over its count:
+ * The naive design counts every key, so a flood of new keys fills the memory. Counting only the first m keys misses keys that
+ * become heavy later. So a new key replaces the key with the fewest calls, and its count starts at the count of the replaced key:
  *
- *     ann 90   bob 41   eve 7          zoe calls: eve leaves, zoe has 8 calls, of which 7 may be eve's (the error)
+ *     ann 90   bob 41   eve 7          zoe calls: zoe replaces eve with 8 calls, of which 7 may be eve's (the error)
  *
- * So a count is never too low, and too high by at most its error. With m counters and n calls, the error is at most n /
- * m, and every key with more than n / m calls has a counter. A call may have a weight: a call of weight 8 counts as 8
- * calls.
+ * So a count is never too low, and it is too high by at most its error. With m counters and n calls, the error is at most n / m,
+ * and every key with more than n / m calls has a counter. A call may have a weight: a call of weight 8 counts as 8 calls.
  *
- * Only the key with the fewest calls has to be found. Once every counter is taken, they are a binary heap, with that key first. A
- * call makes its counter sink past the lighter ones below it. A heavy key is near the bottom already, so its counter rarely moves.
+ * A new key needs the key with the fewest calls. When every counter is in use, the counters form a binary heap, and that key is
+ * at the top. A call moves the counter of its key down, below counters with fewer calls. The counter of a heavy key is near the
+ * bottom already, so it rarely moves.
  */
 
 export interface CountedKey {
   readonly key: string
-  /** Never too low, and too high by at most `error`. */
+  /** The number of calls of the key. Never too low, and too high by at most `error`. */
   readonly calls: number
-  /** How many of these calls other keys may have made. */
+  /** How many of `calls` may be calls of other keys. */
   readonly error: number
-  /** The variance of `calls` that weights cause. 0 if every call had a weight of 1. */
+  /** The variance of `calls`, because a counted call stands for several calls. 0 if every call was counted. */
   readonly variance: number
-  /** Never too high: refusals before the key last got its counter are not known. */
+  /** How many calls of the key were refused. Never too high: refusals from before the key got its counter are missing. */
   readonly refused: number
 }
 
@@ -31,18 +31,18 @@ type Counter = { -readonly [Name in keyof CountedKey]: CountedKey[Name] } & { pl
 
 export class SpaceSaving {
   readonly #byKey = new Map<string, Counter>()
-  /** If `#isHeap`, the counter at n never has more calls than the counters at 2n + 1 and 2n + 2. */
+  /** The counters. If `#isHeap` is true, the counter at index n never has more calls than the counters at 2n + 1 and 2n + 2. */
   readonly #counters: Counter[] = []
   #isHeap = false
   readonly #size: number
-  /** All calls so far. */
+  /** The number of all calls. */
   total = 0
 
   constructor(size: number) {
     this.#size = size
   }
 
-  /** @param weight how many calls this one stands for */
+  /** Counts a call of a key. @param weight how many calls this call stands for */
   add(key: string, refused: boolean, weight = 1): void {
     this.total += weight
     const known = this.#byKey.get(key)
@@ -53,7 +53,7 @@ export class SpaceSaving {
     if (this.#isHeap) this.#sink(counter)
   }
 
-  /** A counter for a new key: a free counter, else the counter of the key with the fewest calls, with its count. */
+  /** Begins a counter for a new key: a free counter, or else the counter of the key with the fewest calls, whose count stays. */
   #begin(key: string): Counter {
     const place = this.#counters.length
     const isFree = place < this.#size
@@ -88,7 +88,7 @@ export class SpaceSaving {
     counter.place = place
   }
 
-  /** Of the two counters below a place, the one with fewer calls. */
+  /** The counter with fewer calls of the two counters below a place in the heap. Undefined if there is none. */
   #lighterBelow(place: number): Counter | undefined {
     const counters = this.#counters
     const n = 2 * place + 1

@@ -1,6 +1,6 @@
 /*
- * Paces `fetch`: reads the limits that a server reports, and waits accordingly. This folder imports the files of
- * `pacer`.
+ * Paces `fetch`: reads the rate limits that a server reports in its responses, and delays later requests accordingly.
+ * This folder imports the files of `pacer`.
  */
 
 export { pacedFetch } from './paced-fetch.ts'

@@ -22,35 +22,35 @@ type Fetch = typeof globalThis.fetch
 export interface PacedFetchOptions {
   /** A pacer, or one key of a pacer. Example: `new Pacer('10/1s')`. */
   pacer: Pacer | Pace
-  /** Returns the pacer's key for a request. Default: all requests share one queue. Example: `({ host }) => host`. */
+  /** Returns a request's key in the pacer. Default: one queue for all requests. Example: `({ host }) => host`. */
   key?: (url: URL) => string
   /**
-   * How many units a request takes: a whole number from 1, a record by the names of the policies, or a function of
-   * the arguments of `fetch` that returns such a cost. Default 1. Example: `(url, init) => ({ requests: 1, tokens:
+   * How many units a request takes: a whole number from 1, a record of numbers by policy name, or a function of the
+   * arguments of `fetch` that returns a number or a record. Default 1. Example: `(url, init) => ({ requests: 1, tokens:
    * estimate(init.body) })`.
    */
   cost?: RequestCost | ((...request: Parameters<Fetch>) => RequestCost)
   /**
-   * For each policy, by its name, the quota of the server that the policy follows: a unit such as `'tokens'`, or the
-   * name of a limit in `RateLimit`. Default: the quota with the policy's own name. Example: `{ daily: 'requests',
-   * budget: 'tokens' }`.
+   * Says which quota of the server each policy follows. A field is the name of a policy; its value is a unit such as
+   * `'tokens'`, or the name of a limit in the header field `RateLimit`. Default: each policy follows the quota that has
+   * the policy's own name. Example: `{ daily: 'requests', budget: 'tokens' }`.
    */
   quotas?: Readonly<Record<string, string>>
-  /** How often an idempotent request is sent again after 429 or 503. Default 3. Example: `0`. */
+  /** How often an idempotent request is sent again after a response 429 or 503. Default 3. Example: `0`. */
   retries?: number
   /**
-   * The longest hold of the pace that a server can cause, in milliseconds or as text. If the server names a longer
-   * time, the pace is held for `maxHold` and the request is not sent again. Default `'5m'`. Example: `'30s'`.
+   * The longest time for which a response can stop the pacer, in milliseconds or as text. If the server names a longer
+   * time, the pacer stops for `maxHold` and the refused request is not sent again. Default `'5m'`. Example: `'30s'`.
    */
   maxHold?: Duration
   /**
-   * How long the pace is held when nothing is left and the server names no time, in milliseconds or as text. After a
-   * refusal the time doubles with each retry. Default `'1s'`. Example: `'200ms'`.
+   * How long the pacer stops when the server has no units left and names no time, in milliseconds or as text. After a
+   * refusal this time doubles with each retry. Default `'1s'`. Example: `'200ms'`.
    */
   backoff?: Duration
-  /** Returns a number from 0 up to 1 that spreads retries. Default `Math.random`. Pass one in tests: `() => 0`. */
+  /** Returns a number from 0 up to 1, to randomize waits before retries. Default `Math.random`. In tests: `() => 0`. */
   random?: () => number
-  /** Returns milliseconds since the epoch, to read dates by. Default `Date.now`. Pass one in tests. */
+  /** Returns the time in milliseconds since the epoch, to compare dates with. Default `Date.now`. Pass one in tests. */
   now?: () => number
 }
 
@@ -84,12 +84,12 @@ export function readSettings(options: PacedFetchOptions): PacedFetchSettings {
   }
 }
 
-/** The cost that a function returned, or 1 if it returned nothing. */
+/** The cost that the user's function returned, or 1 if the function returned undefined. */
 function orOne(cost: RequestCost = 1): RequestCost {
   return cost
 }
 
-/** The quota that each policy follows. `'requests'` is followed in any case: most servers count nothing else. */
+/** The quota that each policy follows. `'requests'` is always followed: many servers report nothing else. */
 function followedBy({ policies }: Pace, quotas: Readonly<Record<string, string>>): Followed[] {
   const names = policies.map(({ name }) => name)
   knownOptions('pacedFetch: quotas', quotas, names)

@@ -1,6 +1,7 @@
 /*
- * A fetch that keeps a pace and obeys the server. When the server refuses a request, all requests of the pace wait
- * until the time that the server names. A refused request that can be repeated is sent again, a few times.
+ * A `fetch` that keeps the pace of a pacer and obeys the limits that a server reports. When the server refuses a
+ * request, all requests of the same key wait until the time that the server names. If the refused request can be
+ * repeated, it is sent again.
  */
 import { HeadgateError, shown } from '../../common/index.ts'
 import { KeyMap } from '../key-map.ts'
@@ -15,20 +16,19 @@ type Fetch = typeof globalThis.fetch
 type Input = Parameters<Fetch>[0]
 type Init = Parameters<Fetch>[1]
 
-/** Methods that may be sent again: RFC 9110, 9.2.2. */
+/** The HTTP methods that may be sent again, because they are idempotent: RFC 9110, section 9.2.2. */
 const idempotent = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE'])
-/** The largest random delay of a retry beyond the server's wait: this part of that wait, plus this many milliseconds. */
+/** A retry's random delay is at most this part of the wait that the server names, and at most `maxJitter` ms. */
 const jitterPart = 0.1
 const maxJitter = 5000
 
 /**
- * Returns a `fetch` that takes units for every request. It obeys `Retry-After` and the rate limit fields of any dialect:
- * when the server has less left than a request takes, the pace is held until the server gives units back.
- * The request's signal ends its wait.
- *
- * Its promise rejects as `fetch` does, or as `acquire` of the pacer does, for example with `HEADGATE_QUEUE_FULL`. It
- * resolves with a 429 or 503 if the request cannot be repeated or all retries are spent.
- *
+ * Returns a `fetch` that takes units from the pacer for every request. The returned `fetch` obeys `Retry-After` and the
+ * rate limit fields of every dialect: when the server has fewer units left than a request takes, the requests of the
+ * key wait until the server gives units back.
+ * If the request's signal is aborted, the wait ends.
+ * The promise rejects as `fetch` does, or as `acquire` of the pacer does, for example with `HEADGATE_QUEUE_FULL`. The
+ * promise resolves with a response 429 or 503 if the request cannot be repeated, or if all retries are used.
  * Example: `const get = pacedFetch(fetch, { pacer: new Pacer('10/1s'), key: ({ host }) => host })`.
  * @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_COST` if an option is invalid
  */
@@ -58,23 +58,23 @@ async function exchange(fetch: Fetch, request: Sent, settings: PacedFetchSetting
   for (let attempt = 0; ; ) {
     const again = attempt < settings.retries && repeatable(request)
     const send = () => fetch(again && input instanceof Request ? input.clone() : input, init)
-    // Read the response inside `throttle`, so that the pace is held before the next request gets its slot.
+    // The response is read inside `throttle`, so that a refusal stops the pacer before the next request gets its slot.
     const run = () => sendIfLeft(send, request, attempt, settings)
     const outcome = await pace.throttle(run, { cost, signal: signalOf(request), priority })
     if (outcome === undefined) {
-      priority = 1 // it was the first, and smaller ones must not use up what it waits for
+      priority = 1 // this request was sent first, and smaller requests must not use up the units that it waits for
       continue
     }
     const { response, retry } = outcome
     if (!retry || !again) return response
-    await response.body?.cancel().catch(() => undefined) // the body may have failed already
+    await response.body?.cancel().catch(() => undefined) // reading the body may have failed already
     attempt++
   }
 }
 
 /**
- * Sends the request, unless the server has too little left. Then the pace is held, and the request needs another slot.
- * `retry` is true if the request was refused and is worth sending again.
+ * Sends the request, unless the server has fewer units left than it takes. In that case the pacer is stopped, and the
+ * request needs another slot. `retry` is true if the server refused the request and sending it again makes sense.
  */
 async function sendIfLeft(
   send: () => Promise<Response>,
@@ -100,7 +100,7 @@ async function sendIfLeft(
   }
 }
 
-/** Holds the pace for as long as the server asks. Returns true if the request was refused and is worth sending again. */
+/** Stops the pacer for as long as the response asks. Returns true if the refused request is worth sending again. */
 function obey(
   pace: Pace,
   status: number,
@@ -117,20 +117,20 @@ function obey(
   return refused && wait <= settings.maxHold
 }
 
-/** The wait that a refusal names, in milliseconds. 0 if no wait is needed, undefined if the refusal names no time. */
+/** The wait that a refusal names, in milliseconds. 0: no wait is needed. Undefined: the refusal names no time. */
 function refusalWait({ retryAfter, quotas }: ParsedRateLimit): number | undefined {
   if (retryAfter !== undefined) return retryAfter
   const spent = quotas.filter(({ remaining }) => remaining === 0)
   return Math.max(0, ...spent.map(({ resetAfter, window }) => resetAfter ?? window ?? 0)) || undefined
 }
 
-/** How long the followed quotas stay at 0, in milliseconds. Without a reset time: the window, else `backoff`. */
+/** For how many milliseconds a followed quota has no units: until its reset, else its window, else `backoff`. */
 function spentWait({ quotas }: ParsedRateLimit, { followed, backoff }: PacedFetchSettings): number {
   const spent = quotas.filter((quota) => quota.remaining === 0 && followed.some((each) => follows(each)(quota)))
   return Math.max(0, ...spent.map(({ resetAfter, window }) => resetAfter ?? window ?? backoff))
 }
 
-/** The limits in a response. A cached response has none: its fields are about another time (section 5 of the draft). */
+/** The limits in a response. None for a cached response, whose fields are out of date (section 5 of the draft). */
 function infoOf(headers: Headers, now: number): ParsedRateLimit {
   const info = parseRateLimit(headers, now)
   return headers.has('age') ? { ...info, quotas: [] } : info
@@ -141,11 +141,11 @@ interface Sent {
   readonly init: Init
   readonly pace: Pace
   readonly cost: RequestCost
-  /** What the server has left for the request's key. Looked up at each use, because idle keys are forgotten. */
+  /** What the server has left for the key. Called at each use, because the numbers of idle keys are removed. */
   readonly quotas: () => ServerQuotas
 }
 
-/** True if the request is idempotent and its body can be sent twice. */
+/** True if the request's method is idempotent and its body can be sent twice. */
 function repeatable({ input, init }: Sent): boolean {
   const method = init?.method ?? (input instanceof Request ? input.method : 'GET')
   const body: unknown = init?.body

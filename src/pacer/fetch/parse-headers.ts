@@ -16,10 +16,10 @@ import type { HeaderFields, ParsedRateLimit, Quota, Read } from './quota.ts'
 import { parseCount, unitQuotas } from './unit-quotas.ts'
 
 /**
- * Reads `Retry-After` and the rate limit fields of a response. It never throws: a malformed field is ignored.
+ * Reads `Retry-After` and the rate limit fields of a response. The function never throws: a malformed field is ignored.
  *
  * Example: `parseRateLimit(response.headers).quotas[0]?.remaining`.
- * @param now milliseconds since the epoch, to read dates and epoch seconds by
+ * @param now the present time in milliseconds since the epoch, to compute how far away dates and epoch seconds are
  */
 export function parseRateLimit(fields: HeaderFields, now: number = Date.now()): ParsedRateLimit {
   const read = reader(fields)
@@ -32,7 +32,7 @@ export function parseRateLimit(fields: HeaderFields, now: number = Date.now()): 
   return { dialect: units.length > 0 ? 'units' : undefined, quotas: units, retryAfter }
 }
 
-/** The wait that a response names. `Retry-After-Ms` of OpenAI and Azure is more exact than the seconds of HTTP. */
+/** The wait that a response names. `Retry-After-Ms` (OpenAI, Azure) is read first: `Retry-After` has whole seconds. */
 function waitOf(read: Read, now: number): number | undefined {
   const exact = decimal(read('retry-after-ms') ?? '', 1)
   const text = read('retry-after')
@@ -41,7 +41,7 @@ function waitOf(read: Read, now: number): number | undefined {
 
 type Parse = (read: Read, now: number) => readonly Quota[]
 
-/** The newest dialect first. */
+/** The ways in which servers write limits, the newest way first. */
 const dialects: readonly (readonly ['list' | 'dictionary' | 'fields' | 'legacy', Parse])[] = [
   ['list', list],
   ['dictionary', dictionary],
@@ -50,7 +50,7 @@ const dialects: readonly (readonly ['list' | 'dictionary' | 'fields' | 'legacy',
 ]
 
 function reader(fields: HeaderFields): Read {
-  // Dozens of names are looked up, and `get` of Headers is slow: it checks each name.
+  // `get` of a Headers object checks the name at each call, which is slow for dozens of names. A Map is faster.
   const found = fields instanceof Headers ? new Map(fields) : fields
   if (typeof found.get === 'function') {
     const { get } = found as { get(name: string): string | null | undefined }
@@ -63,7 +63,7 @@ function reader(fields: HeaderFields): Read {
   }
 }
 
-/** Draft 8 and later: limits by name, and their policies in a field of its own. */
+/** Reads draft 8 and later: `RateLimit` has the limits by name, and `RateLimit-Policy` has their windows. */
 function list(read: Read): readonly Quota[] {
   const limits = parsed(parseList, read('ratelimit')) ?? []
   const policies = policiesOf(read)
@@ -86,14 +86,14 @@ function list(read: Read): readonly Quota[] {
   })
 }
 
-/** Draft 7. */
+/** Reads the field `RateLimit` of draft 7. */
 function dictionary(read: Read): readonly Quota[] {
   const members = parsed(parseDictionary, read('ratelimit'))
   const value = (name: string) => wholeNumber(members?.get(name)?.[0])
   return quotaOf(read, value('limit'), value('remaining'), inMilliseconds(value('reset')))
 }
 
-/** Three fields: draft 6, and with another prefix the fields that were in use before the drafts. */
+/** Reads separate fields for limit, remaining and reset: those of draft 6, or those named `x-ratelimit-*`. */
 function separateFields(read: Read, prefix: string, now: number): readonly Quota[] {
   const after = decimal(read(`${prefix}reset-after`) ?? '', 1000)
   const reset = after ?? parseReset(read(`${prefix}reset`) ?? '', now)
@@ -105,7 +105,7 @@ function legacy(read: Read, now: number): readonly Quota[] {
   return quotas.length > 0 ? quotas : separateFields(read, 'x-rate-limit-', now)
 }
 
-/** The only limit in a dialect that has no names. Drafts 6 and 7 send its window in `RateLimit-Policy: 2;w=900`. */
+/** The only limit in a dialect without names. Drafts 6 and 7 send the window as `RateLimit-Policy: 2;w=900`. */
 function quotaOf(
   read: Read,
   limit: number | undefined,
@@ -122,7 +122,7 @@ function policiesOf(read: Read): readonly (Item | InnerList)[] {
   return parsed(parseList, read('ratelimit-policy')) ?? []
 }
 
-/** A field parsed as a structured field (RFC 9651), or undefined if it is malformed or missing. */
+/** Parses a structured field (RFC 9651). Returns undefined if the field is malformed or missing. */
 function parsed<Structure>(parse: (text: string) => Structure, text: string | undefined): Structure | undefined {
   try {
     return text === undefined ? undefined : parse(text)

@@ -8,9 +8,9 @@
  *     B        |----------------|     are left, at least 7 less the cost of A and C are left.
  *     C                  |----------|
  *
- * There is a second bound, if nobody else uses the quota: the units that were left before, less the units sent since.
- * The larger bound is taken. If the server says less than the second bound, others do use the quota, and only the first
- * bound is true.
+ * If nobody else uses the quota, there is a second lower bound: the units that were left before, less the units of the
+ * requests sent since. The larger of the two bounds is used. If the server reports less than the second bound, others
+ * do use the quota, and only the first bound is true.
  */
 import type { Units } from '../../limiter/index.ts'
 import type { Quota } from './quota.ts'
@@ -18,47 +18,47 @@ import type { Quota } from './quota.ts'
 /** The cost of a request: one number of units for every policy, or a record by the names of the policies. */
 export type RequestCost = Units
 
-/** A quota of the server that is followed. */
+/** A quota of the server whose numbers are read from responses. */
 export interface Followed {
-  /** The name or the unit of the quota. */
+  /** The name of the quota, or its unit. */
   readonly quota: string
   /** The name of the policy that follows the quota. Undefined for `'requests'` if no policy follows it. */
   readonly policy: string | undefined
 }
 
-/** The units of one quota that a request takes. A quota that no policy follows counts each request as 1. */
+/** The units of one quota that a request takes. If no policy follows the quota, each request takes 1 unit. */
 function unitsOf(cost: RequestCost, { policy }: Followed): number {
   if (policy === undefined) return 1
   return typeof cost === 'number' ? cost : (cost[policy] ?? 0)
 }
 
-/** A test for quotas of a response: true for the followed quota, by name or unit. */
+/** Returns a function that is true for the followed quota, found in a response by its name or its unit. */
 export function follows({ quota }: Followed): (found: Quota) => boolean {
   return ({ name, unit }) => quota === name || quota === unit
 }
 
-/** What is left of one quota, until the time when the server gives units back. */
+/** How many units the server has left of one quota. The number is valid until the server gives units back. */
 interface Known {
   readonly counter: Counter
   left: number
   readonly until: number
 }
 
-/** The units of a followed quota that requests have taken, and how many of these units have got a response. */
+/** A followed quota: the units of all sent requests, and the units of the requests that have got a response. */
 interface Counter {
   readonly followed: Followed
   sent: number
   answered: number
 }
 
-/** A request that is under way. */
+/** A request that was sent and has no response yet. */
 export interface Flight {
   readonly cost: RequestCost
-  /** For each counter, the units that had got a response when this request was sent. */
+  /** For each counter, how many of its units had got a response when this request was sent. */
   readonly answered: readonly number[]
 }
 
-/** The most limits that are remembered. The bound is for servers that send thousands of names. */
+/** The largest number of limits that are remembered for a key, in case a server sends thousands of names. */
 const mostKnown = 64
 
 export class ServerQuotas {
@@ -69,8 +69,8 @@ export class ServerQuotas {
   #inFlight = 0
 
   /**
-   * @param longest how long a number that the server sent is kept at most, in milliseconds
-   * @param now milliseconds since the epoch
+   * @param longest the longest time, in milliseconds, for which a number that the server sent is remembered
+   * @param now returns the time in milliseconds since the epoch
    */
   constructor(followed: readonly Followed[], longest: number, now: () => number) {
     this.#counters = followed.map((each) => ({ followed: each, sent: 0, answered: 0 }))
@@ -78,13 +78,15 @@ export class ServerQuotas {
     this.#now = now
   }
 
-  /** True if no number is kept that a later request needs. */
+  /** True if no request is in flight and no number is left that a later request needs. */
   get idle(): boolean {
     this.#forget()
     return this.#inFlight === 0 && this.#known.size === 0
   }
 
-  /** How many milliseconds to wait until the server has this cost left. 0 if it has, as far as is known. */
+  /**
+   * How many milliseconds a request waits until the server has its cost left. 0 if enough units are known to be left.
+   */
   wait(cost: RequestCost): number {
     const now = this.#forget()
     let until = now
@@ -101,15 +103,15 @@ export class ServerQuotas {
     return { cost, answered: this.#counters.map(({ answered }) => answered) }
   }
 
-  /** Ends a flight, with a response or without one. */
+  /** Marks a request as no longer in flight, with a response or without one. */
   end({ cost }: Flight): void {
     this.#inFlight--
     for (const counter of this.#counters) counter.answered += unitsOf(cost, counter.followed)
   }
 
   /**
-   * Notes what a response says.
-   * @param unnamed how long a number is kept if the server names no time
+   * Notes the quotas that a response reports.
+   * @param unnamed for how many milliseconds a number is remembered if the server names no time
    */
   note(flight: Flight, quotas: readonly Quota[], unnamed: number): void {
     const now = this.#now()
@@ -127,7 +129,7 @@ export class ServerQuotas {
     for (const id of this.#known.keys()) if (this.#known.size > mostKnown) this.#known.delete(id)
   }
 
-  /** Forgets numbers whose time is over, and those set before the clock went back. Returns the time. */
+  /** Removes the numbers that have expired, or were noted before the clock went back. Returns the present time. */
   #forget(): number {
     const now = this.#now()
     for (const [id, { until }] of this.#known) {
@@ -137,7 +139,7 @@ export class ServerQuotas {
   }
 }
 
-/** See the top of this file. @param before what is left by earlier responses; undefined without any */
+/** A lower bound for the units left: see the top of this file. @param before the bound from earlier responses */
 function bound(said: number, least: number, before = Number.NEGATIVE_INFINITY): number {
   return said < before ? least : Math.max(least, before)
 }

@@ -1,6 +1,6 @@
 /*
  * The fields of servers that count several units, mostly those of language models: one limit for requests and others
- * for tokens. There is no standard for these fields.
+ * for tokens. No standard defines these fields.
  *
  *     x-ratelimit-remaining-tokens: 149984            OpenAI, Azure OpenAI, Groq, xAI; reset as a duration or in seconds
  *     x-ratelimit-remaining-tokens-minute: 4999911    Mistral (no reset) and Cerebras (reset in seconds)
@@ -8,13 +8,13 @@
  *     anthropic-ratelimit-tokens-remaining: 79000     Anthropic; reset as a date
  *
  * OpenAI and Anthropic give units back little by little, and their reset is the time when all units are back. No field
- * says when the first unit is back. So a request waits for the reset, which is longer than necessary. Anthropic rounds
- * the tokens that are left to thousands: up to 500 fewer may be left.
+ * says when the first unit is back. So a request waits until the reset, which is longer than necessary. Anthropic
+ * rounds the number of tokens left to thousands: up to 500 fewer may be left.
  */
 import { capped, parseReset } from './parse-times.ts'
 import type { Quota, Read } from './quota.ts'
 
-/** The names of the fields of one limit. */
+/** The names of the header fields that report one limit. */
 interface Fields {
   readonly unit: string
   readonly window?: number
@@ -25,7 +25,7 @@ interface Fields {
 }
 
 const day = 24 * 60 * 60 * 1000
-/** The suffixes that name a window. A month is taken as 31 days. */
+/** Suffixes of field names, and the window that each suffix means, in milliseconds. A month counts as 31 days. */
 const windows = { '': undefined, '-minute': 60_000, '-hour': 3_600_000, '-day': day, '-month': 31 * day }
 const units = ['requests', 'tokens', 'input-tokens', 'output-tokens']
 
@@ -55,13 +55,13 @@ function suffixed(prefix: string, suffix: string, name: string, window?: number 
   }
 }
 
-/** The limits of all units that the server reports. */
+/** The quotas that the server reports in fields for each unit, such as tokens. */
 export function unitQuotas(read: Read, now: number): readonly Quota[] {
   return fields.flatMap(({ unit, window, limit: limitField, remaining: remainingField, reset, cost }) => {
     const limit = parseCount(read(limitField))
     const remaining = parseCount(read(remainingField))
     if (limit === undefined && remaining === undefined) return []
-    // Azure OpenAI writes this one field with another prefix.
+    // Azure OpenAI writes the reset field with the prefix `x-rate-limit-`.
     const text = read(reset) ?? read(reset.replace('x-ratelimit-', 'x-rate-limit-')) ?? ''
     const resetAfter = parseReset(text, now)
     const taken = cost === undefined ? undefined : parseCount(read(cost))
@@ -69,7 +69,7 @@ export function unitQuotas(read: Read, now: number): readonly Quota[] {
   })
 }
 
-/** A number of units. Draft 6 allows a list of policies after a limit: "2, 2;w=900". */
+/** Parses a number of units. In draft 6 a list of policies may follow the limit: "2, 2;w=900" is 2. */
 export function parseCount(text: string | undefined): number | undefined {
   if (text === undefined || !/^\s*\d+(\.\d+)?\s*(,|;|$)/.test(text)) return undefined
   return capped(Number.parseFloat(text))

@@ -5,7 +5,7 @@ import { Task } from '../timers/index.ts'
 import { PriorityQueue } from './priority-queue.ts'
 import type { Waiter } from './waiter.ts'
 
-/** A time that the store has promised, for a cost. It belongs to no waiter: the first waiter at that time uses it. */
+/** A time that the store has promised for a cost. No waiter owns a slot: the first waiter at that time uses it. */
 export class Slot extends Task implements ListNode<Slot> {
   readonly cost: CallCost
   readonly tickets: Tickets | undefined
@@ -29,13 +29,13 @@ export class Slot extends Task implements ListNode<Slot> {
   }
 }
 
-/** The slots of a key that are still to come, and the waiters for them: by priority, then in the order they came. */
+/** The future slots of a key, and the waiters for these slots: by priority, then in the order in which they came. */
 export class PacerSlots extends Slots<Slot, Waiter, PriorityQueue> {
   constructor() {
     super(() => new PriorityQueue())
   }
 
-  /** Removes the waiters that are done. Returns the slots that these waiters would have used. */
+  /** Removes the waiters that are admitted or refused. Returns the slots that the refused waiters would have used. */
   vacate(): Set<Slot> {
     const vacant = new Set<Slot>()
     const queues = new Map([...this.waiters].map(([size, queue]) => [size, queue[Symbol.iterator]()]))
@@ -48,12 +48,12 @@ export class PacerSlots extends Slots<Slot, Waiter, PriorityQueue> {
   }
 }
 
-/** The time of a reservation, in microseconds. */
+/** A slot that the user booked with `reserve`. Its time is in microseconds. */
 export interface ReservedSlot extends ListNode<ReservedSlot> {
   readonly at: number
 }
 
-/** Slots that the user booked with `reserve`, in the order of booking. No waiter in the queue uses them. */
+/** Slots that the user booked with `reserve`, in the order of booking. No waiter of the queue uses these slots. */
 export class ReservedSlots extends LinkedList<ReservedSlot> {
   prune(now: number): this {
     for (let { first } = this; first !== undefined && first.at <= now; first = this.first) this.remove(first)

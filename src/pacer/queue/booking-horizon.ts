@@ -1,15 +1,15 @@
 /*
- * How far ahead a pacer books in a store that processes share. If a process is killed, its slots stay booked, and other
- * processes wait until these slots are over. So slots are booked only for a short time ahead, and later calls wait in
- * this process without a slot.
+ * Decides how far ahead a pacer books slots in a store that processes share. If a process is killed, its slots stay
+ * booked, and other processes wait until these slots are over. So slots are booked only for a short time ahead, and
+ * later calls wait in this process without a slot.
  *
  *     now          half           horizon
  *     |  booked     |  booked      |              the calls behind wait without a slot
  *     |             |<- when the last slot is this near, the next ones are booked
  *
  * If other processes book too, the last slot of a process may be further away. Then the process books no more until
- * that slot is near. A process without a slot always books one, so each process gets its turn. A process also books
- * calls that may go at once, by the last answer of the store.
+ * that slot is near. A process without a slot always books one, so each process gets slots. A process also books a slot
+ * for a call if, by the last answer of the store, the call can be admitted without waiting.
  */
 
 import type { LinkedList } from '../../common/index.ts'
@@ -25,11 +25,11 @@ export class BookingHorizon {
   readonly #slots: LinkedList<Slot>
   readonly #refill: () => void
   #next: Task | undefined
-  /** Units whose booking is under way. */
+  /** Units of bookings that were sent to the store and have no answer yet. */
   #pending = 0
-  /** The priority of the waiter that was booked last. */
+  /** The priority of the last waiter for which a slot was booked. */
   #priority = 0
-  /** The units that were still available at once after the last answered booking. */
+  /** How many units the store could still admit without a wait, by its last answer to a booking. */
   #free = 0
 
   constructor(queue: Queue, slots: LinkedList<Slot>, refill: () => void) {
@@ -38,7 +38,7 @@ export class BookingHorizon {
     this.#refill = refill
   }
 
-  /** The horizon in microseconds. Infinity for a store that no other process reaches. */
+  /** How far ahead slots are booked, in microseconds. Infinity for a store that no other process can reach. */
   get #horizon(): number {
     return this.#queue.context.horizon
   }
@@ -47,10 +47,10 @@ export class BookingHorizon {
     return Math.max(this.#queue.now, this.#slots.last?.at ?? 0)
   }
 
-  /** True if the waiter may book a slot now. `othersWait` is true if calls wait behind the horizon already. */
+  /** True if a slot may be booked for this waiter now. `othersWait`: calls wait beyond the horizon already. */
   admits(waiter: Waiter, othersWait: boolean): boolean {
     if (this.#horizon === Infinity) return true
-    // A waiter with a higher priority books now, and so does a waiter whose timeout is near: a refusal comes at once.
+    // The waiter has a higher priority, or its timeout is near: a refusal by the store then ends the wait early.
     if (waiter.priority > this.#priority || this.#queue.maxWaitOf(waiter) <= this.#horizon) return true
     return !othersWait && this.hasRoom
   }
@@ -60,7 +60,7 @@ export class BookingHorizon {
     return this.#room >= 1
   }
 
-  /** How many more units fit before the horizon, if no other process books. */
+  /** How many more units can be booked before the horizon, if no other process books. */
   get #room(): number {
     const [policy] = this.#queue.context.units.policies.filter(({ shadow }) => !shadow)
     if (policy === undefined) return Infinity
@@ -80,16 +80,16 @@ export class BookingHorizon {
   }
 
   answered({ decision, wait }: Booking): void {
-    // Guava's limiters let any cost go at once, and the next call pays for it.
+    // Guava's limiters admit any cost without a wait, and the next call waits longer instead.
     const paysLater = this.#queue.context.units.policies.some(({ algorithm }) => algorithm.kind.startsWith('smooth'))
     this.#free = wait > 0 || paysLater ? 0 : decision.remaining
   }
 
-  /** Books the next slots when the last one is near. Called when calls wait behind the horizon. */
+  /** Waits until the last booked slot is near, then books the next slots. Called when calls wait beyond the horizon. */
   schedule(): void {
     if (this.#next?.pending || this.#pending > 0 || this.#horizon === Infinity) return
     const at = this.#lastAt - this.#horizon / 2
-    // With a slow pace, nothing fits before the horizon until the last slot has come.
+    // At a slow rate, the next slot may be beyond the horizon until the time of the last slot has come.
     const { context, now } = this.#queue
     this.#next = context.scheduler.at(at > now ? at : this.#lastAt, this.#refill)
   }

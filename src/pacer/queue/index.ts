@@ -1,6 +1,6 @@
 /*
- * The queue of one key. Its slots are booked ahead (reserving), or requested again and again (polling). This folder
- * imports `runs` and `timers`.
+ * The queue of one key. The queue books slots ahead (reserving-queue.ts), or requests units again and again
+ * (polling-queue.ts). This folder imports `runs` and `timers`.
  */
 
 export type { ReservedSlot } from './booked-slot.ts'

@@ -3,12 +3,12 @@ import type { Task } from '../timers/index.ts'
 import type { Slot } from './booked-slot.ts'
 import type { Queue } from './queue.ts'
 
-/** Slots whose time has come, but whose calls would go too soon after calls that went late: see run-spacing.ts. */
+/** Slots that are due but may not be used yet, because earlier calls started late: see run-spacing.ts. */
 export class LateSlots {
   readonly #queue: Queue
   readonly #spacing: RunSpacing
   readonly #go: (slot: Slot) => void
-  /** The slots in the order of their times. */
+  /** The slots, in the order of their times. */
   readonly #slots = new Set<Slot>()
   #retry: Task | undefined
 
@@ -18,13 +18,13 @@ export class LateSlots {
     this.#go = go
   }
 
-  /** Admits the first waiter of a slot that is due, or keeps the slot until a waiter may go. */
+  /** Admits the first waiter of a slot that is due, or stores the slot until a waiter may start. */
   readonly add = (slot: Slot): void => {
     this.#slots.add(slot)
     if (this.#slots.size === 1) this.resume()
   }
 
-  /** Admits as many waiters as may go now. */
+  /** Admits all waiters that may start now. */
   resume(): void {
     this.#queue.context.scheduler.remove(this.#retry)
     for (const slot of this.#slots) {
@@ -38,7 +38,7 @@ export class LateSlots {
     }
   }
 
-  /** @param milliseconds the wait that the refusal says, rounded up */
+  /** @param milliseconds the wait that the refusal names, rounded up */
   #wait(milliseconds: number): void {
     const { context, now } = this.#queue
     this.#retry = context.scheduler.at(now + milliseconds * 1000, () => this.resume())

@@ -1,10 +1,10 @@
 /*
- * The queue for policies that cannot promise a future time. It requests units for the first waiter. After a refusal,
- * it requests them again at the time that the refusal names. It asks sooner if units in flight may be released before
+ * The queue for policies that cannot promise a future time. The queue requests units for the first waiter. After a
+ * refusal, the queue waits as long as the refusal says, or less if units in flight may be released before
  * (poll-times.ts).
  *
- * No call overtakes the first waiter, not even a call with a smaller cost: smaller calls could keep a large call
- * waiting without end. The store gets one request at a time.
+ * No call overtakes the first waiter, not even a call with a smaller cost: otherwise smaller calls could make a large
+ * call wait without end. At most one request to the store is pending.
  */
 
 import { isPromise } from '../../common/index.ts'
@@ -18,11 +18,11 @@ import type { Waiter } from './waiter.ts'
 
 export class PollingQueue extends Queue {
   readonly #waiters = new PriorityQueue()
-  /** Waiters that came during a request to the store. They may be admitted right after the response. */
+  /** Waiters that came while a request to the store was pending. They may be admitted right after the response. */
   #fresh: Waiter[] = []
   #retry: Task | undefined
   #requesting = false
-  /** True if units in flight were released during the request. */
+  /** True if units in flight were released while the request was pending. */
   #freed = false
   readonly #times: PollTimes
 
@@ -43,7 +43,7 @@ export class PollingQueue extends Queue {
     else this.#stay(waiter)
   }
 
-  /** Requests units for one first waiter after the other, until a waiter is refused or a response takes time. */
+  /** Requests units for the first waiter, then for the next, until one is refused or a response takes time. */
   #request(): void {
     const { units } = this.context
     this.stop()
@@ -81,7 +81,7 @@ export class PollingQueue extends Queue {
     )
   }
 
-  /** Returns true if the next request can be sent at once. */
+  /** Handles the answer of the store for a waiter. Returns true if the next request can be sent without waiting. */
   #decided(waiter: Waiter, booking: Booking): boolean {
     const { decision, tickets } = booking
     if (decision.allowed) this.#times.granted()
@@ -108,7 +108,7 @@ export class PollingQueue extends Queue {
     this.#retry = this.context.scheduler.at(at, () => this.#request())
   }
 
-  /** Removes a waiter that still waits from the queue, and ends its wait. */
+  /** Removes a waiter that is not yet admitted or refused from the queue, and ends its wait. */
   #end(waiter: Waiter, end: () => void): true {
     if (waiter.stage === 'queued') {
       this.#waiters.remove(waiter)
@@ -117,7 +117,7 @@ export class PollingQueue extends Queue {
     return true
   }
 
-  /** Leaves a waiter in the queue, unless it must not wait. */
+  /** Leaves a refused waiter in the queue. If the waiter must not wait, it is removed. */
   #stay(waiter: Waiter): void {
     if (waiter.stage === 'queued' && !this.wait(waiter)) this.#waiters.remove(waiter)
   }
@@ -151,7 +151,7 @@ export class PollingQueue extends Queue {
     else this.#requestAt(at)
   }
 
-  /** At a higher rate the first waiter may be admitted now. */
+  /** Requests units for the first waiter again, because the waiter may be admitted at a higher rate. */
   rateChanged(): void {
     if (!this.stopped) this.#request()
   }

@@ -10,9 +10,9 @@ class PriorityList extends LinkedList<Waiter> {
   }
 }
 
-/** Waiters by priority, then in the order they came. Each operation takes constant time, however many wait. */
+/** Waiters by priority, then in the order in which they came. Each operation takes constant time. */
 export class PriorityQueue {
-  /** The lists, the highest priority first. Programs use few priorities. */
+  /** One list for each priority, the highest priority first. There are few lists: programs use few priorities. */
   readonly #lists: PriorityList[] = []
 
   get first(): Waiter | undefined {
@@ -22,12 +22,12 @@ export class PriorityQueue {
   add(waiter: Waiter): void {
     const list = this.#listOf(waiter.priority)
     let before = list.last
-    // Only a waiter that lost its slot can have come earlier than the last waiter of the list.
+    // Only a waiter that has lost its slot can have come earlier than the last waiter of the list.
     while (before !== undefined && before.number > waiter.number) before = before.before
     list.insertAfter(waiter, before)
   }
 
-  /** Returns false if the waiter is in no queue. */
+  /** Removes a waiter. Returns false if the waiter is in no queue. */
   remove(waiter: Waiter): boolean {
     const list = this.#listOf(waiter.priority)
     const removed = list.remove(waiter)
@@ -41,7 +41,7 @@ export class PriorityQueue {
     return waiter
   }
 
-  /** Goes through all waiters in order. The current one may be removed meanwhile. */
+  /** Goes through all waiters in order. The caller may remove the waiter that it just got. */
   *[Symbol.iterator](): Generator<Waiter, undefined> {
     for (const list of [...this.#lists]) yield* list
   }

@@ -1,7 +1,7 @@
 /*
- * The queue of one key: its waiting and its running calls. A call goes through these stages:
+ * The queue of one key: the waiting calls and the running calls of the key. A call goes through these stages:
  *
- *     enter -> blocked by concurrency (functions only) -> waits for a slot -> admitted
+ *     enter -> blocked by `concurrency` (functions only) -> waits for a slot -> admitted
  *
  * Slots are booked ahead (reserving-queue.ts) or polled for (polling-queue.ts). A timeout, an aborted signal, a full
  * queue or a closed pacer may end the call at every stage: then the call is refused.
@@ -20,17 +20,17 @@ import { WaitingList } from './waiting-list.ts'
 export abstract class Queue {
   readonly context: PacerContext
   readonly key: string
-  /** The key, once for each scope. */
+  /** The key of the queue as a list, with one entry for each scope of the policies. */
   readonly keys: readonly string[]
-  /** Counts the calls by the times at which they really went. Present with `spacing: 'actual'`. */
+  /** Counts calls by the times at which they really started. Undefined unless `spacing` is `'actual'`. */
   readonly spacing: RunSpacing | undefined
-  /** Functions that wait because as many functions run as `concurrency` allows. */
+  /** Functions that wait because as many functions run as the option `concurrency` allows. */
   readonly #blocked = new PriorityQueue()
   #unblocking = false
   readonly #waiting = new WaitingList()
-  /** How many functions run, or wait in the queue until they may run. */
+  /** How many functions run, or wait in the queue for a slot. */
   running = 0
-  /** How many requests to the store are under way. */
+  /** How many requests to the store have no response yet. */
   #pendingRequests = 0
   readonly #hold: Hold
   readonly reserved: ReservedSlots = new ReservedSlots()
@@ -46,22 +46,22 @@ export abstract class Queue {
     this.spacing = context.runs && new RunSpacing(context.runs, this.keys)
   }
 
-  /** True if no call waits for a slot and no slot is booked for one. */
+  /** True if no call waits for a slot, and no slot is booked for a waiting call. */
   protected abstract get empty(): boolean
   protected abstract add(waiter: Waiter): void
-  /** Removes a waiter that gives up before its slot. */
+  /** Removes a waiter that was refused before it got a slot. */
   protected abstract remove(waiter: Waiter): void
-  /** Gives all slots back. The waiters stay, in their order. */
+  /** Gives all booked slots back to the store. The waiters stay in the queue, in their order. */
   abstract stop(): void
   abstract restart(): void
-  /** Admits the next calls when a call that was starting has been counted: see run-spacing.ts. */
+  /** Admits the next calls, after a call that was starting has been counted: see run-spacing.ts. */
   protected abstract resume(): void
-  /** Called when the rate was set. Later calls still come after the booked slots. */
+  /** Called when the rate has been set. Later calls still get times after the booked slots. */
   abstract rateChanged(): void
-  /** Called when units in flight were released. */
+  /** Called when units in flight have been released. */
   freed(): void {}
 
-  /** Counts a request to the store as pending until its response, then calls `succeeded` or `failed`. */
+  /** Counts a request to the store as pending until its response comes, then calls `succeeded` or `failed`. */
   request<T>(response: Promise<T>, succeeded: (outcome: T) => void, failed?: (error: unknown) => void): void {
     this.#pendingRequests++
     const ended = (act: () => void) => {
@@ -83,12 +83,14 @@ export abstract class Queue {
     return this.#waiting.size
   }
 
-  /** True while no call is admitted: the pacer is paused or closed, or the key is held. */
+  /** True while no call is admitted, because the pacer is paused or closed, or because `hold` stopped the key. */
   get stopped(): boolean {
     return this.context.closed || this.context.paused || this.#hold.on
   }
 
-  /** For how many milliseconds from now no call will be admitted. Infinity while paused. */
+  /**
+   * For how many milliseconds no call will be admitted. 0 if calls are admitted; Infinity while the pacer is paused.
+   */
   get stoppedFor(): number {
     return this.context.paused ? Infinity : Math.max(0, Math.ceil((this.#hold.until - this.now) / 1000))
   }
@@ -97,12 +99,12 @@ export abstract class Queue {
     return this.#waiting.size === 0 && this.running === 0 && this.#pendingRequests === 0 && !this.spacing?.starting
   }
 
-  /** True if the key can be forgotten: no call waits or runs, no slot is booked, and there is no hold. */
+  /** True if the queue can be removed: no call waits or runs, no slot is booked, and `hold` has not stopped the key. */
   get idle(): boolean {
     return this.free && !this.#hold.on && this.empty && this.reserved.prune(this.now).first === undefined
   }
 
-  /** @throws HeadgateError `HEADGATE_CLOSED` */
+  /** @throws HeadgateError `HEADGATE_CLOSED` if the pacer is closed */
   enter(call: PacerCall): void {
     if (this.context.closed) throw closed()
     const waiter = new Waiter(this, call, this.context.calls++, this.now)
@@ -125,13 +127,13 @@ export abstract class Queue {
     return this.full(waiter) ? 0 : waiter.timeLeft
   }
 
-  /** True if this waiter has no place, because `maxQueue` other calls wait. */
+  /** True if this waiter must not wait, because `maxQueue` other calls wait already. */
   full(waiter: Waiter): boolean {
     const { maxQueue, order } = this.context
     return !waiter.waits && this.waiting >= maxQueue && (order === 'newest' || this.waiting === 0)
   }
 
-  /** Makes a call wait, or refuses it if it must not wait. Returns true if it waits. */
+  /** Lets a call wait, or refuses the call if it must not wait. Returns true if the call waits. */
   protected wait(waiter: Waiter): boolean {
     if (this.context.closed) this.refuse(waiter, closed())
     else if (this.full(waiter)) this.refuse(waiter, queueFull(this.context.maxQueue))
@@ -140,7 +142,7 @@ export abstract class Queue {
     return waiter.stage !== 'done'
   }
 
-  /** Counts a call as waiting. If more calls wait than `maxQueue`, the oldest is refused. */
+  /** Counts a call as waiting. If more than `maxQueue` calls wait now, the oldest is refused. */
   protected countWaiting(waiter: Waiter): void {
     if (waiter.waits) return
     const { maxQueue, events } = this.context
@@ -151,11 +153,11 @@ export abstract class Queue {
     this.#hold.watch()
     if (oldest !== undefined && this.waiting > maxQueue) this.leave(oldest, queueFull(maxQueue))
     events.queued(this, waiter)
-    // Not now, because the caller's function may call the pacer.
+    // `onDelay` is called later, because it is a function of the user and may call the pacer.
     if (waiter.onDelay !== undefined) queueMicrotask(() => waiter.notify())
   }
 
-  /** @param booking the units that the waiter took, if units in flight are counted */
+  /** @param booking the units that the waiter took; undefined if no policy counts units in flight */
   protected admit(waiter: Waiter, booking?: Booking): void {
     this.#done(waiter)
     const { events, units, renewals } = this.context
@@ -170,7 +172,7 @@ export abstract class Queue {
     this.settled()
   }
 
-  /** The function of an admitted call, or the code behind `acquire`, has begun. */
+  /** Called when the function of an admitted call, or the code that awaits `acquire`, has begun to run. */
   ran({ cost }: Waiter): void {
     if (this.spacing === undefined) return
     this.spacing.count(cost)
@@ -185,7 +187,7 @@ export abstract class Queue {
     else this.refuse(waiter, waiter.timeout < Infinity ? timedOut(waiter.timeout) : tooLate())
   }
 
-  /** Refuses a call that is in no queue. */
+  /** Refuses a call that is not in a priority queue. */
   protected refuse(waiter: Waiter, error: unknown): void {
     const { stage } = waiter
     if (stage === 'done') return
@@ -196,7 +198,7 @@ export abstract class Queue {
     else this.settled()
   }
 
-  /** Refuses a call at any stage. */
+  /** Refuses a call at any stage of its wait. */
   leave(waiter: Waiter, error: unknown): void {
     if (waiter.stage === 'done') return
     if (waiter.stage === 'blocked') this.#blocked.remove(waiter)
@@ -210,7 +212,7 @@ export abstract class Queue {
     if (this.waiting === 0) this.#hold.unwatch()
   }
 
-  /** A function has ended, so the next one may enter the queue. */
+  /** Called when a function has ended, so that the next function may enter the queue. */
   finished({ held }: Waiter): void {
     this.running--
     if (held !== undefined) this.request(held.release(), () => this.freed())
@@ -218,7 +220,7 @@ export abstract class Queue {
     this.settled()
   }
 
-  /** Queues the functions that `concurrency` kept waiting, one by one. A function that ends at once calls this again. */
+  /** Queues functions that `concurrency` made wait, one by one. A function that ends synchronously calls this again. */
   #unblock(): void {
     if (this.#unblocking) return
     this.#unblocking = true
@@ -226,12 +228,12 @@ export abstract class Queue {
     this.#unblocking = false
   }
 
-  /** Called when a call, a slot or a request has ended. */
+  /** Called when a call, a slot or a request to the store has ended. */
   settled(): void {
     this.context.settled(this)
   }
 
-  /** Admits no call until `until` (microseconds). A hold that ends later stays. */
+  /** Admits no call until `until`, in microseconds. If an earlier call of `hold` set a later end, that end stays. */
   hold(until: number): void {
     if (this.context.closed || until <= Math.max(this.now, this.#hold.until)) return
     if (!this.stopped) this.stop()

@@ -1,14 +1,14 @@
 /*
- * The queue for policies that can promise a future time. Every call books its slot when it comes.
+ * The queue for policies that can promise a future time. A slot is booked for every call when the call comes.
  *
- * So the wait is known at once, also in a fleet, and each call takes one request to the store. A slot belongs to no
- * waiter: see src/common/slots.ts. When a slot is due, the first waiter of its cost uses it (by priority, then by
- * order).
+ * So the wait is known from the beginning, also with several processes, and each call needs one request to the store. A
+ * slot is not assigned to a waiter: see src/common/slots.ts. When the time of a slot has come, the first waiter with
+ * the cost of the slot uses the slot. Waiters are ordered by priority, and then by the time at which they came.
  *
  * Slots of different costs cannot be exchanged without breaking a promise. So priority decides only among calls of
- * equal cost. When a waiter gives up, all slots behind its own slot are given back and booked again, never at a later
- * time. If other processes or reservations may book too, no promised slot can move. Then waiters of the same cost move
- * up, and the last slot of that cost is given back.
+ * equal cost. When a waiter gives up, all slots after the slot of this waiter are given back and booked again, never at
+ * a later time. If other processes or reservations may book too, no promised slot can move. In this case the next
+ * waiters of the same cost use the earlier slots, and the last slot of that cost is given back.
  */
 import type { Tickets } from '../../algorithms/evaluation/index.ts'
 import { isPromise } from '../../common/index.ts'
@@ -23,16 +23,16 @@ import { Queue } from './queue.ts'
 import type { Waiter } from './waiter.ts'
 
 export class ReservingQueue extends Queue {
-  /** Waiters without a slot: the queue is stopped, or they are behind the horizon. */
+  /** Waiters without a slot: the queue is stopped, or their slots would be beyond the horizon. */
   readonly #unbooked = new PriorityQueue()
-  /** The booked slots, with the waiters for them. */
+  /** The booked slots, and the waiters for these slots. */
   readonly #booked = new PacerSlots()
   readonly #horizon: BookingHorizon
-  /** Slots that are due but must wait. Present with `spacing: 'actual'`. */
+  /** Slots whose time has come but whose waiters must not start yet. Undefined unless `spacing` is `'actual'`. */
   readonly #late: LateSlots | undefined
-  /** The time of the last slot that was booked before the rate was set. */
+  /** The time of the last slot that was booked before the latest change of the rate. */
   #keptUntil = 0
-  /** True from when a waiter has left until the waiters behind it have moved up. */
+  /** True between the moment when a waiter leaves and the moment when the waiters behind it get earlier slots. */
   #closingUp = false
 
   constructor(context: PacerContext, key: string) {
@@ -80,7 +80,7 @@ export class ReservingQueue extends Queue {
     )
   }
 
-  /** Books slots for waiters that have none, as many as fit before the horizon. */
+  /** Books slots for waiters that have no slot, as many as fit before the horizon. */
   restart(): void {
     if (this.stopped) return
     while (this.#unbooked.first !== undefined && this.#horizon.hasRoom) this.#book(this.#unbooked.shift() as Waiter)
@@ -115,7 +115,7 @@ export class ReservingQueue extends Queue {
     }
   }
 
-  /** The slot is due: the first waiter that has not left uses it. */
+  /** Called at the time of a slot: the first waiter that still waits uses the slot. */
   readonly #go = (slot: Slot): void => {
     this.#booked.list.remove(slot)
     let waiter = this.#booked.shift(slot.size)
@@ -141,15 +141,15 @@ export class ReservingQueue extends Queue {
     if (slot !== undefined) this.#cancel(slot)
   }
 
-  /** True if all slots can be given back and booked again, and no waiter loses by it. */
+  /** True if all slots can be given back and booked again without a later time for any waiter. */
   get #movable(): boolean {
     if (!this.context.units.exclusive || this.reserved.prune(this.now).first !== undefined) return false
     return (this.#booked.list.first?.at ?? 0) > this.#keptUntil
   }
 
   /**
-   * Fills the slots of all waiters that left, if costs differ. These waiters are still in their queues. All slots behind
-   * a vacant one are given back and booked again.
+   * Fills the slots of waiters that left, if the waiters have different costs. The waiters that left are still in their
+   * queues. All slots after the first vacant slot are given back and booked again.
    */
   #closeUp(): void {
     this.#closingUp = false
@@ -163,7 +163,7 @@ export class ReservingQueue extends Queue {
     this.settled()
   }
 
-  /** Books a slot again, never later than before. */
+  /** Books a slot again, at the same time or at an earlier time. */
   #rebook(slot: Slot): void {
     const booking = this.context.units.reserve(this.keys, slot.cost, Infinity) as Booking
     const at = booking.decision.allowed ? Math.min(slot.at, this.now + delayOf(booking)) : slot.at
@@ -183,7 +183,7 @@ export class ReservingQueue extends Queue {
     void this.context.units.giveBack(this.keys, tickets)
   }
 
-  /** Gives the last slot back first, because Guava's limiters take only the last booking back in full. */
+  /** Gives the last slot back first: Guava's limiters give units back in full only for the last booking. */
   stop(): void {
     this.#horizon.cancel()
     for (const slot of [...this.#booked.list].reverse()) this.#cancel(slot)

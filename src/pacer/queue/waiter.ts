@@ -5,36 +5,36 @@ import { timedOut } from '../pacer-errors.ts'
 import type { RunLease } from '../runs/index.ts'
 import { Task } from '../timers/index.ts'
 
-/** One call of a user on a pacer. */
+/** A call of the user to a pacer. */
 export interface PacerCall {
   readonly cost: CallCost
   readonly priority: number
   readonly run: (() => unknown) | undefined
-  /** How long the call may wait, in milliseconds, or Infinity. */
+  /** The longest wait of the call in milliseconds, or Infinity. */
   readonly timeout: number
   readonly signal: AbortSignal | undefined
-  /** Called once when the call has to wait. */
+  /** Called once when the call begins to wait. */
   readonly onDelay: (() => void) | undefined
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
 }
 
 /**
- * The stage of a waiter, by what it waits for.
+ * The stage of a call, by what the call waits for.
  *
  * - `new`: the call has just come
- * - `blocked`: a function of its key has to end first, because of `concurrency`
- * - `queued`: its place in the queue; no slot is booked
- * - `requesting`: the response of the store
- * - `booked`: the time of a slot
- * - `done`: nothing, because it was admitted or refused
+ * - `blocked`: it waits until another function of its key ends, because of the option `concurrency`
+ * - `queued`: it waits in the queue, and no slot is booked
+ * - `requesting`: it waits for the response of the store
+ * - `booked`: it waits for the time of a slot
+ * - `done`: it waits no more, because it was admitted or refused
  */
 export type Stage = 'new' | 'blocked' | 'queued' | 'requesting' | 'booked' | 'done'
 
-/** The functions of the queue that a waiter calls. */
+/** The functions of the queue that a waiter can call. */
 interface Owner {
   readonly context: PacerContext
-  /** Ends a wait at any stage. */
+  /** Refuses a waiter with this error, at any stage of its wait. */
   leave(waiter: Waiter, error: unknown): void
   /** Called when the function of a waiter has run up to its first `await`. */
   ran(waiter: Waiter): void
@@ -42,12 +42,12 @@ interface Owner {
   finished(waiter: Waiter): void
 }
 
-/** A call and its wait. There may be very many waiters: a field takes 8 bytes in each, a closure 64 and more. */
+/** A call and its wait. There may be very many: a field takes 8 bytes in each of them, a closure 64 bytes or more. */
 export class Waiter implements ListNode<Waiter> {
   stage: Stage = 'new'
-  /** True once the call counts as waiting: for `maxQueue`, and for events. */
+  /** True once the call counts as waiting, for `maxQueue` and for events. */
   waits = false
-  /** Its neighbours in the one priority queue that holds it. */
+  /** The waiters before and behind this one, in the one priority queue that has this waiter. */
   before: Waiter | undefined
   after: Waiter | undefined
   readonly owner: Owner
@@ -55,16 +55,16 @@ export class Waiter implements ListNode<Waiter> {
   readonly priority: number
   /** When the call came, in microseconds. */
   readonly since: number
-  /** How many calls came before this call. */
+  /** The number of this call among all calls of the queue: later calls have higher numbers. */
   readonly number: number
-  /** The function of `throttle` or `wrap`, to run once the call is admitted. `concurrency` counts these functions. */
+  /** The function of `throttle` or `wrap`, which `concurrency` counts. Undefined for `acquire`. */
   readonly run: (() => unknown) | undefined
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
   readonly onDelay: (() => void) | undefined
-  /** Present if a timeout or a signal may end the wait. */
+  /** The timeout and the signal of the call. Undefined if the call has neither. */
   readonly deadline: WaitDeadline | undefined
-  /** Present while its function runs, if units in flight are counted. */
+  /** The units in flight of this call while its function runs. Undefined if no policy counts units in flight. */
   held: RunLease | undefined
 
   constructor(owner: Owner, call: PacerCall, number: number, now: number) {
@@ -82,12 +82,12 @@ export class Waiter implements ListNode<Waiter> {
     this.deadline = ends ? new WaitDeadline(this, timeout, signal) : undefined
   }
 
-  /** How long the call may wait, in milliseconds. */
+  /** The longest wait of the call, in milliseconds. */
   get timeout(): number {
     return this.deadline?.timeout ?? Infinity
   }
 
-  /** Microseconds to the deadline. Most calls have no deadline, and then the clock is not read. */
+  /** Microseconds until the timeout. Without a timeout, as in most calls, it is Infinity and the clock is not read. */
   get timeLeft(): number {
     return this.deadline === undefined ? Infinity : Math.max(0, this.deadline.at - this.owner.context.clock())
   }
@@ -98,7 +98,7 @@ export class Waiter implements ListNode<Waiter> {
     owner.context.scheduler.add(deadline, deadline.at)
   }
 
-  /** Marks the waiter as done: admitted or refused. */
+  /** Marks the call as done: it was admitted or refused. */
   end(): void {
     this.stage = 'done'
     if (this.deadline === undefined) return
@@ -110,7 +110,7 @@ export class Waiter implements ListNode<Waiter> {
     return sizeOf(this.cost)
   }
 
-  /** Whole milliseconds since the call came. */
+  /** How long the call has waited, in whole milliseconds. */
   waited(now: number): number {
     return Math.max(0, Math.round((now - this.since) / 1000))
   }
@@ -119,7 +119,7 @@ export class Waiter implements ListNode<Waiter> {
     this.owner.leave(this, error)
   }
 
-  /** Calls `onDelay`: the call has to wait. If `onDelay` throws, its error ends the wait. */
+  /** Calls `onDelay`, because the call has to wait. If `onDelay` throws, the call is refused with that error. */
   notify(): void {
     try {
       this.onDelay?.()
@@ -128,16 +128,16 @@ export class Waiter implements ListNode<Waiter> {
     }
   }
 
-  /** Resolves the promise with the time waited, or with the waiter itself if it has a function: see `start`. */
+  /** Resolves the promise with the time waited. For a call with a function, resolves with the waiter: see `start`. */
   admit(waited: number): void {
     this.resolve(this.run === undefined ? waited : this)
   }
 }
 
-/** Ends a wait at its timeout, or when its signal is aborted. A slot at the time of the timeout is still used. */
+/** Ends a wait at its timeout, or when its signal is aborted. A slot at the same time as the timeout is still used. */
 class WaitDeadline extends Task {
   readonly #waiter: Waiter
-  /** The timeout in milliseconds, or Infinity. */
+  /** The longest wait of the call in milliseconds, or Infinity. */
   readonly timeout: number
   readonly #signal: AbortSignal | undefined
 
@@ -150,7 +150,7 @@ class WaitDeadline extends Task {
     signal?.addEventListener('abort', this, { once: true })
   }
 
-  /** Runs after all slots of the same time. */
+  /** The rank that lets a deadline run after all slots of the same time. */
   override get rank(): number {
     return 1
   }
@@ -169,8 +169,8 @@ class WaitDeadline extends Task {
 }
 
 /**
- * Runs the function of an admitted waiter. The promise of the call calls this, so the function runs with the values
- * that `AsyncLocalStorage` had where the call was made.
+ * Runs the function of an admitted call. The promise that `throttle` returned calls `start`, so inside the function
+ * `AsyncLocalStorage` has the values that it had where `throttle` was called.
  */
 export function start(waiter: unknown): Promise<unknown> {
   const { owner } = waiter as Waiter

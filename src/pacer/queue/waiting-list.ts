@@ -1,16 +1,18 @@
 import { Fifo } from '../../common/index.ts'
 import type { Waiter } from './waiter.ts'
 
-/** How many waiters that are done may stay in a list of any size. */
+/** How many waiters that are admitted or refused may stay in a list, however short the list is. */
 const spare = 32
 
-/** All waiters of a key, in the order they began to wait. Waiters that are done are removed later, many at a time. */
+/**
+ * All waiters of a key, in the order they began to wait. Admitted and refused waiters are removed later, many together.
+ */
 export class WaitingList {
   readonly #waiters = new Fifo<Waiter>()
-  /** How many waiters of the list still wait. */
+  /** How many calls of the list still wait. */
   size = 0
 
-  /** The waiter that has waited the longest. */
+  /** The call that has waited the longest. */
   get first(): Waiter | undefined {
     return this.#waiters.first
   }
@@ -20,7 +22,7 @@ export class WaitingList {
     this.size++
   }
 
-  /** Call this for every waiter that becomes `done`. */
+  /** Call this for every waiter that becomes `done`, which means admitted or refused. */
   removeDone(): void {
     this.size--
     while (this.first?.stage === 'done') this.#waiters.shift()

@@ -1,5 +1,6 @@
 /*
- * Running calls: their deadlines, the units in flight that they hold, and holds of a key. This folder imports `timers`.
+ * Running functions: their time limits and their units in flight; and holds, which stop a key. This folder imports
+ * `timers`.
  */
 
 export { Hold } from './hold.ts'

@@ -2,9 +2,9 @@ import type { PacerContext } from '../context.ts'
 import { ranTooLong } from '../pacer-errors.ts'
 
 /**
- * Returns a function that calls `run`, and rejects if `run` takes longer than `runTimeout` milliseconds. Then the
- * signal that `run` got is aborted. Late results and errors of `run` are dropped.
- * @param given a signal of the caller; if it is aborted, the signal that `run` got is aborted too
+ * Returns a function that calls `run` with a signal. If `run` takes longer than `runTimeout` milliseconds, the promise
+ * rejects and the signal is aborted. A result or an error of `run` that comes later is ignored.
+ * @param given the caller's signal; when it is aborted, the signal of `run` is aborted too
  */
 export function withRunTimeout(
   run: (signal: AbortSignal) => unknown,
@@ -18,7 +18,7 @@ export function withRunTimeout(
     return new Promise((resolve, reject) => {
       const deadline = scheduler.at(clock() + runTimeout * 1000, () => {
         const error = ranTooLong(runTimeout)
-        // Reject first, so that the function cannot settle the promise of the call when its signal is aborted.
+        // Reject before the abort, because on an abort the function could settle the promise of the call.
         reject(error)
         controller.abort(error)
       })

@@ -2,10 +2,10 @@ import type { Reservation } from '../../limiter/index.ts'
 import type { PacerContext } from '../context.ts'
 import { Task } from '../timers/index.ts'
 
-/** How many renewals are tried within one lease. Two of them may fail. */
+/** How often the units are renewed within one lease. Two renewals may fail before the lease ends. */
 const renewalsPerLease = 3
 
-/** The units in flight of a function: renewed while it runs, and released when it has ended. */
+/** The units in flight of a function: renewed while the function runs, and released when it has ended. */
 export class RunLease extends Task {
   readonly #reservation: Reservation
   readonly #context: PacerContext
@@ -22,13 +22,13 @@ export class RunLease extends Task {
     renewals?.add(this, clock() + Math.ceil(units.lease / renewalsPerLease))
   }
 
-  /** Renews the lease. If that fails, the next renewal tries again. */
+  /** Renews the lease of the units. If the renewal fails, the next renewal tries again. */
   run(): void {
     this.#schedule()
     this.#reservation.renew().catch(() => undefined)
   }
 
-  /** Frees the units. Never rejects: if the store fails, the units are free when their lease ends. */
+  /** Releases the units. The promise never rejects: if the store fails, the units are free when their lease ends. */
   async release(): Promise<void> {
     this.#context.renewals?.remove(this)
     await this.#reservation.release().catch(() => undefined)

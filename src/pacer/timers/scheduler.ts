@@ -2,14 +2,14 @@ import { type Clock, longestSleep, type Sleeper } from '../../common/index.ts'
 import { Task, TaskQueue } from './timer-heap.ts'
 
 /**
- * Runs tasks at their time, with one timer for all of them. A removed task stays in the heap until it comes first, or
- * until most tasks in the heap are removed tasks. So removing a task takes constant time on average.
+ * Runs tasks at their times, with one timer for all tasks. A removed task stays in the heap until it comes first, or
+ * until more than half of the heap are removed tasks. So removing a task takes constant time on average.
  */
 export class Scheduler {
   readonly #clock: Clock
   readonly #sleeper: Sleeper
   readonly #tasks = new TaskQueue()
-  /** How many tasks in the heap were removed. */
+  /** How many removed tasks are still in the heap. */
   #removed = 0
   #added = 0
   #wakesAt = Infinity
@@ -21,7 +21,7 @@ export class Scheduler {
     this.#sleeper = sleeper
   }
 
-  /** @param at microseconds */
+  /** @param at the time of the task, in microseconds */
   add(task: Task, at: number): void {
     task.at = at
     task.order = this.#added++
@@ -31,8 +31,8 @@ export class Scheduler {
   }
 
   /**
-   * Calls `run` at a time. To set a timer again, remove its task and call this again: a removed task may still be in
-   * the heap, in the place of its old time.
+   * Calls `run` at the time `at`, in microseconds. To move a task to another time, remove the task and call `at` again:
+   * a removed task may still be in the heap at its old time, and cannot be added again.
    */
   at(at: number, run: () => void, rank = 0): Task {
     const task = new Timer(run, rank)
@@ -51,7 +51,7 @@ export class Scheduler {
     if (this.#tasks.size === 0) this.#wake()
   }
 
-  /** Runs all tasks that are due. Reads the clock again before it stops at a task that is not due. */
+  /** Runs all tasks that are due. The clock is read again before the loop stops at a task that is not due. */
   run(): void {
     if (this.#running) return
     this.#running = true

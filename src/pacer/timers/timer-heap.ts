@@ -1,26 +1,26 @@
 import TinyQueue from 'tinyqueue'
 import { Fifo } from '../../common/index.ts'
 
-/** Work that runs at a set time. */
+/** Work that is to run at a certain time. */
 export abstract class Task {
-  /** Microseconds by the pacer's clock. */
+  /** When the task runs, in microseconds by the pacer's clock. */
   at = 0
-  /** The number of tasks that were added before this task. */
+  /** How many tasks were added before this task. */
   order = 0
-  /** True from when the task is added until it runs or is removed. */
+  /** True from when the task is added until the task runs or is removed. */
   pending = false
 
   abstract run(): void
 
-  /** Of the tasks of one time, the lowest rank runs first. Tasks of one rank run in the order they were added. */
+  /** Of tasks at the same time, the lowest rank runs first. Tasks of equal rank run in the order they were added. */
   get rank(): number {
     return 0
   }
 }
 
 /**
- * Tasks in order of time. Most tasks are added in order of time already. They are kept in a list, where adding and
- * removing takes constant time: a heap would take 0.6 us more for each of 100,000 slots. The other tasks are in a heap.
+ * Tasks in the order of their times. Most tasks are added in that order already. These tasks go to a list, where adding
+ * and removing takes constant time: a heap takes 0.6 us more for each of 100,000 slots. The other tasks go to a heap.
  */
 export class TaskQueue {
   readonly #inOrder = new Fifo<Task>()

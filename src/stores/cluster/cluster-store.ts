@@ -7,11 +7,11 @@ import { WorkerStore } from './worker.ts'
 
 /** The options of `clusterStore`. */
 export interface ClusterStoreOptions extends MemoryStoreOptions {
-  /** The name of the store, if this cluster has several. Default `'default'`. */
+  /** The name of the store. Needed only if the cluster has several stores. Default `'default'`. */
   name?: string
-  /** How long a worker's call may take. After that, it rejects with HeadgateError `HEADGATE_STORE_TIMEOUT`. Default 100 ms. */
+  /** The longest time of a worker's call; after it, HeadgateError `HEADGATE_STORE_TIMEOUT`. Default 100 ms. */
   timeout?: Duration
-  /** When a worker's circuit breaker opens, and how often it probes the primary then. */
+  /** When the circuit breaker of a worker opens, and how often it then sends a probe to the primary. */
   breaker?: BreakerOptions
 }
 
@@ -19,17 +19,17 @@ const readers = {
   name: text('default', 'HEADGATE_NAME'),
   timeout: sharedOptions.timeout,
   breaker: sharedOptions.breaker,
-  // The memory store of the primary checks its options.
+  // The memory store, which the primary makes, checks these options.
   ...{ maxKeys: anything, onFull: anything, clock: anything },
 }
 
-/** The primary's store has the states and is synchronous, as a memory store is. A worker's store is asynchronous. */
+/** The primary's store has the states and is synchronous, like a memory store. A worker's store is asynchronous. */
 export type ClusterStore = PrimaryStore | WorkerStore
 
 /**
- * One memory store for all processes of a `node:cluster`: the primary has the states, and the workers send it their
- * calls. Call `clusterStore` in the primary, before it forks, and in every worker. The options of the memory store only count in
- * the primary.
+ * Makes one memory store for all processes of a `node:cluster`: the primary has the states, and the workers send their
+ * calls to the primary. Call `clusterStore` in the primary, before it forks, and in every worker. The options of the
+ * memory store are used in the primary only.
  *
  * A worker's call rejects with HeadgateError `HEADGATE_STORE` if the connection to the primary is lost, and with
  * `HEADGATE_STORE_TIMEOUT` after the timeout.

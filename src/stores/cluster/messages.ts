@@ -1,5 +1,6 @@
 /*
- * The messages between a worker and the primary: plain values that JSON can hold, because node:cluster sends JSON by default.
+ * The messages between a worker and the primary. The messages have only values that JSON can represent, because
+ * node:cluster sends JSON.
  */
 import { type Policy, revive } from '../../algorithms/index.ts'
 import { type ErrorCode, HeadgateError, shown } from '../../common/index.ts'
@@ -9,7 +10,7 @@ import type { Command, LedgerTerms, Outcome } from '../contract/index.ts'
 export interface RequestMessage {
   /** The name of the store. */
   readonly headgate: string
-  /** The terms of each ledger in use, as texts: the primary may not know the ledger yet. */
+  /** The terms of each ledger of the requests, as texts. Each message has them: the primary may not know them yet. */
   readonly terms: readonly string[]
   readonly requests: readonly (readonly [id: number, termsIndex: number, command: Command])[]
 }
@@ -19,7 +20,7 @@ interface Failure {
   readonly message: string
 }
 
-/** The response to one request. `outcome` is null for a verb without an outcome, and if the command failed. */
+/** The response to a request. `outcome` is null if the command has no outcome, and if the command failed. */
 export type LedgerResponse = readonly [id: number, outcome: Outcome | null, failure?: Failure]
 
 export interface ResponseMessage {
@@ -27,7 +28,7 @@ export interface ResponseMessage {
   readonly responses: readonly LedgerResponse[]
 }
 
-/** True for a worker's requests to the store of that name. Other code, and other versions, use the same channel. */
+/** True for a worker's message to the store with this name. Other code, and other versions, use the same channel. */
 export function isRequestMessage(message: unknown, store: string): message is RequestMessage {
   const { headgate, terms, requests } = Object(message) as Record<keyof RequestMessage, unknown>
   return headgate === store && Array.isArray(terms) && isListOfLists(requests)
@@ -49,7 +50,7 @@ export function packTerms({ name, policies, scopes, onChange }: LedgerTerms): st
   return JSON.stringify({ name, policies: packed, scopes, onChange })
 }
 
-/** @throws HeadgateError `HEADGATE_POLICY` for an algorithm of another build, which this build does not know */
+/** @throws HeadgateError `HEADGATE_POLICY` if the worker's version has an algorithm that this version does not know */
 export function unpackTerms(text: string): LedgerTerms {
   const terms = JSON.parse(text) as LedgerTerms
   return { ...terms, policies: terms.policies.map(unpackPolicy) }
@@ -66,8 +67,8 @@ function unpackPolicy(packed: Policy): Policy {
 }
 
 /**
- * Restores, in the message itself, what JSON turned into null: undefined in a list (a key or a ticket that is left out), and
- * Infinity elsewhere (a wait without an end).
+ * Restores values that JSON changed to null, in the message itself. Null in a list was undefined (a missing key or
+ * ticket). Any other null was Infinity (a wait without an end).
  */
 export function restore<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value

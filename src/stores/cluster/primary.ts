@@ -12,24 +12,24 @@ import {
   unpackTerms,
 } from './messages.ts'
 
-/** The names of the open stores. Two stores of the same name would both respond to a worker. */
+/** The names of the open stores. A name is used once, because two stores of one name would both answer a worker. */
 const openNames = new Set<string>()
 
-/** The most ledgers that are kept. A dropped ledger is opened again when a request needs it. */
+/** The most ledgers in memory. A ledger that was removed is opened again when a request needs it. */
 const maxLedgers = 1000
 
-/** The store of the primary, which has the states. It decides for its own process and for every worker. */
+/** The store in the primary, which has the states. It decides calls of its own process and of every worker. */
 export class PrimaryStore implements Store {
   readonly synchronous: boolean
   readonly traits: StoreTraits = { kind: 'cluster', fallible: false }
   readonly #name: string
   readonly #store: Store
-  /** The first ledger of each limiter, by the limiter's name: ledgers under other policies share its states. */
+  /** The first ledger of each limiter, by the limiter's name. Ledgers with other policies share its states. */
   readonly #first = new Map<string, Ledger>()
-  /** The ledgers that are kept, by their packed terms. */
+  /** The ledgers in memory, by their terms as text. */
   readonly #ledgers = new LRUCache<string, Ledger>({ max: maxLedgers })
 
-  /** @throws HeadgateError `HEADGATE_OPTION` if a store of that name is open */
+  /** @throws HeadgateError `HEADGATE_OPTION` if a store with this name is open */
   constructor(name: string, store: Store) {
     if (openNames.has(name)) {
       throw new HeadgateError(
@@ -48,7 +48,7 @@ export class PrimaryStore implements Store {
     return this.#ledgerOf(packTerms(terms), terms)
   }
 
-  /** Stops responding to workers. */
+  /** Stops responding to workers. The states stay in memory. */
   close(): void {
     openNames.delete(this.#name)
     cluster.removeListener('message', this.#onMessage)
@@ -71,7 +71,7 @@ export class PrimaryStore implements Store {
   async #respond(worker: Worker, { terms, requests }: RequestMessage): Promise<void> {
     const responses = await Promise.all(requests.map(([id, index, command]) => this.#call(id, terms[index], command)))
     const message: ResponseMessage = { headgate: this.#name, responses }
-    // A worker that has died meanwhile needs no response.
+    // If the worker has died since, no response is sent.
     if (worker.isConnected()) worker.send(message, undefined, undefined, () => {})
   }
 

@@ -20,23 +20,23 @@ import { isResponseMessage, packTerms, type RequestMessage, restore } from './me
 
 type PendingRequest = PendingCall<Outcome>
 
-/** The store of a worker, which sends requests: those of one turn of the event loop in one message. */
+/** The store in a worker. It sends all requests of one turn of the event loop to the primary in one message. */
 export class WorkerStore implements Store {
   readonly synchronous = false
   readonly traits: StoreTraits
   readonly #name: string
   readonly #deadlines: Deadlines
-  /** The requests without a response, by their ids. */
+  /** The requests that have no response yet, by their ids. */
   readonly #pending = new Map<number, PendingRequest>()
-  /** The index of each ledger's terms in the next message. */
+  /** The index of each ledger's terms in the list of terms of the next message. */
   #terms = new Map<string, number>()
   /** The requests of the next message. */
   #requests: RequestMessage['requests'][number][] = []
-  /** The messages without a response, by the id of the first request in each. Kept only while `headgate:store:exchange` has subscribers. */
+  /** The messages without a response, by the id of their first request. Empty if nobody observes exchanges. */
   readonly #exchanges = new Map<number, PendingCall<void>>()
   #nextId = 0
 
-  /** @param timeout in milliseconds */
+  /** @param timeout the longest time of a call, in milliseconds */
   constructor(name: string, timeout: number, breaker: Partial<BreakerTerms> = {}) {
     this.#name = name
     this.traits = { kind: 'cluster', timeout, breaker }
@@ -50,7 +50,7 @@ export class WorkerStore implements Store {
     return withFailover(this, terms, joins, (bare) => new WorkerLedger(this, packTerms(bare)))
   }
 
-  /** Rejects the pending calls, and no longer keeps the process alive. */
+  /** Rejects the pending calls. After that, the store does not keep the process alive. */
   close(): void {
     process.removeListener('message', this.#onMessage)
     process.removeListener('disconnect', this.#onDisconnect)
@@ -84,7 +84,7 @@ export class WorkerStore implements Store {
     })
   }
 
-  /** Publishes the end of a message: its response, its failure or its deadline. */
+  /** Publishes an event when a message has ended, by its response, by a failure or at its deadline. */
   #watchExchange(first: number, calls: number): void {
     const startedAt = exchangeStart()
     if (startedAt === 0) return
@@ -124,7 +124,7 @@ export class WorkerStore implements Store {
     return pending
   }
 
-  /** Drops the oldest requests that have timed out: their responses may never come. */
+  /** Removes the oldest requests that have timed out, because their responses may never come. */
   #forgetTimedOut(): void {
     for (const [id, pending] of this.#pending) {
       if (!pending.settled) return

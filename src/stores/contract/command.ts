@@ -1,94 +1,93 @@
 /*
- * One question to a store. A command is plain data, so it can be sent to another process unchanged. A ledger has one method,
- * `run`, so a wrapper of a ledger forwards every verb, including verbs that are added later.
+ * A command is one question to a store. A command is plain data, so it can be sent to another process unchanged. A
+ * ledger has only the method `run`, so a wrapper of a ledger forwards every command, also those of later versions.
  */
 import type { Costs, DecidingVerb, Details, Tickets } from '../../algorithms/evaluation/index.ts'
 import type { KeptKey, KeyPage } from '../../inspection/index.ts'
 import type { Decision } from '../../policy/index.ts'
 
 /**
- * What a command asks for. The verbs of a call decide (see `Verb` of the evaluation). The other verbs are for operators:
+ * What a command asks for. Some verbs decide a call: see `DecidingVerb`. The other verbs are for operators:
  *
- * - `reset` forgets the states and the bans of the keys
- * - `ban` refuses the keys from now on, until the ban ends; a second ban of a key replaces the first
- * - `unban` lifts the bans of the keys, also those of penalties
- * - `inspect` shows what the store keeps of the keys, and changes nothing
- * - `scan` shows some keys of a scope, from where the last page ended
- * - `clear` forgets every key of the limiter
+ * - `reset` deletes the states and the bans of the keys
+ * - `ban` refuses all calls with the keys until the ban ends; a second ban of a key replaces the first ban
+ * - `unban` ends the bans of the keys, also those of penalties
+ * - `inspect` returns what the store has for the keys, and changes nothing
+ * - `scan` returns a page of the keys of a scope
+ * - `clear` deletes every key of the limiter
  */
 export type Verb = DecidingVerb | 'reset' | 'ban' | 'unban' | 'inspect' | 'scan' | 'clear'
 
 /**
- * A report that may arrive twice, because its sender did not see the answer. If a store knows a number from the same sender for
- * the key that is as large as this one, it has counted the report already: it charges nothing, and answers.
+ * Identifies a report that may arrive twice, because its sender did not see the answer. If the store knows an equal or
+ * larger number of the same sender for the key, the store has counted this report already: the store charges nothing,
+ * and answers.
  */
 export interface NumberedReport {
-  /** The sender: the same text for all reports of a key that share one sequence of numbers. */
+  /** The sender of the report. All reports of a key that are numbered in one sequence have the same text here. */
   readonly by: string
-  /** Larger than the number of any earlier report of the sender. A report that is sent again keeps its number. */
+  /** A number larger than that of any earlier report by the sender. A report that is sent again has the same number. */
   readonly number: number
-  /** How long the store has to remember the number, in microseconds. */
+  /** For how long the store has to remember the number, in microseconds. */
   readonly life: number
 }
 
 /** How long keys are banned, and why. */
 export interface BanTerms {
-  /** The duration in whole microseconds; `forever` for a ban without an end. */
+  /** The duration of the ban in whole microseconds; `forever` for a ban without an end. */
   readonly duration: number
   readonly reason?: string | undefined
 }
 
-/** Which keys a page shows. */
+/** Says which page of the keys to return. */
 export interface ScanTerms {
   readonly scope: string
-  /** `next` of the last page; undefined for the first page. */
+  /** The `next` of the page before; undefined for the first page. */
   readonly from?: unknown
 }
 
-/** `ban` and `unban` leave a scope alone whose key is undefined. */
+/** With `ban` and `unban`, the key of a scope may be undefined: nothing is changed in that scope. */
 type KeysOf<V extends Verb> = V extends 'ban' | 'unban' ? readonly (string | undefined)[] : readonly string[]
 
-/**
- * One command. The limiter has validated it. The optional members belong to some verbs only.
- */
+/** One command, which the limiter has validated. An optional member is used by the verbs that it names. */
 export interface Command<V extends Verb = Verb> {
   readonly verb: V
-  /** One key for each scope of the terms, in their order. `scan` and `clear` have no keys. */
+  /** The key of each scope of the ledger, in the order of the scopes. Empty for `scan` and `clear`. */
   readonly keys: KeysOf<V>
   /**
-   * The cost under every policy: a positive safe integer, and for `charge` also 0, which creates the key's state. Or a list with
-   * a cost for each policy, in the order of the terms: 0 leaves the policy alone, and for `settle` a cost below 0 gives units
-   * back. Default 1.
+   * The cost under every policy: a positive safe integer, and for `charge` also 0, which creates the state of the key.
+   * Or a list with a cost for each policy, in the order of the ledger's policies. In the list, 0 takes no units from
+   * the policy, and for `settle` a negative cost gives units back. Default 1.
    */
   readonly costs?: Costs
   /** For `reserve`: the longest wait that the caller accepts, in whole microseconds. Default 0. */
   readonly maxWait?: number | undefined
   /**
-   * For `settle`: the tickets of the reservation. For `renew`: the tickets of the reservation to renew. Its units are
-   * taken anew under the policies that hold them by a lease (`Algorithm.leases`), and the other policies keep their tickets.
+   * For `settle` and `renew`: the tickets of the reservation. `renew` takes the units again under policies with leases
+   * (`Algorithm.leases`). Under other policies, the tickets do not change.
    */
   readonly tickets?: Tickets | undefined
-  /** Optional fields of the decision. */
+  /** Which optional fields the decision has to have. Default: none. */
   readonly details?: Details | undefined
-  /** For `charge` with a cost for each policy: the report that this charge is. A store can ignore it. */
+  /** For `charge` with a cost for each policy: identifies the report that this charge makes. A store may ignore it. */
   readonly report?: NumberedReport | undefined
-  /** For `ban`. */
+  /** For `ban`: the duration and the reason of the ban. */
   readonly ban?: BanTerms
-  /** For `scan`. */
+  /** For `scan`: the page to return. */
   readonly scan?: ScanTerms
 }
 
 /** The result of a reservation, granted or refused. */
 export interface Booking {
   readonly decision: Decision
-  /** How long the caller has to wait before it acts, in whole milliseconds, rounded up. 0 if refused. */
+  /** How long the caller has to wait before it uses the units, in whole milliseconds, rounded up. 0 for a refusal. */
   readonly wait: number
   /**
-   * Optional. The same wait in whole microseconds, as exact as the algorithm computes it. Pacers use it for their slots. Default:
-   * `wait` milliseconds.
+   * Optional. The wait in whole microseconds, as exact as the algorithm computes it. Pacers use it for their slots.
+   * Default: `wait` milliseconds.
    */
   readonly delay?: number
-  /** A ticket for each policy, which `settle` and `renew` need. Undefined if refused. */
+  /** A ticket for each policy, to be passed to `settle` and `renew`. Undefined for a refusal. */
   readonly tickets: Tickets | undefined
 }
 
@@ -106,7 +105,7 @@ export type OutcomeOf<V extends Verb> = V extends 'reserve' | 'renew'
 /** The outcome of any command. */
 export type Outcome = OutcomeOf<Verb>
 
-/** The booking of a reservation's decision. @param delay how long its caller has to wait, in microseconds */
+/** Makes the booking for a decision. @param delay how long the caller of the booking has to wait, in microseconds */
 export function bookingOf(decision: Decision, delay: number, tickets: () => Tickets): Booking {
   if (!decision.allowed) return { decision, wait: 0, tickets: undefined }
   return { decision, wait: Math.ceil(delay / 1000), delay, tickets: tickets() }

@@ -11,22 +11,22 @@ import {
 
 const ignore = (): void => {}
 /**
- * If the timer fires this much later than due, the process stood still, in microseconds. Less is noise of timers. A quarter of
- * a short timeout counts too: otherwise a standstill longer than the timeout would pass for noise.
+ * If a timer fires this many microseconds late, this process stood still. Smaller delays are usual for timers. With a
+ * short timeout, a quarter of it is used, so that every standstill longer than the timeout is noticed.
  */
 const standstill = 20_000
 
-/** The longest sleep of the timer, in milliseconds. If it sleeps longer, the process may have stood still. */
+/** The longest sleep of the timer, in milliseconds. The timer checks this often whether the process stood still. */
 const longestNap = 20
 const defaultFix = 'Check the connection, or set a longer timeout.'
 
-/** An item with a deadline. It is its own list node, linked to its neighbours while it waits. */
+/** An item with a deadline. While the item waits, it is a node of a linked list. */
 export abstract class DeadlineItem implements ListNode<DeadlineItem> {
   due = 0
   waits = false
-  /** False while the store cannot have counted the item's request. */
+  /** False if the store cannot have counted the request of this item. */
   sent = true
-  /** True once the deadline was moved because this process stood still. It is moved only once. */
+  /** True if the deadline was extended because this process stood still. A deadline is extended only once. */
   moved = false
   before: DeadlineItem | undefined
   after: DeadlineItem | undefined
@@ -36,11 +36,11 @@ export abstract class DeadlineItem implements ListNode<DeadlineItem> {
 }
 
 /**
- * Deadlines with one common timeout. The item that is added first is due first. One timer serves all items. When the last item
- * is removed, the timer is not cancelled, because that would take most of the time: it fires once more, and is not set again.
+ * Deadlines with one common timeout, so the item that was added first is due first. All items use one timer. When the
+ * last item is removed, the timer is not cancelled, because cancelling takes much time: the timer fires once more.
  *
- * A deadline passes while this process runs. If the process stood still (a long computation, a paused container), the
- * store had no chance to get a request or to answer. So waiting items get that time back, once.
+ * While this process stands still (a long computation, a paused container), the store cannot get a request or answer
+ * it. So the deadlines of waiting items are extended by this time, once for each item.
  */
 export class Deadlines {
   readonly #who: string
@@ -50,17 +50,17 @@ export class Deadlines {
   readonly #clock: Clock
   readonly #sleeper: Sleeper
   readonly #waiting = new LinkedList<DeadlineItem>()
-  /** True while `#wake` or `#expire` will run. */
+  /** True while a timer for `#wake`, or a call of `#expire`, is pending. */
   #scheduled = false
-  /** When `#wake` or `#expire` should run. */
+  /** When `#wake` or `#expire` is expected to run, in microseconds. */
   #expected = 0
-  /** When this process was last seen to run. */
+  /** When this process was last known to run, in microseconds. */
   #alive = 0
 
   /**
-   * @param who who should answer, such as `'The store'`, for the error
-   * @param timeout in milliseconds
-   * @param fix a sentence for the error: what the user can do
+   * @param who the subject of the error message, which did not answer, such as `'The store'`
+   * @param timeout the time until the deadline, in milliseconds
+   * @param fix a sentence of the error message that says what the user can do
    */
   constructor(
     who: string,
@@ -88,7 +88,7 @@ export class Deadlines {
     else if (!this.#scheduled) this.#sleep(now)
   }
 
-  /** A timer for this item only, which ends with the request of the item. */
+  /** Sets a timer for this item only. In this runtime, timers end with the request that set them. */
   #wakeAlone(item: DeadlineItem, nap: number): void {
     this.#sleeper(nap, () => {
       const left = item.due - this.#clock()
@@ -97,7 +97,7 @@ export class Deadlines {
     })
   }
 
-  /** Restarts the deadline of a waiting item. */
+  /** Gives a waiting item a new deadline, a full timeout from now. */
   restart(item: DeadlineItem): void {
     if (!item.waits) return
     this.#waiting.remove(item)
@@ -106,7 +106,7 @@ export class Deadlines {
     this.#waiting.add(item)
   }
 
-  /** Removes an item. Returns true if it was waiting. */
+  /** Removes an item. Returns false if the item was not waiting any more. */
   remove(item: DeadlineItem): boolean {
     if (!item.waits) return false
     item.waits = false
@@ -115,7 +115,7 @@ export class Deadlines {
   }
 
   /**
-   * Resolves as `answer` does, or rejects with `error` at the deadline.
+   * Settles as `answer` does, or rejects with HEADGATE_STORE_TIMEOUT at the deadline.
    * @param late called with a result that comes after the rejection
    */
   bound<T>(answer: Promise<T>, late: (answer: T) => void = ignore, sent = true): Promise<T> {
@@ -128,12 +128,12 @@ export class Deadlines {
     })
   }
 
-  /** Like `bound`, for a question that counts nothing. */
+  /** Does what `bound` does, for a request that reads and counts nothing. */
   reading<T>(answer: Promise<T>): Promise<T> {
     return this.bound(answer, ignore, false)
   }
 
-  /** A promise for a new pending call. `start` gets the call. */
+  /** Makes a promise with a deadline. `start` gets the pending call, which it has to resolve or reject. */
   promise<T>(start: (call: PendingCall<T>) => void): Promise<T> {
     return new Promise((resolve, reject) => {
       const call = new PendingCall(this, resolve, reject)
@@ -158,7 +158,7 @@ export class Deadlines {
     this.#sleeper(nap, this.#wake)
   }
 
-  /** Runs after pending events, so that an answer that arrived while this process was busy is read before the deadline. */
+  /** Checks deadlines after pending events, so that an answer that came while this process was busy is read first. */
   readonly #wake = (): void => {
     const now = this.#forgiveStandstill()
     const { first } = this.#waiting
@@ -179,11 +179,11 @@ export class Deadlines {
     }
   }
 
-  /** Extends the deadlines by the time in which this process stood still. Returns the present time. */
+  /** Extends the deadlines if this process stood still. Returns the present time, in microseconds. */
   #forgiveStandstill(): number {
     const now = this.#clock()
     const latest = now + this.#timeout * 1000
-    // A clock of the user's own may jump, which says nothing about this process.
+    // If the clock is the user's own, a jump of the clock does not show that this process stood still.
     if (this.#clock === monotonicClock && now - this.#expected >= this.#standstill) {
       this.#giveBack(now - Math.min(this.#alive, this.#expected), latest)
     }
@@ -193,7 +193,7 @@ export class Deadlines {
     return now
   }
 
-  /** Limits all deadlines: a clock that went back must not lengthen them. */
+  /** Moves later deadlines to `latest`, because a clock that went back must not make a wait longer. */
   #limit(latest: number): void {
     for (let item = this.#waiting.first; item !== undefined; item = item.after) item.due = Math.min(item.due, latest)
   }
@@ -207,11 +207,11 @@ export class Deadlines {
 }
 
 /**
- * A call that waits for its result. It is settled once: by the result, a failure or its deadline. Then it drops its
- * reference to the caller, because a queue may keep the call for longer.
+ * A call that waits for its result. It is settled once: by the result, by a failure or at its deadline. After that, it
+ * has no reference to the caller, because a queue may refer to the call for longer.
  */
 export class PendingCall<T> extends DeadlineItem {
-  /** True once the caller has a result or an error. */
+  /** True if the caller has got a result or an error. */
   settled = false
   #resolve: (result: T) => void
   #reject: (error: unknown) => void

@@ -1,11 +1,11 @@
 /*
- * Encodes ids, names and scopes as parts of a key. An encoding contains none of the characters that separate the parts,
- * and two texts never have the same encoding.
+ * Encodes ids, names and scopes as parts of a key in the store. An encoding contains no character that separates the
+ * parts, and two different texts have different encodings.
  */
 import { sha256 } from '#platform'
 import { base64 } from '../../common/index.ts'
 
-/** Matches single UTF-16 units, so that lone surrogates differ. An id keeps its colons, because it is the last part. */
+/** A UTF-16 unit that is escaped in an id. A colon is not escaped, because the id is the last part of a key. */
 const escapedInId = /[^\w.:@-]/
 const escapedInName = /[^\w.-]/
 
@@ -14,7 +14,7 @@ export const longestEncoding = 128
 
 function encode(text: string, escaped: RegExp): string {
   if (text === '') return '%'
-  // Most texts need no escape, and a test takes a tenth of the time of a replacement.
+  // Most texts need no escape, and this test takes a tenth of the time of a replacement.
   const encoded = escaped.test(text) ? text.replace(new RegExp(escaped, 'g'), escapeUnit) : text
   return encoded.length <= longestEncoding ? encoded : digest(new TextEncoder().encode(encoded))
 }
@@ -23,7 +23,7 @@ function escapeUnit(unit: string): string {
   return `%${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
-/** `#` and SHA-256 in 43 characters. No other encoding begins with `#`. */
+/** The SHA-256 of the bytes as `#` and 43 characters. No other encoding begins with `#`. */
 export function digest(bytes: Uint8Array): string {
   return `#${base64(sha256(bytes)).replaceAll('+', '-').replaceAll('/', '_').replace('=', '')}`
 }
@@ -32,24 +32,24 @@ export function encodeId(id: string): string {
   return encode(id, escapedInId)
 }
 
-/** The id that was encoded, or the hash of a long id. */
+/** The id that was encoded. If the encoding is a digest, the result is the digest as `hash`. */
 export function decodeId(encoded: string): { key: string } | { hash: string } {
   return encoded.startsWith('#') ? { hash: encoded } : { key: decodeName(encoded) }
 }
 
-/** A digest as `digest` makes it. */
+/** The form of a text that `digest` returns. */
 const digestForm = /^#[\w-]{43}$/
 
 /**
- * What an operator looks for: a key of any length, or the hash that is shown in place of a long key. Returns the encoding,
- * and what is shown for a key with that encoding.
+ * Encodes what an operator looks for: a key, or the hash that is shown in place of a long key. Returns the encoding,
+ * and the text that is shown for a key with this encoding.
  */
 export function soughtId(keyOrHash: string): { encoded: string; shown: string } {
   const encoded = digestForm.test(keyOrHash) ? keyOrHash : encodeId(keyOrHash)
   return { encoded, shown: encoded.startsWith('#') ? encoded : keyOrHash }
 }
 
-/** The name that was encoded. For a long name, its hash. */
+/** The name that was encoded; for a long name, the digest of the name. */
 export function decodeName(encoded: string): string {
   if (encoded === '%') return ''
   return encoded.replace(/%([0-9a-f]{4})/g, (_, unit: string) => String.fromCharCode(Number.parseInt(unit, 16)))
@@ -60,7 +60,7 @@ export function encodeName(name: string): string {
   return encode(name, escapedInName)
 }
 
-/** The prefix of all keys of a limiter. */
+/** The text with which all keys of a limiter begin. */
 export function limiterStart(prefix: string, limiter: string): string {
   return `${prefix}:${encodeName(limiter)}:`
 }

@@ -2,23 +2,23 @@ import { channel } from '#platform'
 import { monotonicClock } from '../../common/index.ts'
 
 /**
- * The event of the channel `headgate:store:exchange`: one exchange of a store with its server, such as a script call or a
- * transaction. An exchange decides one call or several.
+ * The event of the channel `headgate:store:exchange`. An exchange is a request of a store to its server with the
+ * answer, such as a script call or a transaction. It decides one call or several.
  */
 export interface ExchangeEvent {
-  /** The store's kind, such as `'redis'`. */
+  /** The kind of the store, such as `'redis'`. */
   readonly kind: string
   /** How many calls the exchange decided. */
   readonly calls: number
-  /** The time from the request to its answer, its failure or its deadline, in milliseconds. */
+  /** The milliseconds from the request until its answer, its failure or its deadline. */
   readonly duration: number
-  /** The error of the exchange; undefined if the server answered. */
+  /** The error of the exchange; undefined if the server has answered. */
   readonly error: unknown
 }
 
 const exchanges = channel('headgate:store:exchange')
 
-/** The time to pass to `exchanged`, in microseconds. Without subscribers it is 0, and no clock is read. */
+/** The start time of an exchange for `exchanged`, in microseconds. 0 without subscribers, to save reading the clock. */
 export function exchangeStart(): number {
   return exchanges.hasSubscribers ? monotonicClock() : 0
 }

@@ -8,46 +8,49 @@ import { isFallible, type Ledger, type LedgerTerms, type Store } from './store.t
 export type BreakerState = 'closed' | 'open' | 'half-open'
 
 /**
- * The health of a limiter's store, as this process knows it. Limiters of one name (`withPlan`) share it.
+ * The health of a limiter's store, as this process knows it. Limiters with the same name (`withPlan`) share it.
  *
- * The examples: a store decided 900 calls, then it began to hang. Five calls timed out, the breaker opened, and 100 calls
- * in all were decided in this process.
+ * The examples are of a store that decided 900 calls and then did not answer. Five calls timed out, the breaker opened,
+ * and this process decided 100 calls.
  */
 export interface Health {
   /**
-   * `'closed'`: calls go to the store. `'open'`: the store failed and gets no calls. `'half-open'`: a probe is under
-   * way.
+   * `'closed'`: calls go to the store. `'open'`: the store failed and gets no calls. `'half-open'`: a probe of the
+   * store has no answer yet.
    */
   readonly state: BreakerState
-  /** When that state began, in milliseconds since the epoch, such as 1767225600000. */
+  /** When the breaker entered its state, in milliseconds since the epoch, such as 1767225600000. */
   readonly since: number
   /**
-   * Calls by what decided them: `{ store: 900, fallback: 100, open: 0 }`. Calls on a synchronous store are not counted,
-   * because its failures reach the caller directly.
+   * How many calls were decided by the store, by this process, or by nobody: `{ store: 900, fallback: 100, open: 0 }`.
+   * Calls on a synchronous store are not counted, because its failures reach the caller directly.
    */
   readonly sources: Readonly<Record<Source, number>>
-  /** Calls rejected because of the store, by the action `'closed'` or `'throw'`: 0. With `onStoreError: 'closed'` it would be 100. */
+  /** How many calls were rejected because the store failed: 0. With `onStoreError: 'closed'` it would be 100. */
   readonly failedClosed: number
-  /** Requests to the store that failed or timed out: 5. Each probe that fails adds one. */
+  /** How many requests to the store failed or timed out, including probes. In the example: 5. */
   readonly errors: number
   /** The last error of the store; undefined if it never failed. */
   readonly lastError: unknown
-  /** Keys that the store has yet to be charged or reset for. After local calls on three keys it is 3. */
+  /** For how many keys the store has to be charged or reset later. After local calls on three keys it is 3. */
   readonly owing: number
 }
 
 const startedAt = Math.floor(monotonicClock() / 1000)
 
-/** The health of a store that has had no calls. */
+/** The health of a store that has had no calls yet. */
 export function noCalls(): Health {
   const sources = { store: 0, fallback: 0, open: 0 }
   return { state: 'closed', since: startedAt, sources, failedClosed: 0, errors: 0, lastError: undefined, owing: 0 }
 }
 
-/** What a limiter opens: a ledger that cannot fail, or a ledger of `withFailover`, which decides even if the store fails. */
+/**
+ * What a limiter opens: a ledger that cannot fail, or a ledger of `withFailover`, which decides even if the store
+ * fails.
+ */
 export interface CheckedLedger {
   run<V extends Verb>(command: Command<V>, onFailure?: OnFailure): MaybePromise<OutcomeOf<V>>
-  /** The health of the store. Absent if the store cannot fail. */
+  /** Returns the health of the store. Absent if the store cannot fail. */
   health?(): Health
 }
 

@@ -1,7 +1,7 @@
 /*
- * What a store is: `open(terms)` gives a ledger, and a ledger runs commands. `KeyStates` decides any command on the
- * states of one key. Also here is what stores share: health, deadlines, exchanges, the encoding of ids. It imports
- * `inspection`, `algorithms`, `policy` and `common`.
+ * The contract of stores: `open(terms)` returns a ledger, and a ledger runs commands. `KeyStates` runs any command on
+ * the states of one key. This folder also has what all stores use: health, deadlines, exchanges, and the encoding of
+ * ids. It imports `inspection`, `algorithms`, `policy` and `common`.
  */
 
 export {

@@ -1,12 +1,12 @@
 /*
- * The states of one key in one scope, and how a command changes them. Stores that keep states as objects or records decide by
- * this file, so the order of a decision is written once:
+ * The states of one key in one scope, and how a command changes them. Stores with states in objects or records use this
+ * file, so the order of a decision is written once:
  *
- *     1. Point each policy to its state of the key (`load`).
- *     2. Let the evaluation decide: it writes to the states in place.
- *     3. Keep the states that were written (`update`).
+ *     1. Give each policy its state of the key (`load`).
+ *     2. Let the evaluation decide. It changes the states.
+ *     3. Store the states that were changed (`update`).
  *
- * No other command may change the keys in between.
+ * No other command may change the keys between step 1 and step 3.
  */
 
 import { banAt, isBannable, isPast, longestBan, newBan, type StoredBan, withBan } from '../../algorithms/bans/index.ts'
@@ -25,19 +25,19 @@ import type { Decision } from '../../policy/index.ts'
 import { type BanTerms, type Booking, bookingOf, type Command, type OutcomeOf, type Verb } from './command.ts'
 import type { ScopedEvaluation } from './scoped-evaluation.ts'
 
-/** One state, with the numbers of the policy that wrote it. */
+/** One state, and the definition of the algorithm that wrote it. */
 export interface KeyState {
   readonly definition: Definition
   readonly s: number[]
 }
 
-/** The states and the ban of one key, for a store that keeps them together. */
+/** The states and the ban of one key, for a store that has them in one place. */
 export class KeyStates<State extends KeyState = KeyState> {
-  /** The states by the names of their policies. */
+  /** The states, by the names of their policies. */
   readonly states: Map<string, State>
-  /** The ban by hand, also one that is over. */
+  /** The last ban of the key by hand, which may be over; undefined if there is none. */
   storedBan: StoredBan | undefined
-  /** True if the states have to be saved. */
+  /** True if the store has to save the states. */
   changed = false
 
   constructor(states: Map<string, State> = new Map(), storedBan?: StoredBan) {
@@ -45,12 +45,12 @@ export class KeyStates<State extends KeyState = KeyState> {
     this.storedBan = storedBan
   }
 
-  /** Gives each policy its state. A state that was written under other numbers is copied and rewritten (algorithms/carry.ts). */
+  /** Gives each policy its state. If it was written with other numbers, a copy is converted (algorithms/carry.ts). */
   load(policies: readonly PolicyEvaluation[], now: number, onChange: StateRule): void {
     for (const policy of policies) pointTo(policy, this.states.get(policy.policy.name), now, onChange)
   }
 
-  /** Keeps the states that the evaluation wrote. A rewritten copy that the evaluation did not write is dropped. */
+  /** Stores the states that the evaluation wrote. Converted copies that were not written are not stored. */
   update(policies: readonly PolicyEvaluation[], now: number): void {
     for (const { policy, algorithm, s, wrote, wroteForeign, foreign } of policies) {
       if (wrote) this.set(policy.name, algorithm, s, now)
@@ -67,7 +67,7 @@ export class KeyStates<State extends KeyState = KeyState> {
     return { definition: { kind, span, parameters }, s } as State
   }
 
-  /** The ban of the key; undefined if it is over. @param writes false for a command that may write nothing */
+  /** The ban of the key; undefined if the ban is over. @param writes false if the command must not write */
   banAt(now: number, writes: boolean): StoredBan | undefined {
     if (this.storedBan === undefined) return undefined
     const ban = banAt(this.storedBan, now)
@@ -84,7 +84,7 @@ export class KeyStates<State extends KeyState = KeyState> {
     this.changed = true
   }
 
-  /** Lifts the ban, and the bans by penalties, under the policies of other deploys too. */
+  /** Ends the ban of the key and its bans by penalties, also under the policies of other deploys. */
   unban(now: number): void {
     if (this.storedBan !== undefined) this.changed = true
     this.storedBan = undefined
@@ -96,26 +96,26 @@ export class KeyStates<State extends KeyState = KeyState> {
     }
   }
 
-  /** Gives the key its full quota, under the policies of other deploys too. */
+  /** Gives the key its full quota, also under the policies of other deploys. */
   reset(): void {
     this.states.clear()
     this.storedBan = undefined
     this.changed = true
   }
 
-  /** Copies of the states, to inspect them. */
+  /** Copies of the states, for an inspection. */
   get kept(): KeptState[] {
     return [...this.states].map(([name, { definition, s }]) => ({ name, definition, s: s.slice() }))
   }
 }
 
-/** The verbs that read or write the states of some keys. */
+/** The verbs that read or write the states of given keys. */
 export type StateVerb = Exclude<Verb, 'inspect' | 'scan' | 'clear'>
 
 /**
  * Runs one command on the states of its keys.
  * @param keys the states of the key of each scope; undefined for a scope that stays unchanged
- * @param now whole microseconds
+ * @param now the time in whole microseconds
  * @throws HeadgateError `HEADGATE_UNSUPPORTED` for a verb that only the store can run: `inspect`, `scan` and `clear`
  */
 export function runOn<V extends Verb>(
@@ -148,7 +148,7 @@ function runState(
     }
     return undefined
   }
-  // A command on a banned key is decided as a peek, whose decision is then refused.
+  // A command on a banned key is decided as a peek, which takes no units. The decision is then changed to a refusal.
   const banned = keys.some((key) => key?.storedBan !== undefined)
   const ban = banned ? longestBan(scopes, now, (_, n) => keys[n]?.banAt(now, verb !== 'peek')) : undefined
   const refused = ban !== undefined && isBannable(verb)

@@ -15,21 +15,21 @@ import {
 import type { Channel } from '../../platform/platform.ts'
 
 /**
- * What happens to a call that the store cannot decide. `'closed'` (fail closed) rejects it, `'open'` (fail open) lets it
- * through, `'local'` decides it in this process, and `'throw'` rejects it with the store's error.
+ * What happens to a call if the store fails. `'closed'` (fail closed) rejects the call, `'open'` (fail open) admits it
+ * without counting, `'local'` decides it in this process, and `'throw'` rejects it with the store's error.
  */
 export type StoreErrorAction = 'closed' | 'open' | 'local' | 'throw'
 
-/** Gets the error of a call that the store could not decide, and returns the action; undefined for the limiter's own action. */
+/** Gets the error of a call for which the store failed. Returns the action; undefined for the action of the limiter. */
 export type OnFailure = (error: unknown) => StoreErrorAction | undefined
 
-/** The event that `onStoreError` gets: a call that the store could not decide. */
+/** The event that the function `onStoreError` gets, for a call for which the store failed. */
 export interface StoreFailure {
-  /** The store's error; while the breaker is open, the last error. */
+  /** The error of the store. While the breaker is open, it is the last error. */
   readonly error: unknown
-  /** The key, or a record with one for each scope. */
+  /** The key of the call, or a record with a key for each scope. */
   readonly key: string | Readonly<Record<string, string>>
-  /** The limiter's name. */
+  /** The name of the limiter. */
   readonly limiter: string
 }
 
@@ -38,11 +38,11 @@ export type OnStoreError<Event = StoreFailure> =
   | StoreErrorAction
   | ((event: Event) => StoreErrorAction | undefined | void | Promise<void>)
 
-/** What a limiter has decided for calls that its store cannot decide. */
+/** What a limiter says about calls for which its store fails. */
 export interface FailureTerms {
   readonly onStoreError: OnStoreError | undefined
   readonly instances: number
-  /** The limit of a request's time, in milliseconds. Infinity for none besides the store's own timeout. */
+  /** The longest time of a request, in milliseconds. Infinity: only the timeout of the store applies. */
   readonly storeTimeout: number | undefined
   readonly clock?: Clock
   readonly sleeper?: Sleeper
@@ -50,7 +50,7 @@ export interface FailureTerms {
 
 const choices: readonly unknown[] = ['closed', 'open', 'local', 'throw']
 
-/** The options of a limiter, or of a pacer, for a store that fails. */
+/** The options of a limiter or a pacer that say what happens if the store fails. */
 export const failureOptions: Readers<Pick<FailureTerms, 'onStoreError' | 'instances' | 'storeTimeout'>> = {
   onStoreError: optional(
     check(
@@ -63,7 +63,7 @@ export const failureOptions: Readers<Pick<FailureTerms, 'onStoreError' | 'instan
   storeTimeout: optional(unbounded(duration(undefined, { usual: 20 }))),
 }
 
-/** The action for one call. If the user's function throws or rejects, warns once and returns undefined. */
+/** The action for one call. If the user's function throws or rejects, warns the user once and returns undefined. */
 export function choose<Event>(option: OnStoreError<Event> | undefined, event: Event): StoreErrorAction | undefined {
   if (typeof option !== 'function') return option
   const broken = (error: unknown) => {
@@ -76,7 +76,7 @@ export function choose<Event>(option: OnStoreError<Event> | undefined, event: Ev
     if (typeof chosen === 'string') {
       const message = `onStoreError returned ${shown(chosen)}, which is no action; calls go on without it.`
       warnOnce('HEADGATE_HOOK', `${message} Return 'closed', 'open', 'local' or 'throw'.`, 'onStoreError returned')
-    } else if (chosen !== undefined) Promise.resolve(chosen).catch(broken) // also handles promises of other libraries
+    } else if (chosen !== undefined) Promise.resolve(chosen).catch(broken) // also for promises of other libraries
     return undefined
   } catch (error) {
     broken(error)
@@ -84,10 +84,10 @@ export function choose<Event>(option: OnStoreError<Event> | undefined, event: Ev
   }
 }
 
-/** Publishes every call that a store could not decide. */
+/** The channel that gets an event for every call for which a store failed. */
 export const storeErrors: Channel = channel('headgate:store-error')
 
-/** The limiter's action for a call. Publishes the failure, unless the call has `onFailure`: then its caller has published it. */
+/** The limiter's action for a call. Publishes the failure, unless the call's `onFailure` does so. */
 export function choiceFor(
   option: OnStoreError | undefined,
   error: unknown,

@@ -2,15 +2,15 @@ import { Evaluation, type PolicyEvaluation } from '../../algorithms/evaluation/i
 import type { StateRule } from '../../algorithms/index.ts'
 import type { LedgerTerms } from './store.ts'
 
-/** The policies of one scope in an evaluation. One record has their states. */
+/** The policies of one scope in an evaluation. The states of these policies are in one record. */
 export interface EvaluationScope {
   readonly name: string
   readonly policies: readonly PolicyEvaluation[]
-  /** The index of each policy of this scope among all policies of the evaluation. */
+  /** The index of each policy of this scope in the list of all policies. */
   readonly places: readonly number[]
 }
 
-/** An evaluation whose policies are grouped by scope: a record has the states of one scope. */
+/** An evaluation with its policies grouped by scope, because a record has the states of one scope. */
 export class ScopedEvaluation {
   readonly onChange: StateRule
   readonly evaluation: Evaluation

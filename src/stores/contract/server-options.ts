@@ -13,34 +13,33 @@ import type { BreakerTerms } from './store.ts'
 /** The options of every store that processes share. */
 export interface SharedStoreOptions {
   /**
-   * The prefix of every key: 1 to 128 letters, digits and `_ . / -`. No colon, because a colon ends it: else the limiter `b` with a scope
-   * `c` under the prefix `a` and the limiter `c` under the prefix `a:b` would share keys. Default `'headgate'`.
+   * The beginning of every key: 1 to 128 letters, digits and `_ . / -`. No colon, because a colon follows it: limiter
+   * `b` with scope `c` under the prefix `a` would share keys with limiter `c` under the prefix `a:b`. Default
+   * `'headgate'`.
    */
   prefix?: string
   /**
-   * How long a call may take, whatever the client does. After that, it rejects with HeadgateError `HEADGATE_STORE_TIMEOUT`.
-   * Default 100 ms.
+   * The longest time of a call, in milliseconds or as text. A later call rejects with HeadgateError
+   * `HEADGATE_STORE_TIMEOUT`. Default 100 ms.
    */
   timeout?: Duration
-  /**
-   * How long a key is kept after it has its full quota again, in case the clocks of the processes differ. Default `'1s'`.
-   */
+  /** How long a key stays after it has its full quota again, because clocks of processes differ. Default `'1s'`. */
   ttlMargin?: Duration
-  /** When the store's circuit breaker opens, and how often it probes the store then. */
+  /** When the circuit breaker of the store opens, and how often it then sends a probe to the store. */
   breaker?: BreakerOptions
 }
 
-/** The circuit breaker of a store, which all limiters on it share. */
+/** The options of a store's circuit breaker. All limiters on the store share this breaker. */
 export interface BreakerOptions {
-  /** How many exchanges in a row have to fail before the breaker opens. Default 5. */
+  /** How many exchanges with the store have to fail, without a success between them, to open the breaker. Default 5. */
   failures?: number
-  /** How long the breaker stays open before the first probe. Default `'500ms'`. */
+  /** How long the breaker is open before the first probe, in milliseconds or as text. Default `'500ms'`. */
   openFor?: Duration
-  /** The time from a failed probe to the next probe. Default: `openFor`. */
+  /** The time from a failed probe to the next probe, in milliseconds or as text. Default: `openFor`. */
   probeEvery?: Duration
 }
 
-/** The shared options as they are read: durations in milliseconds. */
+/** The shared options after they were read. Durations are in milliseconds. */
 export type SharedTerms = Settled<Omit<SharedStoreOptions, 'breaker'>> & { readonly breaker: BreakerTerms }
 
 const prefix: Reader<string> = check(

@@ -7,20 +7,22 @@ import type { MaybePromise } from '../../common/index.ts'
 import type { Command, OutcomeOf, Verb } from './command.ts'
 import type { FailureTerms } from './on-store-error.ts'
 
-/** The limiter whose states a store keeps. */
+/** What a limiter tells a store when it opens its states there. */
 export interface LedgerTerms {
-  /** The limiter's name: the namespace of its states. Two limiters on one store never share a state. */
+  /** The name of the limiter, which is the namespace of its states. Two limiters in one store never share a state. */
   readonly name: string
   readonly policies: readonly Policy[]
-  /** The scopes of the policies, each once. A command brings one key for each scope, in this order. */
+  /** The scopes of the policies, each of them once. A command has one key for each scope, in this order. */
   readonly scopes: readonly string[]
-  /** What happens to the state of a policy whose numbers changed after the state was written. Default `'keep'`. */
+  /** What happens to a state if the policy's numbers, such as its limit, have changed since. Default `'keep'`. */
   readonly onChange?: StateRule
-  /** True if the joined ledger is no longer used. An `exclusive` store then moves all its states to the new policies at once. */
+  /**
+   * True if the joined ledger is no longer used. An `exclusive` store then changes all its states to the new policies.
+   */
   readonly replaces?: boolean
   /**
-   * What happens to calls that the store cannot decide. A store that can fail passes this on to `withFailover`. Without it, an
-   * error of the store reaches the caller.
+   * What happens to a call if the store fails. A store that can fail passes this to `withFailover`. If it is undefined,
+   * errors of the store reach the caller.
    */
   readonly failure?: FailureTerms | undefined
 }
@@ -29,61 +31,62 @@ export interface LedgerTerms {
  * The states of one limiter. Each command is one atomic step over all policies and all its keys: read the time, load the
  * states, evaluate, and save what changed.
  *
- * A ledger throws, or rejects, only if the store fails, or with HeadgateError `HEADGATE_UNSUPPORTED` for a verb that it does
- * not have. A refusal is an outcome.
+ * A ledger throws, or rejects, only if the store fails, or with HeadgateError `HEADGATE_UNSUPPORTED` for a verb that
+ * the store does not support. A refused call is an outcome, and not an error.
  */
 export interface Ledger {
   run<V extends Verb>(command: Command<V>): MaybePromise<OutcomeOf<V>>
 }
 
-/** The settings of a store's circuit breaker. Durations are in milliseconds. */
+/** The settings of the circuit breaker of a store. Durations are in milliseconds. */
 export interface BreakerTerms {
-  /** How many exchanges in a row have to fail before the breaker opens. */
+  /** How many exchanges with the store have to fail, without a success between them, to open the breaker. */
   readonly failures: number
-  /** The time from opening to the first probe. */
+  /** The time from the opening of the breaker to the first probe. */
   readonly openFor: number
   /** The time from a failed probe to the next probe. */
   readonly probeEvery: number
 }
 
-/** What a limiter has to know about a store. */
+/** The facts about a store that a limiter needs. */
 export interface StoreTraits {
-  /** The kind of the store for metrics, such as `'redis'`. Default `'other'`. */
+  /** The kind of the store, for metrics. Example: `'redis'`. Default `'other'`. */
   readonly kind?: string
   /**
-   * The prefix of the store's keys, if other programs have keys beside them. With a prefix, each limiter needs a name.
+   * The prefix of the store's keys, if other programs use the same server. With a prefix, each limiter needs a name.
    */
   readonly prefix?: string
   /**
-   * The longest time of a call in milliseconds, if the store itself enforces that. A late call then rejects with
-   * HeadgateError `HEADGATE_STORE_TIMEOUT`. Without it, the limiter enforces a timeout of its own.
+   * The longest time of a call in milliseconds, if the store itself enforces it: a later call rejects with
+   * HeadgateError `HEADGATE_STORE_TIMEOUT`. Without `timeout`, the limiter enforces a timeout.
    */
   readonly timeout?: number
-  /** When the store's circuit breaker opens, and how often it probes. Default: 5 failures, 500 ms, 500 ms. */
+  /** When the circuit breaker of the store opens, and how often it probes. Default: 5 failures, 500 ms, 500 ms. */
   readonly breaker?: Partial<BreakerTerms>
   /**
-   * The part of the store (shard) that decides on a key, such as a node of Redis Cluster: parts that fail separately have a circuit
-   * breaker each. An error of a call can name the parts that failed, by its `shards`. Without this function, the store has one breaker.
+   * Returns the part of the store (shard) that decides on a key, such as a node of Redis Cluster. Each part has a
+   * circuit breaker of its own. An error names the parts that failed in its `shards`. Default: one breaker for the
+   * store.
    */
   readonly shardOf?: (key: string) => string
-  /**
-   * True if nobody else can reach the states of a ledger. Then `open` with `joins` may change the rate. Default false.
-   */
+  /** True if no other process can reach the states. Then `open` with `joins` may change the rate. Default false. */
   readonly exclusive?: boolean
-  /** True if a command can fail: then the ledgers come from `withFailover`. Default: true unless the store is synchronous. */
+  /**
+   * True if a command can fail: then ledgers come from `withFailover`. Default: true unless the store is synchronous.
+   */
   readonly fallible?: boolean
 }
 
-/** Keeps the states, owns the clock, and makes each step atomic. */
+/** Stores the states of keys, reads the clock, and runs each command as one atomic step. */
 export interface Store {
-  /** True if every ledger returns its outcomes at once, never as promises. */
+  /** True if every ledger returns its outcomes directly, and never as promises. */
   readonly synchronous: boolean
-  /** Facts that limiters need. Default: none. */
+  /** Facts about this store that limiters need. Default: none. */
   readonly traits?: StoreTraits
   /**
    * Opens the states of a limiter. In a store that processes share, the same name opens the same states.
-   * @param joins a ledger of the same name from this store: the new ledger reaches its states under other policies, matched by
-   *   name. A store that finds states by their names does not need `joins`
+   * @param joins a ledger of the same name from this store. The new ledger uses its states under other policies,
+   *   matched by name. A store that finds states by their names does not need `joins`
    * @throws HeadgateError `HEADGATE_POLICY` for an algorithm that the store does not have, `HEADGATE_STATE_SIZE` for
    * policies whose state does not fit
    */
@@ -95,7 +98,7 @@ export interface Store {
   close?(): void
 }
 
-/** Opens a ledger of a store that may fail. */
+/** A function that opens a ledger in a store. */
 export type OpenLedger = (terms: LedgerTerms, joins?: Ledger) => Ledger
 
 /** True if a command of this store can fail. */

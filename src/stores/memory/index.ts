@@ -1,6 +1,6 @@
 /*
- * The memory store: bounded, synchronous, without a timer for each key. It imports the contract of stores and what
- * that imports.
+ * The memory store: synchronous, with a bounded number of keys, and without a timer for each key. This folder imports
+ * the contract of stores, and what the contract imports.
  */
 
 export { keyName, longestKey } from './key-name.ts'

@@ -1,4 +1,6 @@
-/* What a memory store shows of keys (the verbs `inspect` and `scan`): copies of the states, from rows or the overflow table. */
+/*
+ * What a memory store returns for `inspect` and `scan`: copies of states, from its rows or its overflow table.
+ */
 import type { KeptKey, KeptState, KeyPage } from '../../inspection/index.ts'
 import { keyName, keyOfName } from './key-name.ts'
 import { blank, type KeyTable } from './key-table.ts'
@@ -7,7 +9,7 @@ import { cells, nothing } from './overflow-table.ts'
 import type { Scope } from './scope.ts'
 import { isUnused, numbersOf, type State, stateTime } from './state.ts'
 
-/** How many rows are listed at once. */
+/** How many rows one page of a scan lists. */
 const pageSize = 200
 
 export function keptKey({ table, name }: Scope, bans: MemoryBans, key: string, now: number): KeptKey {
@@ -33,7 +35,7 @@ const condensed =
 
 /**
  * Lists first the keys that have a row, then the keys that have only a ban.
- * @param from the row after the last page, or the names of banned keys still to be listed
+ * @param from where the page starts: a row, or the names of the banned keys that were not listed yet
  */
 export function keptPage(scope: Scope, bans: MemoryBans, from: unknown, now: number): KeyPage {
   if (Array.isArray(from)) return bannedPage(scope, bans, from, now)
@@ -57,7 +59,7 @@ function bannedPage(scope: Scope, bans: MemoryBans, names: readonly string[], no
   return { keys, next: names.length > pageSize ? names.slice(pageSize) : undefined }
 }
 
-/** @param reopening the present time, if the states are shared cells: shows them as the key would continue from them now */
+/** @param reopening the present time, for states in shared cells: the states are shown as the key would continue now */
 function keptStates(states: readonly State[], reopening?: number): KeptState[] {
   return states
     .filter((state) => !isUnused(state))

@@ -1,21 +1,21 @@
 /*
- * HalfSipHash-1-3 (Aumasson and Bernstein): fast for short keys and on 32-bit words. Its seed is secret, so an
- * attacker cannot choose keys that share a bucket.
+ * HalfSipHash-1-3 (Aumasson and Bernstein), a hash function that is fast for short keys and on 32-bit words. Its seed
+ * is secret, so an attacker cannot choose keys that hash to the same bucket.
  */
 import { randomWords } from '#platform'
 
 export type Seed = readonly [number, number]
 
-/** A random seed. */
+/** Returns a random seed for the hash function. */
 export function randomSeed(): Seed {
   return randomWords()
 }
 
-/** Two hashes of a key, `place` and `tag`. They are fields, so that hashing allocates nothing. */
+/** Computes two hashes of a key: `place` and `tag`. The results are fields, so that hashing allocates no memory. */
 export class KeyHash {
-  /** From 0 to 2^32 - 1. */
+  /** The first hash of the key, from 0 to 2^32 - 1. */
   place = 0
-  /** From 1 to 2^32 - 1: 0 is the tag of a free place. */
+  /** The second hash of the key, from 1 to 2^32 - 1. It is never 0, because 0 marks a free place of a table. */
   tag = 0
   readonly #seed: Seed
   #a = 0
@@ -27,14 +27,14 @@ export class KeyHash {
     this.#seed = seed
   }
 
-  /** Hashes the UTF-16 code units, two to a word. */
+  /** Hashes the UTF-16 code units of the key, two units in each word. */
   read(key: string): void {
     const [low, high] = this.#seed
     this.#a = low
     this.#b = high
     this.#c = low ^ 0x6c796765
     this.#d = high ^ 0x74656462
-    this.#b ^= 0xee // for the variant of HalfSipHash with two words of output
+    this.#b ^= 0xee // for the variant of HalfSipHash that returns two words
     const even = key.length & ~1
     for (let n = 0; n < even; n += 2) this.#word(key.charCodeAt(n) | (key.charCodeAt(n + 1) << 16))
     this.#word((key.length << 25) | (even < key.length ? key.charCodeAt(even) : 0))

@@ -1,11 +1,12 @@
 /*
- * The keys of one scope: a Map from key to the row of its states. No object and no timer for each key.
+ * The keys of one scope: a Map from each key to the row with the key's states. No object and no timer is made for a
+ * key.
  *
- * There is no sweep over the whole table. Each new key looks at the next few rows and frees those that have their full
- * quota again. When the table is full, it evicts one of these rows: the row with most quota left. A refused key is evicted
- * only if all of these rows are refused. (Least recently used would be the wrong order: a flood of new keys would evict
- * the refused keys that wait, and give them their full quota.) A key that is evicted below its full quota goes to the
- * overflow table.
+ * No code goes through all rows of the table. When a new key comes, the next few rows are checked, and rows whose keys
+ * have their full quota again are freed. When the table is full, one of the checked keys is evicted: the key with most
+ * quota left. A refused key is evicted only if all checked keys are refused. (Evicting the least recently used key
+ * would be wrong: many new keys would evict refused keys that wait, and these would get their full quota.) A key that
+ * is evicted below its full quota goes to the overflow table.
  */
 import type { Policy } from '../../algorithms/index.ts'
 import { randomSeed, type Seed } from './key-hash.ts'
@@ -14,22 +15,22 @@ import { nothing, type OverflowLocation, OverflowTable } from './overflow-table.
 import { idleTime, quotaLeft, type State, stateTime } from './state.ts'
 import { StateRows } from './state-rows.ts'
 
-/** How many keys a table holds. */
+/** How many keys a table may have, and what happens to evicted keys. */
 export interface Capacity {
   readonly maxKeys: number
-  /** False if an evicted key is forgotten. */
+  /** True if evicted keys go to an overflow table; false if they are forgotten. */
   readonly remembers: boolean
-  /** For tests. Default: each overflow table has a seed of its own. */
+  /** The seed of the hashes, for tests. Default: a random seed for each overflow table. */
   readonly seed: Seed | undefined
 }
 
-/** The number of the row that stays zero: it stands for every key without a row. */
+/** The number of a row whose states stay zero. Every key without a row is read from this row. */
 export const blank = 0
 
-/** How many rows a new key looks at: while the table has space, and once it is full. */
+/** How many rows are checked for each new key: `swept` while the table has space, `considered` when it is full. */
 const swept = 2
 const considered = 16
-/** The shortest time that a row is kept while the table has space, in microseconds, so that a steady caller keeps its row. */
+/** While the table has space, a row is not freed in this time after its last use, in microseconds (10 s). */
 const grace = 10_000_000
 
 const none: readonly State[] = []
@@ -43,11 +44,11 @@ export class KeyTable {
   readonly #keyOf: (string | undefined)[] = [undefined]
   #refused = new Uint8Array(0)
   readonly #free: number[] = []
-  /** The row that the next new key looks at first, like the hand of a clock. */
+  /** The last row that was checked. The check for the next new key begins with the row after it. */
   #hand = 0
-  /** Created when it is first needed. */
+  /** The table of evicted keys. The table is made when the first key is evicted. */
   #overflow: OverflowTable | undefined
-  /** How often a key was evicted below its full quota. */
+  /** How many keys were evicted below their full quota. */
   evictions = 0
 
   constructor(policies: readonly Policy[], capacity: Capacity) {
@@ -74,18 +75,18 @@ export class KeyTable {
     return this.#capacity.remembers ? (this.#overflow?.forgotten ?? 0) : this.evictions
   }
 
-  /** The key's row, or `blank`. */
+  /** The row of a key; `blank` if the key has no row. */
   find(key: string): number {
     const row = this.#rowOf.get(keyName(key))
     return row === undefined ? blank : row
   }
 
-  /** True if the key of that name has a row. */
+  /** True if the key with this name has a row. */
   has(name: string): boolean {
     return this.#rowOf.has(name)
   }
 
-  /** The keys in the next rows, at most `size` of them. `next` is the row to go on from; undefined after the last row. */
+  /** The keys of the next `size` rows. `next` is the row at which to continue; undefined after the last row. */
   rowsFrom(from: number, size: number): { rows: { name: string; row: number }[]; next: number | undefined } {
     const rows: { name: string; row: number }[] = []
     let row = Math.max(from, blank + 1)
@@ -96,17 +97,17 @@ export class KeyTable {
     return { rows, next: row < this.#keyOf.length ? row : undefined }
   }
 
-  /** Looks in the overflow table for a key that has no row. */
+  /** Looks for a key without a row in the overflow table. */
   recall(key: string): OverflowLocation {
     return this.#overflow === undefined ? nothing : this.#overflow.find(keyName(key))
   }
 
-  /** The states of the key that `recall` found last. */
+  /** The states of the key that `recall` was called for last. */
   recalled(found: OverflowLocation, now: number): readonly State[] {
     return found === nothing ? none : (this.#overflow as OverflowTable).read(found, now)
   }
 
-  /** Gives a row to a key that has none. @param found what `recall` returned for the key */
+  /** @param found what `recall` returned for the key, which has no row yet */
   claim(key: string, found: OverflowLocation, now: number): number {
     const row = this.#free.pop() ?? this.#nextRow()
     if (found !== nothing) this.states.copy(this.recalled(found, now), row, now)
@@ -123,15 +124,15 @@ export class KeyTable {
 
   #nextRow(): number {
     const row = this.#keyOf.push(undefined) - 1
-    // The table has one row more than keys: a new key gets its row before another key is evicted.
+    // The table has one row more than keys, because a new key gets its row before another key is evicted.
     if (row === this.#refused.length) this.#resize(Math.min(2 * row, this.#capacity.maxKeys + 2))
     this.states.clear(row)
     return row
   }
 
   /**
-   * Forgets the key. A key in shared cells, which cannot forget a single key, gets a new row instead. That row may be evicted
-   * later.
+   * Removes the states of a key, so that it has its full quota. A key in shared cells cannot be removed from them: it
+   * gets a new row with its full quota instead, which may be evicted later.
    */
   forget(key: string, now: number): void {
     const row = this.find(key)
@@ -140,7 +141,7 @@ export class KeyTable {
     if (this.recall(key) !== nothing) this.claim(key, nothing, now)
   }
 
-  /** Ends the ban that a penalty has given the key. */
+  /** Ends a ban of the key that a penalty began. */
   unban(key: string, now: number): void {
     const known = this.find(key)
     const found = known === blank ? this.recall(key) : nothing
@@ -151,26 +152,26 @@ export class KeyTable {
     }
   }
 
-  /** Forgets all keys. */
+  /** Removes all keys. */
   clear(): void {
     for (const row of this.#rowOf.values()) this.#release(row)
     this.#overflow = undefined
   }
 
-  /** Lets several plans share the states. */
+  /** Changes the layout of the states, so that several plans can share them. */
   share(now: number): void {
     this.states.share(now)
     this.#overflow?.share(now)
   }
 
-  /** Continues the states under the same policies with other limits, for a limiter with one plan. */
+  /** Changes the states to other limits of the same policies. The limiter must have only one plan. */
   retune(policies: readonly Policy[], now: number): void {
     this.#policies = policies
     this.states = this.states.retuned(policies, now)
     this.#overflow?.retune(policies, now)
   }
 
-  /** Notes that the key was refused, so that it is evicted last. */
+  /** Notes that the key in this row was refused, so that it is evicted only after keys that were not refused. */
   noteRefused(row: number): void {
     this.#refused[row] = 1
   }
@@ -179,7 +180,7 @@ export class KeyTable {
     return this.#refused[row] === 1
   }
 
-  /** Frees rows that have their full quota again. If the table stays full, evicts the row with most quota left. */
+  /** Frees rows whose keys have their full quota. If none is found and the table is full, evicts a key. */
   #sweep(now: number): void {
     this.#overflow?.sweep(now)
     const full = this.#rowOf.size >= this.#capacity.maxKeys
@@ -201,7 +202,9 @@ export class KeyTable {
     if (full) this.#evict(victim, now)
   }
 
-  /** The part of a row's quota that is left; -1 for a key that was refused since it last had its full quota. */
+  /**
+   * The part of the quota that is left, from 0 to 1; -1 for a key that was refused and is still below its full quota.
+   */
   #quotaLeft(row: number, now: number): number {
     const quota = quotaLeft(this.states.read(row), now)
     return quota < 1 && this.#refused[row] === 1 ? -1 : quota
@@ -214,7 +217,7 @@ export class KeyTable {
     this.#release(row)
   }
 
-  /** Makes the overflow table. Its seed is drawn only now: workers allow no random numbers while a module loads. */
+  /** Makes the overflow table. The seed is made only here: workers have no random numbers while a module loads. */
   #newOverflow(): OverflowTable {
     const { maxKeys, seed = randomSeed() } = this.#capacity
     return new OverflowTable(this.#policies, this.states.shared, maxKeys, seed)

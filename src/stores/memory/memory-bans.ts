@@ -3,31 +3,31 @@ import { HeadgateError } from '../../common/index.ts'
 import type { BanTerms } from '../contract/index.ts'
 import { keyName } from './key-name.ts'
 
-/** The most banned keys of a limiter, at about 200 bytes each. */
+/** The most keys of a limiter that can be banned at the same time, at about 200 bytes each. */
 const maxBans = 100_000
 
-/** How often all of them are looked at, in microseconds, if there is no space for another. */
+/** If there is no space for a ban, all bans are checked, but at most once in this time, in microseconds. */
 const sweepEvery = 1_000_000
 
 type Scopes = readonly { readonly name: string }[]
 type Keys = readonly (string | undefined)[]
 
 /**
- * The banned keys of a limiter in memory, apart from its states: no key that comes can evict a ban. One that is over is
- * removed when its key comes, or when there is no space.
+ * The banned keys of a limiter in memory. They are stored apart from the states, so that a new key cannot evict a ban.
+ * A ban that is over is removed when the next call with its key comes, or when there is no space for another ban.
  */
 export class MemoryBans {
-  /** By scope and key. */
+  /** Each ban, by an id that is made of scope and key. */
   readonly #bans = new Map<string, StoredBan>()
   #sweptAt = -Infinity
 
-  /** How many there are. Test it first: most limiters have none. */
+  /** How many bans are stored. Callers test this number first, because most limiters have no ban. */
   get size(): number {
     return this.#bans.size
   }
 
   /**
-   * @param keys one for each scope; undefined for a scope that is left alone
+   * @param keys the key of each scope; undefined for a scope without a key to ban
    * @throws HeadgateError `HEADGATE_BAN` if too many keys are banned
    */
   set(scopes: Scopes, keys: Keys, now: number, { duration, reason }: BanTerms): void {
@@ -45,17 +45,17 @@ export class MemoryBans {
     this.#bans.clear()
   }
 
-  /** The longest ban of these keys; undefined if none is banned. @param writes false for a call that may write nothing */
+  /** The longest ban of these keys; undefined if no key is banned. @param writes false if the call must not write */
   find(scopes: Scopes, keys: readonly string[], now: number, writes: boolean): CallBan | undefined {
     return longestBan(scopes, now, ({ name }, n) => this.#find(idOf(name, keyName(keys[n] as string)), now, writes))
   }
 
-  /** The ban of a key, for those who only look. @param name what `keyName` gives for the key */
+  /** The ban of a key, without a change of the ban. @param name the result of `keyName` for the key */
   look(scope: string, name: string): StoredBan | undefined {
     return this.#bans.get(idOf(scope, name))
   }
 
-  /** The names of the banned keys. */
+  /** The names of the banned keys of a scope. */
   names(scope: string): readonly string[] {
     const start = idOf(scope, '')
     return [...this.#bans.keys()].filter((id) => id.startsWith(start)).map((id) => id.slice(start.length))
@@ -93,7 +93,7 @@ function idsOf(scopes: Scopes, keys: Keys): readonly string[] {
   })
 }
 
-/** The length keeps the ids of two scopes apart, whatever characters are in them. */
+/** The id has the length of the scope, so that two pairs of scope and name never have the same id. */
 function idOf(scope: string, name: string): string {
   return `${scope.length}:${scope}${name}`
 }

@@ -21,23 +21,23 @@ import { type Capacity, KeyTable } from './key-table.ts'
 import { MemoryBans } from './memory-bans.ts'
 import { Scope } from './scope.ts'
 
-/** What the ledgers of all plans of a limiter share. */
+/** The parts that the ledgers of all plans of a limiter share. */
 export interface LimiterKeys {
-  /** The table of each scope, by the scope's name. */
+  /** The table of keys of each scope, by the name of the scope. */
   readonly tables: Map<string, KeyTable>
   /** The keys that are banned by hand. */
   readonly bans: MemoryBans
-  /** True if there are several plans. */
+  /** True if several plans share the tables. */
   shared: boolean
 }
 
-/** Every request takes this path: CONTRIBUTING.md says why fields are `private` and not `#`. */
+/** The ledger of a memory store. Its fields are `private` and not `#`, which is faster: see CONTRIBUTING.md. */
 export class MemoryLedger implements Ledger {
   private readonly clock: Clock
   private readonly capacity: Capacity
   private readonly evaluation: Evaluation
   private readonly scopes: readonly Scope[]
-  /** The only scope under the only plan, the usual case, which needs no loop. */
+  /** The scope, if there is one plan with one scope: in this usual case no loop over scopes is needed. */
   private only: Scope | undefined
   private readonly bans: MemoryBans
   readonly keys: LimiterKeys
@@ -86,7 +86,7 @@ export class MemoryLedger implements Ledger {
     return bookingOf(decision, this.evaluation.delay, () => this.evaluation.tickets())
   }
 
-  /** A call on a banned key is a peek, whose decision is then refused. */
+  /** Decides a call. A call with a banned key is decided by a peek, which takes no units, and is then refused. */
   private decideUnlessBanned(command: Command<DecidingVerb>): Decision {
     const { verb, keys } = command
     const { bans } = this
@@ -110,7 +110,7 @@ export class MemoryLedger implements Ledger {
     return decision
   }
 
-  /** Points the evaluation to the states of the keys. Returns true if each key has a row. */
+  /** Lets the evaluation read the states of the keys. Returns true if each key has a row. */
   private find(keys: readonly string[], now: number): boolean {
     const { scopes } = this
     let found = true
@@ -123,7 +123,7 @@ export class MemoryLedger implements Ledger {
     for (const [n, scope] of this.scopes.entries()) scope.claim(keys[n] as string, now)
   }
 
-  /** Gives units back. An unknown key has none to give back, and gets a row only if it is charged. */
+  /** Gives units back. A key that is not known has used no units, and gets a row only if the call charges units. */
   private giveBack(keys: readonly string[], now: number): void {
     const charges = this.evaluation.charges
     for (const [n, scope] of this.scopes.entries()) {
@@ -187,7 +187,7 @@ export class MemoryLedger implements Ledger {
     this.bans.clear()
   }
 
-  /** A ledger for the same states under other policies, beside the policies of this ledger or in place of them. */
+  /** A ledger for the same states under other policies, which is used beside this ledger or replaces this ledger. */
   joined(terms: LedgerTerms): MemoryLedger {
     const now = this.clock()
     if (!terms.replaces) {

@@ -7,23 +7,23 @@ import { type LimiterKeys, MemoryLedger } from './memory-ledger.ts'
 /** The options of `memoryStore`. */
 export interface MemoryStoreOptions {
   /**
-   * The most keys held for each scope of each limiter. Default 1,000,000, which takes about 110 MB if all are in use and
-   * are addresses. Memory is taken as keys come, and reused once a key has its full quota again.
+   * The most keys in memory, for each scope of each limiter. Default 1,000,000: these keys take about 110 MB if they
+   * are IP addresses and all in use. Memory is allocated as keys come, and reused when a key has its full quota again.
    */
   maxKeys?: number
   /**
-   * What happens to a live key (one below its full quota) that is evicted to make space for another. `'remember'`
-   * (default): its states move to an overflow table of fixed size, and are found there when it comes back. With far more
-   * than ten times `maxKeys` live keys, some keys are refused because of others; under plans, some are forgotten instead.
-   * `'forget'`: the key has its full quota when it comes back. With more live keys than `maxKeys`, that admits many times
-   * the limit.
+   * What happens to a live key (a key below its full quota) that is evicted to make space for another key. `'remember'`
+   * (default): the states of the evicted key move to an overflow table of fixed size, and are found there by the key's
+   * next call. With far more than ten times `maxKeys` live keys, some keys are refused because of others; with several
+   * plans, some keys are forgotten instead. `'forget'`: the key has its full quota at its next call. With more live
+   * keys than `maxKeys`, many times the limit is admitted.
    *
-   * The overflow table is made when it is first needed, for each scope of each limiter. It has 12 * `maxKeys` places of
-   * 28 bytes with a bucket and 36 or 44 with a window, at most 64 MiB. Under plans a place that is in use takes about 200
-   * bytes, at most 128 MiB. docs/memory.md has the figures.
+   * Each scope of each limiter has an overflow table, which is made when the first key is evicted. It has 12 *
+   * `maxKeys` places of 28 bytes with a bucket, and of 36 or 44 bytes with a window, at most 64 MiB. With several
+   * plans, a place in use takes about 200 bytes, at most 128 MiB. docs/memory.md has the figures.
    */
   onFull?: 'remember' | 'forget'
-  /** A clock of whole microseconds since the epoch. Default: a monotonic clock. */
+  /** Returns whole microseconds since the epoch. Default: a monotonic clock. */
   clock?: Clock
 }
 
@@ -34,48 +34,47 @@ const readers = {
 }
 
 /**
- * The counts of a memory store, summed over the limiters that are in use.
- *
- * The examples are of `maxKeys: 2` and three keys that have each used up their limit.
+ * The counts of a memory store: the sum over all limiters that are in use.
+ * The examples are for `maxKeys: 2` and three keys that have each used up their limit.
  */
 export interface MemoryStoreStats {
-  /** Keys held now, at most `maxKeys` for each scope of each limiter: 2. */
+  /** Keys in memory now, at most `maxKeys` for each scope of each limiter. In the example: 2. */
   readonly keys: number
-  /** How many keys were evicted below their full quota: 1. If this grows, raise `maxKeys`. */
+  /** How many keys were evicted below their full quota. In the example: 1. If this number grows, raise `maxKeys`. */
   readonly evictions: number
-  /** Evicted keys that have a place of their own in the overflow table now: 1. */
+  /** Evicted keys that have a place of their own in the overflow table now. In the example: 1. */
   readonly remembered: number
   /**
-   * How many evicted keys found no place and were merged with others: 0. If this grows, some keys are refused because of
-   * others.
+   * How many evicted keys found no free place and were merged with other keys. In the example: 0. If this number grows,
+   * some keys are refused because of others.
    */
   readonly merged: number
-  /** How many keys were forgotten below their full quota: 0. If this grows, some keys are admitted too often. */
+  /** How many keys were forgotten below their full quota: 0 here. If this grows, some keys are admitted too often. */
   readonly forgotten: number
 }
 
 /**
- * States in the memory of this process: synchronous, bounded, without timers.
- * @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_CLOCK`
+ * Makes a store in the memory of this process: synchronous, with a bounded number of keys, without timers.
+ * @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_CLOCK` if an option is invalid
  */
 export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   return new MemoryStore(options)
 }
 
-// The class assigns it: only the class reaches its private fields.
+// Set by the class, because only code inside the class can read its private fields.
 let countKeys: typeof keysIn
 
-/** A store in the memory of this process, as `memoryStore` returns it. */
+/** A store in the memory of this process. `memoryStore` returns it. */
 export class MemoryStore implements Store {
   readonly synchronous = true
   readonly traits: StoreTraits = { kind: 'memory', exclusive: true }
   readonly #clock: Clock
   readonly #capacity: Capacity
-  /** Weak references: a limiter that is no longer used is garbage-collected with its states. */
+  /** The keys of each limiter. A limiter that is not used any more is garbage-collected with its keys. */
   readonly #limiters = new Set<WeakRef<LimiterKeys>>()
   readonly #collected = new FinalizationRegistry<WeakRef<LimiterKeys>>((keys) => this.#limiters.delete(keys))
 
-  /** @param seed for tests: with it, keys get the same places in the overflow table in every run */
+  /** @param seed for tests: with a seed, keys get the same places in the overflow table in every run */
   constructor(options: MemoryStoreOptions, seed?: Seed) {
     const { maxKeys, onFull, clock } = readOptions('memoryStore', options, readers)
     this.#clock = clock
@@ -91,7 +90,7 @@ export class MemoryStore implements Store {
     return ledger
   }
 
-  /** Counts the keys of every limiter: fast enough for a gauge that is read each second. */
+  /** Counts the keys of every limiter. This is fast enough for a gauge that is read each second. */
   stats(): MemoryStoreStats {
     const tables = [...this.#limiters].flatMap((keys) => [...(keys.deref()?.tables.values() ?? [])])
     const sum = (count: (table: KeyTable) => number) => tables.reduce((total, table) => total + count(table), 0)
@@ -108,7 +107,7 @@ export class MemoryStore implements Store {
   }
 }
 
-/** How many keys a store of this class holds. Undefined for any other store, also for one that delegates to a memory store. */
+/** How many keys a MemoryStore has; undefined for any other store, also for a store that delegates to a MemoryStore. */
 export function keysIn(store: Store): number | undefined {
   return countKeys(store)
 }

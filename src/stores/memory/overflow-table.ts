@@ -1,19 +1,20 @@
 /*
- * The overflow table remembers the keys that the key table has evicted, in a fixed number of places.
+ * The overflow table stores the keys that the key table has evicted, in a fixed number of places.
  *
- * Each place holds one key's states. A hash of the key finds a bucket of places, and 32 more bits (the tag) identify the key:
+ * Each place has the states of one key. A hash of the key selects two buckets of places, and a second hash of 32 bits
+ * (the tag) identifies the key:
  *
- *     bucket     own places                      cell       a key hashes to two buckets and lies in either
+ *     bucket     own places                      cell       each key may be in either of its two buckets
  *       17     [ key ] [ key ] [     ] ...     [ merged ]
  *       42     [ key ] [     ] [     ] ...     [        ]
  *
- * A key with a place of its own is decided as if it had never been evicted. When both buckets of a key are full, the key in
- * the two buckets with most quota left loses its place. Under one plan it is merged into the cells of its two buckets (see
- * shared-cells.ts), so no key ever gets more than is due. Under several plans, states have no common layout and cannot be
- * merged: the key is forgotten. States drain with time. A place whose key has its full quota again is cleared while other
- * keys come.
+ * A key with a place of its own is decided as if it had never been evicted. When both buckets of a key are full, the
+ * key with most quota left in these buckets loses its place. Under one plan, the states of this key are merged into the
+ * cells of its two buckets (see shared-cells.ts), so no key is ever admitted too often. Under several plans, states
+ * have no common layout and cannot be merged, so the key is forgotten. A place whose key has its full quota again is
+ * cleared when later keys come.
  *
- * The hash has a secret seed, so an attacker cannot choose keys that share a bucket.
+ * The hash has a secret seed, so an attacker cannot choose keys that hash to the same bucket.
  */
 
 import type { Policy } from '../../algorithms/index.ts'
@@ -22,15 +23,15 @@ import { SharedCells } from './shared-cells.ts'
 import { quotaLeft, type State } from './state.ts'
 import { StateRows } from './state-rows.ts'
 
-/** How many places a bucket has. With the shared cell, these are eight. */
+/** How many places a bucket has. Together with the cell of the bucket, these are eight. */
 const width = 7
-/** How many places there are for each key of the table. With nine keys in ten evicted, almost all find a place. */
+/** How many places there are for each of `maxKeys`. If nine in ten keys are evicted, almost all find a free place. */
 const placesPerKey = 12
-/** How many places and cells are checked for each new key of the table. */
+/** How many places and cells are checked for each new key of the key table. */
 const swept = 2
 
 /**
- * Where the states of an evicted key are: `nothing` for nowhere, `cells` for two shared cells, or the number of its place.
+ * Where an evicted key is: `nothing` if it is not here, `cells` if it may be in two shared cells, or else its place.
  */
 export type OverflowLocation = number
 export const nothing = -1
@@ -38,21 +39,21 @@ export const cells = -2
 
 export class OverflowTable {
   #places: StateRows
-  /** The shared cells; undefined under several plans. */
+  /** The shared cells; undefined if the limiter has several plans. */
   #cells: SharedCells | undefined
   readonly #buckets: number
-  /** The tag of the key in each place; 0 if the place is free. */
+  /** The tag of the key in each place. 0 marks a free place. */
   readonly #tags: Uint32Array
   readonly #hash: KeyHash
-  /** The two buckets of the key that was hashed last. */
+  /** The two buckets of the key that was hashed last: `#one` and `#other`. */
   #one = 0
   #other = 0
   #hand = 0
-  /** How many keys have a place of their own. */
+  /** How many keys have a place of their own now. */
   remembered = 0
-  /** How often a key was merged with others. */
+  /** How many keys were merged into shared cells. */
   merged = 0
-  /** How often a key was forgotten. */
+  /** How many keys were forgotten because they had no place. */
   forgotten = 0
 
   /** @param shared true if several plans share the states */
@@ -75,18 +76,18 @@ export class OverflowTable {
     return this.#cells?.has(this.#one, this.#other) ? cells : nothing
   }
 
-  /** The states of the key that was found last. */
+  /** The states of the key that `find` was called for last. */
   read(found: OverflowLocation, now: number): readonly State[] {
     if (found !== cells) return this.#places.read(found)
     return (this.#cells as SharedCells).leastUsed(this.#one, this.#other, now)
   }
 
-  /** Frees the key's own place, if it has one. */
+  /** Frees the place of the key, if the key has a place of its own. */
   release(found: OverflowLocation): void {
     if (found >= 0) this.#free(found)
   }
 
-  /** Remembers the states of a key that has no place. */
+  /** Stores the states of a key that has no place yet. */
   remember(key: string, states: readonly State[], now: number): void {
     this.#locate(key)
     const { tag } = this.#hash
@@ -101,7 +102,7 @@ export class OverflowTable {
     this.#places.copy(states, place, now)
   }
 
-  /** Checks the next few places and cells, and clears those whose keys have their full quota again. */
+  /** Checks the next few places and cells, and clears each one whose keys have their full quota again. */
   sweep(now: number): void {
     const all = this.#tags.length + (this.#cells === undefined ? 0 : this.#buckets)
     for (let looked = 0; looked < swept; looked++) {
@@ -112,7 +113,7 @@ export class OverflowTable {
     }
   }
 
-  /** Lets several plans share the states. Keys that were merged are forgotten. */
+  /** Changes the layout, so that several plans can share the states. Keys in shared cells are forgotten. */
   share(now: number): void {
     this.#places.share(now)
     this.#cells = undefined
@@ -129,7 +130,7 @@ export class OverflowTable {
     this.#other = this.#pairOf(this.#one, this.#hash.tag)
   }
 
-  /** The other bucket of a key with this bucket. The two add up to the key's tag, modulo the number of buckets. */
+  /** The second bucket of a key. The sum of its two buckets is the key's tag, modulo the number of buckets. */
   #pairOf(bucket: number, tag: number): number {
     return ((tag % this.#buckets) - bucket + this.#buckets) % this.#buckets
   }
@@ -140,7 +141,7 @@ export class OverflowTable {
     return nothing
   }
 
-  /** A free place in the bucket that has more free places. */
+  /** A free place in the bucket with more free places; `nothing` if both buckets are full. */
   #freePlace(): OverflowLocation {
     let found = nothing
     let most = 0
@@ -159,7 +160,7 @@ export class OverflowTable {
     return found
   }
 
-  /** Frees the place of the key with most quota left, and returns it. Returns `nothing` if the new key has as much left. */
+  /** Frees the place of the key with most quota left; returns `nothing` if no key has more left than the new key. */
   #vacate(newcomer: number, now: number): OverflowLocation {
     let found = nothing
     let most = newcomer
@@ -182,7 +183,7 @@ export class OverflowTable {
     return quotaLeft(this.#places.read(place), now)
   }
 
-  /** Merges a key without a place into the cells of its buckets, or forgets it. @param bucket one of the key's two buckets */
+  /** Merges a key that lost its place into the cells of its two buckets, or forgets it. @param bucket one of the two */
   #giveUp(states: readonly State[], bucket: number, tag: number, now: number): void {
     if (this.#cells === undefined) {
       this.forgotten++

@@ -5,7 +5,7 @@ import { cells, nothing, type OverflowLocation } from './overflow-table.ts'
 import { numbersOf, type State, stateTime } from './state.ts'
 import type { StateRows } from './state-rows.ts'
 
-/** The keys of one scope under one plan: the policies of a ledger that limit by this scope. */
+/** The keys of one scope as a plan uses them: with the policies of the plan that limit by this scope. */
 export class Scope {
   readonly name: string
   readonly table: KeyTable
@@ -15,7 +15,7 @@ export class Scope {
   private row = blank
   private found: OverflowLocation = nothing
 
-  /** @param rule how a state of other numbers goes over to a policy, if several plans share the table */
+  /** @param rule how a state changes that another plan wrote with other numbers, such as another limit */
   constructor(name: string, policies: readonly PolicyEvaluation[], table: KeyTable, rule: StateRule) {
     this.name = name
     this.policies = policies
@@ -24,12 +24,12 @@ export class Scope {
     this.rule = rule
   }
 
-  /** Points the policies to the states of the key. Returns true if the key has a row that a commit can write to. */
+  /** Lets the policies read the states of the key. Returns true if the key has a row to which a commit can write. */
   find(key: string, now: number): boolean {
     return this.states.shared ? this.findShared(key, now) : this.findAlone(key, now)
   }
 
-  /** `find` for a limiter with one plan. */
+  /** Does what `find` does, for a limiter with one plan. */
   findAlone(key: string, now: number): boolean {
     const row = this.table.find(key)
     this.row = row
@@ -55,7 +55,7 @@ export class Scope {
     return this.row !== blank
   }
 
-  /** Points each policy to the state of its name, which another plan may have written. */
+  /** Lets each policy read the state with the policy's name, which another plan may have written. */
   private pointShared(now: number): void {
     const { table, states, row, found } = this
     const known = row === blank ? table.recalled(found, now) : states.read(row)
@@ -69,7 +69,7 @@ export class Scope {
     }
   }
 
-  /** Gives a row to the key that `find` found last, if it has none. Called before states are written. */
+  /** Gives a row to the key that `find` was called for last, if it has none. Called before states are written. */
   claim(key: string, now: number): void {
     if (this.row === blank) this.claimRow(key, now)
   }
@@ -86,22 +86,22 @@ export class Scope {
     for (const policy of policies) policy.algorithm.reopen?.(policy.s, policy.i, stateTime(policy, now))
   }
 
-  /** Like `claim`, for a refund: an unknown key gets no row, because it has nothing to give back. */
+  /** Does what `claim` does, for a refund: an unknown key gets no row, because it has no units to give back. */
   claimKnown(key: string, now: number): void {
     if (this.found !== nothing) this.claim(key, now)
   }
 
-  /** Prepares the states of the key for a reservation, which may be settled later. Called after `claim`. */
+  /** Prepares the key's states for a reservation that may be settled later. Called after `claim`. */
   openBookings(): void {
     this.states.openBookings(this.policies, this.row)
   }
 
-  /** Keeps what the commit wrote. A state that was only rewritten for this evaluation is dropped. */
+  /** Stores the states that a commit wrote. A state that was only converted to be read by this plan is not stored. */
   keep(now: number): void {
     if (this.row !== blank) this.states.keep(this.policies, this.row, now)
   }
 
-  /** Notes that a policy of this scope refused the key. A refusal by another scope is no reason to keep the key. */
+  /** Notes that a policy of this scope refused the key, so that the key is evicted late. */
   noteRefused(): void {
     const { table, row } = this
     if (row !== blank && !table.isRefused(row) && refuses(this.policies)) table.noteRefused(row)

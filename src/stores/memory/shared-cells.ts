@@ -1,8 +1,8 @@
 /*
- * Cells that keys share if the overflow table has no free place for them: a count-min sketch whose counters are states.
- *
- * A key is merged into two cells. Each cell is at least as strict as every key that was merged into it, so a key that
- * starts from the more permissive of its two cells never gets more than is due. It may get less, because of other keys in them.
+ * Cells that several keys share if the overflow table has no free place for them: a count-min sketch in which the
+ * counters are states. A key is merged into two cells. Each cell is at least as strict as every key that was merged
+ * into it. So a key that continues from the more permissive of its two cells is never admitted too often. It may be
+ * refused too early, because of other keys in the cells.
  */
 
 import { PolicyEvaluation } from '../../algorithms/evaluation/index.ts'
@@ -17,9 +17,9 @@ export class SharedCells {
   #states: StateRows
   #found: readonly PolicyEvaluation[]
   #other: readonly PolicyEvaluation[]
-  /** For each cell, 1 if any key was merged into it. */
+  /** For each cell, 1 if a key was merged into the cell, else 0. */
   readonly #inUse: Uint8Array
-  /** How many cells are in use. */
+  /** How many cells have keys. */
   used = 0
 
   constructor(policies: readonly Policy[], cells: number) {
@@ -30,12 +30,14 @@ export class SharedCells {
     this.#inUse = new Uint8Array(cells)
   }
 
-  /** True if a key that has these two cells may have been merged into them. */
+  /** True if a key may have been merged into these two cells. */
   has(one: number, other: number): boolean {
     return this.#inUse[one] === 1 && this.#inUse[other] === 1
   }
 
-  /** Merges the states into the cell, which is then at least as strict as before, and as the states. */
+  /**
+   * Merges the states of a key into a cell, which from then on admits no more than it did, and no more than the states.
+   */
   merge(states: readonly State[], cell: number, now: number): void {
     if (this.#inUse[cell] === 0) this.used++
     this.#inUse[cell] = 1
@@ -47,7 +49,7 @@ export class SharedCells {
     }
   }
 
-  /** For each policy, the more permissive state of the two cells. The next call reuses the array. */
+  /** For each policy, the more permissive state of the two cells. The next call overwrites the returned array. */
   leastUsed(one: number, other: number, now: number): readonly State[] {
     this.#states.point(this.#found, one)
     this.#states.point(this.#other, other)
@@ -62,7 +64,7 @@ export class SharedCells {
     return this.#found
   }
 
-  /** Clears the cell if it has its full quota again. */
+  /** Clears a cell whose state has the full quota again. */
   prune(cell: number, now: number): void {
     if (this.#inUse[cell] === 0 || quotaLeft(this.#states.read(cell), now) < 1) return
     this.#states.clear(cell)

@@ -2,11 +2,11 @@ import { PolicyEvaluation } from '../../algorithms/evaluation/index.ts'
 import type { Policy } from '../../algorithms/index.ts'
 import { copyState, holds, isBooked, isUnused, listOf, numbersOf, quotaLeft, type State, stateTime } from './state.ts'
 
-/** The most bytes of an overflow table, with four bytes in each row for the tag of its key; the second is for several plans. */
+/** The most bytes of an overflow table, including tags of four bytes a row: under one plan, and under several plans. */
 const maxBytes = 64 * 2 ** 20
 const maxListBytes = 128 * 2 ** 20
 
-/** Bytes of a place with its tag, of a list in use, of a state, and of each number of a state, as V8 stores them. */
+/** Bytes in V8: of a place with its tag, of a list in use, of a state in the list, and of each number in a state. */
 const placeBytes = 16
 const listBytes = 48
 const stateBytes = 104
@@ -15,35 +15,36 @@ const numberBytes = 8
 const none: readonly State[] = []
 
 /**
- * Where the states of a table's keys are kept: one row for each key. A clear row stands for a new key.
+ * The states of the keys of a table, in one row for each key. The row of a new key has only zeros.
  *
- * Under one plan every row has the same layout, one state for each policy, so all rows are in one array of numbers. A log, which
- * grows, is in an array of its own, unless it is condensed. So is a state with open reservations.
+ * Under one plan all rows have the same layout, one state for each policy, so all rows are in one array of numbers. A
+ * log, which grows, is in an array of its own, unless it is condensed: a condensed log has a fixed number of entries. A
+ * state with open reservations is in an array of its own, too.
  *
- * Several plans share rows without a common layout (`share`). Then each row is a list of states, at most one for each name of
- * a policy, with the numbers under which each state was written.
+ * Several plans share rows without a common layout (`share`). In this case each row is a list of states, at most one
+ * for each policy name, with the policy that wrote the state.
  */
 export class StateRows {
   /** True if several plans share the rows. */
   shared = false
   readonly #condensed: boolean
-  /** Evaluations that point to the states that `read` returned last, or to the row that `copy` writes to. */
+  /** Evaluations that read the states that `read` returned last, or the row that `copy` writes to. */
   readonly #found: readonly PolicyEvaluation[]
   #rows = 0
-  /** `#width` numbers for each row. `#offsets[n]` is where the state of policy n begins in a row. */
+  /** All rows, with `#width` numbers in each row. `#offsets[n]` is where the state of policy n begins in a row. */
   #numbers = new Float64Array(0)
   readonly #width: number
   readonly #offsets: number[] = []
-  /** The log of policy n, or its state with open reservations, is `#arrays[row * policies + n]`. */
+  /** `#arrays[row * policies + n]` is the log of policy n, or its state with open reservations. */
   #arrays: (number[] | undefined)[] = []
   #arrayed = 0
   readonly #hasLogs: boolean
-  /** The list of each row, if several plans share the rows. */
+  /** The list of states of each row, if several plans share the rows. */
   private readonly lists: (readonly State[] | undefined)[] = []
-  /** The bytes of all lists of states; counted only if logs are condensed. */
+  /** How many bytes the lists of states take. The bytes are counted only if logs have a fixed number of entries. */
   #bytes = 0
 
-  /** @param condensed true if logs are condensed, and the rows have a bounded number of bytes */
+  /** @param condensed true to give logs a fixed number of entries, so that the bytes of a row are bounded */
   constructor(policies: readonly Policy[], condensed: boolean) {
     this.#found = policies.map((policy) => new PolicyEvaluation(policy))
     this.#condensed = condensed
@@ -56,24 +57,24 @@ export class StateRows {
     this.#width = width
   }
 
-  /** True for a policy whose states are logs in arrays of their own. */
+  /** True for a policy whose states are logs that grow, in arrays of their own. */
   #isLog({ algorithm }: Policy): boolean {
     return algorithm.grows && !this.#condensed
   }
 
-  /** For how many rows the bytes are enough: under several plans, with one bucket in each row. */
+  /** How many rows fit into the most bytes. Under several plans, each row is assumed to have one bucket's state. */
   get maxRows(): number {
     return this.shared ? maxListBytes / (placeBytes + listBytes + bytesOf(3)) : maxBytes / (8 * this.#width + 4)
   }
 
-  /** True if these states fit into the bytes that are left. Under one plan, every row is allocated in full. */
+  /** True if these states fit into the bytes that are left. Under one plan they always fit: all rows are allocated. */
   fits(states: readonly State[]): boolean {
     if (!this.shared) return true
     const lengths = states.map(({ policy: { algorithm }, s }) => (algorithm.grows ? algorithm.condensed : s.length))
     return this.#bytes + lengths.reduce((bytes, length) => bytes + bytesOf(length), listBytes) <= maxListBytes
   }
 
-  /** Makes space for `rows` rows. */
+  /** Allocates memory for this number of rows. */
   resize(rows: number): void {
     this.#rows = rows
     if (this.shared) {
@@ -85,13 +86,13 @@ export class StateRows {
     this.#numbers = numbers
   }
 
-  /** Creates the list of every row at the start, so that V8 keeps the array dense. */
+  /** Fills the list of rows from the start, so that V8 stores the array without gaps. */
   #resizeLists(rows: number): void {
     if (this.#condensed) this.#bytes += (rows - this.lists.length) * placeBytes
     while (this.lists.length < rows) this.lists.push(undefined)
   }
 
-  /** Turns all rows into lists, for several plans. */
+  /** Changes every row into a list of states, so that several plans can share the rows. */
   share(now: number): void {
     if (this.shared) return
     const lists = Array.from({ length: this.#begun }, (_, row) => {
@@ -104,7 +105,7 @@ export class StateRows {
     for (const [row, list] of lists.entries()) this.#setList(row, list)
   }
 
-  /** How many rows may be in use. A row has arrays for its logs from the time when it is first cleared. */
+  /** How many rows may be in use, counted from row 0. A row has arrays for its logs from its first `clear`. */
   get #begun(): number {
     return this.#hasLogs ? Math.ceil(this.#arrays.length / this.#offsets.length) : this.#rows
   }
@@ -113,7 +114,7 @@ export class StateRows {
     return !this.read(row).every(isUnused)
   }
 
-  /** The rows under the same policies with other limits, with every state adopted. */
+  /** A copy of all rows for the same policies with other limits. Each state is converted to its new limit. */
   retuned(policies: readonly Policy[], now: number): StateRows {
     const next = new StateRows(policies, this.#condensed)
     next.resize(this.#rows)
@@ -130,7 +131,7 @@ export class StateRows {
     return next
   }
 
-  /** Points each evaluation, one for each policy of the only plan, to its state in that row. */
+  /** Lets each evaluation use its state in this row. There is one evaluation for each policy of the only plan. */
   point(policies: readonly PolicyEvaluation[], row: number): void {
     const start = row * this.#width
     for (let n = 0; n < policies.length; n++) {
@@ -141,7 +142,7 @@ export class StateRows {
     if (this.#arrayed > 0) this.#pointToArrays(policies, row)
   }
 
-  /** Points to the arrays of states. A state whose reservations are all settled goes back to its row. */
+  /** Lets evaluations use states in arrays of their own. A state with no open reservation returns to its row. */
   #pointToArrays(policies: readonly PolicyEvaluation[], row: number): void {
     for (let n = 0; n < policies.length; n++) {
       const own = this.#arrays[row * policies.length + n]
@@ -165,7 +166,7 @@ export class StateRows {
     this.#arrays[index] = numbers
   }
 
-  /** Moves states to arrays of their own where a reservation needs one. */
+  /** Moves each state that needs space for a reservation to an array of its own. */
   openBookings(policies: readonly PolicyEvaluation[], row: number): void {
     for (let n = 0; n < policies.length; n++) {
       const policy = policies[n] as PolicyEvaluation
@@ -178,7 +179,7 @@ export class StateRows {
     }
   }
 
-  /** The states in a row. The next call may reuse the array. */
+  /** The states in a row. The next call may overwrite the returned array. */
   read(row: number): readonly State[] {
     if (this.shared) return this.lists[row] ?? none
     this.point(this.#found, row)
@@ -197,7 +198,7 @@ export class StateRows {
     }
   }
 
-  /** Copies states of other rows to a row that is clear. */
+  /** Copies states of another table to a row that is clear. */
   copy(states: readonly State[], row: number, now: number): void {
     if (this.shared) {
       this.#setList(row, listOf(states, now, this.#condensed))
@@ -214,7 +215,7 @@ export class StateRows {
     }
   }
 
-  /** Keeps what a commit wrote. States of policies that this plan does not have are removed once they have their full quota. */
+  /** Stores the states that a call changed. A state of another plan's policy is removed when it has its full quota. */
   keep(policies: readonly PolicyEvaluation[], row: number, now: number): void {
     for (let n = 0; n < policies.length; n++) {
       const evaluation = policies[n] as PolicyEvaluation

@@ -1,7 +1,7 @@
 import { effectiveTime } from '../../algorithms/evaluation/index.ts'
 import { type Numbers, type Policy, Report } from '../../algorithms/index.ts'
 
-/** The state of one key under one policy: the numbers from `s[i]` on. */
+/** The state of one key under one policy. Its numbers begin at `s[i]`. */
 export interface State {
   readonly policy: Policy
   readonly s: Numbers
@@ -10,44 +10,46 @@ export interface State {
 
 const report = new Report()
 
-/** The effective time of the state when the clock shows `now`. */
+/** The effective time of a state when the clock shows `now`: see `effectiveTime`. */
 export function stateTime({ policy, s, i }: State, now: number): number {
   return effectiveTime(policy.algorithm, s[i] as number, now)
 }
 
-/** How many numbers the state has. Zeros at the end of a condensed log are left out. */
+/** How many numbers a state has. Zeros at the end of a log with a fixed number of entries are not counted. */
 function lengthOf({ policy: { algorithm }, s, i }: State): number {
   let length = Array.isArray(s) ? s.length : algorithm.condensed
   while (algorithm.grows && length > algorithm.slots && s[i + length - 1] === 0) length--
   return length
 }
 
-/** True if the state has open reservations, and so an array of its own. */
+/** True if the state has open reservations. Such a state is in an array of its own. */
 export function isBooked({ policy: { algorithm }, s, i }: State): boolean {
   return algorithm.bookingNumbers > 0 && s[i + (algorithm.idSlot as number)] !== 0
 }
 
-/** True if every number is zero, as in the state of a new key. */
+/** True if all numbers of the state are zero, as for a new key. */
 export function isUnused(state: State): boolean {
   for (let k = lengthOf(state) - 1; k >= 0; k--) if (state.s[state.i + k] !== 0) return false
   return true
 }
 
-/** A copy of the state's numbers. */
+/** A copy of the numbers of a state. */
 export function numbersOf(state: State): number[] {
   const { s, i } = state
   const end = i + lengthOf(state)
   return Array.isArray(s) ? s.slice(i, end) : Array.from(s.subarray(i, end))
 }
 
-/** Writes the state to `t[j ...]`, which is all zeros. @param condensed true to fit a log into a fixed number of entries */
+/**
+ * Copies a state to `t[j ...]`, which is all zeros. @param condensed true to fit a log into a fixed number of entries
+ */
 export function copyState(state: State, t: Numbers, j: number, now: number, condensed: boolean): void {
   const { policy, s, i } = state
   if (condensed) policy.algorithm.condense(s, i, stateTime(state, now), t, j)
   else for (let k = 0, length = lengthOf(state); k < length; k++) t[j + k] = s[i + k] as number
 }
 
-/** Copies of the states that are in use, in arrays of their own. @param condensed true to condense logs */
+/** Copies of states that are not all zeros. @param condensed true to fit a log into a fixed number of entries */
 export function listOf(states: readonly State[], now: number, condensed: boolean): readonly State[] {
   return states
     .filter((state) => !isUnused(state))
@@ -60,7 +62,7 @@ export function listOf(states: readonly State[], now: number, condensed: boolean
     })
 }
 
-/** The part of the quota that is left under the tightest policy: 1 is the full quota, 0 is nothing. */
+/** The part of the quota that is left under the policy with least left: 1 is the full quota, 0 is none. */
 export function quotaLeft(states: readonly State[], now: number): number {
   let least = 1
   for (const state of states) {
@@ -72,14 +74,14 @@ export function quotaLeft(states: readonly State[], now: number): number {
   return least
 }
 
-/** Microseconds since the last commit to any of the states. */
+/** How many microseconds ago a call last wrote one of the states. */
 export function idleTime(states: readonly State[], now: number): number {
   let latest = -Infinity
   for (const { s, i } of states) latest = Math.max(latest, s[i] as number)
   return now - latest
 }
 
-/** True if one of the states is in this array. A loop, because each call under plans asks. */
+/** True if the numbers of one of the states are in this array. A loop is faster here than `some`. */
 export function holds(states: readonly State[], s: State['s']): boolean {
   for (let n = 0; n < states.length; n++) if ((states[n] as State).s === s) return true
   return false

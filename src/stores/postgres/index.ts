@@ -1,6 +1,6 @@
 /*
- * A store on Postgres: one row for each key, and one statement for a usual decision. `headgate/postgres`. It imports
- * `records` and the contract of stores.
+ * `headgate/postgres`: a store in a Postgres table, with one row for each key. A usual decision takes one statement.
+ * This folder imports `records` and the contract of stores.
  */
 
 export { type InspectPostgresOptions, inspectPostgres } from './inspect-postgres.ts'

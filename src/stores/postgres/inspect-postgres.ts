@@ -9,23 +9,23 @@ import { TransactionRunner } from './transaction-runner.ts'
 
 /** The options of `inspectPostgres`. */
 export interface InspectPostgresOptions {
-  /** The prefix of the store. Default `'headgate'`. */
+  /** The prefix of the store's keys. Default `'headgate'`. */
   prefix?: string
-  /** The table of the store. Default `'headgate'`. */
+  /** The table of the store, also with its schema: `'limits.headgate'`. Default `'headgate'`. */
   table?: string
 }
 
 /** How long one statement may take, in milliseconds. */
 const timeout = 10_000
 
-/** How long a record is kept after it is needed, in milliseconds. */
+/** For how many milliseconds a record stays in the table after the time until which it is needed. */
 const ttlMargin = 1000
 
-/** Without policies, all states of a record are kept unchanged. */
+/** The terms of a limiter without policies: with these, all states of a record are saved unchanged. */
 const noPolicies = { name: '', policies: [], scopes: [''] }
 
 /**
- * Shows what limiters keep in Postgres, from the records alone. `reset` deletes a row.
+ * Shows what limiters have stored in Postgres. Their policies need not be known. `reset` deletes a row.
  * @throws HeadgateError `HEADGATE_OPTION` if the pool or an option is invalid
  */
 export function inspectPostgres(pool: PostgresPool, options: InspectPostgresOptions = {}): StoreInspector {
@@ -35,7 +35,7 @@ export function inspectPostgres(pool: PostgresPool, options: InspectPostgresOpti
   return inspectStore(inspectedTable(given, new Sql(table, timeout), `${prefix}:`), prefix)
 }
 
-/** @param start the prefix of the keys */
+/** @param start the beginning of the keys to inspect: the prefix of the store and a colon */
 function inspectedTable(pool: PostgresPool, sql: Sql, start: string): InspectedStore {
   const reader = rowReader(pool, sql, timeout, undefined)
   return {
@@ -46,7 +46,7 @@ function inspectedTable(pool: PostgresPool, sql: Sql, start: string): InspectedS
         client.query(sql.remove(storeKey, (each) => client.escapeLiteral(each)))
       await withClient(pool, timeout, statement)
     },
-    /** In a transaction that locks the row, as `limiter.unban` does. */
+    /** Ends the ban in a transaction that locks the row, as `limiter.unban` does. */
     async unban(storeKey) {
       const terms = { pool, sql, timeout, ttlMargin, transactions: 1, prepare: false, usesStoreTime: true }
       const runner = new TransactionRunner(terms)

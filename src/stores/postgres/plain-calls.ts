@@ -1,10 +1,10 @@
 /*
- * Decides calls of `consume` in one round trip: calls with one cost, under one policy of the usual kinds, on one key each. One
- * statement (plain-statement.ts) locks, decides and writes the rows of all the calls, and returns what it read and what it wrote.
- * From what was read, the algorithm itself computes the answer of each call. If the algorithm would have written other numbers,
- * the call fails: no caller gets numbers that the row does not hold.
+ * Decides calls of `consume` in one round trip, if each call has one cost and one key, under one policy of the usual
+ * kinds. One statement (plain-statement.ts) locks, decides and writes the rows of all these calls, and returns what it
+ * read and what it wrote. From what was read, the algorithm in this process computes the answer of each call. If the
+ * algorithm would have written other numbers, the call fails, so no caller gets numbers that differ from the row.
  *
- * A call goes to a transaction instead if another process has locked its row, or if the row is not in plain form.
+ * If another process has locked the row, or the row is not in plain form, a transaction decides the call instead.
  */
 import type { Policy } from '../../algorithms/index.ts'
 import { getOrInsert } from '../../common/index.ts'
@@ -16,12 +16,12 @@ import { differentRecord, errorOf } from './postgres-error.ts'
 import { isDataError, isUnusable, PreparedStatement } from './prepared-statement.ts'
 import type { Sql } from './sql.ts'
 
-/** Says when to try a short way again after it failed: when 2, 4, 8 and up to 1024 others have gone the long way. */
+/** Says when to try the statement again after a failure: after 2, 4, 8 and up to 1024 jobs in transactions. */
 class Attempts {
   #failures = 0
   #left = 0
 
-  /** True if the short way should be tried now. */
+  /** True if the next job should try the statement. */
   next(): boolean {
     if (this.#left === 0) return true
     this.#left--
@@ -38,31 +38,31 @@ class Attempts {
   }
 }
 
-/** The calls under one policy of a limiter. One statement decides them together. */
+/** Calls under one policy of a limiter, which one statement decides together. */
 export interface PlainGroup {
   readonly policy: Policy
   readonly statement: PreparedStatement
-  /** Notes a failure if most rows of the group are not in plain form. */
+  /** Says when to try the statement for this group. A try has failed if most rows are not in plain form. */
   readonly attempts: Attempts
 }
 
 export interface PlainCallsOptions {
-  /** False to decide every call by a transaction. */
+  /** False if every call is to be decided by a transaction. */
   readonly prepare: boolean
   readonly sql: Sql
-  /** How much longer than its quota a row lives, in milliseconds. */
+  /** For how many milliseconds a row stays in the table after the time until which it is needed. */
   readonly ttlMargin: number
-  /** True for the time of Postgres, false for the time of each call in this process. */
+  /** True to decide by the time of Postgres; false to decide by the time of each call in this process. */
   readonly usesStoreTime: boolean
 }
 
-/** The jobs that the statement did not decide. */
+/** The result of a statement: the jobs that were not decided, and the rows that were written. */
 export interface PlainResult {
-  /** Jobs whose rows other processes have locked. */
+  /** Jobs that were not decided because other processes have locked their rows. */
   readonly locked: ReadonlySet<Job>
-  /** Jobs whose rows are not in plain form. */
+  /** Jobs that were not decided because their rows are not in plain form. */
   readonly other: ReadonlySet<Job>
-  /** How many rows were written. */
+  /** How many rows the statement has written. */
   readonly saved: number
 }
 
@@ -72,14 +72,14 @@ export class PlainCalls {
   readonly #options: PlainCallsOptions
   readonly #statements = new Map<string, PreparedStatement>()
   readonly #groups = new WeakMap<ScopedEvaluation, PlainGroup>()
-  /** Notes a failure if a connection loses its prepared statements, or if the server supports none. */
+  /** Says when to try prepared statements. A try fails if a connection lost them, or if the server has none. */
   readonly #attempts = new Attempts()
 
   constructor(options: PlainCallsOptions) {
     this.#options = options
   }
 
-  /** The group of a job; undefined if a transaction has to decide it. */
+  /** The group to which a job belongs; undefined if a transaction has to decide the job. */
   groupOf({ only, scoped }: Job): PlainGroup | undefined {
     if (!this.#options.prepare) return undefined
     const [first, ...more] = scoped.evaluation.policies
@@ -109,7 +109,7 @@ export class PlainCalls {
     return result
   }
 
-  /** Executes the statement for these jobs. Returns undefined if nothing was decided. */
+  /** Executes the statement for these jobs. Returns undefined if no job was decided. */
   async #execute(client: PostgresClient, group: PlainGroup, jobs: readonly Job[]): Promise<Rows | undefined> {
     const values = this.#valuesOf(group.policy, jobs, (text) => client.escapeLiteral(text))
     try {
@@ -125,7 +125,7 @@ export class PlainCalls {
     }
   }
 
-  /** The arguments of the statement. Keys contain no character that has a meaning in an array: see encode.ts. */
+  /** The arguments of the statement. Keys have no character with a special meaning in an SQL array: see encode.ts. */
   #valuesOf(policy: Policy, jobs: readonly Job[], quote: (text: string) => string): string[] {
     const { tolerance, span, parameters } = policy.algorithm
     const calls = jobs.map(({ only }) => only as RecordCall)
@@ -153,7 +153,7 @@ export class PlainCalls {
     return { locked, other, saved }
   }
 
-  /** Answers a call. Returns how many rows the call has written. */
+  /** Answers a call. Returns how many rows the statement has written for the call: 0 or 1. */
   #answer(job: Job, { record, now, saved }: Rows['rows'][number]): number {
     try {
       const storeTime = this.#options.usesStoreTime ? Number(now) : undefined
@@ -171,7 +171,7 @@ function keyOf({ keys }: Job): string {
   return keys[0] as string
 }
 
-/** The cost of a call; 0 if the call leaves the policy alone. */
+/** The cost of a call; 0 if the call takes no units from the policy. */
 function costOf({ command: { costs = 1 } }: RecordCall): number {
   return typeof costs === 'number' ? costs : (costs[0] as number)
 }

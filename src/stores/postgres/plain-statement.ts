@@ -1,9 +1,9 @@
 /*
- * One statement for calls of `consume` under one policy, each on one key. It locks the rows of the keys, decides each call by
- * the policy's step, and writes the rows of admitted calls. It returns what it read and what it wrote, so that this process
- * can compute the answers by the algorithm itself, and compare.
+ * One statement for calls of `consume` under one policy, each on one key. The statement locks the rows of the keys,
+ * decides each call by the policy's step, and writes the rows of admitted calls. The statement returns what it read and
+ * wrote, so that this process can compute the answers by the algorithm itself, and compare.
  *
- *     kept      the rows of the keys, locked. A row that others have locked is left out
+ *     kept      the rows of the keys, now locked. A row that another process has locked is left out
  *     timed     each call with its row, and the time after the locks
  *     numbers   the numbers of the state; none if the row is not in plain form
  *     decided   the state at the time of the call, and whether the call is admitted
@@ -11,32 +11,34 @@
  *     added     the new ones among these rows
  *     written   the changed ones among these rows
  *
- * A row is in plain form if its record has only the state of this policy, under the same numbers and without open
- * reservations, and if the clock has not gone far back. A key without a row or with an empty record is new. The outcome of a
- * call is `done` if it is admitted and its row was written, or if it is refused and nobody else has locked its row. Else it is
- * `locked`, or `other` if its row is in another form, and the call has changed nothing.
+ * A row is in plain form if its record has only the state of this policy, written with the same limit and without open
+ * reservations, and if the clock has not gone far back. A key without a row or with an empty record is new. The outcome
+ * of a call is `done` if the call is admitted and its row was written, or if the call is refused and no other process
+ * has locked its row. Otherwise the call has changed nothing: the outcome is `other` if the row is not in plain form,
+ * else `locked`.
  *
- * Two statements never wait for each other, except that `added` waits for statements that add the same keys in the same order, or
- * that are changing them. No existing row that others have locked is added, and no row is changed before all are added.
+ * Two statements never wait for each other, except that `added` waits for statements that add the same keys in the same
+ * order, or that are changing them. An existing row that is locked by others is not added, and all rows are added
+ * before one is changed.
  */
 import type { Kind } from '../../algorithms/index.ts'
 import { emptyRecord } from '../records/index.ts'
 import { type MakeStep, makers, type SqlStep } from './plain-steps.ts'
 
-/** A statement to be prepared. */
+/** The text of a statement to be prepared, and the types of its arguments. */
 export interface PlainStatement {
   readonly text: string
-  /** The types of its arguments. */
+  /** The SQL types of the statement's arguments. */
   readonly types: string
 }
 
 /**
- * The statement of an algorithm. Its arguments: the start of the policy's records, the tolerance, the span and the
- * parameters of the algorithm; then lists with the key, the cost and the time of each call, null for the time of Postgres. No
- * key appears twice.
+ * The statement of an algorithm. Its arguments are the text with which the policy's records start, the algorithm's
+ * tolerance, span and parameters, and then three lists: the keys, the costs and the times of the calls. A time is null
+ * if Postgres gives the time. All keys are different.
  * @param table the quoted name of the table
  * @param now an expression for the time in microseconds
- * @param ttlMargin how much longer than its quota a row lives, in milliseconds
+ * @param ttlMargin for how many milliseconds a row stays after the time until which it is needed
  */
 export function plainStatement(kind: Kind, table: string, now: string, ttlMargin: number): PlainStatement {
   const [make, size] = makers[kind] as readonly [MakeStep, number]
@@ -49,7 +51,7 @@ export function plainStatement(kind: Kind, table: string, now: string, ttlMargin
   }
 }
 
-/** The names and expressions that the text of a statement is made from, apart from the step. */
+/** The names and expressions in the text of a statement, except those of the step. */
 interface Names {
   readonly table: string
   readonly now: string
@@ -61,7 +63,7 @@ interface Names {
   readonly times: string
 }
 
-/** `offset 0` keeps Postgres from computing a column again in each place that uses it. */
+/** `offset 0` stops Postgres from computing a column again wherever the column is used. */
 function textOf(step: SqlStep, { table, now, ttlMargin, head, tolerance, keys, costs, times }: Names): string {
   const call = 'key, cost, found, locked, record, now'
   const numbers = step.state.slice(1)
@@ -112,7 +114,7 @@ select key, decided.record, now, coalesce(written.record, added.record) as saved
 from decided left join written using (key) left join added using (key)`
 }
 
-/** Reads the state from what follows the head of the record: `fullAt,[last,...]]]`, split at the commas. */
+/** Reads the numbers of the state from the end of the record: `fullAt,[last,...]]]`, split at the commas. */
 function numbersOf({ state, ends }: SqlStep): string {
   const numbers = state.map((name, n) => {
     const field = `fields[${n + 2}]`

@@ -1,29 +1,31 @@
 import type { Algorithm, Kind } from '../../algorithms/index.ts'
 
 /**
- * The step of an algorithm as SQL over bigint, for a call of `cost` on a state without reservations. Each text is a list of
- * columns, or one expression. A text can use the columns `at` (the effective time), `cost`, the numbers of the state, and the
- * columns of the lists before it. A division of integers rounds down, because all are positive.
+ * The step of an algorithm as SQL over bigint, for a call of `cost` on a state without reservations. Each text is one
+ * expression or a list of columns. A text can use the columns `at` (the effective time) and `cost`, the numbers of the
+ * state, and the columns of the lists before it. A division of integers rounds down, because all integers are positive.
  */
 export interface SqlStep {
   /** The names of the state's numbers. The first is `last`. */
   readonly state: readonly string[]
-  /** True if the state ends with one more number, the id of its reservations, which has to be 0. */
+  /**
+   * True if the state ends with the id of its last reservation. The statement needs a state without reservations: id 0.
+   */
   readonly ends: boolean
-  /** Lists of columns that bring the state to `at`, one after the other. The last list has all its numbers but `last`. */
+  /** Lists of columns that bring the state to the time `at`, in order. The last list has all numbers except `last`. */
   readonly advance: readonly string[]
-  /** An expression: true if the call does not have to wait. */
+  /** An expression that is true if the call is admitted without a wait. */
   readonly admits: string
-  /** The numbers of the state, without `last`, after the cost is taken. */
+  /** The numbers of the state, except `last`, after the call has taken its cost. */
   readonly take: string
-  /** An expression, after the cost is taken: how long after `at` the key has its full quota. */
+  /** An expression, after the cost is taken: the microseconds from `at` until the key has its full quota. */
   readonly reset: string
 }
 
-/** Makes a step from the arguments of the statement that hold the algorithm's numbers. */
+/** Makes a step. The parameters are the placeholders of the statement's arguments, such as `$3`. */
 export type MakeStep = (span: string, parameters: readonly string[]) => SqlStep
 
-/** Restates algorithms/buckets/bucket.ts. */
+/** The step of algorithms/buckets/bucket.ts, as SQL. */
 const bucketStep: MakeStep = (_span, [burst, weight, rate]) => ({
   state: ['last', 'level'],
   ends: true,
@@ -33,7 +35,7 @@ const bucketStep: MakeStep = (_span, [burst, weight, rate]) => ({
   reset: `(level + ${rate} - 1) / ${rate}`,
 })
 
-/** Restates algorithms/buckets/interval-bucket.ts. */
+/** The step of algorithms/buckets/interval-bucket.ts, as SQL. */
 const intervalBucketStep: MakeStep = (_span, [rate, per, capacity, aligned]) => ({
   state: ['last', 'spent', 'start'],
   ends: true,
@@ -49,7 +51,7 @@ const intervalBucketStep: MakeStep = (_span, [rate, per, capacity, aligned]) => 
   reset: `start - at + (spent + ${rate} - 1) / ${rate} * ${per}`,
 })
 
-/** Restates algorithms/windows/sliding-window.ts. The product of `mulDiv` is a numeric, because it passes 2^63. */
+/** The step of algorithms/windows/sliding-window.ts. The product is computed as numeric, because it exceeds 2^63. */
 const slidingWindowStep: MakeStep = (span, [limit]) => ({
   state: ['last', 'start', 'current', 'previous', 'id'],
   ends: false,
@@ -66,7 +68,7 @@ const slidingWindowStep: MakeStep = (span, [limit]) => ({
   reset: `start + ${span} - at + ${span}`,
 })
 
-/** How to make the step of an algorithm, and how many parameters the algorithm has. */
+/** For each kind of algorithm: the function that makes its step, and the number of its parameters. */
 export const makers: Readonly<Partial<Record<Kind, readonly [make: MakeStep, parameters: number]>>> = {
   bucket: [bucketStep, 3],
   intervalBucket: [intervalBucketStep, 4],

@@ -1,18 +1,18 @@
 /*
- * The methods that the store needs from a pool of `pg`. The store does not import `pg`.
+ * The methods that the store needs from a pool of `pg`. This package does not import `pg`.
  */
 
 import { check, longestSleep, type Reader } from '../../common/index.ts'
 import { errorOf } from './postgres-error.ts'
 
-/** The methods that the store needs from a client of Postgres, as `pg` has them. */
+/** The methods that the store needs from a connection to Postgres, as `pg` has them. */
 export interface PostgresClient {
-  /** Sends text without parameters: several statements in one round trip, by the simple protocol. */
+  /** Sends a text without parameters by the simple protocol: several statements in one round trip. */
   query(text: string): Promise<unknown>
   escapeLiteral(text: string): string
   on(event: 'error', listener: (error: Error) => void): unknown
   removeListener(event: 'error', listener: (error: Error) => void): unknown
-  /** @param broken true to close the connection */
+  /** @param broken true to close the connection instead of returning it to its pool */
   release(broken?: boolean): void
 }
 
@@ -33,9 +33,9 @@ export const checkPool: Reader<PostgresPool> = check(
 )
 
 /**
- * Lends a connection of the pool to `use`. If `use` takes longer than the limit, or leaves a transaction that cannot
- * be ended, the connection is closed and never used again. Rejects with a HeadgateError: see `errorOf`.
- * @param longest the limit, in milliseconds
+ * Calls `use` with a connection of the pool. If `use` takes longer than `longest`, or leaves a transaction that cannot
+ * be ended, the connection is closed. Rejects with a HeadgateError: see `errorOf`.
+ * @param longest the longest time for `use`, in milliseconds
  */
 export async function withClient<T>(
   pool: PostgresPool,
@@ -64,12 +64,12 @@ export async function withClient<T>(
   }
 }
 
-/** Ignores the error event of a lost connection: the query on that connection rejects with the same error. */
+/** Ignores the `error` event of a lost connection, because the query on that connection rejects with the same error. */
 const ignore = (): void => {}
 const yes = (): boolean => true
 const no = (): boolean => false
 
-/** Bounds how long the pool may take. A connection that comes too late goes back to the pool. */
+/** Gets a connection, or rejects if the pool takes longer than `longest`. A connection that comes later is returned. */
 function connected(pool: PostgresPool, longest: number): Promise<PostgresClient> {
   return new Promise((resolve, reject) => {
     const tooLong = () => {

@@ -1,9 +1,9 @@
 import { HeadgateError, shown } from '../../common/index.ts'
 
-/** `undefined_table` (PostgreSQL, appendix A) */
+/** The code of `undefined_table` (PostgreSQL, appendix A). */
 const noTable = '42P01'
 
-/** The error for a call that failed. */
+/** Makes the error for a call that failed. */
 export function errorOf(cause: unknown): HeadgateError {
   if (cause instanceof HeadgateError) return cause
   const fix =
@@ -11,7 +11,7 @@ export function errorOf(cause: unknown): HeadgateError {
   return new HeadgateError('HEADGATE_STORE', `Postgres failed: ${reasonOf(cause)}${fix}`, { cause })
 }
 
-/** The error of a call whose written record differs from what the decision needs. @param written true if Postgres wrote one */
+/** The error if Postgres and the decision wrote different records. @param written true if Postgres wrote a record */
 export function differentRecord(key: string, written: boolean): HeadgateError {
   return new HeadgateError(
     'HEADGATE_STORE_RECORD',
@@ -21,7 +21,7 @@ export function differentRecord(key: string, written: boolean): HeadgateError {
   )
 }
 
-/** The error of a migration that failed. */
+/** Makes the error for a migration that failed. */
 export function migrationError(table: string, cause: unknown): HeadgateError {
   return new HeadgateError(
     'HEADGATE_STORE',
@@ -31,12 +31,12 @@ export function migrationError(table: string, cause: unknown): HeadgateError {
   )
 }
 
-/** The text of an error. A connection that tried several addresses fails with a code, but without a message. */
+/** The text of an error. If several addresses were tried, the connection's error has a code, but no message. */
 function reasonOf(cause: unknown): string {
   return cause instanceof Error ? cause.message || String(postgresCode(cause) ?? cause.name) : String(cause)
 }
 
-/** The code of an error of Postgres, or of the connection. */
+/** The code of an error that comes from Postgres or from the connection. */
 export function postgresCode(cause: unknown): unknown {
   return cause instanceof Error && 'code' in cause ? cause.code : undefined
 }

@@ -18,18 +18,18 @@ import { TransactionRunner } from './transaction-runner.ts'
 
 /** The options of `postgresStore`. */
 export interface PostgresStoreOptions extends SharedStoreOptions {
-  /** A `Pool` of `pg`. You close it yourself. */
+  /** A `Pool` of `pg`. The store does not close the pool. */
   pool: PostgresPool
-  /** The table of the states, with its schema if you like: `'limits.headgate'`. Default `'headgate'`. */
+  /** The table of the states, also with its schema: `'limits.headgate'`. Default `'headgate'`. */
   table?: string
-  /** The most connections of the pool in use at once. Default 4. Calls that wait for a connection travel together. */
+  /** The most connections of the pool in use at the same time. Default 4. Waiting calls share the next connection. */
   transactions?: number
   /**
-   * False if connections should prepare no statements: each decision is then a transaction of two round trips. For poolers
-   * that keep a connection for a client that prepares, such as RDS Proxy. Default true.
+   * False if the store must not prepare statements: each decision is then a transaction of two round trips. Use it with
+   * poolers such as RDS Proxy, which reserve a connection for each client that prepares statements. Default true.
    */
   prepare?: boolean
-  /** A clock of whole microseconds since the epoch. Default: the time of Postgres, read for each decision. */
+  /** Returns whole microseconds since the epoch. Default: the time of Postgres, which is read for each decision. */
   clock?: Clock
 }
 
@@ -48,9 +48,8 @@ const readers = {
 const migrationTimeout = 60_000
 
 /**
- * A store in a table of Postgres: each decision is one transaction that locks the rows of all its keys. Most decisions are
- * a single prepared statement. Create the table first: see `migrate` and `postgresSchema`.
- *
+ * Makes a store in a table of Postgres. Each decision is one transaction that locks the rows of all its keys; most
+ * decisions are a single prepared statement. Create the table first: see `migrate` and `postgresSchema`.
  * A call rejects with HeadgateError `HEADGATE_STORE` if Postgres fails, and with `HEADGATE_STORE_TIMEOUT` after the
  * timeout.
  * @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_CLOCK` if an option is invalid
@@ -60,14 +59,14 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
 }
 
 /**
- * The SQL that creates the table, for your own migration. `npx headgate-postgres` prints it.
- * @throws HeadgateError `HEADGATE_OPTION` if the name is invalid
+ * Returns the SQL that creates the table, for migrations of your own. `npx headgate-postgres` prints this SQL.
+ * @throws HeadgateError `HEADGATE_OPTION` if the name of the table is invalid
  */
 export function postgresSchema(table: string = defaultTable): string {
   return new Sql(table, 0).schema()
 }
 
-/** A store in Postgres, as `postgresStore` returns it. */
+/** A store in Postgres. `postgresStore` returns it. */
 export class PostgresStore extends RecordStore {
   readonly #pool: PostgresPool
   readonly #table: string
@@ -95,8 +94,9 @@ export class PostgresStore extends RecordStore {
   }
 
   /**
-   * Creates the table if it does not exist. Call it once, before the first decision. Rejects with HeadgateError
-   * `HEADGATE_STORE` if that fails, for instance because the user may not create tables; `cause` is the error of Postgres.
+   * Creates the table if it does not exist. Call `migrate` once, before the first decision. Rejects with HeadgateError
+   * `HEADGATE_STORE` if Postgres fails, for example because the user may not create tables. `cause` is the error of
+   * Postgres.
    */
   async migrate(): Promise<void> {
     try {

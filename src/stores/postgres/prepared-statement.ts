@@ -4,12 +4,13 @@ import type { PlainStatement } from './plain-statement.ts'
 import type { PostgresClient, Rows } from './postgres-client.ts'
 import { postgresCode } from './postgres-error.ts'
 
-/** `duplicate_prepared_statement` (PostgreSQL, appendix A) */
+/** The code of `duplicate_prepared_statement` (PostgreSQL, appendix A). */
 const duplicate = '42P05'
 
 /**
- * `invalid_sql_statement_name`, and the errors of servers that do not know a part of the statement: `syntax_error`,
- * `undefined_object`, `undefined_function`, `feature_not_supported`.
+ * The codes of errors after which a statement cannot be used: `duplicate_prepared_statement`,
+ * `invalid_sql_statement_name`, and, if the server does not support a part of it, `syntax_error`, `undefined_object`,
+ * `undefined_function`, `feature_not_supported`.
  */
 const unusable: readonly unknown[] = [duplicate, '26000', '42601', '42704', '42883', '0A000']
 
@@ -17,8 +18,8 @@ const unusable: readonly unknown[] = [duplicate, '26000', '42601', '42704', '428
 const preparedBy = new WeakMap<PostgresClient, Set<string>>()
 
 /**
- * A statement that each connection prepares at its first use. Its name is a digest of its text, so two statements never have
- * the same name, even if a pooler lends one connection of the server to several processes.
+ * A statement that each connection prepares at its first use. The name of the statement is a digest of its text. So
+ * different statements have different names, even if a pooler lends one connection of the server to several processes.
  */
 export class PreparedStatement {
   readonly #name: string
@@ -33,8 +34,8 @@ export class PreparedStatement {
 
   /**
    * Executes the statement in a transaction, in one round trip.
-   * @param begin the statements that begin the transaction
-   * @param values SQL literals
+   * @param begin the SQL that begins the transaction
+   * @param values the arguments as SQL literals
    */
   async execute(client: PostgresClient, begin: string, values: readonly string[]): Promise<Rows> {
     const prepared = getOrInsert(preparedBy, client, () => new Set<string>())
@@ -53,14 +54,14 @@ export class PreparedStatement {
 }
 
 /**
- * True if the connection does not know the statement, or knows it already (a pooler lends connections to several processes),
- * or if the server cannot execute the statement.
+ * True if the connection does not know the statement, if it knows the statement already (because a pooler lends
+ * connections to several processes), or if the server cannot execute the statement.
  */
 export function isUnusable(error: unknown): boolean {
   return unusable.includes(postgresCode(error))
 }
 
-/** True if a value in the table is no number, or too large for one. */
+/** True if a value in the table is not a number, or is a number that is too large. */
 export function isDataError(error: unknown): boolean {
   return /^22/.test(String(postgresCode(error)))
 }

@@ -1,5 +1,7 @@
 #!/usr/bin/env node
-/* Prints the SQL that creates the table: `npx headgate-postgres [table]`. */
+/*
+ * Prints the SQL that creates the table, for `npx headgate-postgres [table]`.
+ */
 import { postgresSchema } from './postgres-store.ts'
 
 try {

@@ -3,10 +3,10 @@ import type { ReadTexts, TextPage } from '../records/index.ts'
 import { type PostgresPool, type Rows, withClient } from './postgres-client.ts'
 import { pageSize, type Sql } from './sql.ts'
 
-/** Reads rows to inspect them: without locks, in read-only transactions. */
+/** Reads rows for an inspection, without locks and in read-only transactions. */
 export interface RowReader {
   read(keys: readonly string[]): Promise<ReadTexts>
-  /** @param start the prefix of the keys, which ends with a colon @param ending the end of the keys */
+  /** Reads a page of rows. @param start how the keys begin, with a colon at the end @param ending how the keys end */
   page(start: string, after: string, ending?: string): Promise<TextPage>
 }
 
@@ -26,7 +26,7 @@ export function rowReader(pool: PostgresPool, sql: Sql, timeout: number, clock: 
       return { texts: keys.map((key) => texts.get(key)), now }
     },
     async page(start, after, ending = '') {
-      const end = `${start.slice(0, -1)};` // the character after the colon
+      const end = `${start.slice(0, -1)};` // `;` is the character after the colon
       const { rows, now } = await query((quote) => sql.page(after, end, ending, quote))
       const keys = rows.map(({ key }) => key as string)
       return { keys, texts: rows.map(({ record }) => record as string), now, more: rows.length === pageSize }

@@ -2,32 +2,32 @@ import type { Kind } from '../../algorithms/index.ts'
 import { invalidOption } from '../../common/index.ts'
 import { type PlainStatement, plainStatement } from './plain-statement.ts'
 
-/** A part of a table's name. It contains no quotes, so it cannot end a quoted name. */
+/** A pattern for the parts of a table's name. It allows no quotes, so a name cannot end the quoted text early. */
 const part = '[A-Za-z_][A-Za-z0-9_]{0,49}'
 const name = new RegExp(`^(?:(${part})\\.)?(${part})$`)
 
-/** The most expired rows that are deleted at once. */
+/** The most expired rows that one statement deletes. */
 const sweptAtOnce = 200
 
-/** The most rows that `clear` deletes at once. */
+/** The most rows that one statement of `clear` deletes. */
 const clearedAtOnce = 500
 
-/** How many rows are listed at once. */
+/** How many rows one page of a list has. */
 export const pageSize = 200
 
 /** A row to be saved. */
 export interface Saved {
   readonly key: string
   readonly text: string
-  /** How long the row is kept, in milliseconds. */
+  /** For how many milliseconds the row stays in the table. */
   readonly ttl: number
 }
 
 type Quote = (text: string) => string
 
 /**
- * The statements on one table. Statements are sent by the simple protocol, several in one round trip. The client quotes
- * every value in them.
+ * The SQL for one table. Several statements are sent in one round trip, by the simple protocol. The client quotes every
+ * value in them.
  */
 export class Sql {
   readonly #table: string
@@ -36,7 +36,7 @@ export class Sql {
 
   /**
    * @param table the name of the table, or its schema, a dot and its name
-   * @param timeout of each statement, in milliseconds
+   * @param timeout the longest time of each statement, in milliseconds
    * @throws HeadgateError `HEADGATE_OPTION` if the name is invalid
    */
   constructor(table: string, timeout: number) {
@@ -51,8 +51,8 @@ export class Sql {
   }
 
   /**
-   * `expires` is in whole minutes, so it rarely changes in a row that is written often. Then Postgres writes only the row
-   * and not the index (a heap-only tuple). Each page is left half empty for that.
+   * `expires` is in whole minutes, so it rarely changes in a row that is written often. If it does not change, Postgres
+   * writes only the row and not the index (a heap-only tuple). Pages are left half empty, to have space for this.
    */
   schema(): string {
     return [
@@ -66,12 +66,12 @@ export class Sql {
     ].join('\n')
   }
 
-  /** Creates the schema once, even if many processes ask for it at the same time. */
+  /** Creates the table. If many processes run this at the same time, only one of them creates it. */
   migrate(): string {
     return `begin; select pg_advisory_xact_lock(hashtext('headgate schema')); ${this.schema()} commit`
   }
 
-  /** Reads these keys. The last results are the rows, the time and the commit. */
+  /** Reads the rows of these keys. The last three results are the rows, the time and the commit. */
   read(keys: readonly string[], quote: Quote): string {
     return (
       `begin isolation level read committed read only; set local statement_timeout = ${this.#timeout}; ` +
@@ -80,8 +80,8 @@ export class Sql {
   }
 
   /**
-   * Reads the next records after a key that are still needed, of keys before `end`, and, with `ending`, of keys that end with it.
-   * The last results are as of `read`.
+   * Reads the next page of records: of keys after `after` and before `end`, and with `ending` only of keys that end
+   * with this text. Expired records are left out. The last three results are the same as those of `read`.
    */
   page(after: string, end: string, ending: string, quote: Quote): string {
     return (
@@ -92,22 +92,23 @@ export class Sql {
   }
 
   /**
-   * Begins a transaction that locks these rows. The last two results are the rows, and the time after they were locked.
-   * The keys have to be in order, so that no two transactions wait for each other. Missing rows are created in a
-   * separate, earlier transaction: other transactions cannot skip a row that is not committed yet, and would all wait for it.
-   * @param waits true to wait for rows that others have locked, false to skip them
+   * Begins a transaction that locks the rows of these keys. The last two results are the rows, and the time after the
+   * rows were locked. The keys have to be sorted, so that no two transactions wait for each other. Missing rows are
+   * created in a transaction before: other transactions cannot skip a row that is not committed yet, and would all wait
+   * for it.
+   * @param waits true to wait for rows that other transactions have locked, false to skip these rows
    */
   lock(keys: readonly string[], waits: boolean, quote: Quote): string {
     const missing = keys.map((key) => `(${quote(key)}, now() + interval '1 minute')`).join(', ')
     return (
       `${this.#begin()}; insert into ${this.#table} (key, expires) values ${missing} on conflict do nothing; commit; ` +
-      // A process that stops in the middle must not keep its locks.
+      // If this process stops during the transaction, Postgres ends the transaction, so that its locks are freed.
       `${this.#begin()}; set local idle_in_transaction_session_timeout = ${Math.max(1000, this.#timeout)}; ` +
       `${this.#select(keys, quote)} order by key for update${waits ? '' : ' skip locked'}; ${now}`
     )
   }
 
-  /** Turns off the wait for the disk: a crash of Postgres may lose the last states. */
+  /** Begins a transaction that does not wait for the disk: if Postgres crashes, the last states may be lost. */
   #begin(): string {
     return (
       `begin isolation level read committed; set local statement_timeout = ${this.#timeout}; ` +
@@ -116,14 +117,14 @@ export class Sql {
   }
 
   /**
-   * Begins a transaction with a prepared statement. Postgres plans the statement once for all arguments, whatever the table then
-   * contains, so the settings make the plan use the index of the keys.
+   * Begins a transaction with a prepared statement. Postgres plans the statement once, for all arguments and whatever
+   * the table contains later. So these settings make the plan use the index of the keys.
    */
   beginPrepared(): string {
     return `${this.#begin()}; set local plan_cache_mode = force_generic_plan; set local enable_seqscan = off`
   }
 
-  /** The statement that decides calls under one policy of that kind: see plain-statement.ts. */
+  /** The statement that decides calls under a policy of this kind: see plain-statement.ts. */
   plain(kind: Kind, ttlMargin: number): PlainStatement {
     return plainStatement(kind, this.#table, microseconds, ttlMargin)
   }
@@ -140,7 +141,7 @@ export class Sql {
     )
   }
 
-  /** Deletes some of the expired rows that are not locked. */
+  /** Deletes some of the expired rows that no other transaction has locked. */
   sweep(): string {
     return (
       `delete from ${this.#table} where key = any (array(select key from ${this.#table} ` +
@@ -149,8 +150,8 @@ export class Sql {
   }
 
   /**
-   * Deletes some of the keys after one key and before another, in order. The result has the last deleted key; null if none was
-   * deleted. Rows are locked in order, so that no two transactions wait for each other.
+   * Deletes some of the rows between two keys, sorted by key. The result has the last deleted key, or null if no row
+   * was deleted. Rows are locked in the order of their keys, so that no two transactions wait for each other.
    */
   clear(after: string, before: string, quote: Quote): string {
     const within = `key > ${quote(after)} and key < ${quote(before)}`
@@ -161,7 +162,7 @@ export class Sql {
     )
   }
 
-  /** Deletes a record. */
+  /** Deletes the row of a key. */
   remove(key: string, quote: Quote): string {
     return `delete from ${this.#table} where key = ${quote(key)}`
   }
@@ -173,5 +174,5 @@ export class Sql {
 
 const microseconds = '(extract(epoch from clock_timestamp()) * 1000000)::bigint'
 
-/** Reads the time in microseconds since the epoch: a separate statement, so that it runs after the rows are locked. */
+/** Reads the time in microseconds since the epoch, in a separate statement that runs after the rows are locked. */
 const now = `select ${microseconds} as now`

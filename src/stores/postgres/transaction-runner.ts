@@ -1,14 +1,15 @@
 /*
- * Carries out jobs in transactions: two round trips for all jobs that arrive together. Calls that one statement can decide take
- * one round trip (plain-calls.ts).
+ * Runs jobs in transactions: two round trips for all jobs that arrive together. Calls that a single statement can
+ * decide take one round trip (plain-calls.ts).
  *
  *     create missing rows; commit
  *     begin; lock and read the rows; read the time         then the jobs are evaluated in this process
  *     save what changed; commit
  *
- * The locks make a call atomic over all its keys, so no call has to be tried again. A row that another process has locked
- * is skipped, and its job gets a transaction of its own that waits for the row: a hot key delays no other key. The number of
- * transactions at once is bounded, and all but one of them may wait. Jobs that arrive meanwhile share the next transaction.
+ * The locks make a call atomic over all its keys, so no call has to be tried again. A row that another process has
+ * locked is skipped. The job of a skipped row gets its own transaction, which waits for the row: so a busy key delays
+ * no other key. The number of simultaneous transactions is bounded, and at most all but one of them may wait for rows.
+ * Jobs that arrive while all transactions are busy share the next transaction.
  */
 import type { HeadgateError } from '../../common/index.ts'
 import { exchanged, exchangeStart } from '../contract/index.ts'
@@ -20,29 +21,29 @@ import type { Saved } from './sql.ts'
 
 export interface TransactionRunnerOptions extends PlainCallsOptions {
   readonly pool: PostgresPool
-  /** In milliseconds. */
+  /** The timeout of the store, in milliseconds. */
   readonly timeout: number
-  /** The most transactions at once. */
+  /** The most transactions at the same time. */
   readonly transactions: number
 }
 
-/** A job to be carried out. */
+/** A job, and how it is to be run. */
 interface Task {
   readonly job: Job
   readonly done: () => void
-  /** True if the task waits, in a transaction of its own, for rows that others have locked. */
+  /** True if the task, in a transaction of its own, waits for rows that other processes have locked. */
   waits: boolean
-  /** The group of jobs that one statement can decide together with this one. */
+  /** The group of jobs that one statement decides together; undefined if a transaction has to decide this job. */
   group: PlainGroup | undefined
 }
 
 /** The most jobs in one transaction. */
 const maxTasks = 64
 
-/** How many rows are saved, or created for refused calls, between two sweeps. A sweep deletes more rows than that. */
+/** How many rows are written between two sweeps of expired rows. A sweep deletes up to 200 rows. */
 const sweepEvery = 100
 
-/** How long one step of `clear` may take, in milliseconds. */
+/** How long one statement of `clear` may take, in milliseconds. */
 const longestStep = 10_000
 
 export class TransactionRunner {
@@ -50,7 +51,7 @@ export class TransactionRunner {
   readonly #plainCalls: PlainCalls
   #tasks: Task[] = []
   #running = 0
-  /** How many running transactions wait for rows: at most all but one, so that other jobs are not delayed. */
+  /** How many running transactions wait for rows. One transaction must not wait, so that other jobs are not delayed. */
   #waiting = 0
   #touched = 0
   #sweeping = false
@@ -60,7 +61,7 @@ export class TransactionRunner {
     this.#plainCalls = new PlainCalls(options)
   }
 
-  /** Each promise is fulfilled when its job is over, successful or not. */
+  /** Runs jobs. Each promise resolves when its job has ended, whether the job succeeded or failed. */
   run(jobs: readonly Job[]): Promise<void>[] {
     const promises = jobs.map((job) => {
       const group = this.#plainCalls.groupOf(job)
@@ -70,10 +71,12 @@ export class TransactionRunner {
     return promises
   }
 
-  /** Deletes every key that begins with `start`, some at a time, while transactions go on. `start` ends with a colon. */
+  /**
+   * Deletes every key that begins with `start`, in several statements, while other calls go on. `start` ends with `:`.
+   */
   async clear(start: string): Promise<void> {
     const { pool, sql } = this.#options
-    const end = `${start.slice(0, -1)};` // the character after the colon
+    const end = `${start.slice(0, -1)};` // `;` is the character after the colon
     for (let last: unknown = start; typeof last === 'string'; ) {
       const after = last
       const statement = (client: PostgresClient) =>
@@ -93,7 +96,7 @@ export class TransactionRunner {
     }
   }
 
-  /** Removes the tasks of the next transaction from the queue. Jobs that only read are kept apart from jobs that write. */
+  /** Removes the tasks of the next transaction from the queue. Jobs that read and jobs that write are separated. */
   #takeTasks(): readonly Task[] {
     const mayWait = this.#waiting < Math.max(1, this.#options.transactions - 1)
     const first = this.#tasks.find(({ waits }) => !waits || mayWait)
@@ -132,7 +135,7 @@ export class TransactionRunner {
     const { pool, timeout } = this.#options
     const readOnly = tasks[0]?.job.readOnly === true
     const group = tasks[0]?.group
-    // Twice the timeout: the server's own statement timeout comes first, and the connection stays usable.
+    // Twice the timeout, so that the server's statement timeout comes first and the connection stays usable.
     return withClient(pool, 2 * timeout, (client) => {
       if (group !== undefined) return this.#decide(client, group, tasks)
       return readOnly ? this.#read(client, tasks) : this.#write(client, tasks)
@@ -182,7 +185,7 @@ export class TransactionRunner {
     })
   }
 
-  /** Returns the rows to be saved; undefined if no caller waits for the job any more, or if it has failed. */
+  /** Returns the rows to save; undefined if the job has failed, or if no caller waits for it any more. */
   #evaluate(job: Job, texts: ReadonlyMap<string, string | undefined>, time: Rows): Saved[] | undefined {
     if (job.settled) return undefined
     const { usesStoreTime, ttlMargin } = this.#options
@@ -201,7 +204,7 @@ export class TransactionRunner {
     }
   }
 
-  /** Deletes expired rows in the background, in proportion to the rows that were touched. */
+  /** Deletes expired rows in the background. The more rows are written, the more often this runs. */
   #sweep(touched: number): void {
     this.#touched += touched
     if (this.#touched < sweepEvery || this.#sweeping) return
@@ -223,7 +226,7 @@ function keysOf(tasks: readonly Task[]): string[] {
   return [...new Set(tasks.flatMap(({ job }) => job.keys))].sort()
 }
 
-/** The record of each key that has a row, as text. Undefined for a row without a record. */
+/** The record of each key that has a row, as text. Undefined for a row that has no record. */
 function textsOf({ rows }: Rows): ReadonlyMap<string, string | undefined> {
   return new Map(rows.map(({ key, record }) => [key as string, (record ?? undefined) as string | undefined]))
 }

@@ -1,6 +1,6 @@
 /*
- * Stores that keep one record for each key: how a record is read and written, and the ledger that swaps records. It
- * imports `failure` and the contract of stores.
+ * Stores with one record for each key: how a record is read and written, and the ledger that replaces records. This
+ * folder imports `failure` and the contract of stores.
  */
 
 export type { Job, RecordCall, StateOutcome } from './job.ts'

@@ -1,6 +1,6 @@
 /*
- * A job is a group of calls on the same keys of one limiter. It reads the keys once, evaluates the
- * calls in their order, and saves once.
+ * A job is a group of calls on the same keys of one limiter. The job reads the keys once, evaluates the calls in their
+ * order, and saves the keys once.
  */
 import { Evaluation, type Tickets, unitsBack } from '../../algorithms/evaluation/index.ts'
 import type { HeadgateError } from '../../common/index.ts'
@@ -19,27 +19,27 @@ import { emptyRecord, KeyRecord, type SavedText } from './key-record.ts'
 /** The outcome of a command on states. */
 export type StateOutcome = Booking | Decision | undefined
 
-/** The outcome of a call, and what it took: a ticket for each policy, undefined if it took nothing. */
+/** The outcome of a call, and its ticket for each policy; undefined if it took no units from the policy. */
 interface Result {
   readonly outcome: StateOutcome
   readonly tickets: Tickets | undefined
 }
 
-/** One command that waits for its outcome. The keys of the job are used, not the keys of the command. */
+/** A command that waits for its outcome. It runs on the keys of the job, and not on the command's own keys. */
 export interface RecordCall {
   readonly command: Command<StateVerb>
-  /** The time of the call by this process's clock, in microseconds: for stores that do not report their own time. */
+  /** The time of the call by this process's clock, in microseconds, for stores that do not report a time. */
   readonly now: number
   readonly pending: PendingCall<StateOutcome>
-  /** Called with an outcome that comes after the call has timed out, and with the tickets of what the call took. */
+  /** Called with an outcome that comes after the call has timed out, and with the tickets of the units it took. */
   readonly late: (outcome: StateOutcome, tickets: Tickets | undefined) => void
 }
 
 /** A record that has to be saved. */
 export interface Write extends SavedText {
-  /** The index of its key among the job's keys. */
+  /** The index of the record's key in the list of the job's keys. */
   readonly index: number
-  /** The text that was read; undefined if there was none. */
+  /** The text that was read for the key; undefined if the key had no text. */
   readonly before: string | undefined
 }
 
@@ -47,7 +47,7 @@ export class Job {
   readonly scoped: ScopedEvaluation
   readonly keys: readonly string[]
   readonly #calls: RecordCall[] = []
-  /** The result of each call, until everything is saved; undefined for a call that is settled. */
+  /** The result of each call until everything is saved. Undefined for a call that has got its result or an error. */
   #results: (Result | undefined)[] = []
 
   constructor(scoped: ScopedEvaluation, keys: readonly string[]) {
@@ -64,7 +64,7 @@ export class Job {
     return this.#calls.length
   }
 
-  /** The call of a job with a single call. */
+  /** The call of a job that has a single call; otherwise undefined. */
   get only(): RecordCall | undefined {
     return this.#calls.length === 1 ? this.#calls[0] : undefined
   }
@@ -74,20 +74,20 @@ export class Job {
     return this.#calls.every(({ pending }) => pending.settled)
   }
 
-  /** Notes that calls without a result may have counted. @param may false once it is known that none has counted */
+  /** Notes that calls may have counted. @param may false if it is known that none of them has counted */
   writes(may = true): void {
     for (const { pending } of this.#calls) pending.sent = may
   }
 
-  /** True if no call can write. */
+  /** True if none of the calls can write. */
   get readOnly(): boolean {
     return this.#calls.every(({ command }) => command.verb === 'peek')
   }
 
   /**
-   * Evaluates every call on the texts of the keys. Returns what has to be saved before `resolve` is called. If
-   * saving fails, the job may run again on newer texts.
-   * @param storeTime in microseconds; undefined to use the time of each call
+   * Evaluates every call on the texts of the keys. Returns the records that have to be saved before `resolve` is
+   * called. If saving fails, `run` may be called again with newer texts.
+   * @param storeTime the store's time in microseconds; undefined to use the time of each call
    * @param counted true if the store has counted all calls, even if some have timed out since
    */
   run(texts: readonly (string | undefined)[], storeTime: number | undefined, counted = false): Write[] {
@@ -104,13 +104,13 @@ export class Job {
   #evaluate({ command }: RecordCall, records: readonly KeyRecord[], now: number): Result {
     const outcome = runOn(records, this.scoped, command, now)
     if (outcome !== undefined && 'tickets' in outcome) return { outcome, tickets: outcome.tickets }
-    // If the call is on several keys, its units may have to be withdrawn from one of them.
+    // A call on several keys needs tickets, because its units may have to be withdrawn from some of these keys.
     const { evaluation } = this.scoped
     const withdrawable = outcome !== undefined && evaluation.takes && this.keys.length > 1
     return { outcome, tickets: withdrawable ? evaluation.tickets() : undefined }
   }
 
-  /** Gives each caller its result. */
+  /** Gives each caller the result of its call. */
   resolve(): void {
     for (const [n, { pending, late }] of this.#calls.entries()) {
       const result = this.#results[n]
@@ -124,8 +124,8 @@ export class Job {
   }
 
   /**
-   * The text of a key without the units that this job took, if others have written to the key since. Calls of others
-   * are kept, and so are refused calls that were counted.
+   * Removes the units that this job took from a text that others have written since. The calls of others stay counted,
+   * and so do refused calls that were counted.
    */
   withdraw(index: number, text: string, now: number): SavedText {
     const { places, policies } = this.scoped.scopes[index] as EvaluationScope
@@ -134,7 +134,7 @@ export class Job {
     for (const [n, result] of this.#results.entries()) {
       const all = result?.tickets
       if (all === undefined) continue
-      const renewed = this.#calls[n]?.command.tickets // a renewal keeps the tickets of policies under which it took nothing
+      const renewed = this.#calls[n]?.command.tickets // a renewal does not change the tickets of policies under which it took no units
       const tickets = places.map((place) => (all[place] === renewed?.[place] ? undefined : all[place]))
       record.load(evaluation.policies, now, this.scoped.onChange)
       evaluation.evaluate('settle', now, unitsBack(tickets), 0, tickets)
@@ -145,5 +145,5 @@ export class Job {
   }
 }
 
-/** The text that is saved to a key that had no text before. */
+/** The text that is saved for a key that had no text before. */
 export const emptyText: SavedText = { text: emptyRecord, life: 0 }

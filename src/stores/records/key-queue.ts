@@ -1,9 +1,9 @@
 /*
- * Puts the calls of this process in an order for each key, so that these calls never compete with each other.
+ * Orders the calls of this process for each key, so that these calls never compete with each other.
  *
- * Calls on the same keys that wait at the same time become one job. A job waits for the earlier jobs on any of its keys.
- * A job enters the queues of all its keys at once, so no two jobs wait for each other. Calls are settled in the order in
- * which they came.
+ * Calls on the same keys that wait at the same time become one job. A job waits for the earlier jobs on any of its
+ * keys. A job enters the queues of all its keys in one step, so no two jobs wait for each other. Calls get their
+ * results in the order in which they came.
  */
 
 import { afterPendingEvents, isolatesRequests } from '#platform'
@@ -11,7 +11,7 @@ import { longestSleep } from '../../common/index.ts'
 import type { ScopedEvaluation } from '../contract/index.ts'
 import { Job, type RecordCall } from './job.ts'
 
-/** Carries out jobs that share no key. Each promise is fulfilled when its job is over, with or without success. */
+/** Runs jobs that have no key in common. Each promise resolves when its job has ended, whether or not it succeeded. */
 export type RunJobs = (jobs: readonly Job[]) => readonly Promise<void>[]
 
 interface QueuedJob {
@@ -30,7 +30,7 @@ export class KeyQueue {
   readonly #last = new Map<string, QueuedJob>()
   #ready: QueuedJob[] = []
 
-  /** @param timeout in milliseconds; after it the job's calls have timed out, and the next job may start */
+  /** @param timeout in milliseconds; after this time the calls of a job have timed out, and the next job may start */
   constructor(run: RunJobs, timeout: number) {
     this.#run = run
     this.#timeout = timeout
@@ -46,7 +46,7 @@ export class KeyQueue {
     queued.job.add(call)
   }
 
-  /** Calls of several requests compete for their keys, as calls of several processes do. */
+  /** Runs a call outside the queue, in a runtime where a call cannot wait for the calls of another HTTP request. */
   #runAlone(job: Job, call: RecordCall): void {
     job.add(call)
     this.#run([job])
@@ -67,7 +67,7 @@ export class KeyQueue {
     return queued
   }
 
-  /** Jobs start at the end of the turn of the event loop, so that calls of one turn travel together. */
+  /** Starts the jobs at the end of the turn of the event loop, so that the calls of one turn are sent together. */
   #makeReady(queued: QueuedJob): void {
     if (this.#ready.push(queued) === 1) afterPendingEvents(() => this.#startReady())
   }
@@ -81,7 +81,7 @@ export class KeyQueue {
     if (wanted.length > 0) void this.#start(wanted)
   }
 
-  /** A job leaves its queues after the timeout at the latest, even if it is still running. */
+  /** Runs jobs. A job leaves its queues after the timeout at the latest, even if the job still runs. */
   async #start(started: readonly QueuedJob[]): Promise<void> {
     const timer = setTimeout(
       () => {
@@ -99,6 +99,6 @@ export class KeyQueue {
     queued.state = 'left'
     for (const key of queued.job.keys) if (this.#last.get(key) === queued) this.#last.delete(key)
     for (const next of queued.behind) if (--next.ahead === 0) this.#makeReady(next)
-    queued.behind.clear() // so that a finished job does not keep later jobs in memory
+    queued.behind.clear() // so that a finished job has no reference to later jobs
   }
 }

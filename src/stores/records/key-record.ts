@@ -5,10 +5,10 @@
  *      |    name    kind, span, parameters           full again at (us)  state
  *      version
  *
- * A ban by hand is the state under the name '', which no policy can have: when it was made, when it ends, and the reason.
+ * A ban by hand is stored as a state with the name '', which no policy can have: its start, its end and the reason.
  *
- * A policy whose numbers have changed takes over its earlier state. The state of an unknown policy (of another deploy that runs
- * at the same time) is kept unchanged, whatever its kind, until the key has its full quota again under that policy.
+ * If the limit of a policy was changed, the policy continues its earlier state. The state of an unknown policy (of
+ * another deploy that runs at the same time) stays in the record, until the key has its full quota under that policy.
  */
 
 import { isPast, type StoredBan } from '../../algorithms/bans/index.ts'
@@ -24,27 +24,27 @@ type PackedDefinition = readonly [kind: string, span: number, ...parameters: num
 type PackedState = readonly [name: string, definition: PackedDefinition, fullAt: number, state: number[]]
 type PackedBan = readonly [from: number, until: number, reason?: string]
 
-/** Stands for the ban among the names of policies. */
+/** The name of the ban in the list of states. */
 const banName = ''
 
 interface SavedState extends KeyState {
-  /** When the key has its full quota again, in microseconds since the epoch. */
+  /** When the key has its full quota again under the policy, in microseconds since the epoch. */
   readonly fullAt: number
-  /** The state as it was read; undefined for a state that this process wrote. */
+  /** The state as it was read from the text; undefined for a state that this process wrote. */
   readonly packed?: PackedState
 }
 
-/** A record as it is saved. */
+/** The text of a record to be saved. */
 export interface SavedText {
   readonly text: string
-  /** For how many microseconds the text is needed. After that, a key without a text means the same. */
+  /** For how many microseconds the text is needed. After that time it has the same meaning as no text. */
   readonly life: number
 }
 
-/** The text of a key that was reset: it has its full quota under every policy. */
+/** The text for a key that was reset: the key has its full quota under every policy. */
 export const emptyRecord: string = JSON.stringify([version])
 
-/** The start of a text that has only the state of this policy. What follows is `fullAt,[state]]]`. */
+/** The beginning of a text that has only the state of this policy. The rest of the text is `fullAt,[state]]]`. */
 export function recordHead({ name, algorithm: { kind, span, parameters } }: Policy): string {
   return `${JSON.stringify([version, [name, [kind, span, ...parameters]]]).slice(0, -2)},`
 }
@@ -53,12 +53,12 @@ const report = new Report()
 
 export class KeyRecord extends KeyStates<SavedState> {
   readonly #found: boolean
-  /** The names of the policies of the plan. */
+  /** The names of the policies that the present plan uses. */
   readonly #used = new Set<string>()
 
   /**
-   * @param text the text of the key in the store; undefined if there is none
-   * @param replaced true if the key is reset first, so that its text does not matter
+   * @param text the text of the key in the store; undefined if the key has no text
+   * @param replaced true if the first command resets the key, so that its text is not read
    * @throws HeadgateError `HEADGATE_STORE_RECORD` if the text is not a record of this version
    */
   constructor(text: string | undefined, replaced = false) {
@@ -79,7 +79,7 @@ export class KeyRecord extends KeyStates<SavedState> {
     return { ...super.stateOf(algorithm, s, now), fullAt: fullAt(algorithm, s, now) }
   }
 
-  /** Resets the states. A key without a text stays without one. */
+  /** Deletes the states. A key that has no text in the store gets no text. */
   override reset(): void {
     super.reset()
     this.changed = this.#found
@@ -103,7 +103,7 @@ export class KeyRecord extends KeyStates<SavedState> {
   }
 }
 
-/** A build that knows no bans keeps it as the state of another deploy's policy, until it ends. */
+/** Writes a ban as a state. A version without bans treats it as a state of an unknown policy, until the ban ends. */
 function packBan({ from, until, reason }: StoredBan): PackedState {
   const packed: PackedBan = reason === undefined ? [from, until] : [from, until, reason]
   return [banName, ['ban', 0], until, packed as unknown as number[]]
@@ -127,7 +127,7 @@ function parse(text: string): readonly PackedState[] {
 }
 
 /**
- * The states and the ban of a record, to inspect them.
+ * The states and the ban of a record, for an inspection.
  * @throws HeadgateError `HEADGATE_STORE_RECORD` if the text is not a record of this version
  */
 export function keptRecord(text: string | undefined): Pick<KeptKey, 'states' | 'ban'> {

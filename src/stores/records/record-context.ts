@@ -3,18 +3,18 @@ import type { BreakerTerms, Deadlines } from '../contract/index.ts'
 import type { KeyQueue } from './key-queue.ts'
 import type { SizeLimit } from './size-limit.ts'
 
-/** The texts of some keys, and the store's time in microseconds. */
+/** The texts of some keys, and the time of the store in microseconds. */
 export interface ReadTexts {
   readonly texts: readonly (string | undefined)[]
   readonly now: number
 }
 
-/** Some texts in the order of their keys: so few that one read is short. */
+/** A page of texts, in the order of their keys. The page is small enough to be read in a short time. */
 export interface TextPage {
   readonly keys: readonly string[]
   readonly texts: readonly string[]
   readonly now: number
-  /** True if there may be more keys. */
+  /** True if there may be more keys after this page. */
   readonly more: boolean
 }
 
@@ -22,19 +22,22 @@ export interface TextPage {
 export interface RecordContext {
   readonly kind: string
   readonly prefix: string
-  /** The timeout of a call, in milliseconds. */
+  /** The longest time of a call, in milliseconds. */
   readonly timeout: number
   readonly breaker: Partial<BreakerTerms>
   /** The clock of this process. */
   readonly clock: Clock
   readonly deadlines: Deadlines
   readonly queue: KeyQueue
-  /** Reads texts to inspect them. */
+  /** Reads the texts of these keys for an inspection. */
   readonly read: (keys: readonly string[]) => Promise<ReadTexts>
-  /** Reads the next needed texts of keys that begin with `start`, after the key `after`. Absent if the store cannot list. */
+  /**
+   * Reads the next texts that are still needed, of keys that begin with `start`, after the key `after`. Undefined if
+   * the store cannot list its keys.
+   */
   readonly page?: ((start: string, after: string) => Promise<TextPage>) | undefined
-  /** The most bytes that the store holds for a key, if it has a bound. */
+  /** The most bytes that the store can have for a key; undefined if there is no limit. */
   readonly size?: SizeLimit | undefined
-  /** Deletes every key that begins with `start`, if the store can list its keys. */
+  /** Deletes every key that begins with `start`. Absent if the store cannot list its keys. */
   readonly clear?: (start: string) => Promise<void>
 }

@@ -1,19 +1,19 @@
 import { digest, encodeId, encodeName, limiterStart, longestEncoding } from '../contract/index.ts'
 
-/** The longest key of a record. Every store takes it: Memcached's limit is 250 bytes. */
+/** The longest key of a record, in characters. Every store accepts it: Memcached's limit is 250 bytes. */
 const longestKey = 250
 
-/** The prefix of the record keys of a limiter's scope. */
+/** The text with which the record keys of a limiter's scope begin. */
 export function recordKeyStart(prefix: string, limiter: string, scope: string): string {
   return `${limiterStart(prefix, limiter)}${encodeName(scope)}:`
 }
 
-/** True if every key of the scope begins with `start`: none is so long that its digest replaces it. */
+/** True if every key of the scope begins with `start`, because no key is so long that its digest is stored instead. */
 export function keepsStart(start: string): boolean {
   return start.length + longestEncoding <= longestKey
 }
 
-/** The key of a record: prefix:limiter:scope:id, or prefix:#digest if the first form is too long. ASCII, without spaces. */
+/** The key of a record, in ASCII without spaces: prefix:limiter:scope:id, or prefix:#digest if that is too long. */
 export function recordKey(prefix: string, start: string, id: string): string {
   const key = start + encodeId(id)
   return key.length <= longestKey ? key : `${prefix}:${digest(new TextEncoder().encode(key))}`

@@ -29,10 +29,10 @@ export class RecordLedger implements Ledger {
   protected readonly whole: ScopedEvaluation
   /** For each scope, an evaluation of its policies alone. */
   readonly #parts: readonly ScopedEvaluation[]
-  /** The prefix of the keys of each scope. */
+  /** For each scope, the text with which its keys begin. */
   readonly #keyStarts: readonly string[]
   readonly #scopes: readonly string[]
-  /** The prefix of all keys of the limiter. */
+  /** The text with which all keys of the limiter begin. */
   readonly #start: string
 
   constructor(terms: LedgerTerms, context: RecordContext) {
@@ -67,7 +67,7 @@ export class RecordLedger implements Ledger {
     return this.#call(this.whole, recordKeys, command as Command<StateVerb>)
   }
 
-  /** Changes the record of one key after the other. */
+  /** Changes the records of the keys, one after the other. */
   async #change(command: Command<'reset' | 'ban' | 'unban'>): Promise<undefined> {
     const change = (key: string | undefined, n: number) =>
       key === undefined ? undefined : this.#call(this.#parts[n] as ScopedEvaluation, [key], command)
@@ -97,13 +97,13 @@ export class RecordLedger implements Ledger {
       try {
         return { ...decodeId(key.slice(start.length)), kept: { now, ...keptRecord(texts[n]) } }
       } catch {
-        return [] // a text of another program, which no decision reads either
+        return [] // a text of another program: decisions ignore it, too
       }
     })
     return { keys: listed, next: more ? keys.at(-1) : undefined }
   }
 
-  /** Gives back to one key after the other: what one key gets back never depends on another key. */
+  /** Gives units back to one key after the other, because what a key gets back does not depend on the other keys. */
   async #giveBack(command: Command<'refund' | 'settle'>, keys: readonly string[]): Promise<Decision> {
     const { costs = 1, tickets } = command
     const decisions = await Promise.all(
@@ -119,7 +119,7 @@ export class RecordLedger implements Ledger {
     return { ...join(true, policies, 'store', at), ...(ban && { ban }) }
   }
 
-  /** The items of `all` that belong to the policies of one scope. */
+  /** The items of `all` that belong to the policies of this scope. `all` has one item for each policy. */
   #partOf<T>(scope: number, all: readonly T[]): readonly T[] {
     const places = this.whole.scopes[scope]?.places ?? []
     return places.map((place) => all[place] as T)
@@ -145,8 +145,8 @@ export class RecordLedger implements Ledger {
   }
 
   /**
-   * Gives back what a call took after it timed out. It has no deadline, because no caller waits. A charge stays: reconciliation
-   * counts it as made. A renewed reservation keeps the tickets that it has.
+   * Gives back what a call took after its timeout. There is no deadline, because no caller waits. A charge is not given
+   * back, because reconciliation counts the charge as made. A renewed reservation continues with its old tickets.
    */
   #takeBack(
     keys: readonly string[],
@@ -165,7 +165,7 @@ export class RecordLedger implements Ledger {
     }
   }
 
-  /** The command that gives the units back. A shadow policy that did not admit the call took nothing. */
+  /** The command that gives the units back. A shadow policy that refused the call took no units. */
   #takingBack(n: number, costs: Costs, { policies }: Decision, taken: Tickets | undefined): Command<StateVerb> {
     if (taken === undefined) {
       const units = policies.map(({ allowed }, place) => {
@@ -178,7 +178,7 @@ export class RecordLedger implements Ledger {
   }
 }
 
-/** The error of a limiter with so long names that its keys are stored as digests, which `clear` and `list` cannot find. */
+/** The error of `clear` or `list` if long names make keys digests, which do not begin with the limiter's name. */
 function cannotFind(method: 'clear' | 'list'): HeadgateError {
   const alone = method === 'clear' ? 'Reset' : 'Inspect'
   return new HeadgateError(
@@ -188,7 +188,7 @@ function cannotFind(method: 'clear' | 'list'): HeadgateError {
   )
 }
 
-/** The decision with the longest ban; the first decision if no key is banned. */
+/** The decision with the longest ban; the first decision if none of the keys is banned. */
 function withLongestBan(decisions: readonly Decision[]): Decision {
   const until = ({ ban }: Decision) => ban?.until ?? 0
   return decisions.reduce((longest, each) => (until(each) > until(longest) ? each : longest))

@@ -4,7 +4,7 @@ import type { RecordContext } from './record-context.ts'
 import { RecordLedger } from './record-ledger.ts'
 import { checkPolicySizes } from './size-limit.ts'
 
-/** A store that keeps the states of each key as a text, the record. */
+/** A store that has the states of each key as one text, which is called the record. */
 export class RecordStore implements Store {
   readonly synchronous: boolean
   readonly traits: StoreTraits
@@ -20,7 +20,7 @@ export class RecordStore implements Store {
     this.#ledgerOf = ledgerOf ?? ((terms) => new RecordLedger(terms, context))
   }
 
-  /** @throws HeadgateError `HEADGATE_STATE_SIZE` if the record of the policies may be too large */
+  /** @throws HeadgateError `HEADGATE_STATE_SIZE` if the record of a key could become too large */
   open(terms: LedgerTerms, joins?: Ledger): Ledger {
     if (this.#context.size !== undefined) checkPolicySizes(this.#context.size, terms)
     return withFailover(this, terms, joins, this.#ledgerOf)

@@ -1,24 +1,24 @@
 /*
- * Size limits, for stores with a largest value. Policies whose record may not fit are refused when the limiter is
- * made. A record that still does not fit is refused when it is saved. No breaker counts these refusals, because the store did
- * not fail.
+ * Limits the size of records, for stores that limit the size of a value. A limiter whose records may become too large
+ * is refused when it is made. A record that becomes too large nevertheless is refused when it is saved. A breaker does
+ * not count these refusals, because the store did not fail.
  */
 import type { Policy } from '../../algorithms/index.ts'
 import { HeadgateError, shown } from '../../common/index.ts'
 import type { LedgerTerms } from '../contract/index.ts'
 
 export interface SizeLimit {
-  /** The name of the store in errors. */
+  /** The name of the store in error messages. */
   readonly store: string
-  /** The most bytes of a record. Records are ASCII. */
+  /** The most bytes of a record. A record is ASCII, so a character is a byte. */
   readonly bytes: number
 }
 
-/** How many bytes a number takes with its comma: a whole number below 2^53, or a fraction (smoothBursty, smoothWarmingUp). */
+/** The most bytes of a number with its comma: of a whole number below 2^53, and of a number with a fraction. */
 const wholeSize = 17
 const fractionSize = 25
 
-/** @throws HeadgateError `HEADGATE_STATE_SIZE` for policies whose record may grow beyond the limit */
+/** @throws HeadgateError `HEADGATE_STATE_SIZE` for policies whose record may become larger than the limit */
 export function checkPolicySizes(limit: SizeLimit, { policies, scopes }: LedgerTerms): void {
   for (const scope of scopes) {
     const sizes = policies
@@ -42,7 +42,7 @@ function policyTooLarge({ store, bytes }: SizeLimit, policy: Policy, size: numbe
   )
 }
 
-/** The most bytes that a policy takes in a record, without debt. */
+/** The most bytes that the state of a policy takes in a record. Debt beyond the limit may take more. */
 function largestSizeOf({ name, limit, algorithm }: Policy, units: number = limit): number {
   const { kind, span, parameters, slots, bookingNumbers } = algorithm
   const head = JSON.stringify([name, [kind, span, ...parameters], 0, []]).length + 1 + wholeSize

@@ -1,13 +1,13 @@
 /*
- * Carries out jobs on a store that reads and swaps one key at a time.
+ * Runs jobs on a store that reads and swaps (replaces) one key at a time.
  *
- * A swap fails if others have written since the read. Then the job reads and evaluates again. Several keys are swapped in
- * the order of their names. If one swap fails, the keys swapped before get their old texts back. Where others have written
- * to a key since, what the job took is given back by its tickets.
+ * A swap fails if others have written the key since the read. After that, the job reads and evaluates again. Several
+ * keys are swapped in the order of their names. If one swap fails, the keys that were swapped before get their old
+ * texts back. If others have written such a key meanwhile, the units that the job took are given back by its tickets.
  *
- * So no more is admitted than any policy allows. Two guarantees are weaker than with one atomic step: between two swaps
- * the units are taken, so another call may be refused that would otherwise be admitted; and if this process dies in
- * between, the units stay taken until time gives them back.
+ * So no policy admits too much. Two guarantees are weaker than with one atomic step. Between two swaps the units are
+ * taken, so another call may be refused too early. If this process dies between two swaps, the units stay taken until
+ * the window ends.
  */
 import { type Clock, checkClock, HeadgateError, type MaybePromise, shown, storeError } from '../../common/index.ts'
 import { exchanged, exchangeStart } from '../contract/index.ts'
@@ -16,46 +16,48 @@ import type { SavedText } from './key-record.ts'
 import type { ReadTexts } from './record-context.ts'
 import { checkRecordSize, type SizeLimit } from './size-limit.ts'
 
-/** The text that a store has under a key. */
+/** The text that a store has for a key, and its version. */
 export interface VersionedText<Version> {
-  /** The text that `swap` saved. */
+  /** The last text that `swap` saved for the key. */
   readonly text: string
-  /** A value that distinguishes this text from any later one: a revision, an ETag, or the text itself. */
+  /** A value that distinguishes this text from any later text of the key: a revision, an ETag, or the text itself. */
   readonly version: Version
-  /** The store's own time in whole microseconds since the epoch. Default: the time of this process. */
+  /** The time by the store's clock, in whole microseconds since the epoch. Default: the time of this process. */
   readonly now?: number
 }
 
-/** The two functions of a store. A rejection is a failure of the store. */
+/** The two functions of a store. If a function rejects, the store counts as failed. */
 export interface ReadAndSwap<Version> {
-  /** Returns the text under this key, with its version; undefined if there is none. */
+  /** Returns the text of this key and its version; undefined if the key has no text. */
   read: (key: string) => MaybePromise<VersionedText<Version> | undefined>
   /**
-   * Saves the text under the key, for at least `ttl` milliseconds, if the key still has that version; undefined means
-   * that it has no text. Returns true if it saved. This has to be one atomic step of the store.
+   * Saves the text for at least `ttl` milliseconds, if the key still has this version; a version of undefined means
+   * that the key has no text. Returns true if the text was saved. The function has to be atomic in the store.
    */
   swap: (key: string, text: string, version: Version | undefined, ttl: number) => MaybePromise<boolean>
 }
 
 export interface SwapRunnerOptions<Version> extends ReadAndSwap<Version> {
   readonly retries: number
-  /** How much longer than its quota a record lives, in milliseconds. */
+  /** For how many milliseconds a record stays after the time until which it is needed. */
   readonly ttlMargin: number
   /** The clock of this process. */
   readonly clock: Clock
-  /** True if the time that the store reports, if any, replaces the clock. */
+  /** True to use the time that the store reports, if it reports one, instead of the clock. */
   readonly usesStoreTime: boolean
   readonly size: SizeLimit
-  /** The store's kind, for events. */
+  /** The kind of the store, for events. */
   readonly kind: string
 }
 
-/** The longest pause in milliseconds. The n-th retry comes after a random pause of up to 2^n ms, limited to this. */
+/**
+ * The longest pause in milliseconds. Before the n-th retry there is a random pause of up to 2^n ms, within this limit.
+ */
 const longestPause = 16
 
 /**
- * How often undoing a write is tried. That is more often than a call is tried: a call that gives up only loses a result, but
- * units that nobody gives back are missing until the window ends.
+ * How often undoing a write is tried. A call is tried less often, because giving up a call only loses its result.
+ * Giving up an undo loses units until the window ends.
  */
 const undoAttempts = 1000
 
@@ -66,7 +68,7 @@ export class SwapRunner<Version> {
     this.#options = options
   }
 
-  /** Reads the texts of these keys, to inspect them. */
+  /** Reads the texts of these keys for an inspection. */
   async read(keys: readonly string[]): Promise<ReadTexts> {
     try {
       const found = await Promise.all(keys.map((key) => this.#read(key)))
@@ -127,7 +129,7 @@ export class SwapRunner<Version> {
     return times.length === 0 ? undefined : Math.max(...times)
   }
 
-  /** Swaps all writes or none. */
+  /** Swaps the texts of all keys, or of none. */
   async #swapAll(
     job: Job,
     writes: readonly Write[],
@@ -153,7 +155,7 @@ export class SwapRunner<Version> {
     throw new TypeError(`swap must return true or false, got ${shown(done)}`)
   }
 
-  /** Undoes a write. Goes on even if the job's calls have timed out by now. */
+  /** Undoes a write, even if the calls of the job have timed out meanwhile. */
   async #putBack(job: Job, write: Write): Promise<void> {
     const key = job.keys[write.index] as string
     for (let retry = 0; retry < undoAttempts; retry++) {

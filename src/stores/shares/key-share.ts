@@ -1,53 +1,54 @@
 import type { Policy } from '../../algorithms/index.ts'
 import type { Decision, Verdict } from '../../policy/index.ts'
 
-/** What a report says. A report that is sent again stays the same, because the store may have counted it. */
+/** The content of a report. A report that is sent again has the same content, because the store may have counted it. */
 export interface Report {
   readonly number: number
-  /** Units admitted since the last report, for each policy. */
+  /** For each policy, the units that were admitted since the report before. */
   readonly admitted: readonly number[]
 }
 
-/** What the store refused last under a policy. */
+/** The last refusal by the store under a policy. */
 interface Refusal {
   readonly cost: number
   readonly verdict: Verdict
   readonly at: number
 }
 
-/** A question to the store that is under way. */
+/** A question to the store that has no answer yet. */
 export interface Sent {
-  /** Undefined if this process has admitted nothing, and only asks what remains. */
+  /** The report that the question carries; undefined if this process has no units to report and only asks. */
   readonly report: Report | undefined
-  /** How often this process had banned the key when it asked. */
+  /** How often this process had banned the key at the time of the question. */
   readonly bans: number
 }
 
 /**
- * What one process may admit of one key without asking: an equal part of what remained by the last answer, less what it has
- * admitted since. Of what comes back to a bucket meanwhile, it has an equal part too. The bound is proved in `share-store.ts`.
+ * The units of a key that a process may admit without asking: an equal part of what remained by the store's last
+ * answer, less what the process has admitted since. When units come back to a bucket, each process gets an equal part
+ * of them. `share-store.ts` proves the bound.
  */
 export class KeyShare {
   readonly #policies: readonly Policy[]
   readonly #instances: number
-  /** Units admitted since the last report, for each policy. */
+  /** For each policy, the units that were admitted since the last report. */
   readonly #admitted: number[]
-  /** The last report, while it is not answered. */
+  /** The last report, if the store has not answered it yet. */
   #unanswered: Report | undefined
-  /** True if a call since the last report was more than the share. */
+  /** True if a call since the last report needed more units than the share. */
   #exceeded = false
-  /** The verdicts of the last answer; undefined before the first answer. */
+  /** The verdicts in the store's last answer; undefined before the first answer. */
   #verdicts: readonly Verdict[] | undefined
   #answeredAt = 0
-  /** The store's refusals since the last question, for each policy. */
+  /** For each policy, the last refusal by the store since the last question. */
   readonly #refusals: (Refusal | undefined)[]
-  /** True while a question is under way. */
+  /** True while a question to the store has no answer. */
   asking = false
-  /** True if the store has no readable record of this key. */
+  /** True if the store's record of this key cannot be read. */
   broken = false
-  /** Until when the key is banned, as far as this process knows, by the local clock. */
+  /** When the ban of the key ends, by the local clock in microseconds, as far as this process knows. */
   #bannedUntil = 0
-  /** How often this process has banned the key. The answer to a question from before a ban does not show that ban. */
+  /** How often this process has banned the key. An answer to a question from before a ban does not know the ban. */
   #bans = 0
 
   /** @param instances how many processes share the limits */
@@ -58,7 +59,7 @@ export class KeyShare {
     this.#refusals = policies.map(() => undefined)
   }
 
-  /** @param until in microseconds of the local clock */
+  /** @param until when the ban ends, in microseconds of the local clock */
   ban(until: number): void {
     this.#bannedUntil = until
     this.#bans++
@@ -73,7 +74,7 @@ export class KeyShare {
     return cost === 0 || cost <= share - this.#unreported(n)
   }
 
-  /** Units that remain in the store if no other process has reported since the last answer. */
+  /** How many units remain in the store, if no other process has reported since the last answer. */
   #remaining(n: number, now: number): number {
     const { burst, limit } = this.#policies[n] as Policy
     const last = this.#verdicts?.[n]
@@ -82,13 +83,16 @@ export class KeyShare {
     return Math.min(burst, last.remaining + Math.max(0, this.#back(n, now) - debt))
   }
 
-  /** Units that a bucket has given back since the last answer. Windows and logs give units back all at once: the store tells when. */
+  /**
+   * Units that a bucket has freed since the last answer. For windows and logs it is 0: the store knows when they free
+   * units.
+   */
   #back(n: number, now: number): number {
     const { algorithm, limit, window } = this.#policies[n] as Policy
     return algorithm.kind === 'bucket' ? (limit * (now - this.#answeredAt)) / (window * 1000) : 0
   }
 
-  /** True if the key has its full quota in the store, as far as this process knows, and nothing has to be sent. */
+  /** True if, as far as this process knows, the key has its full quota in the store and there is nothing to report. */
   isForgettable(now: number): boolean {
     if (this.isDue || this.asking || this.broken || this.isBanned(now)) return false
     const reset = Math.max(0, ...(this.#verdicts ?? []).map(({ resetAfter }) => resetAfter))
@@ -99,12 +103,12 @@ export class KeyShare {
     this.#admitted[n] = (this.#admitted[n] as number) + cost
   }
 
-  /** Notes a call that is more than the share: the next answer may give more. */
+  /** Notes that a call needs more units than the share. The next answer may make the share larger. */
   exceed(): void {
     this.#exceeded = true
   }
 
-  /** The verdict of a call that was admitted and counted, as far as this process knows. */
+  /** The verdict of a call that this process admitted and counted, as far as this process knows. */
   verdict(n: number, now: number, withNextAfter: boolean | undefined): Verdict {
     const { name, limit, window, shadow, algorithm } = this.#policies[n] as Policy
     const last = this.#verdicts?.[n]
@@ -130,8 +134,8 @@ export class KeyShare {
   }
 
   /**
-   * Learns from a call that the store decided. Only what lowers the share is taken over, because a report that is under way is
-   * not in these numbers.
+   * Uses the verdicts of a call that the store decided, but only those that make the share smaller: a report without an
+   * answer is not counted in these verdicts.
    */
   learn(verdicts: readonly Verdict[], now: number): void {
     if (verdicts.some(({ remaining }, n) => remaining > this.#remaining(n, now))) return
@@ -139,17 +143,19 @@ export class KeyShare {
     this.#answeredAt = now
   }
 
-  /** Notes that the store refused this cost. Until the next question, such a cost is refused here. */
+  /** Notes that the store refused this cost. Until the next question, this process refuses such a cost by itself. */
   refused(n: number, cost: number, verdict: Verdict, at: number): void {
     this.#refusals[n] = { cost, verdict, at }
   }
 
-  /** Call it when units of the key may have come back: the next call asks the store. */
+  /** Removes the refusals, so that the next call asks the store. Call this when units of the key may be free again. */
   forgetRefusals(): void {
     this.#refusals.fill(undefined)
   }
 
-  /** The verdict of a cost that the store refused lately. @param untilReport milliseconds until the store is asked again */
+  /**
+   * The verdict of a cost that the store refused lately. @param untilReport milliseconds until the store is asked again
+   */
   refusal(n: number, cost: number, now: number, untilReport: number): Verdict | undefined {
     const refusal = this.#refusals[n]
     if (refusal === undefined || cost < refusal.cost) return undefined
@@ -160,7 +166,7 @@ export class KeyShare {
     return { ...verdict, retryAfter, resetAfter: Math.max(1, verdict.resetAfter - elapsed) }
   }
 
-  /** Admitted units that the store has not counted, as far as this process knows, under the policy that has most. */
+  /** Admitted units that the store has not counted, as far as known, under the policy that has most of them. */
   get unreported(): number {
     return Math.max(0, ...this.#admitted.map((_, n) => this.#unreported(n)))
   }
@@ -169,13 +175,14 @@ export class KeyShare {
     return (this.#admitted[n] as number) + (this.#unanswered?.admitted[n] ?? 0)
   }
 
-  /** True if there is something to report or to ask. */
+  /** True if there are units to report, or if the store has to be asked. */
   get isDue(): boolean {
     return !this.asking && !this.broken && (this.#exceeded || this.unreported > 0)
   }
 
   /**
-   * What has to be sent: the last report again if it was not answered. What was admitted since then waits for the next report.
+   * Returns what has to be sent: a new report, or again the last report if it has no answer. In that case, units
+   * admitted since then wait for the next report.
    * @param number the number of a new report
    */
   ask(number: number): Sent {
@@ -197,7 +204,7 @@ export class KeyShare {
     this.#answeredAt = now
   }
 
-  /** Asks again, because nobody knows whether the store has counted the report. */
+  /** Prepares the last report to be sent again, because it is not known whether the store has counted it. */
   failed(): void {
     this.asking = false
     this.#exceeded = true

@@ -1,10 +1,10 @@
-/** Notes since when reports fail, in one shard of the store. */
+/** Notes since when the reports to one shard of the store fail. */
 export class Outage {
   readonly #longest: number
   #since: number | undefined
   #error: unknown
 
-  /** @param period of the reports, in microseconds */
+  /** @param period the time between two reports, in microseconds */
   constructor(period: number) {
     this.#longest = Math.max(3 * period, 300_000)
   }
@@ -23,8 +23,8 @@ export class Outage {
   }
 
   /**
-   * Throws the store's error once reports have failed for three periods, at least 300 ms: from then on nothing is
-   * known of the other processes.
+   * Throws the store's error if reports have failed for three periods, and for at least 300 ms. From that time on, too
+   * little is known of what the other processes admit.
    */
   check(now: number): void {
     if (this.#since !== undefined && now - this.#since > this.#longest) throw this.#error

@@ -2,24 +2,24 @@ import type { Clock, Sleeper } from '../../common/index.ts'
 import type { Store } from '../contract/index.ts'
 import { Outage } from './outage.ts'
 
-/** The store that all processes share: the shares report to it. */
+/** The store that all processes share. Each process reports to this store what it has admitted. */
 export interface ExactStore extends Store {
-  /** False while no connection to the store is open. */
+  /** False while no connection to the server of the store is open. */
   readonly connected?: boolean
 }
 
-/** An object that has something to report. */
+/** An object that may have reports to send. */
 export interface Reports {
-  /** How many keys it has. */
+  /** The number of keys with a share. */
   readonly size: number
-  /** Sends the reports that are due. */
+  /** Sends the reports of all keys that have one to send. */
   report(now: number): void
 }
 
-/** Sends the reports of all limiters of a store together, once in each period with anything to report. */
+/** Sends the reports of all limiters of a store together, once in a period, as long as a key has a share. */
 export class Reporter {
   readonly store: ExactStore
-  /** True once the store has answered. */
+  /** True as soon as the store has answered a report. */
   answered = false
   readonly clock: Clock
   /** The time between two reports, in microseconds. */
@@ -42,17 +42,17 @@ export class Reporter {
     this.#scopes.push(scope)
   }
 
-  /** Milliseconds until the next reports, rounded up. */
+  /** Milliseconds until the next reports are sent, rounded up. */
   untilNext(now: number): number {
     return Math.ceil(Math.max(0, this.#nextAt - now) / 1000)
   }
 
-  /** True if the store has never answered this process, and is known to fail: a report failed, or no connection is open. */
+  /** True if the store has never answered, and is known to fail: a report has failed, or no connection is open. */
   isCold(keys: readonly string[]): boolean {
     return !this.answered && (this.store.connected === false || keys.some((key) => this.outageOf(key).fails))
   }
 
-  /** The outage of the shard that has the key. */
+  /** The outage of the shard that stores the key. */
   outageOf(key: string): Outage {
     const shard = this.store.traits?.shardOf?.(key) ?? ''
     const known = this.#outages.get(shard)
@@ -62,7 +62,7 @@ export class Reporter {
     return outage
   }
 
-  /** Begins a period, unless one is running. */
+  /** Starts the timer for the next reports, unless the timer is running. */
   wake(): void {
     if (this.#sleeping || this.#closed) return
     this.#sleeping = true

@@ -7,19 +7,21 @@ import type { Reporter, Reports } from './reporter.ts'
 
 /** The most keys of a scope that have a share in this process, at about 500 bytes each. */
 const mostKeys = 100_000
-/** How long, at least, the store remembers the number of a report, in microseconds: a report sent twice counts once. */
+/** For how long, at least, the store remembers a report's number, in microseconds: a report sent twice counts once. */
 const shortestMemory = 120_000_000
 
-/** The shares of the keys of one scope of a limiter, in all shards of the store. */
+/** The shares that this process has of the keys in one scope of a limiter, for all shards of the store. */
 export class ScopeShares implements Reports {
   readonly policies: readonly Policy[]
   readonly #instances: number
   readonly #reporter: Reporter
   readonly #ledger: Ledger
   readonly #shares = new Map<string, KeyShare>()
-  /** Names this object as the sender of its reports: no other process, limiter or plan has the same id. */
+  /** The sender's id in reports. No other process, limiter or plan has the same id. */
   readonly #sender = newReservationId().toString(36)
-  /** The number of the last report of any key. If a key is forgotten and comes back, its numbers still go up. */
+  /**
+   * The number of the last report, counted over all keys: a key that is forgotten and comes back gets higher numbers.
+   */
   #number = 0
 
   /** @param instances how many processes share the limits */
@@ -35,7 +37,7 @@ export class ScopeShares implements Reports {
     return this.#shares.size
   }
 
-  /** The share of a key; undefined if there are too many keys, or if the key's record is broken. */
+  /** The share of a key; undefined if there are too many keys, or if the record of the key cannot be read. */
   shareOf(key: string): KeyShare | undefined {
     const share = this.#shares.get(key)
     if (share !== undefined) return share.broken ? undefined : share
@@ -45,17 +47,17 @@ export class ScopeShares implements Reports {
     return created
   }
 
-  /** Call it after a command that may give units of a key back. */
+  /** Removes the key's refusals. Call this after a command that may give units of the key back. */
   forgetRefusals(key: string): void {
     this.#shares.get(key)?.forgetRefusals()
   }
 
-  /** Call it when the store has decided on a key. */
+  /** Notes that the key's record can be read again. Call this when the store has decided about the key. */
   mended(key: string): void {
     if (this.#shares.get(key)?.broken) this.#shares.delete(key)
   }
 
-  /** Units of a key that this process admitted since its last report, under the policy that has most. */
+  /** Units of a key that this process admitted since its last report, under the policy that has most of them. */
   unreported(key: string): number {
     return this.#shares.get(key)?.unreported ?? 0
   }
@@ -68,7 +70,7 @@ export class ScopeShares implements Reports {
     this.#shares.clear()
   }
 
-  /** Sends the reports that are due, and forgets keys with their full quota. */
+  /** Sends the reports that are due, and removes keys that have their full quota. */
   report(now: number): void {
     for (const [key, share] of this.#shares) {
       if (share.isDue) void this.#send(key, share)
@@ -76,7 +78,7 @@ export class ScopeShares implements Reports {
     }
   }
 
-  /** Reports a key at once, ahead of a call that the store decides. */
+  /** Sends the report of a key now, before a call that the store decides. */
   reportAhead(key: string): void {
     const share = this.#shares.get(key)
     if (share === undefined) return
@@ -107,7 +109,7 @@ export class ScopeShares implements Reports {
       outage.reported()
     } catch (error) {
       share.failed()
-      // A broken record is an error of its key alone.
+      // An error of a broken record concerns only its own key. Other errors mean that the store fails.
       share.broken = isBrokenRecord(error)
       if (!share.broken) outage.failed(error, this.#reporter.clock())
     }

@@ -8,20 +8,20 @@ import type { KeyShare } from './key-share.ts'
 import type { Reporter } from './reporter.ts'
 import type { ScopeShares } from './scope-shares.ts'
 
-/** The scope of a policy, and its index among the policies of the scope. */
+/** The scope of a policy, and the policy's index among the policies of this scope. */
 interface Place {
   readonly scope: number
   readonly n: number
 }
 
-/** Admits by this process's share of each key. Every other call goes to the store. */
+/** Admits calls by this process's share of each key. Every other call goes to the store. */
 export class ShareLedger implements Ledger {
   readonly #exact: Ledger
   readonly #reporter: Reporter
   readonly #scopes: readonly ScopeShares[]
   readonly #places: readonly Place[]
 
-  /** @param shares those of each scope */
+  /** @param shares the shares of each scope, in the order of the scopes */
   constructor(terms: LedgerTerms, reporter: Reporter, shares: readonly ScopeShares[]) {
     const { policies, scopes } = terms
     this.#exact = reporter.store.open(terms)
@@ -67,7 +67,7 @@ export class ShareLedger implements Ledger {
     return this.#refuse(shares, command, now) ?? this.#pass(command, shares)
   }
 
-  /** Lets the store decide a call that is more than the share, after a report. */
+  /** Sends a report, then lets the store decide a call that needs more units than the share. */
   async #pass(command: Command<'consume'>, shares: readonly KeyShare[]): Promise<Decision> {
     const { keys, costs = 1 } = command
     for (const [n, scope] of this.#scopes.entries()) scope.reportAhead(keys[n] as string)
@@ -95,7 +95,7 @@ export class ShareLedger implements Ledger {
     return outcome
   }
 
-  /** Notes that the keys are banned. Other processes learn it with their next report. */
+  /** Notes that the keys are banned. Other processes learn of the ban by the answer to their next report. */
   #ban({ keys, ban }: Command<'ban'>): void {
     const { until } = newBan(this.#reporter.clock(), ban?.duration ?? 0, undefined)
     for (const [n, key] of keys.entries()) if (key !== undefined) this.#scopes[n]?.shareOf(key)?.ban(until)
@@ -105,10 +105,10 @@ export class ShareLedger implements Ledger {
   async #clear(command: Command): Promise<undefined> {
     for (const scope of this.#scopes) scope.forgetAll()
     await this.#exact.run(command)
-    for (const scope of this.#scopes) scope.forgetAll() // units admitted meanwhile were reported to keys that are now cleared
+    for (const scope of this.#scopes) scope.forgetAll() // units admitted while `clear` ran were reported to keys that are now removed
   }
 
-  /** The store's states, with a note of what this process has admitted since its last report. */
+  /** The states in the store, with a note about the units that this process has admitted since its last report. */
   async #inspect(command: Command<'inspect'>): Promise<readonly KeptKey[]> {
     const { keys } = command
     const kept = await this.#exact.run(command)
@@ -133,7 +133,7 @@ export class ShareLedger implements Ledger {
     return shares
   }
 
-  /** Takes the costs from the shares if all of them suffice. Returns true then. */
+  /** Takes the costs from the shares and returns true, if all shares have enough units. Otherwise returns false. */
   #admit(shares: readonly KeyShare[], costs: Costs, now: number): boolean {
     const suffice = this.#places.every(({ scope, n }, index) => {
       return (shares[scope] as KeyShare).admits(n, costOf(costs, index), now)
@@ -144,7 +144,7 @@ export class ShareLedger implements Ledger {
     return true
   }
 
-  /** The refusal of costs that the store has refused since the last report; undefined if there is none. */
+  /** The refusal of costs that the store refused since the last report; undefined if it refused none of them. */
   #refuse(shares: readonly KeyShare[], command: Command<'consume'>, now: number): Decision | undefined {
     const { costs = 1, details } = command
     const untilReport = this.#reporter.untilNext(now)

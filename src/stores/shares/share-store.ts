@@ -1,6 +1,7 @@
 /*
- * Each process admits its share of a key without asking, and reports what it has admitted. Its share is an equal part of what
- * remained by the last report. A call beyond the share goes to the store, which decides it as without shares. A report goes ahead of it.
+ * Each process admits its share of a key's units without asking the store, and later reports what it has admitted. The
+ * share is an equal part of what remained at the last report. For a call that needs more than the share, the process
+ * sends a report, and then the store decides the call.
  *
  *     process A   admit admit |report|   admit admit admit |report, consume|   admit ...
  *                                  \    ^                             \     ^
@@ -8,12 +9,13 @@
  *                                      /    v
  *     process B      admit admit |report|   admit ...
  *
- * The bound. `used` is what the store has counted, and `share` is what a process may admit before its next report, with what it
- * has admitted since the last one. A share is at most burst / instances, so all shares of `instances` processes are at most `burst`.
- * The store admits, and a report renews a share, only while `used` is at most `burst`. So `used` and all shares together are at
- * most 2 x burst at that time. From then on a unit only moves from a share to `used`, and a bucket gives back to all shares together no
- * more than it takes off `used`. So at any time a key has got at most 2 x burst, and what has come back. This depends on no
- * order of calls, no demand and no timing.
+ * The bound. `used` is what the store has counted. `share` is what a process may still admit before its next report,
+ * plus what it has admitted since the last report. A share is at most burst / instances, so all shares of `instances`
+ * processes are at most `burst`. The store admits, and a report renews a share, only while `used` is at most `burst`.
+ * So `used` and all shares together are at most 2 x burst at that time. From then on a unit only moves from a share to
+ * `used`. The units that a bucket frees for all shares together are at most the units that it frees in `used`. So at
+ * any time at most 2 x burst units of a key were admitted, plus the units that came back. This is true for every order
+ * and timing of calls.
  */
 import type { Policy } from '../../algorithms/index.ts'
 import {
@@ -37,14 +39,15 @@ import { ShareLedger } from './share-ledger.ts'
 
 /** The options of `shareStore`. */
 export interface ShareStoreOptions {
-  /** The store that all processes share: `redisStore({ client })`. */
+  /** The store that all processes share. Example: `redisStore({ client })`. */
   store: Store
   /**
-   * How many processes share the limits, at the most: also while a deploy runs the old ones beside the new ones. Each process admits
-   * 1/instances of what remains without asking. Limiters use it as their `instances` too, unless theirs is larger. Example: `8`
+   * How many processes share the limits at most, including old processes that still run during a deploy. Each process
+   * admits 1/instances of what remains without asking the store. A limiter uses this number as its `instances`, unless
+   * its own is larger. Example: `8`.
    */
   instances: number
-  /** How often a process reports, from 1 ms to 1 h. Default `'100ms'`. */
+  /** How often a process sends reports, in milliseconds or as text, from 1 ms to 1 h. Default `'100ms'`. */
   report?: number | string
 }
 
@@ -55,8 +58,9 @@ const readers = {
 }
 
 /**
- * A store in front of `redisStore`: each process admits `1/instances` of what remains without asking Redis, and reports it
- * later. Redis decides every other call. At any time a key has got at most twice its burst (see docs/scale.md).
+ * Makes a store in front of `redisStore`. Each process admits `1/instances` of what remains without asking Redis, and
+ * reports it later. Redis decides every other call. At any time, a key has used at most twice its burst (see
+ * docs/scale.md).
  * @throws HeadgateError `HEADGATE_OPTION` if an option is invalid
  */
 export function shareStore(options: ShareStoreOptions): Store {
@@ -72,7 +76,7 @@ export class ShareStore implements Store {
   readonly traits: StoreTraits
   readonly #reporter: Reporter
   readonly #instances: number
-  /** By the terms of a ledger, which the ledgers of all shards have. */
+  /** The shares of each limiter, by the terms that the ledgers of all shards have in common. */
   readonly #shares = new WeakMap<LedgerTerms, readonly ScopeShares[]>()
 
   /**
@@ -107,7 +111,7 @@ export class ShareStore implements Store {
     })
   }
 
-  /** The shares of each scope. The ledgers of all shards have them together, as a key has one share in this process. */
+  /** The shares of each scope. The ledgers of all shards use the same shares: a key has one share in this process. */
   #sharesOf(terms: LedgerTerms, instances: number): readonly ScopeShares[] {
     const known = this.#shares.get(terms)
     if (known !== undefined) return known
