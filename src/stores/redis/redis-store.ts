@@ -142,6 +142,10 @@ export class RedisStore implements Store {
     return this.#context.connection.ready()
   }
 
+  close(): void {
+    this.#context.resets?.close()
+  }
+
   open(terms: LedgerTerms, joins?: Ledger): Ledger {
     return withFailover(this, terms, joins, (bare) => new RedisLedger(bare, this.#context))
   }

@@ -29,6 +29,7 @@ export class Reporter {
   readonly #outages = new Map<string, Outage>()
   #nextAt = 0
   #sleeping = false
+  #closed = false
 
   constructor(store: ExactStore, period: number, clock: Clock, sleeper: Sleeper) {
     this.store = store
@@ -63,10 +64,17 @@ export class Reporter {
 
   /** Starts the timer for the next reports, unless the timer is running. */
   wake(): void {
-    if (this.#sleeping) return
+    if (this.#sleeping || this.#closed) return
     this.#sleeping = true
     this.#nextAt = this.clock() + this.period
     this.#sleeper(this.period / 1000, () => this.#report())
+  }
+
+  close(): void {
+    if (this.#closed) return
+    this.#closed = true
+    this.#report()
+    this.store.close?.()
   }
 
   #report(): void {

@@ -96,6 +96,11 @@ export class ShareStore implements Store {
     this.#instances = instances
   }
 
+  /** Reports once more what is not reported yet, and then never again. Closes the store that it reports to. */
+  close(): void {
+    this.#reporter.close()
+  }
+
   /** @throws HeadgateError `HEADGATE_POLICY` for a policy that only the store can decide */
   open({ failure, ...terms }: LedgerTerms, joins?: Ledger): Ledger {
     for (const policy of terms.policies) checkPolicy(policy)

@@ -197,3 +197,17 @@ test.each([
     }),
   )
 })
+
+test('close reports the units that are not reported yet, and never again', async () => {
+  const own = { client, prefix: 'last-report', timeout: '5s' } as const
+  const policies = '1000/1h fixed-window'
+  const limiter = new RateLimiter({
+    name: 'api',
+    policies,
+    store: shareStore({ store: redisStore(own), instances: 1, report: '1h' }),
+  })
+  for (let n = 0; n < 5; n++) await limiter.consume('ann')
+  limiter.close()
+  const exact = new RateLimiter({ name: 'api', policies, store: redisStore(own) })
+  await expect.poll(async () => (await exact.peek('ann')).policies[0]?.used).toBe(5)
+})

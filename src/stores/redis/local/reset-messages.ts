@@ -14,11 +14,15 @@ type Listener = (message: string) => void
 
 interface IoredisSubscriber {
   subscribe(channel: string): Promise<unknown>
+  unsubscribe(channel: string): Promise<unknown>
+  listenerCount(event: 'message'): number
+  off(event: 'message', listener: (channel: string, message: string) => void): unknown
   on(event: 'message', listener: (channel: string, message: string) => void): unknown
 }
 
 interface NodeRedisSubscriber {
   subscribe(channel: string, listener: Listener): Promise<unknown>
+  unsubscribe(channel: string, listener: Listener): Promise<unknown>
 }
 
 /** No key of a state contains a line feed. */
@@ -30,6 +34,7 @@ const all = '*'
 export class ResetMessages {
   readonly #publisher: Publisher
   readonly #channel: string
+  #stop: (() => Promise<unknown>) | undefined
 
   /**
    * @param subscriber a connection for nothing else, because a connection that subscribes cannot run other commands
@@ -51,12 +56,20 @@ export class ResetMessages {
         else cache.forget(message.split(separator))
       }
     }
-    listen(subscriber, channel, listener).catch((error: unknown) => {
+    const { subscribed, stop } = listen(subscriber, channel, listener)
+    this.#stop = stop
+    subscribed.catch((error: unknown) => {
       warnOnce(
         'HEADGATE_SUBSCRIBER',
         `redisStore cannot subscribe to resets, so they reach this process late. Connect the subscriber first. ${reason(error)}`,
       )
     })
+  }
+
+  /** Listens no more. The subscriber stays connected, and keeps its other subscriptions. */
+  close(): void {
+    this.#stop?.().catch(() => undefined)
+    this.#stop = undefined
   }
 
   /** Publishes a reset. Nobody waits for the result. */
@@ -70,13 +83,27 @@ export class ResetMessages {
   }
 }
 
-function listen(subscriber: RedisClient, channel: string, listener: Listener): Promise<unknown> {
-  if ('evalSha' in subscriber) return (subscriber as unknown as NodeRedisSubscriber).subscribe(channel, listener)
+interface Subscription {
+  readonly subscribed: Promise<unknown>
+  readonly stop: () => Promise<unknown>
+}
+
+function listen(subscriber: RedisClient, channel: string, listener: Listener): Subscription {
+  if ('evalSha' in subscriber) {
+    const nodeRedis = subscriber as unknown as NodeRedisSubscriber
+    const stop = () => nodeRedis.unsubscribe(channel, listener)
+    return { subscribed: nodeRedis.subscribe(channel, listener), stop }
+  }
   const ioredis = subscriber as unknown as IoredisSubscriber
-  ioredis.on('message', (from, message) => {
+  const onMessage = (from: string, message: string) => {
     if (from === channel) listener(message)
-  })
-  return ioredis.subscribe(channel)
+  }
+  ioredis.on('message', onMessage)
+  const stop = () => {
+    ioredis.off('message', onMessage)
+    return ioredis.listenerCount('message') > 0 ? Promise.resolve() : ioredis.unsubscribe(channel)
+  }
+  return { subscribed: ioredis.subscribe(channel), stop }
 }
 
 function checkSubscriber(client: object, subscriber: unknown): void {
