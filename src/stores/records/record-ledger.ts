@@ -116,7 +116,8 @@ export class RecordLedger implements Ledger {
     const verdicts = new Map(decisions.flatMap(({ policies }) => policies.map((verdict) => [verdict.name, verdict])))
     const policies = this.#policies.map(({ name }) => verdicts.get(name) as Verdict)
     const { at, ban } = withLongestBan(decisions)
-    return { ...join(true, policies, 'store', at), ...(ban && { ban }) }
+    const resetAfter = Math.max(...decisions.map((decision) => decision.resetAfter))
+    return { ...join(true, policies, 'store', at), resetAfter, ...(ban && { ban }) }
   }
 
   /** The items of `all` that belong to the policies of this scope. `all` has one item for each policy. */
