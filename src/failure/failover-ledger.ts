@@ -121,7 +121,10 @@ class FailoverLedger implements CheckedLedger {
 
   /** Forgets what all keys have spent in this process. After that, the keys do not owe the store anything. */
   forgetAll(): void {
-    this.#fallback.quota.clear()
+    const { quota, shared } = this.#fallback
+    shared.reconciler.forgetAll()
+    shared.refunds.forgetAll()
+    quota.clear()
   }
 
   forget(keys: readonly string[]): void {
