@@ -129,7 +129,7 @@ export class SlidingLog extends Algorithm {
     for (; units > 0 && entry >= (s[i + 1] as number); entry--) units -= removeUnits(s, i, entry, units)
   }
 
-  /** Removes unused units from the call's entry, then from older ones, from which refunds would have taken if the cost were less. */
+  /** Removes unused units of a call from its entry; then from older entries, if a refund took units from the call's entry. */
   override settle(s: Numbers, i: number, at: number, units: number, ticket: Ticket): void {
     this.#advance(s, i, at)
     const time = this.entryTime(ticket[0])

@@ -21,7 +21,7 @@ export class SmoothBursty extends Smooth {
   readonly parameters: readonly number[]
   protected readonly initial = 0
 
-  /** @param stable microseconds per fresh permit @param max the most stored permits @param window the option `per`, in microseconds */
+  /** @param stable microseconds per fresh permit @param max the most stored permits @param window the `per` in microseconds */
   constructor(stable: number, max: number, window: number = stable) {
     super(stable, max, stable, stable, window)
     this.parameters = [stable, max]

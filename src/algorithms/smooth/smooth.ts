@@ -153,7 +153,7 @@ export abstract class Smooth extends Algorithm {
     }
   }
 
-  /** Refunds a call before the last call. The state before it is not stored, so the refund is calculated from the present state. */
+  /** Refunds an earlier call. The state before that call is not stored, so the refund is calculated from the present state. */
   #unspend(s: Numbers, i: number, at: number, cost: number): void {
     const stored = s[i + 2] as number
     const free = this.#freeAt(s, i, at)
