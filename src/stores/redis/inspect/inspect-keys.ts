@@ -28,7 +28,7 @@ export class KeptKeys {
     return found.map(({ now, value }, n) => ({ ...this.#keptOf(keys[n] as string, value, now), notes }))
   }
 
-  /** The next page of the keys of one scope. @param start the prefix of these keys @param from the field `next` of the last page */
+  /** The next page of the keys of one scope. @param start the prefix of these keys @param from the `next` of the last page */
   async list(start: string, from: unknown): Promise<KeyPage> {
     const { batcher, connection } = this.#context
     const { values, next } = await batcher.reading(scanRecords(connection, `${start}*}`, from))

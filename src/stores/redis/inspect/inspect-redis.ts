@@ -15,7 +15,7 @@ import { usualNames } from './usual-names.ts'
 export interface InspectRedisOptions {
   /** The option `prefix` of the store. Default `'headgate'`. */
   prefix?: string
-  /** Names of policies. Redis has only hashes of names, so a policy with an unknown name is shown by its hash. Default: usual names. */
+  /** More names of policies, besides usual names. Redis has only hashes of names: an unknown name is shown as its hash. */
   names?: readonly string[]
 }
 

@@ -46,7 +46,7 @@ export class KeyCache<Entry extends CacheEntry> {
     this.#entries.set(nameOf(keys), entry)
   }
 
-  /** Removes the entries that are wrong after a change of these keys. Call this method for every change except an admitted call. */
+  /** Removes entries that a change of these keys makes invalid. Call this method for every change except an admitted call. */
   forget(keys: readonly string[]): void {
     this.version++
     for (const key of keys) this.#entries.delete(key)
