@@ -194,7 +194,7 @@ export class RedisLedger implements Ledger {
     return { plan: this.#plan, verb, keys, costs, now: this.#context.clock?.() ?? -1, ...extras }
   }
 
-  /** Sends a request of any other kind than `#sendConsume`. It may give units back, so cached refusals of its keys are removed. */
+  /** Sends a request of another kind than `#sendConsume`. It may give units back, so cached refusals of its keys are removed. */
   async #sendOther(request: ScriptRequest): Promise<ScriptResponse> {
     const { verb, keys } = request
     if (verb === 'peek') return this.#send(request)
@@ -234,7 +234,7 @@ export class RedisLedger implements Ledger {
     })
   }
 
-  /** The keys, grouped by slot, because one script call can use only one slot of a Cluster. Undefined if one slot has all keys. */
+  /** The keys by slot, because one script call can use only one slot of a Cluster. Undefined if all keys are in one slot. */
   #groups(keys: readonly string[]): readonly SlotGroup[] | undefined {
     return this.#context.connection.cluster && keys.length > 1 ? this.#slotGroups.of(keys) : undefined
   }

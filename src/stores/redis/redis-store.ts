@@ -32,11 +32,11 @@ import { Batcher } from './wire/index.ts'
 
 /** The options of `redisStore`. */
 export interface RedisStoreOptions extends SharedStoreOptions {
-  /** A client of ioredis, iovalkey or redis (node-redis): single, Sentinel, Cluster or pool. The store never closes the client. */
+  /** A client of ioredis, iovalkey or redis (node-redis): single, Sentinel, Cluster or pool. The store never closes it. */
   client: RedisClient
   /** Which clock gives the time of decisions: the clock of Redis (`'redis'`, the default) or of this process (`'client'`). */
   time?: 'redis' | 'client'
-  /** A function that returns the time in whole microseconds since the epoch. Implies `time: 'client'`. Default: the wall clock. */
+  /** Returns the time in whole microseconds since the epoch. Implies `time: 'client'`, whose default clock is the wall clock. */
   clock?: Clock
   /**
    * Whether calls of one turn of the event loop are sent as one batch. `{ size }`: at most `size` calls in a batch, from 1 to

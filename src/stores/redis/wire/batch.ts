@@ -111,7 +111,7 @@ export class Batch extends DeadlineItem {
     return calls
   }
 
-  /** Called when the deadline passes: every request that has no response yet fails with `error`. */
+  /** Called when the deadline passes. The requests fail, unless the batch was not sent yet and may wait longer. */
   expire(error: HeadgateError): void {
     if (!this.sent && this.#sender.postpone(this)) return
     this.withdraw()

@@ -65,7 +65,7 @@ export class Batcher {
     return batch
   }
 
-  /** Puts a batch into the list of batches to be sent: no more requests are added to it. */
+  /** Makes sure that no more requests are added to a batch. */
   #shut(batch: Batch): void {
     if (this.#open.get(batch.name) === batch) this.#open.delete(batch.name)
   }
@@ -73,8 +73,8 @@ export class Batcher {
   #shutAll(): void {
     if (this.#open.size === 0) return
     this.#ready.push(...this.#open.values())
-    // A new Map, because V8 keeps the contents of a cleared Map in memory until the next full garbage collection, once the
-    // Map is in V8's old generation.
+    // A new Map, not `clear()`: if the table of a cleared Map is in V8's old generation, V8 keeps the batches that are added
+    // to the Map later in memory until the next full garbage collection.
     this.#open = new Map()
   }
 
