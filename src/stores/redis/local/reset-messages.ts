@@ -1,6 +1,6 @@
 /*
- * Tells the other processes which keys were reset, so that no process repeats an older refusal or spends an older lease. If a
- * message is lost with its connection, a refusal stays for as long as the cache of refusals repeats it.
+ * Tells other processes which keys were reset, so that they remove cached refusals and leased units of these keys. If a message
+ * is lost because a connection broke, a process may repeat a cached refusal until the refusal expires.
  */
 import { invalidOption, reason, warnOnce } from '../../../common/index.ts'
 import type { RedisClient } from '../client/index.ts'
@@ -25,10 +25,10 @@ interface NodeRedisSubscriber {
   unsubscribe(channel: string, listener: Listener): Promise<unknown>
 }
 
-/** No key of a state contains a line feed. */
+/** Separates the keys of a message: no Redis key of headgate contains a line feed. */
 const separator = '\n'
 
-/** At the end of a name: all keys that begin with the text before it. No key of a state ends with it. */
+/** A message of a text and `*` means all keys that begin with the text. No Redis key of headgate ends with `*`. */
 const all = '*'
 
 export class ResetMessages {
@@ -37,9 +37,9 @@ export class ResetMessages {
   #stop: (() => Promise<unknown>) | undefined
 
   /**
-   * @param subscriber a connection for nothing else, because a connection that subscribes cannot run other commands
-   * @param caches the caches that drop the keys that were reset
-   * @throws HeadgateError `HEADGATE_OPTION` if `subscriber` is no client
+   * @param subscriber a second client, used only to subscribe, because Redis accepts no other commands on such a connection
+   * @param caches the caches from which the keys that were reset are removed
+   * @throws HeadgateError `HEADGATE_OPTION` if `subscriber` is no supported client
    */
   constructor(
     client: RedisClient,
@@ -66,13 +66,13 @@ export class ResetMessages {
     })
   }
 
-  /** Listens no more. The subscriber stays connected, and keeps its other subscriptions. */
+  /** Stops listening for resets. The client stays connected, and its other subscriptions stay. */
   close(): void {
     this.#stop?.().catch(() => undefined)
     this.#stop = undefined
   }
 
-  /** Publishes a reset. Nobody waits for the result. */
+  /** Publishes that these keys were reset. Does not wait for the result. */
   publish(keys: readonly string[]): void {
     this.#publisher.publish(this.#channel, keys.join(separator)).catch(() => undefined)
   }
