@@ -10,7 +10,7 @@ export interface PlainStep {
   readonly state: readonly string[]
   /** The name of the last number, which is not stored if it is 0. Absent if it is always 0. Only the last policy may have it. */
   readonly lastNumber?: string
-  /** Code that reads and writes the record of a log. Absent for algorithms whose record is only a head and the state's numbers. */
+  /** Code that reads and writes the record of a log. Absent if a record has only a head and the numbers of the state. */
   readonly log?: LogRecord
   /** Lua functions that do not depend on the policy, so that several policies can use them. */
   readonly prelude: string
