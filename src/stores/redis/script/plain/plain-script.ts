@@ -34,7 +34,7 @@ const mostPolicies = 4
 /** The input from which the short script of a plan is made. */
 export interface PlainTerms {
   readonly policies: readonly Policy[]
-  /** The first bytes of each policy's record in its usual form (see ../records.ts). */
+  /** The first bytes of each policy's record, in the only form that a short script reads (see ../records.ts). */
   readonly heads: readonly Buffer[]
   /** The packed plan, for the whole script. */
   readonly bytes: Buffer

@@ -34,7 +34,7 @@ export interface LogRecord {
   readonly names: readonly string[]
   /** The names of the numbers that a record contains before its entries. */
   readonly numbers: readonly string[]
-  /** A Lua expression: true if a record of `size` bytes has the usual form. */
+  /** A Lua expression: true if a record of `size` bytes has the form that this code reads. */
   readonly isUsual: string
   /** Sets the other variables of the state from the entries. */
   readonly entries: string
