@@ -129,7 +129,7 @@ function makers.parseRecords()
     return foreign.carried()
   end
 
-  -- The record of a state with steps or bookings, or of a foreign state (see above) that a call has changed.
+  -- The record of a state with steps or bookings, or of a changed state under another definition than the policy's.
   local function packAny(p, head, s)
     if p.grows then
       local payload = p.algorithm.save(s)

@@ -46,7 +46,7 @@ export interface LogRecord {
   readonly pack: string
 }
 
-/** The code of an algorithm, and the numbers that are inserted into the code. */
+/** The Lua code of an algorithm, and the numbers of a policy that `stepOf` inserts into the code. */
 export interface PlainSteps<T extends Algorithm> {
   readonly step: PlainStep
   /** The numbers, by their names in the code. @param head how many bytes a record has before the state */
