@@ -21,11 +21,11 @@
 import { Algorithm, type Numbers, type Report } from '../algorithm.ts'
 import { are, type Description, type Facts, type Terms, timeText, toMilliseconds } from '../state-description.ts'
 
-/** What a penalty does beyond counting and banning. */
+/** The optional rules of a penalty. */
 export interface PenaltyRules {
-  /** A refused call during a ban starts the duration of that ban anew. */
+  /** True if a refused call during a ban starts the duration of that ban again. */
   readonly extend?: boolean
-  /** When a ban begins, the other policies of the key count anew. */
+  /** True if the start of a ban resets the other policies of the key. */
   readonly restart?: boolean
 }
 
@@ -43,7 +43,7 @@ export class Penalty extends Algorithm {
   readonly kind = 'penalty'
   readonly parameters: readonly number[]
   readonly slots = 5
-  /** A refusal stays counted, whatever is given back. */
+  /** False, because a counted refusal stays counted when units are given back. */
   override readonly settles = false
   override readonly punishes = true
   readonly span: number
@@ -54,7 +54,7 @@ export class Penalty extends Algorithm {
   declare readonly countsAlways: boolean
   declare readonly restarts: boolean
   declare readonly endsWithWindow: boolean
-  /** The longest ban; Infinity if it ends with the window. */
+  /** The longest ban, in microseconds; Infinity if bans end with the window. */
   readonly longest: number
 
   /** Times in microseconds. @param bans none for a ban that ends with the window */
