@@ -3,7 +3,7 @@ import { toleranceOf } from './effective-time.ts'
 import { maxSafe } from './exact-math.ts'
 import { type Description, type Facts, type Terms, usedWords } from './state-description.ts'
 
-/** The array that a state is in: one array for many keys, or an array of a key's own, which can grow. */
+/** The array that contains a state: a Float64Array for the states of many keys, or an array for one key, which can grow. */
 export type Numbers = Float64Array | number[]
 
 /**
@@ -13,8 +13,8 @@ export type Numbers = Float64Array | number[]
 export type Ticket = readonly [since: number, id: number, units: number]
 
 /**
- * The kinds of arithmetic. A table with an entry for each kind is a `Record` of this type, so the compiler names every
- * table that lacks an entry for a new kind.
+ * The kinds of algorithms. A table with an entry for each kind is a `Record` of this type, so the compiler reports every
+ * table that has no entry for a new kind.
  */
 export type Kind =
   | 'bucket'
@@ -52,7 +52,7 @@ const report = new Report()
  * An algorithm must write the seven abstract members. The other members have defaults, which are correct and strict.
  */
 export abstract class Algorithm {
-  /** The name of the arithmetic. With `span` and `parameters` it defines the algorithm for other languages and processes. */
+  /** The name of the algorithm. `kind`, `span` and `parameters` define the algorithm for other languages and processes. */
   abstract readonly kind: Kind
   abstract readonly parameters: readonly number[]
   /** How many numbers a key's state has. */
@@ -68,11 +68,11 @@ export abstract class Algorithm {
 
   /** False if the algorithm gives no units back. It then has the default `refund` and `settle`, which do nothing. */
   readonly settles: boolean = true
-  /** True if a key needs an array of its own, which starts with `slots` numbers. The algorithm must then write `condense` too. */
+  /** True if a state can have more than `slots` numbers. It is then alone in an array, and `condense` is required. */
   readonly grows: boolean = false
   /** How many numbers open reservations add to a state at most. Above 0, a key with such numbers needs an array of its own. */
   readonly bookingNumbers: number = 0
-  /** True if a reservation can be promised a future time. If false, the caller has to try again. */
+  /** True if a reservation can be granted for a future time. If false, a reservation that has to wait is refused. */
   readonly promises: boolean = false
   /**
    * The index, in the state, of the id that its open reservations share. The id is 0 while none is open. A ticket with another
@@ -84,15 +84,15 @@ export abstract class Algorithm {
    * the units booked less those refunded since. So a refund adds its units to the id, and a ticket gives back that much less.
    */
   declare readonly idCountsRefunds?: boolean
-  /** True for an algorithm that judges the refusals by the other policies, not the call itself. */
+  /** True for a penalty: an algorithm that counts refusals by the other policies, not admitted calls. */
   declare readonly punishes?: boolean
-  /** With `punishes`: true if its own refusals count too. Then each refusal changes its state. */
+  /** With `punishes`: true if refusals by the penalty count too, so that each refusal changes the penalty's state. */
   declare readonly countsAlways?: boolean
-  /** With `punishes`: true if the other policies of its key count anew when a ban begins. */
+  /** With `punishes`: true if the start of a ban resets the other policies of the key. */
   declare readonly restarts?: boolean
   /** With `punishes`: true if a ban lasts as long as the refused call has to wait. */
   declare readonly endsWithWindow?: boolean
-  /** True if a reservation holds its units until it is settled, whatever the actual cost, and can renew its lease. */
+  /** True if the units of a reservation stay used until it is settled or its lease ends, as for units in flight. */
   declare readonly leases?: boolean
   /**
    * True if a call delays the next call by its own cost, as in Guava's limiters. Then any cost is admitted at once, `wait` shows
@@ -132,7 +132,7 @@ export abstract class Algorithm {
    */
   settle(_s: Numbers, _i: number, _at: number, _units: number, _ticket: Ticket): void {}
 
-  /** How many units of a ticket are still held. Only with `leases`. */
+  /** How many units of a ticket are still in flight. Only with `leases`. */
   held?(s: Numbers, i: number, at: number, ticket: Ticket): number
 
   /**
@@ -165,7 +165,7 @@ export abstract class Algorithm {
     if (used > 0) this.take(s, i, at, used, 0)
   }
 
-  /** The most numbers that `condense` writes. */
+  /** The most numbers of a state that `condense` writes. */
   get condensed(): number {
     return this.slots
   }
@@ -177,7 +177,7 @@ export abstract class Algorithm {
 
   /** Makes a merged state the state of one key, at a call of that key. If calls open intervals, this call opens one. */
   reopen?(s: Numbers, i: number, at: number): void
-  /** Ends a ban, and counts refusals anew. Past bans stay known. Only where refusals are punished. */
+  /** Ends a ban, and counts refusals from 0 again. The number of earlier bans stays. Only with `punishes`. */
   unban?(s: Numbers, i: number, at: number): void
 
   /** Only for logs: the most entries of a state without debt under that limit. An entry is a time and a running total. */

@@ -20,10 +20,10 @@ import type { ForeignState, PolicyEvaluation } from './evaluation/index.ts'
 import { maxFactor, ratioUp } from './exact-math.ts'
 import { type Definition, sameDefinition, writerOf } from './kinds.ts'
 
-/** What happens to a key's state when the numbers of its policy change. */
+/** How used units are counted after the numbers of a policy have changed: `keep` and `scale`, as described above. */
 export type CarryRule = 'keep' | 'scale'
 
-/** What a ledger does when numbers change. `retune` is for a rate that is set at run time: promised times stay (`adopt`). */
+/** A rule, or `retune` for a rate that is set at run time: then times that were promised to reservations stay (`adopt`). */
 export type StateRule = CarryRule | 'retune'
 
 export const carryRules: readonly CarryRule[] = ['keep', 'scale']
@@ -49,7 +49,7 @@ export function carry(s: number[], from: Algorithm, to: Algorithm, now: number, 
   return fresh
 }
 
-/** True if used units count by proportion. Units in flight stay the same number under any plan. */
+/** True if used units are multiplied in proportion to the limits. Never for units in flight: their number stays. */
 function scales(from: Algorithm, to: Algorithm, rule: StateRule): boolean {
   if (rule !== 'scale' || (from.leases && to.leases)) return false
   return Math.max(capacity(from), capacity(to)) <= maxFactor
@@ -148,7 +148,7 @@ export function pointTo(
   }
 }
 
-/** The units that a key with its full quota has. */
+/** How many units are left for a key that has its full quota. */
 function capacity(algorithm: Algorithm): number {
   return remaining(algorithm, new Array(algorithm.slots).fill(0), 0)
 }

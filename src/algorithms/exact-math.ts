@@ -1,4 +1,4 @@
-/** Arithmetic that stays in the integers below 2^53. */
+/** The largest integer up to which all integers are exact: 2^53 - 1. */
 
 export const maxSafe: number = Number.MAX_SAFE_INTEGER
 

@@ -12,20 +12,20 @@ import type { DecidingVerb } from '../evaluation/index.ts'
 
 /** The ban of one key, as stores keep it. Times are whole microseconds by the store's clock. */
 export interface StoredBan {
-  /** When it was made. */
+  /** When the ban began. */
   readonly from: number
-  /** When it ends; `forever` for a ban without an end. */
+  /** When the ban ends; `forever` for a ban without an end. */
   readonly until: number
   readonly reason: string | undefined
 }
 
-/** The end of a ban that lasts until it is lifted: a number that every store can hold. */
+/** The end of a ban that lasts until an operator removes it: a number that every store can store. */
 export const forever: number = Number.MAX_SAFE_INTEGER
 
-/** The ban that a call meets. */
+/** The ban of a key of a call, as decisions report it. */
 export interface CallBan {
   readonly scope: string
-  /** Microseconds until it ends, and when that is; Infinity for a ban without an end. */
+  /** Microseconds until the ban ends; `until` is the time of the end. Both are Infinity for a ban without an end. */
   readonly wait: number
   readonly until: number
   readonly reason: string | undefined
@@ -53,7 +53,7 @@ export function banAt(ban: StoredBan, now: number): StoredBan | undefined {
  */
 const lingering = 600_000_000
 
-/** True if a store may forget the ban. */
+/** True if a store may delete the ban, because it ended long ago. */
 export function isPast({ until }: StoredBan, now: number): boolean {
   return until + lingering <= now
 }
@@ -83,7 +83,7 @@ export function longestBan<Scope extends { readonly name: string }>(
   return longest
 }
 
-/** True for the verbs that a ban refuses: those that ask whether a call may go on. */
+/** True for the verbs that a ban refuses: the verbs that ask whether a call is admitted. */
 export function isBannable(verb: DecidingVerb): boolean {
   return verb === 'consume' || verb === 'reserve' || verb === 'peek'
 }

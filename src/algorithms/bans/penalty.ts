@@ -13,19 +13,19 @@
  * with each refused call. A ban is remembered for `forget` after its end. The next ban within that time is the next
  * one of the list, or the last one again.
  *
- * A penalty that ends with the window has no durations. Its ban lasts as long as the refused call has to wait under the
- * other policies, and nothing is remembered afterwards. A call that never fits has no such time, and begins no ban.
+ * A penalty that ends with the window has no durations. A ban lasts as long as the refused call has to wait under the other
+ * policies, and is not remembered after its end. A call whose cost can never be admitted begins no ban.
  *
  * State: last (us), start of the count (us), refusals counted, bans so far, end of the ban (us).
  */
 import { Algorithm, type Numbers, type Report } from '../algorithm.ts'
 import { are, type Description, type Facts, type Terms, timeText, toMilliseconds } from '../state-description.ts'
 
-/** What a penalty does beyond counting and banning. */
+/** The optional rules of a penalty. */
 export interface PenaltyRules {
-  /** A refused call during a ban starts the duration of that ban anew. */
+  /** True if a refused call during a ban starts the duration of that ban again. */
   readonly extend?: boolean
-  /** When a ban begins, the other policies of the key count anew. */
+  /** True if the start of a ban resets the other policies of the key. */
   readonly restart?: boolean
 }
 
@@ -43,7 +43,7 @@ export class Penalty extends Algorithm {
   readonly kind = 'penalty'
   readonly parameters: readonly number[]
   readonly slots = 5
-  /** A refusal stays counted, whatever is given back. */
+  /** False, because a counted refusal stays counted when units are given back. */
   override readonly settles = false
   override readonly punishes = true
   readonly span: number
@@ -54,7 +54,7 @@ export class Penalty extends Algorithm {
   declare readonly countsAlways: boolean
   declare readonly restarts: boolean
   declare readonly endsWithWindow: boolean
-  /** The longest ban; Infinity if it ends with the window. */
+  /** The longest ban, in microseconds; Infinity if bans end with the window. */
   readonly longest: number
 
   /** Times in microseconds. @param bans none for a ban that ends with the window */
@@ -94,7 +94,7 @@ export class Penalty extends Algorithm {
     return Math.max(0, (s[i + 4] as number) - this.#aheadAt(s, i, at) - at)
   }
 
-  /** How far the times of the state lie ahead, because the clock went far back. */
+  /** By how many microseconds `at` is before the time of the state; 0 if `at` is not before that time. */
   #aheadAt(s: Numbers, i: number, at: number): number {
     return Math.max(0, (s[i] as number) - at)
   }
@@ -103,7 +103,7 @@ export class Penalty extends Algorithm {
     return true
   }
 
-  /** Does not count an admitted call. Only the time of the state moves, if the clock went far back. */
+  /** An admitted call is not counted. Only changes the times of the state, if `at` is before the time of the state. */
   take(s: Numbers, i: number, at: number): void {
     const ahead = this.#aheadAt(s, i, at)
     if (ahead === 0) return
@@ -138,7 +138,7 @@ export class Penalty extends Algorithm {
     s[i + 2] = 0
   }
 
-  /** A number of bans, limited to the length of the list: its last duration repeats. */
+  /** Limits a number of bans to the length of the list of durations, because the last duration repeats. */
   #atMost(bans: number): number {
     return Math.min(bans, this.bans.length || 1)
   }
@@ -184,7 +184,7 @@ export class Penalty extends Algorithm {
     s[i + 4] = Math.min(s[i + 4] as number, (s[i] as number) + this.longest)
   }
 
-  /** Keeps the later start and the higher count, and the later end and the higher number of bans. */
+  /** Merges two states: the later start and end, and the higher counts of refusals and bans. */
   override merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
     this.take(s, i, at)
     const ahead = this.#aheadAt(t, j, at)

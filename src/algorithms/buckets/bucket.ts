@@ -197,7 +197,7 @@ export class Bucket extends DrainingBucket {
     t[j + 2] = id
   }
 
-  /** A level at `at` that includes all bookings: after the last booking, no call waits less than under the state. */
+  /** A level at `at` that replaces the state and all bookings: after the last booking, no call waits less than before. */
   #foldedAt(s: Numbers, i: number, at: number): number {
     if (s[i + 2] === 0) return this.#drained(s, i, at)
     const last = s[i] as number

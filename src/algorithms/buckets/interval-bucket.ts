@@ -214,7 +214,7 @@ export class IntervalBucket extends DrainingBucket {
     t[j + 3] = id
   }
 
-  /** Spent units that include all bookings: after the last booking, no call waits less than under the state. */
+  /** Spent units that replace the state and all bookings: after the last booking, no call waits less than before. */
   #foldedAt(s: Numbers, i: number, start: number): number {
     if (s[i + 3] === 0) return this.#drained(s, i, start)
     const [spent, from] = [s[i + 1] as number, s[i + 2] as number]

@@ -22,19 +22,19 @@ export { type ForeignState, newReservationId, PolicyEvaluation } from './policy-
 
 const report = new Report()
 
-/** On the path of every call: CONTRIBUTING.md says why its members are `private` and not `#`. */
+/** Every call uses this class, so it has to be fast: CONTRIBUTING.md says why its members are `private` and not `#`. */
 export class Evaluation {
   readonly policies: readonly PolicyEvaluation[]
-  /** True if the call may go on. Set by `evaluate`. */
+  /** True if the call is admitted. Set by `evaluate`. */
   allowed = false
-  /** True if the call takes its cost, now or booked ahead. */
+  /** True if `commit` counts the cost of the call, now or at a promised time. */
   takes = false
   /** Microseconds that the call has to wait. For a reservation that was granted, its delay. */
   delay = 0
 
-  /** The policy of a limiter with just one policy, the usual case: then nothing loops. */
+  /** The policy, if the limiter has only one policy. This usual case needs no loop. */
   private readonly only: PolicyEvaluation | undefined
-  /** The penalty that lets the other policies count anew when its ban begins. */
+  /** The penalty whose bans reset the other policies of the key; undefined if there is none. */
   private readonly penalty: PolicyEvaluation | undefined
   private readonly countsRefused: boolean
   private verb: DecidingVerb = 'peek'
@@ -187,14 +187,14 @@ export class Evaluation {
     evaluation.changed(now)
   }
 
-  /** Commits to a policy that refuses or books the call, or whose call another policy refuses. */
+  /** Changes the state of a policy if the call is refused by any policy, or booked for a later time. */
   private commitRefused(evaluation: PolicyEvaluation): void {
     const { s, i, at, policy, algorithm, wait, cost } = evaluation
     if (this.verb !== 'consume' && this.verb !== 'reserve') return
     const lag = at - this.now
     if (this.allowed && !policy.shadow) {
       evaluation.delay = wait - lag
-      algorithm.take(s, i, at, cost, wait - lag) // booked ahead
+      algorithm.take(s, i, at, cost, wait - lag) // counts the cost at the promised time
       evaluation.wait = 0
     } else if (policy.countRefused && cost > 0 && (algorithm.punishes || !evaluation.carried)) {
       algorithm.count(s, i, at, cost, this.delay - lag)

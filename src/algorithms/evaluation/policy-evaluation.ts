@@ -12,7 +12,7 @@ export interface ForeignState {
   carried(): Numbers
   /** Microseconds until such a copy admits `cost`. @param own the wait of the present copy */
   wait(cost: number, own: number): number
-  /** Microseconds until the key has its full quota. @param own that of the present copy */
+  /** Microseconds until the key has its full quota. @param own the same time for the present copy */
   reset(own: number): number
 }
 
@@ -24,7 +24,7 @@ export class PolicyEvaluation {
   i = 0
   /** The effective time of the state, in microseconds (see `effectiveTime`). */
   at = 0
-  /** What the call costs under this policy. */
+  /** The cost of the call under this policy, in units. */
   cost = 0
   /** Microseconds until this policy admits the call. */
   wait = 0
@@ -124,7 +124,7 @@ export class PolicyEvaluation {
     return { algorithm, s, i: 0, at: effectiveTime(algorithm, s[0] as number, now) }
   }
 
-  /** If the clock went far back, the state takes the new time. */
+  /** If the clock went back by the tolerance or more, gives the state the new time. */
   takeTime(now: number): void {
     const { algorithm, s, i, at } = this.own(now)
     if (at >= (s[i] as number)) return
@@ -188,7 +188,7 @@ export function refund(evaluation: PolicyEvaluation, now: number): void {
   evaluation.changed(now)
 }
 
-/** An id that grows too large is given up: its tickets give nothing back. */
+/** Adds a refund to the id of the reservations. An id that grows too large becomes 0: its tickets give nothing back. */
 function countRefund(s: Numbers, idSlot: number, cost: number): void {
   const id = s[idSlot] as number
   if (id > 0) s[idSlot] = id + cost <= maxSafe ? id + cost : 0

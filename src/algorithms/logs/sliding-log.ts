@@ -85,7 +85,7 @@ export class SlidingLog extends Algorithm {
     return Math.max(queued, timeOf(s, i, leaving) + this.span - now)
   }
 
-  /** By how many microseconds `at` is before the time of the state; 0 unless the clock went far back. */
+  /** By how many microseconds `at` is before the time of the state; 0 if `at` is not before that time. */
   #aheadAt(s: Numbers, i: number, at: number): number {
     return Math.max(0, (s[i] as number) - at)
   }
@@ -104,7 +104,7 @@ export class SlidingLog extends Algorithm {
     if (cost > 0) append(s, i, at + delay, cost)
   }
 
-  /** Moves the state to time `at`: makes all times earlier if the clock went far back, and removes entries before the window. */
+  /** Moves the state to time `at`: makes all times earlier if `at` is before the state, and removes entries before the window. */
   #advance(s: Numbers, i: number, at: number): void {
     const ahead = this.#aheadAt(s, i, at)
     if (ahead > 0) shift(s, i, ahead)

@@ -99,7 +99,7 @@ export abstract class Smooth extends Algorithm {
     return s[i + 3] === 0 ? at : (s[i + 1] as number) - this.#aheadAt(s, i, at)
   }
 
-  /** By how many microseconds `at` is before the time of the state; 0 unless the clock went far back. */
+  /** By how many microseconds `at` is before the time of the state; 0 if that is less than `#rollback`. */
   #aheadAt(s: Numbers, i: number, at: number): number {
     const ahead = (s[i] as number) - at
     return ahead >= this.#rollback ? ahead : 0
@@ -194,7 +194,7 @@ export abstract class Smooth extends Algorithm {
     return from instanceof Smooth && from.kind === this.kind
   }
 
-  /** Scales stored permits as `adopt` does, whatever the carry rule. */
+  /** Converts a state of another rate as `adopt` does. */
   override carry(s: Numbers, i: number, at: number, from: Algorithm): void {
     this.adopt(s, i, at, from)
   }

@@ -21,7 +21,7 @@ import { definePolicy } from '../define-policy.ts'
 import { maxSafe, ratioUp } from '../exact-math.ts'
 import { type Description, debtWords, type Facts, nextWords, timeText, usedWords } from '../state-description.ts'
 
-/** The largest limit: a window with debt, counted refusals and one call more then still holds less than 2^53 units. */
+/** The largest limit: the units of a window with debt, counted refusals and one more call then still sum to less than 2^53. */
 const most = 2 ** 50
 
 export class SegmentedWindow extends Algorithm {
@@ -62,7 +62,7 @@ export class SegmentedWindow extends Algorithm {
     return this.#untilLeft(n, age, at)
   }
 
-  /** How many segments have started since the newest one of the state. */
+  /** How many segments have started since the newest segment of the state. */
   #ageAt(s: Numbers, i: number, at: number): number {
     return at < (s[i] as number) ? 0 : Math.floor(at / this.width) - (s[i + 1] as number)
   }
@@ -94,7 +94,7 @@ export class SegmentedWindow extends Algorithm {
     this.take(s, i, at, Math.max(0, Math.min(cost, spare)))
   }
 
-  /** Gives back in the newest segment first. */
+  /** Subtracts refunded units from the newest segment first. */
   override refund(s: Numbers, i: number, at: number, cost: number): void {
     this.take(s, i, at, 0)
     for (let n = 0; n <= this.segments && cost > 0; n++) {
@@ -108,7 +108,7 @@ export class SegmentedWindow extends Algorithm {
     return s[i + 1] as number
   }
 
-  /** Gives back in the segment in which the units were taken. */
+  /** Subtracts unused units from the segment in which the reservation counted them. */
   override settle(s: Numbers, i: number, at: number, units: number, [since]: Ticket): void {
     this.take(s, i, at, 0)
     const n = (s[i + 1] as number) - since

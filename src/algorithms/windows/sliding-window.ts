@@ -74,7 +74,7 @@ export class SlidingWindow extends Algorithm {
     return this.span - mulDiv(this.span, count - units, count)
   }
 
-  /** The start of the clock window that holds `at`. */
+  /** The start of the clock window that contains `at`. */
   #startAt(s: Numbers, i: number, at: number): number {
     const start = s[i + 1] as number
     const elapsed = at - start
@@ -112,7 +112,7 @@ export class SlidingWindow extends Algorithm {
     this.take(s, i, at, Math.min(cost, maxFactor - this.#currentAt(s, i, this.#startAt(s, i, at))))
   }
 
-  /** Gives back in the current window first, then in the previous one. */
+  /** Subtracts refunded units from the current window first, then from the previous window. */
   override refund(s: Numbers, i: number, at: number, cost: number): void {
     this.take(s, i, at, 0)
     const fromCurrent = Math.min(cost, s[i + 2] as number)
@@ -124,7 +124,7 @@ export class SlidingWindow extends Algorithm {
     return s[i + 1] as number
   }
 
-  /** Gives back in the window in which the units were taken. */
+  /** Subtracts unused units from the window in which the reservation counted them. */
   override settle(s: Numbers, i: number, at: number, units: number, [since]: Ticket): void {
     this.take(s, i, at, 0)
     const age = ((s[i + 1] as number) - since) / this.span
@@ -171,7 +171,7 @@ export class SlidingWindow extends Algorithm {
     return this.#fadingWait(start, current, previous, capacity - cost - current, at)
   }
 
-  /** Keeps the larger count of each of the two clock windows. */
+  /** Merges two states: for each of the two clock windows, the larger count. */
   override merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
     this.take(s, i, at, 0)
     const start = s[i + 1] as number

@@ -19,7 +19,7 @@ export class ClientErrors {
   readonly #consequence: string
   #checked = false
 
-  /** Adds a listener for errors to ioredis, which emits errors only then. With node-redis, a listener would hide the errors. */
+  /** Adds a listener for errors only to ioredis, which emits no errors without one. In node-redis, it would hide the errors. */
   constructor(client: Emitter, listens: boolean, consequence: string) {
     this.#client = client
     this.#own = listens ? 1 : 0

@@ -79,7 +79,7 @@ function onlyTimeChanges(plan: PackedPlan, { reports, ban }: ScriptResponse): bo
 
 /** True if every scope has a policy that refuses and has nothing left. */
 function isExhausted({ policies, scopes }: PackedPlan, reports: readonly PolicyReport[]): boolean {
-  // A refusal changes the state of a penalty, except during a ban.
+  // With a penalty, a refusal may be repeated only during a ban, because any other refusal is counted by the penalty.
   const deciding = punishes(policies) ? policies.filter(({ algorithm }) => algorithm.punishes) : policies
   const exhausted = policies.filter((policy, n) => {
     const { wait, remaining } = reports[n] as PolicyReport

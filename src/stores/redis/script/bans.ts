@@ -16,7 +16,7 @@ function makers.bans()
     return { from = from, till = till, reason = reason, record = size .. state }
   end
 
-  -- @param duration Infinity for no end
+  -- @param duration in microseconds; Infinity for a ban without end
   function bans.new(now, duration, reason)
     return new(now, duration == never and maxSafe or now + duration, reason)
   end
@@ -26,7 +26,7 @@ function makers.bans()
     return new(from, till, sub(value, start + 14, start + size - 1))
   end
 
-  -- The ban at \`now\`; nil if it is over.
+  -- Returns the ban if it has not ended at \`now\`, else nil.
   function at(ban, now)
     local duration = ban.till - ban.from
     if ban.till <= now then return nil end
@@ -34,7 +34,7 @@ function makers.bans()
     return new(now, now + duration, ban.reason)
   end
 
-  -- Responds with the longest ban of the keys. Returns true if one is banned.
+  -- Adds the longest ban of the request's keys to the reply. Returns true if a key is banned.
   function bans.respond(policies)
     local longest, place
     for n, scope in ipairs(policies.scopes) do
@@ -52,8 +52,8 @@ function makers.bans()
     return true
   end
 
-  -- Replaces the ban of a key. Without one, lifts it, and those of penalties under any policy.
-  -- Returns true if the value is broken: then nothing changes.
+  -- Sets the ban of a key. If \`ban\` is nil, removes all bans of the key, also those by penalties.
+  -- Returns true if the value of the key cannot be read: then nothing changes.
   function bans.replace(scope, key, ban)
     local loaded = loadedBy and loadedBy[key] or scope.key == key and scope
     if loaded then unload(loaded) end
@@ -71,7 +71,7 @@ function makers.bans()
           record = records.pack(from, sub(record, 2, 6 + #definition), s)
         end
         local expires = records.fullAt(from, s, now) + margin
-        -- Whole grains, as packValue has them: the expiry of a single record follows from its state.
+        -- Rounds the expiry time up as packValue does, because readers calculate the expiry of a single record from its state.
         if from.grain then expires = ceil(expires / from.grain) * from.grain end
         expiry = max(expiry, expires)
       else

@@ -1,4 +1,4 @@
-/** Restates algorithms/carry.ts and algorithms/kinds.ts, for states whose definition differs from that of their policy. */
+/** The Lua of algorithms/carry.ts and kinds.ts, for a stored state whose definition is not the definition of its policy. */
 export const carry = `
 function makers.carry()
   make('ratioUp')

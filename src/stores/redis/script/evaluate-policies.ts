@@ -10,14 +10,14 @@ export const largest: number = 9007199254740000
  */
 export const evaluation: string = `
 local CONSUME, RESERVE, CHARGE, REFUND, PEEK, RESET, SETTLE, RENEW = 0, 1, 2, 3, 4, 5, 6, 7
--- A RESET with this flag sets a ban; with another flag it lifts the ban.
+-- The number of RESET with the flag that sets a ban. A RESET with the flag that removes a ban has another number.
 local BAN = 13
 -- The first number of the reply is the time.
 local reply, size
--- The values of the current request. It is plain if it consumes, reserves or peeks at one cost for every policy. Otherwise
--- \`costs\` may have a cost for each policy, and \`cost\` is that of the policy in hand.
+-- The values of the current request. A request is plain if it is CONSUME, RESERVE or PEEK with one cost for all policies.
+-- For other requests, \`costs\` may have a cost for each policy, and \`cost\` is the cost under the current policy.
 local verb, now, plain, cost, costs, allowed, takes, delay, waits
--- True if a settlement makes penalties count a refusal later, once the waits in all hash slots are known.
+-- True if penalties must not count a refusal of this request, because a settlement counts the refusal later.
 local countsLater
 local verbs, canPromise, commitOne, change, respondVerdict, restart, commitRefused, refusalCode, nextAfter, respondTickets
 
@@ -72,7 +72,7 @@ local function evaluate(policies, maxWait)
 end
 
 function makers.reserve()
-  -- A future time can be promised only if one enforced policy alone has to wait.
+  -- True if a reservation may wait: only if exactly one policy that is enforced has to wait.
   function canPromise(policies)
     local only
     for n, p in ipairs(policies) do
@@ -89,8 +89,8 @@ function makers.reserve()
     return p.algorithm.fits(p, p.s, p.at, cost, p.wait - (p.at - now))
   end
 
-  -- For each policy, responds with 0, or with 1 and its ticket (time and id).
-  -- @param id the new id of states without open reservations
+  -- For each policy, adds to the reply: 0, or 1 and the ticket (time and id).
+  -- @param id the id for states that have no open reservation yet
   function respondTickets(policies, id)
     for n = 1, #policies do
       local p = policies[n]
@@ -117,7 +117,7 @@ function makers.reserve()
   end
 end
 
--- Responds with 2, and no waits, if no policy waits; otherwise with 1 for an allowed call, or with a refusal code.
+-- Adds to the reply: 2 if no policy waits (the reply then has no waits); else 1 for an allowed call, or a refusal code.
 local function commit(policies, withNext)
   size = size + 1
   if takes and not waits then
@@ -130,7 +130,7 @@ local function commit(policies, withNext)
   if verb == RESERVE then respond(delay) end
   if withNext then make('refused') end
   local last = policies[#policies]
-  -- A penalty is always the last policy.
+  -- If there is a penalty, it is the last policy.
   if takes or not last.restarts or last.shadow then
     for n = 1, #policies do commitOne(policies[n], n, withNext) end
   else
@@ -166,7 +166,7 @@ function respondVerdict(p, withNext)
   if s.carried and s.oldRecord then reset = resetCarried(p, s.foreign, reset) end
   if p.first or now + reset > scope.fullAt then scope.fullAt = now + reset end
   if waits then respond(p.wait) end
-  -- The used units follow only if they differ from the units missing.
+  -- The reply has the used units only if they differ from the burst minus \`remaining\`.
   if used and used ~= p.burst - remaining then
     respond(-remaining - 1)
     respond(used)
@@ -180,7 +180,7 @@ function respondVerdict(p, withNext)
 end
 
 function makers.refused()
-  -- Commits to a policy that refuses or books the call, or whose call another policy refuses.
+  -- Changes the state of a policy if the call is refused by any policy, or booked for a later time.
   function commitRefused(p)
     if verb ~= CONSUME and verb ~= RESERVE then return end
     local s, at, wait, algorithm = p.s, p.at, p.wait, p.algorithm
@@ -199,7 +199,7 @@ function makers.refused()
     markWritten(p)
   end
 
-  -- Lets the other policies of the penalty's key count anew. Units in flight stay counted.
+  -- Resets the states of the other policies with the penalty's key, except units in flight.
   function restart(penalty, policies)
     for n, p in ipairs(policies) do
       if p.scope == penalty.scope and not p.punishes and not p.leases then
@@ -217,7 +217,7 @@ function makers.refused()
     return s.carried and s.oldRecord and waitCarried(p, s.foreign, remaining + 1, wait) or wait
   end
 
-  -- 3 if a changed state was used for this request only: the next request may get another response. Otherwise 0.
+  -- The code of a refusal: 3 if a changed state was used only for this request, so the next response may differ; else 0.
   function refusalCode(policies)
     for n = 1, #policies do
       if policies[n].scope.provisional then return 3 end

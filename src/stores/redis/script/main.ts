@@ -18,7 +18,7 @@ import { luaNames } from './kinds.ts'
 export const main: string = `
 kinds = ${luaNames}
 
--- Makes \`p\` a policy of that kind. Returns false for an unknown kind.
+-- Gives the table \`p\` the numbers of a policy of the kind \`kind\`. Returns false for an unknown kind.
 function define(p, kind, ...)
   local name = kinds[kind]
   if not name then return false end
@@ -43,7 +43,7 @@ local function readPolicy(position)
   }
   local numbers = { unpack('<' .. rep('d', count), ARGV[2], position) }
   define(p, kind, spread(numbers, 1, count))
-  -- A small state is read into the same buffer for every key.
+  -- Small states of all keys are read into the same table, so that no table is allocated for each key.
   if p.slots <= 5 and not p.grows then
     p.buffer, p.longSize, p.shortSize = { 0, 0, 0, 0, 0, 0 }, #longHead + 7 * p.slots, #shortHead + 7 * p.slots - 7
   end
@@ -56,7 +56,7 @@ local function readPlans()
     local policies, count, scopes = { scopes = {} }
     count, scopes, position = unpack('<HH', ARGV[2], position)
     for scope = 1, scopes do
-      -- The policies of one scope; the key that they have loaded, if they changed it, and when it has its full quota.
+      -- The policies of one scope; the number of the loaded key, whether it has changed, and when it has its full quota.
       policies.scopes[scope] = { key = false, changed = false, provisional = false, others = nil, fullAt = 0 }
     end
     for n = 1, count do
@@ -132,7 +132,7 @@ repeat
       if broken then
         respond(5)
       else
-        -- A call on a banned key is a peek, which is then refused.
+        -- A call on a banned key is decided as a peek, and then refused.
         banned = banned and make('bans').respond(policies) and (verb == CONSUME or verb == RESERVE or verb == PEEK)
         if banned then verb = PEEK end
         evaluate(policies, maxWait)

@@ -26,7 +26,7 @@ function makers.verbs()
     p.scope.changed = true
   end
 
-  -- If the clock went far back, the state takes the new time.
+  -- If the clock went back by the tolerance or more, gives the state the new time.
   function verbs.takeTime(p)
     local from, s, at = own(p)
     if at >= s[1] then return end
@@ -76,7 +76,7 @@ function makers.verbs()
     return withLag(from.algorithm.wait(from, s, at, cost - still), at - now)
   end
 
-  -- Commits a request that is not plain to the policy.
+  -- Changes the state of a policy for a request that is not plain.
   function verbs.takeMore(p, n)
     if costs then cost = costs[n] end
     if p.wait > 0 or not takes then return commitRefused(p) end

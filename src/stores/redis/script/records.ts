@@ -1,28 +1,28 @@
 /**
- * The packed value of one key: one record per policy. A record is
+ * The packed value of a key, which has a record for each policy. A record is
  *
- * - the size of the state: 1 byte; for a log `narrow` or `wide`, or `narrow` for any state of more than 253 bytes, and then
- *   the size as 4 bytes after the head
- * - the head: the length of the definition, the policy's id (from its name), and the definition (kind and numbers)
- * - the state: 7 bytes per number, or 8 if numbers may be fractions; the last number is left out if it is 0. Steps and
- *   bookings follow (bookings.ts); then nothing is left out
+ * - the size of the state: 1 byte. For a state of more than 253 bytes and for a log, this byte is `narrow` or `wide`, and the
+ *   size follows after the head as 4 bytes
+ * - the head: the length of the definition, the policy's id (from the policy's name), the definition (kind and numbers)
+ * - the state: 7 bytes per number, or 8 if numbers may be fractions; the last number is not stored if it is 0 and no steps and
+ *   bookings (bookings.ts) follow
  *
- * Any other value is broken: a foreign text, a record that was cut, or the layout of another build. It is an error of that
- * key alone and is never overwritten. Only a reset deletes it.
+ * Any other value is broken: a text of another program, an incomplete record, or the layout of another version of headgate. Calls
+ * on a key with such a value fail. The value is never overwritten, and only a reset deletes it.
  *
- * A state is found by its policy's id, and understood by its definition. A state with another definition is rewritten. A state of
- * unknown kind under the id of a policy of the request is broken: another build has counted there.
- * The stored state is foreign: units are given back and charged under its own numbers, and only an admitted call replaces it.
- * Records of policies that the request does not name belong to another deploy or plan. They are kept until they expire.
+ * The script finds a state by the id of the policy, and reads it by the definition in the record. If that definition is not the
+ * policy's, the state is called foreign: units are given back and charged under the definition in the record, and an admitted
+ * call converts the state to the policy. If the kind is unknown, the value is broken, because another version has written it.
+ * Records of policies that are not in the request belong to other deploys or plans. They stay until they expire.
  *
- * The usual value, which has just the records of one scope's policies in their order, is recognised by its length and
- * heads. Any other value is parsed record by record.
+ * The usual value contains only the records of one scope's policies, in the order of the policies. The script recognises it by
+ * its length and heads. It parses any other value record by record.
  */
 export const records = `
 local narrow, wide = 254, 255
--- The kind of an algorithm is below this number. A build that writes records in another layout adds it to the kind.
+-- Kinds are below 32. A version of headgate with another layout of records adds 32 (or a multiple) to the kind.
 local layouts = 32
--- The kind of a ban by hand, which no algorithm has.
+-- The kind in the record of a ban by an operator. No algorithm has this kind.
 local banKind = 31
 local carry, waitCarried, resetCarried, revive, define, kinds, effectiveTime, parseRecords, margin
 
@@ -33,7 +33,7 @@ local function newState(p)
   return s
 end
 
--- A state that is new or rewritten, but was not changed by a call, keeps its old record.
+-- The record of a state. If no call changed the state, it is the old record.
 local function packRecord(p, s)
   if s.oldRecord then
     local foreign = s.foreign
@@ -53,7 +53,7 @@ local function packRecord(p, s)
   return pack(p.shortFormat, p.shortHead, s[1], s[2], s[3], s[4])
 end
 
--- Reads a policy's state if its record is the next one. Returns the position after the record, or nil.
+-- Reads the state of policy \`p\`, if the record at \`position\` is the policy's. Returns the position after it, or nil.
 local function readRecord(p, value, position)
   local s, size, head = p.buffer, p.shortSize, nil
   if #value - position + 1 < size then return nil end
@@ -71,7 +71,7 @@ local function readRecord(p, value, position)
   return position + size
 end
 
--- Reads the states of a value that has just the records of these policies in their order. Returns false for any other value.
+-- Reads the states if the value contains only the records of these policies, in their order. Else returns false.
 local function readRecords(scope, value)
   local position = 1
   for n = 1, #scope do
@@ -93,15 +93,15 @@ function makers.parseRecords()
     return s
   end
 
-  -- When the key has its full quota under the numbers of the record: the record is not needed after that.
+  -- When the key has its full quota under the definition in the record. The record is not needed after that time.
   local function fullAtOf(from, s, now)
     local at = effectiveTime(from, s[1], now)
     local _, reset = from.algorithm.report(from, s, at)
     return at + reset
   end
 
-  -- How long a key lives, in microseconds. A record of unknown kind does not say how long it is needed, so it lives as long as its
-  -- key. A user who may not run the command keeps it as long as the longest window.
+  -- The time until Redis deletes the key, in microseconds. Records of unknown kind are kept for this time. If the Redis user
+  -- may not run PTTL, the time is 366 days, the longest window.
   local function lifeLeft(key)
     local life = redis.pcall('PTTL', KEYS[key])
     return type(life) == 'number' and life * 1000 or 366 * 86400000000
@@ -114,8 +114,8 @@ function makers.parseRecords()
     return copy
   end
 
-  -- Rewrites the state of a record with another definition. A store may forget a key that has its full quota at any time, so
-  -- no decision may depend on the record of such a key.
+  -- Converts the state of a record with another definition. A key that has its full quota is converted to a new state, because
+  -- Redis may delete such a key at any time, and no decision may depend on that.
   local function carryOver(p, from, old, record, expires, now)
     local s
     local lasting = expires > now or old[1] > now
@@ -129,7 +129,7 @@ function makers.parseRecords()
     return foreign.carried()
   end
 
-  -- The record of a state that has steps or bookings, or of a foreign state that has changed.
+  -- The record of a state with steps or bookings, or of a changed state under another definition than the policy's.
   local function packAny(p, head, s)
     if p.grows then
       local payload = p.algorithm.save(s)
@@ -143,7 +143,7 @@ function makers.parseRecords()
     return char(narrow) .. head .. pack('<I4', #bytes) .. bytes
   end
 
-  -- Calls \`visit\` with each record of a value: its id, its definition, the position of its state, and the record.
+  -- Calls \`visit\` for each record of a value, with the id, the definition, the position of the state, and the record.
   local function each(value, visit)
     local at, length = 1, #value
     while at <= length do
@@ -158,7 +158,7 @@ function makers.parseRecords()
     end
   end
 
-  -- Loads the states of these policies from a value, and keeps the records of other policies as they are.
+  -- Loads the states of a scope's policies from a value. Records of other policies are stored, to be written again unchanged.
   function parseRecords(scope, value, now)
     local policyOf, others = {}, nil
     for _, p in ipairs(scope) do policyOf[sub(p.head, 2, 5)] = p end

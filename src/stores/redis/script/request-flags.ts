@@ -1,4 +1,4 @@
-/** A flag in the verb of a request: its response has to say when remaining grows. */
+/** A flag in the verb of a request: the response has to say when `remaining` grows. */
 export const nextFlag = 8
-/** A flag in the verb of a request: if it is refused, its response says when remaining grows, so the refusal can be repeated. */
+/** A flag in the verb of a request: if the call is refused, the response has to say when `remaining` grows. */
 export const cacheableFlag = 16

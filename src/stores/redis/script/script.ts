@@ -1,6 +1,6 @@
 /*
- * The one script of the store, put together from its parts. Each algorithm restates the TypeScript of the same name: the
- * same functions in the same order.
+ * The whole script of the store, assembled from its parts. The part of an algorithm has the same functions in the same order as
+ * the TypeScript file of the same name.
  */
 import type { Kind } from '../../../algorithms/index.ts'
 import { bans } from './bans.ts'
@@ -32,7 +32,7 @@ export type ScriptPart =
   | 'endOfOthers'
   | 'main'
 
-/** The parts of the script by name, in the order in which they need each other. */
+/** The parts of the script by name. A part may use only the parts before it. */
 export const parts: Readonly<Record<ScriptPart, string>> = {
   exactMath,
   records,
@@ -44,7 +44,7 @@ export const parts: Readonly<Record<ScriptPart, string>> = {
   leases,
   bookings,
   ...luaOf(true),
-  // Wraps the makers of the unusual algorithms in one function, because most calls need none of them.
+  // The rarely used algorithms are inside one function that is called when needed, because most calls need none of them.
   others: 'function makers.others()\n',
   defaults,
   smooth,
@@ -54,14 +54,14 @@ export const parts: Readonly<Record<ScriptPart, string>> = {
 }
 
 /**
- * Puts the parts together.
- * @param changed parts that replace those of the same name; tests change some parts
+ * Assembles the script from its parts.
+ * @param changed parts that replace the parts of the same name, for tests
  */
 export function assemble(changed: Readonly<Partial<Record<ScriptPart, string>>>): string {
   return compact(Object.values({ ...parts, ...changed }).join(''))
 }
 
-/** The text without comments and indentation, which the server does not need. */
+/** The Lua text without comments and indentation, so that the server gets a shorter script. */
 export function compact(text: string): string {
   return text.replace(/^\s*(--.*)?\n/gm, '').replace(/^ +/gm, '')
 }

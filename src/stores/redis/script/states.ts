@@ -1,22 +1,22 @@
 /**
- * The keys of a call. Each key is read once and written once. The policies of a scope hold the states of one key at a time:
- * that key is loaded until they load another key.
+ * The keys of a batch. Each key is read once and written once. At any time, the policies of a scope have the states of one key
+ * (the loaded key).
  *
- * MGET reads nothing from a key of another type, such as a list. So a key without a value is created, never overwritten. If
- * that fails, nothing has been written, and the requests are served again: the key is now known to be broken.
+ * MGET returns no value for a key that is not a string, such as a list. So if MGET returned no value, the key is only created,
+ * never overwritten. If that fails, nothing was written, and all requests are served again, with that key marked as broken.
  */
 export const states = `
--- By the number of the key: the value that was read, or false; the value to write, or false to delete the key; and the
--- expiry of each of the two values.
+-- Four lists, by the number of the key: the value that was read, or false; the value to write, or false to delete the key;
+-- and when each of these values expires.
 local read, written, readExpiry, writtenExpiry
--- By the number of the key: true if its value is known to be of another type.
+-- By the number of the key: true if the key is known to be no string.
 local mistyped = {}
--- By the number of the key: the scope that has the key loaded. Only with several plans.
+-- By the number of the key: the scope whose policies have the states of the key. Nil if the batch has only one plan.
 local loadedBy
 
--- The value to write, and its expiry: when the key has its full quota, plus a margin for clocks that differ. The expiry of a
--- single record is rounded up to a whole grain of its policy. It then follows from the state alone, so most calls need not set
--- it again. Any plan that reads the value relies on that.
+-- Returns the value to write, and when it expires: when the key has its full quota, plus a margin because clocks differ.
+-- For a value of one record, this time is rounded up to a multiple of the policy's grain. So readers can calculate it from
+-- the state, and most calls need not set it again.
 local function packValue(scope)
   local value, only, expiry = '', nil, scope.fullAt
   for n = 1, #scope do
@@ -49,15 +49,15 @@ local function unload(scope)
   if loadedBy then loadedBy[key] = nil end
 end
 
--- True if the value of the key is of another type. SETRANGE with an empty text changes nothing.
+-- True if the key is no string: SETRANGE with an empty text then fails. On a string, it changes nothing.
 local function hasOtherType(key)
   local reply = redis.pcall('SETRANGE', KEYS[key], '0', '')
   mistyped[key] = type(reply) == 'table' and sub(reply.err, 1, 9) == 'WRONGTYPE'
   return mistyped[key]
 end
 
--- Loads the states of a key into the policies of a scope. Returns true, and loads nothing, if the value is broken.
--- @param looks true if nothing will be written, so that the type of the value has to be checked here
+-- Loads the states of a key into the policies of a scope. Returns true, and loads nothing, if the value cannot be read.
+-- @param looks true if the request writes nothing, so that only a check here can find a key that is no string
 local function load(scope, key, now, looks)
   if scope.key then unload(scope) end
   if loadedBy then
@@ -105,16 +105,16 @@ end
 
 local lastLife, lifeText
 
--- The life of a key in milliseconds. Nil if the key has its full quota: then no value is needed.
+-- For how many milliseconds the key has to be stored. Nil if it has its full quota, so that it can be deleted.
 local function lifeOf(key, now)
   local life = ceil((writtenExpiry[key] - now) / 1000)
   if life <= 0 then return nil end
-  -- Keeps the text: consecutive keys often have the same life.
+  -- The text of the last number is used again, because consecutive keys often have the same life.
   if life ~= lastLife then lastLife, lifeText = life, format('%d', life) end
   return lifeText
 end
 
--- Creates the keys that had no value and need one. Returns false, and creates none, if a key has a value of another type.
+-- Creates the keys that had no value and need a value. Returns false, and creates no key, if one of the keys is no string.
 local function create(now)
   local failed
   for key = 1, #KEYS do
@@ -134,7 +134,7 @@ local function create(now)
   return false
 end
 
--- Writes the key if it changed.
+-- Writes the value of a key, if the value or its expiry changed.
 local function save(key, name, now)
   local value = written[key]
   if value == nil or read[key] == false then return end

@@ -1,7 +1,7 @@
 /**
- * Takes more units than the call costs, which the process then spends by itself (see local/leases.ts), but no more than are left.
- * Responds with how many, and with how long all of them stay taken: the process must not spend a unit that time has given
- * back. If that time is too short to be of use, takes nothing.
+ * A lease: takes more units than the call costs, but no more than are left. The process that asked spends these units later
+ * without a request (see local/leases.ts). The response has the number of these units, and the time until the first of them
+ * comes back, when the lease ends. If that time is too short to be useful, no lease is taken.
  */
 export const leases = `
 local lease
@@ -11,7 +11,7 @@ function makers.lease()
     local extra, life = units - cost, never
     for _, p in ipairs(policies) do
       if not p.shadow then
-        -- How long all units stay taken. An algorithm without this function leases nothing.
+        -- Returns how long units that are taken now stay used. Algorithms without this function have no leases.
         local staysTaken = p.algorithm.staysTaken
         local stays = staysTaken and staysTaken(p, p.s, p.at)
         extra = min(extra, stays and p.algorithm.report(p, p.s, p.at) or 0)

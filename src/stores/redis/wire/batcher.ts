@@ -159,7 +159,7 @@ export class Batcher {
       }
       left--
       const half = this.#halfOf(batch)
-      // If other batches were answered while this batch waited, its deadline starts again now.
+      // If Redis answered other batches while this batch waited, the timeout of this batch starts again now.
       if (batch.turns > 0 || this.#underWay.answers !== batch.answersBefore) this.#deadlines.restart(batch)
       this.#underWay.send(batch)
       if (half !== undefined) this.#ready.push(half)

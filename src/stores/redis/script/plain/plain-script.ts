@@ -34,7 +34,7 @@ const mostPolicies = 4
 /** The input from which the short script of a plan is made. */
 export interface PlainTerms {
   readonly policies: readonly Policy[]
-  /** The first bytes of each policy's record in its usual form (see ../records.ts). */
+  /** The first bytes of each policy's record, in the only form that a short script reads (see ../records.ts). */
   readonly heads: readonly Buffer[]
   /** The packed plan, for the whole script. */
   readonly bytes: Buffer
@@ -134,7 +134,7 @@ if plain then
         if value then
           call('SET', KEYS[key], text, 'PX', lifeText)
         elseif not call('SET', KEYS[key], text, 'PX', lifeText, 'NX') then
-          -- MGET reads nothing from a value of another type. Nothing was written.
+          -- MGET returns no value for a key that is not a string, and this SET has written nothing. So the calls get response 5.
           for n = size, before + 1, -1 do reply[n] = nil end
           for n = 1, calls do reply[before + n] = 5 end
           size = before + calls
@@ -145,7 +145,7 @@ if plain then
   do return reply end
 end
 
--- Packs the same calls as requests to the whole script.
+-- Packs the calls as requests for the whole script, which follows.
 local requests = { pack('<Bd', 49, ${ttlMargin}) }
 for key = 1, #KEYS do
   local calls = repeats and repeats[key] or 1
@@ -162,7 +162,7 @@ function numbersOfReply(parts: readonly PlainPolicy[]): string {
   return new Array(1 + 3 * parts.length).fill('nil').join(', ')
 }
 
-/** Expiry times are rounded up to this many ms, so that most calls need not set them again. Only for a single policy. */
+/** Expiry times are rounded up to multiples of this, in us, so that most calls need not set them again; one policy only. */
 function grainOf([first, ...more]: readonly PlainPolicy[]): number | undefined {
   return first === undefined || more.length > 0
     ? undefined

@@ -8,7 +8,7 @@ const totals = 2 ** 24
 /** With a larger total, the whole script has to decide, which starts the totals from 0 again (../steps/log-entries.ts). */
 const largestTotal = 2 ** 50
 
-/** The largest limit for which a short script is made. A larger log may need entries of the wide form. */
+/** The largest limit of a log for which a short script is made. With a larger limit, a total may need more than 3 bytes. */
 export const largestPlainLog: number = totals - 1
 
 const timeOf = (entry: string): string => `base + (unpack('<I6', log, entries + 9 * (${entry})) - base) % times`

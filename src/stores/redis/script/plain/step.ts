@@ -10,7 +10,7 @@ export interface PlainStep {
   readonly state: readonly string[]
   /** The name of the last number, which is not stored if it is 0. Absent if it is always 0. Only the last policy may have it. */
   readonly lastNumber?: string
-  /** Code that reads and writes the record of a log. Absent for algorithms whose record is only a head and the state's numbers. */
+  /** Code that reads and writes the record of a log. Absent if a record has only a head and the numbers of the state. */
   readonly log?: LogRecord
   /** Lua functions that do not depend on the policy, so that several policies can use them. */
   readonly prelude: string
@@ -34,7 +34,7 @@ export interface LogRecord {
   readonly names: readonly string[]
   /** The names of the numbers that a record contains before its entries. */
   readonly numbers: readonly string[]
-  /** A Lua expression: true if a record of `size` bytes has the usual form. */
+  /** A Lua expression: true if a record of `size` bytes has the form that this code reads. */
   readonly isUsual: string
   /** Sets the other variables of the state from the entries. */
   readonly entries: string
@@ -46,7 +46,7 @@ export interface LogRecord {
   readonly pack: string
 }
 
-/** The code of an algorithm, and the numbers that are inserted into the code. */
+/** The Lua code of an algorithm, and the numbers of a policy that `stepOf` inserts into the code. */
 export interface PlainSteps<T extends Algorithm> {
   readonly step: PlainStep
   /** The numbers, by their names in the code. @param head how many bytes a record has before the state */

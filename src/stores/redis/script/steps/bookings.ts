@@ -1,12 +1,12 @@
 /**
- * Restates algorithms/buckets/bookings.ts. The numbers that follow the state there are in a separate list here, `s.more`: how
- * many steps, the steps, the bookings. A state without such numbers has no list. `drained` is in exact-math.ts.
+ * The Lua of algorithms/buckets/bookings.ts. In Lua, the steps and bookings of a state are in a separate list, `s.more`: how many
+ * steps, the steps, the bookings. A state without steps and bookings has no such list. `drained` is in exact-math.ts.
  */
 export const bookings = `
 function makers.bookings()
   local maxSteps, maxBookings = 32, 64
   local insert, remove = table.insert, table.remove
-  -- Where the last call of pour stopped: the time, and the level at that time.
+  -- The time at which the last call of \`pour\` stopped, and the level at that time.
   local time, level = 0, 0
   local firstBooking, pour, enterRun, lastStep, addStep, mergeSteps, mergeBookings, levelThrough, popRun
   local none = { 0 }
@@ -20,7 +20,7 @@ function makers.bookings()
     for _ = 1, 3 do remove(b, k) end
   end
 
-  -- The time at which the last booking acts; 0 if none is ahead.
+  -- The time at which the units of the last booking raise the level; 0 if no booking is later than \`at\`.
   function bookings.lastAfter(s, at)
     local b = s.more or none
     local size = #b

@@ -1,4 +1,4 @@
-/** Restates algorithms/buckets/bucket.ts. State: last, level, id of the reservations. */
+/** The Lua of algorithms/buckets/bucket.ts. State: last, level, id of the open reservations. */
 export const bucket = `
 function makers.bucket()
   local bucket = { numberFormat = false }
@@ -34,7 +34,8 @@ function makers.bucket()
     return floor(unused / p.weight), ceil(level / p.rate)
   end
 
-  -- Leases nothing while reservations are open: a settlement may give units back sooner than they drain.
+  -- How long units taken now stay used: until the earlier units drain. Nil while a reservation is open, because a settlement
+  -- may give units back at any time.
   function bucket.staysTaken(p, s)
     if s[3] == 0 then return floor(s[2] / p.rate) end
   end

@@ -1,4 +1,4 @@
-/** Restates algorithms/logs/concurrency.ts: a sliding log whose window is the lease. */
+/** The Lua of algorithms/logs/concurrency.ts: a sliding log whose window is the lease. */
 export const concurrency = `
 function makers.concurrency()
   local log = make('slidingLog')

@@ -1,4 +1,4 @@
-/** Restates mulDiv of algorithms/exact-math.ts. */
+/** The Lua of the function mulDiv in algorithms/exact-math.ts. */
 export const mulDiv = `
 local function mulDiv(a, b, c)
   local product = a * b
@@ -16,18 +16,18 @@ local function mulDiv(a, b, c)
 end
 `
 
-/** Restates algorithms/exact-math.ts, and gives names to the functions that every other part calls. */
+/** The Lua of algorithms/exact-math.ts, and local names for the library functions that the other parts call. */
 export const exactMath: string = `
 local floor, ceil, max, min, never = math.floor, math.ceil, math.max, math.min, math.huge
 local sub, byte, char, rep, concat = string.sub, string.byte, string.char, string.rep, table.concat
 local call, format = redis.call, string.format
 local pack, unpack, spread = struct.pack, struct.unpack, unpack
 local maxSafe, maxFactor = 9007199254740991, 35184372088832
--- How far the clocks of machines may differ (effective-time.ts), in microseconds.
+-- The clocks of machines are assumed to differ by less than this (see effective-time.ts), in microseconds.
 local clockSkew = 60000000
 
 ${mulDiv}
--- Functions that few calls need are made on first use, because making a function costs time at every call.
+-- Rarely used functions are created on first use, because each run of the script creates its functions again.
 local makers, made = {}, {}
 
 local function make(name)
@@ -38,7 +38,7 @@ local function make(name)
   return made[name]
 end
 
--- The other functions of an algorithm are made when one of them is first needed.
+-- Makes sure that the other functions of an algorithm are created when the script first needs one of them.
 local function lazily(algorithm, makeRest)
   return setmetatable(algorithm, {
     __index = function(_, name)
@@ -51,7 +51,7 @@ end
 
 local ratioUp, ratioDown, bookings
 
--- Restates drained of algorithms/buckets/steps.ts: the level falls by p.rate in each p.per microseconds.
+-- As \`drained\` in algorithms/buckets/steps.ts: the level falls by p.rate in each p.per microseconds.
 local function drained(p, level, elapsed)
   if elapsed <= 0 then return level end
   level = level - (elapsed / p.per) * p.rate
@@ -81,6 +81,6 @@ function makers.ratioUp()
   end
 end
 
--- The rest of the script is one function, whose own functions find the names above faster.
+-- The rest of the script is one function, because Lua then finds the names above faster.
 return (function()
 `

@@ -1,5 +1,5 @@
 /*
- * The steps of `src/algorithms` in Lua, file by file, in the same order and with the same names.
+ * The algorithms of `src/algorithms` in Lua: a file for each file there, with the same functions in the same order.
  */
 
 export { bookings } from './bookings.ts'

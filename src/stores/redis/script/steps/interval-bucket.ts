@@ -1,4 +1,4 @@
-/** Restates algorithms/buckets/interval-bucket.ts. State: last, spent, start, id of the reservations. */
+/** The Lua of algorithms/buckets/interval-bucket.ts. State: last, spent, start, id of the open reservations. */
 export const intervalBucket = `
 function makers.intervalBucket()
   local startAt, spentAt, opensAt, reportSpent

@@ -1,9 +1,9 @@
 /**
- * Restates algorithms/logs/log-entries.ts on a string of packed entries. A call unpacks only entries that it reads.
+ * The Lua of algorithms/logs/log-entries.ts. In Lua, the entries are packed in a string. A call unpacks only what it reads.
  *
- * An entry holds the lower bytes of its time and of its total. The upper bytes follow from the time of the first entry (`base`)
- * and the total before it, because no later entry is smaller. An entry takes 9 bytes (narrow), or 14 if the entries lie too far
- * apart (wide). `firstAfter` and `firstReaching` search as `firstAbove` of the TypeScript does.
+ * An entry contains the lower bytes of its time and of its total. The upper bytes follow from the time of the first entry (`base`)
+ * and the total before it, because times and totals only grow. An entry has 9 bytes (narrow), or 14 bytes if the times or totals
+ * differ too much (wide). `firstAfter` and `firstReaching` search as `firstAbove` in the TypeScript does.
  */
 export const logEntries = `
   local sizes = { [narrow] = 9, [wide] = 14 }
@@ -50,14 +50,14 @@ export const logEntries = `
     return pack(s.format, time % s.times, total % s.totals)
   end
 
-  -- Packs the entries from \`first\` on again, with smaller times and totals.
+  -- Packs the entries from \`first\` on again: times smaller by \`sooner\`, totals smaller by \`less\`.
   local function rewrite(s, first, sooner, less)
     local entries = { sub(s.log, 1, s.size * first) }
     for n = first, s[3] - 1 do entries[#entries + 1] = packEntry(s, timeOf(s, n) - sooner, totalOf(s, n) - less) end
     s.log = concat(entries)
   end
 
-  -- The wide form stays until the log is empty.
+  -- Packs the entries in the wide form, which stays until the log is empty.
   local function widen(s)
     local entries = {}
     for n = 0, s[3] - 1 do entries[#entries + 1] = pack(formats[wide], n < s[2] and 0 or timeOf(s, n), totalOf(s, n)) end
@@ -77,7 +77,7 @@ export const logEntries = `
     s[3] = last + 1
   end
 
-  -- Bytes before \`first\` are cut off when the state is saved. The totals start from 0 again before they pass 2^53.
+  -- Entries before \`first\` are removed when the state is saved. Totals start from 0 again before they exceed 2^53.
   local function dropBefore(s, first)
     s[4] = totalOf(s, first - 1)
     if first == s[3] then
@@ -93,7 +93,7 @@ export const logEntries = `
   end
 `
 
-/** The functions of log entries that few calls need. */
+/** The rarely used functions of log entries. */
 export const otherLogEntries = `
     function log.insert(s, time, cost)
       local last = s[3]

@@ -1,4 +1,4 @@
-/** Restates algorithms/bans/penalty.ts. State: last, start of the count, refusals, bans, end of the ban. */
+/** The Lua of algorithms/bans/penalty.ts. State: last, start of the count, refusals, bans, end of the ban. */
 export const penalty = `
 function makers.penalty()
   local unlimited = 4503599627370496
@@ -6,7 +6,7 @@ function makers.penalty()
   local restartRule, leastBan = 2, 1000
   local penalty = {}
 
-  -- The last number may be that of the rules, which is less than any ban.
+  -- The last number is a ban or the sum of the rules, which is less than any ban.
   function penalty.define(p, after, within, forget, ...)
     p.slots, p.after, p.within, p.forget, p.bans, p.punishes = 5, after, within, forget, { ... }, true
     p.span = max(within, ...)

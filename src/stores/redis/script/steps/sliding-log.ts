@@ -1,8 +1,8 @@
 import { logEntries, otherLogEntries } from './log-entries.ts'
 
 /**
- * Restates algorithms/logs/sliding-log.ts. State: last, index of the first entry, one past the last, total before the first, id
- * of the reservations.
+ * The Lua of algorithms/logs/sliding-log.ts. State: last, index of the first entry, index after the last entry, total before the
+ * first entry, id of the open reservations.
  */
 export const slidingLog: string = `
 function makers.slidingLog()
@@ -20,8 +20,8 @@ ${logEntries}
     return s
   end
 
-  -- A record holds: last, total before the first entry, time of the first entry, the id unless it is 0, and the entries. The
-  -- size shows whether the id is there: no entry has the 7 bytes of an id.
+  -- A record contains: last, total before the first entry, time of the first entry, the id unless it is 0, and the entries.
+  -- The size of the record shows whether the id (7 bytes) is there, because entries have 9 or 14 bytes.
   function log.load(value, at, size, form)
     local last, before, base = unpack('<i7i7i7', value, at)
     local id, start = 0, at + 21

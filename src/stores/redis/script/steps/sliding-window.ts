@@ -1,4 +1,4 @@
-/** Restates algorithms/windows/sliding-window.ts. State: last, start, current, previous, id of the reservations. */
+/** The Lua of algorithms/windows/sliding-window.ts. State: last, start, current, previous, id of the open reservations. */
 export const slidingWindow = `
 function makers.slidingWindow()
   local fadingWait, fadeTime, startAt, currentAt, previousAt

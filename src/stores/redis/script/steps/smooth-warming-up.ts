@@ -1,4 +1,4 @@
-/** Restates algorithms/smooth/smooth-warming-up.ts. */
+/** The Lua of algorithms/smooth/smooth-warming-up.ts. */
 export const smoothWarmingUp = `
 function makers.smoothWarmingUp()
   local warming, intervalAt

@@ -1,6 +1,6 @@
 /**
- * Restates algorithms/smooth/smooth.ts. State: last, free, stored, commits, found free, found stored, taken, id of the
- * reservations. Stored permits are doubles in Lua, in TypeScript and in the record: the same bits.
+ * The Lua of algorithms/smooth/smooth.ts. State: last, free, stored, commits, free and stored before the last call, units of the
+ * last call, id of the open reservations. Stored permits are doubles with the same bits in Lua, in TypeScript and in the record.
  */
 export const smooth = `
 local function makeSmooth(price, rescaled)
@@ -11,13 +11,13 @@ local function makeSmooth(price, rescaled)
     return number < 0 and ceil(number) or floor(number)
   end
 
-  -- Stored permits may be fractions.
+  -- The format of numbers in a record is a double, because stored permits may be fractions.
   local smooth = { trunc = trunc, numberFormat = 'd' }
 
   function smooth.set(p, stable, most, coolDown, dearest, initial)
     p.slots, p.idSlot, p.span, p.stable, p.max, p.coolDown, p.initial = 8, 8, 0, stable, most, coolDown, initial
     p.most = min(mostPermits, floor(longest / max(stable, dearest)))
-    -- A plan gives the window as the tolerance. Without a plan, the window is that of one permit.
+    -- In a plan, the tolerance of a smooth limiter is its window. Without a plan, the window is the price of one permit.
     p.rollback = max(clockSkew, ceil(most * coolDown), p.tolerance or stable)
     p.tolerance, p.paysLater = 0, true
   end
