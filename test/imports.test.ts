@@ -10,7 +10,7 @@ const layers: readonly Readonly<Record<string, RegExp>>[] = [
   { limiter: /^src\/limiter\// },
   {
     'stores that can fail':
-      /^src\/stores\/((redis|postgres|cluster|records|shares)\/|(compare-and-set|memcached|hit-store|read-batcher|store-inspector)\.ts$)/,
+      /^src\/stores\/((redis|postgres|cluster|records|shares|sqlite)\/|(compare-and-set|memcached|hit-store|read-batcher|store-inspector)\.ts$)/,
   },
   { failure: /^src\/failure\// },
   { memory: /^src\/stores\/(memory\/|lru-store\.ts$)/ },
@@ -86,7 +86,7 @@ test.each([
 ])('%s may import %s: %s', (file, imported, may) => expect(isThroughDoor(file, imported)).toBe(may))
 
 /** Files that may import modules of Node: frameworks, stores that have a server, and the platform. */
-const usesNode = /^(adapters|src\/platform|src\/stores\/(redis|postgres|cluster))\/|^src\/stores\/memcached\.ts$/
+const usesNode = /^(adapters|src\/platform|src\/stores\/(redis|postgres|sqlite|cluster))\/|^src\/stores\/memcached\.ts$/
 
 describe.each(files.filter((file) => !usesNode.test(file)))('%s', (file) => {
   test('imports no module of Node, so it runs on every platform', () => {

@@ -247,7 +247,9 @@ function usesOf(subpaths: readonly string[]): string[] {
 
 describe("a consumer in strict TypeScript without Node's types", () => {
   // The types of the frameworks and of Redis clients need those of Node.
-  const own = ['', '/store', '/postgres', '/memcached', '/cluster', '/testing'].map((path) => manifest.name + path)
+  const own = ['', '/store', '/postgres', '/sqlite', '/memcached', '/cluster', '/testing'].map(
+    (path) => manifest.name + path,
+  )
   const decides = [
     `import { type Decision, HeadgateError, RateLimiter, policy } from '${manifest.name}'`,
     `const limiter = new RateLimiter({ policies: [policy('10/1s'), { limit: 100, window: '1h' }] })`,

@@ -1,5 +1,6 @@
 import { type MaybePromise, shown, text } from '../../src/common/index.ts'
 import type { RateLimiter } from '../../src/limiter/index.ts'
+import { isLocal } from '../../src/stores/contract/index.ts'
 import { countersIn, hit, isHeadgateStore, read, type WindowCount } from './counters.ts'
 import { numberFor } from './option-values.ts'
 
@@ -100,7 +101,7 @@ export class CounterStore {
 
   constructor(counters: RateLimiter) {
     this.counters = counters
-    this.localKeys = counters.store.synchronous
+    this.localKeys = isLocal(counters.store)
   }
 
   async get(key: string): Promise<ClientRateLimitInfo | undefined> {

@@ -2,7 +2,7 @@ import type { Policy } from '../../src/algorithms/index.ts'
 import { counter } from '../../src/algorithms/windows/index.ts'
 import { getOrInsert, longestWindow, type MaybePromise, wallClock } from '../../src/common/index.ts'
 import { RateLimiter } from '../../src/limiter/index.ts'
-import type { Store } from '../../src/stores/contract/index.ts'
+import { isLocal, type Store } from '../../src/stores/contract/index.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 import { limiterName } from './option-values.ts'
 
@@ -57,7 +57,7 @@ export function countersOn(store: Store, id: string, window: number): RateLimite
 }
 
 export function hit(counters: RateLimiter, key: string): MaybePromise<WindowCount> {
-  return counters.store.synchronous ? countOf(counters.consumeSync(key)) : counters.consume(key).then(countOf)
+  return isLocal(counters.store) ? countOf(counters.consumeSync(key)) : counters.consume(key).then(countOf)
 }
 
 export async function read(counters: RateLimiter, key: string): Promise<WindowCount> {

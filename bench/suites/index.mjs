@@ -8,6 +8,7 @@ export const names = [
   'full',
   'redis',
   'databases',
+  'sqlite',
   'compat',
   'pacer',
   'growth',

@@ -93,11 +93,12 @@ for (let n = 0; n < 100; n++) await handle('ann')`,
   },
   HEADGATE_NEW_PLANS: {
     meaning:
-      '`withPlan` was called a hundred times with new policy objects that are equal to the policies of an earlier call.',
+      '`withPlan` was called a hundred times with new policy objects, or with objects that may change, that are equal to the policies of an earlier call.',
     cause:
       '`withPlan`, and a middleware whose `policies` are a function, find the limiter of a plan fast if the policy objects are the same. If the objects are new, headgate has to ' +
-      'compare their contents, which takes a hundred times as long.',
-    fix: 'Make the policies of each plan once, and pass the same objects each time. A policy that is written as text is fast too.',
+      'compare their contents, which takes a hundred times as long. It does the same with an object that no constructor made, such as ' +
+      "`{ limit: 5, window: '1m' }`, because it may have changed.",
+    fix: 'Make the policies of each plan once, by their constructors, and pass the same objects each time. A policy that is written as text is fast too.',
     wrong: `import { policy, RateLimiter } from 'headgate'
 
 const limiter = new RateLimiter({ policies: '10/1m' })

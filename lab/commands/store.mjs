@@ -1,4 +1,4 @@
-/* Commands for operators: they show and change the keys in Redis or Postgres, given only a connection string. */
+/* Commands for operators: they show and change the keys in Redis, Postgres or a file of SQLite, given only its URL or path. */
 import { confirm } from '../cli/confirm.mjs'
 import { helpOf, numberOf, oneOf } from '../cli/options.mjs'
 import { UsageError } from '../cli/usage-error.mjs'
@@ -32,17 +32,19 @@ const shared = {
   help: { type: 'boolean', about: 'list the options' },
 }
 
+const names = { redis: 'Redis', postgres: 'Postgres', sqlite: 'a file of SQLite' }
+
 /** The command of one kind of store. @param open connects, from the URL and the options */
 export function storeCommand(kind, example, own, open) {
   const use = `${kind} ${example} top`
   const options = { ...own, ...shared }
   const list = Object.entries(actions).map(([name, about]) => `  ${name.padEnd(10)} ${about}`)
   return {
-    summary: `what limiters keep in ${kind === 'redis' ? 'Redis' : 'Postgres'}: ${Object.keys(actions).join(', ')}`,
+    summary: `what limiters keep in ${names[kind]}: ${Object.keys(actions).join(', ')}`,
     use,
     options,
     common: {},
-    help: `${helpOf(`${kind} <url> <action> [options]`, options, {})}\n\nActions:\n${list.join('\n')}`,
+    help: `${helpOf(`${kind} ${kind === 'sqlite' ? '<file>' : '<url>'} <action> [options]`, options, {})}\n\nActions:\n${list.join('\n')}`,
     positionals: 3,
     run: (values) => run(kind, use, values, open),
   }
@@ -60,7 +62,10 @@ async function run(kind, use, values, open) {
 
 /** @throws UsageError for a line that is not understood, before anything is connected */
 function settingsOf(kind, use, { positionals: [url, action, key], ...values }) {
-  if (url === undefined) throw new UsageError('No connection string is given.', `Write: headgate-lab ${use}`)
+  if (url === undefined) {
+    const missing = kind === 'sqlite' ? 'file' : 'connection string'
+    throw new UsageError(`No ${missing} is given.`, `Write: headgate-lab ${use}`)
+  }
   if (action === undefined)
     throw new UsageError('No action is given.', `The actions are ${Object.keys(actions).join(', ')}.`)
   if (!Object.hasOwn(actions, action))

@@ -1,9 +1,14 @@
 import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { policy, RateLimiter, slidingLog, tokenBucket } from 'headgate'
 import { postgresStore } from 'headgate/postgres'
 import { redisStore } from 'headgate/redis'
+import { sqliteStore } from 'headgate/sqlite'
 import { Redis } from 'ioredis'
+import Database from 'libsql'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { freePort } from '../../test/support/ports.ts'
@@ -17,10 +22,14 @@ const postgresServer = await startPostgres()
 const client = new Redis(redisServer.port)
 const pool = new pg.Pool(postgresServer.config)
 const redisUrl = `redis://127.0.0.1:${redisServer.port}`
+const sqlitePath = join(mkdtempSync(join(tmpdir(), 'headgate-lab-')), 'limits.db')
+const database = new Database(sqlitePath)
 const postgresUrl = `postgres://headgate@127.0.0.1:${postgresServer.port}/postgres`
 afterAll(async () => {
   client.disconnect()
   await pool.end()
+  database.close()
+  rmSync(dirname(sqlitePath), { recursive: true })
   await Promise.all([redisServer.stop(), postgresServer.stop()])
 })
 
@@ -89,11 +98,16 @@ beforeAll(async () => {
   await fill(store)
   await fillOdd(store)
   await ban('postgres', store)
+  const file = sqliteStore({ database, timeout: '10s' })
+  await fill(file)
+  await fillOdd(file)
+  await ban('sqlite', file)
 })
 
 const stores = [
   ['redis', redisUrl],
   ['postgres', postgresUrl],
+  ['sqlite', sqlitePath],
 ]
 
 describe.each(stores)('%s', (kind, url) => {
@@ -247,9 +261,37 @@ describe.each(stores)('%s', (kind, url) => {
   test('check finds everything in order', async () => {
     const { code, stdout } = await runLab([kind, url, 'check'])
     expect(stdout).not.toMatch(/warning|PROBLEM/)
-    expect([code, stdout.includes('ok       clock')]).toEqual([0, true])
+    expect([code, stdout.includes(kind === 'sqlite' ? 'ok       file' : 'ok       clock')]).toEqual([0, true])
   })
 
+  test.concurrent.each([
+    [[url], 'No action is given. The actions are top, list,'],
+    [[url, 'tpo'], 'has no action "tpo".'],
+    [[url, 'inspect'], 'inspect needs a key.'],
+    [[url, 'top', 'ann'], 'top takes no key, got "ann".'],
+    [[url, 'top', '--limit', '0'], '--limit must be a whole number from 1'],
+    [[url, 'top', '--by', 'name'], '--by must be one of refused, share, ban'],
+    [[url, 'watch', '--every', '0'], '--every must be'],
+    [[url, 'top', '--polcy', 'x'], "Unknown option '--polcy'"],
+    [[url, 'top', '--prefix', 'a b'], 'prefix must be 1 to 128 letters, digits and _ . / -, got "a b"'],
+    [[url, 'inspect', '-rf'], 'A key that begins with a dash stands after --, at the end.'],
+  ])('%j says what is right', (args, expected) => says(kind, args, expected))
+})
+
+test.concurrent.each([
+  [[], 'No file is given. Write: headgate-lab sqlite limits.db top'],
+  [['/nowhere/limits.db', 'top'], 'There is no file /nowhere/limits.db.'],
+  [[sqlitePath, 'top', '--table', 'other'], 'The file has no table other'],
+  [[main, 'top'], 'cannot be read: file is not a database.'],
+])('sqlite %j says what is right', (args, expected) => says('sqlite', args, expected))
+
+async function says(kind, args, expected) {
+  const { code, stdout, stderr } = await runLab([kind, ...args])
+  expect(stderr).toContain(expected)
+  expect([code, stdout, stderr.includes('    at ')]).toEqual([2, '', false])
+}
+
+describe.each(stores.slice(0, 2))('%s', (kind) => {
   test('a server that is not there is a sentence and code 2, without the password', async () => {
     const away = `${kind}://someone:secret@127.0.0.1:${await freePort()}`
     const { code, stdout, stderr } = await runLab([kind, away, 'top'])
@@ -261,25 +303,11 @@ describe.each(stores)('%s', (kind, url) => {
   test.concurrent.each([
     [[], 'No connection string is given. Write: headgate-lab'],
     [['nonsense', 'top'], 'takes a connection string that begins with'],
-    [[url], 'No action is given. The actions are top, list,'],
-    [[url, 'tpo'], 'has no action "tpo".'],
-    [[url, 'inspect'], 'inspect needs a key.'],
-    [[url, 'top', 'ann'], 'top takes no key, got "ann".'],
-    [[url, 'top', '--limit', '0'], '--limit must be a whole number from 1'],
-    [[url, 'top', '--by', 'name'], '--by must be one of refused, share, ban'],
-    [[url, 'watch', '--every', '0'], '--every must be'],
-    [[url, 'top', '--polcy', 'x'], "Unknown option '--polcy'"],
-    [[url, 'top', '--prefix', 'a b'], 'prefix must be 1 to 128 letters, digits and _ . / -, got "a b"'],
     [
       [`${kind}://someone:p#ss@127.0.0.1/x`, 'top'],
       'The connection string cannot be read. Check the port. In a password, write # as %23',
     ],
-    [[url, 'inspect', '-rf'], 'A key that begins with a dash stands after --, at the end.'],
-  ])('%j says what is right', async (args, expected) => {
-    const { code, stdout, stderr } = await runLab([kind, ...args])
-    expect(stderr).toContain(expected)
-    expect([code, stdout, stderr.includes('    at ')]).toEqual([2, '', false])
-  })
+  ])('%j says what is right', (args, expected) => says(kind, args, expected))
 })
 
 describe('check of redis', () => {

@@ -79,6 +79,11 @@ export abstract class Algorithm {
    * id settles nothing: a reset or time has removed its units. Absent if nothing can be settled.
    */
   declare readonly idSlot?: number
+  /**
+   * True if a counter is all that is known of a span of time: not how low it was since a booking, only that it was never below
+   * the units booked less those refunded since. So a refund adds its units to the id, and a ticket gives back that much less.
+   */
+  declare readonly idCountsRefunds?: boolean
   /** True for an algorithm that judges the refusals by the other policies, not the call itself. */
   declare readonly punishes?: boolean
   /** With `punishes`: true if its own refusals count too. Then each refusal changes its state. */

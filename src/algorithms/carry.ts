@@ -87,7 +87,7 @@ class CarriedState implements ForeignState {
   wait(cost: number, own: number): number {
     const { s, algorithm: from } = this
     const to = this.#to
-    // The next call writes these states anyway: a rate that was set, and a penalty, whose ban is cut by that call.
+    // The next call writes the state at a rate that was set. A ban ends at one time, which the copy knows.
     if (own === Infinity || this.#rule === 'retune' || to.punishes) return own
     const at = effectiveTime(from, s[0] as number, this.#now)
     const [most, whole] = [capacity(to), capacity(from)]
@@ -100,7 +100,7 @@ class CarriedState implements ForeignState {
   }
 
   reset(own: number): number {
-    if (this.#rule === 'retune' || this.#to.punishes || capacity(this.#to) === 0) return own
+    if (this.#rule === 'retune' || capacity(this.#to) === 0) return own
     const at = effectiveTime(this.algorithm, this.s[0] as number, this.#now)
     this.algorithm.report(this.s, 0, at, report)
     return report.reset + (at - this.#now)

@@ -4,13 +4,13 @@ import type { Algorithm, Policy } from './algorithm.ts'
 
 type Remake = (limit: number, burst: number | undefined) => Policy
 
-/** For each policy, the function that makes it again with another limit. */
+/** For each policy, the function that makes the same policy with another limit. */
 const remakers = new WeakMap<Policy, Remake>()
 
 /**
- * Validates the options of a policy and joins them with the arithmetic.
- * @param extra names of the options that this algorithm has beside those of every policy
- * @param build makes the arithmetic from the settings, and from the window in microseconds
+ * Validates the options of a policy, and makes the policy.
+ * @param extra names of options that only this algorithm has
+ * @param build makes the algorithm from the settings, and from the window in microseconds
  * @throws HeadgateError if an option is unknown or out of range
  */
 export function definePolicy(
@@ -22,7 +22,7 @@ export function definePolicy(
   const settings = policySettings(name, options, extra)
   warnOfSeconds(options.window, `${name}: window`)
   const algorithm = build(settings, settings.window * 1000)
-  // Under a limit of 0 there is nothing to count: no unit ever comes back.
+  // A limit of 0 admits no call, so refused calls need not be counted.
   if (settings.limit === 0) return makePolicy({ ...settings, countRefused: false }, algorithm, notWithLimit)
   return makePolicy(settings, algorithm, (limit, burst) => {
     const changed = { ...options, limit, ...(options.burst && burst ? { burst } : {}) }
@@ -38,7 +38,7 @@ function notWithLimit(): never {
   )
 }
 
-/** Joins settings with their arithmetic. @param remake makes the same policy with another limit */
+/** Makes a policy from its settings and its algorithm. @param remake makes the same policy with another limit */
 export function makePolicy(settings: PolicySettings, algorithm: Algorithm, remake: Remake): Policy {
   Object.freeze(algorithm)
   const policy: Policy = Object.freeze({ ...settings, algorithm })
@@ -47,10 +47,11 @@ export function makePolicy(settings: PolicySettings, algorithm: Algorithm, remak
 }
 
 /**
- * The same policy with another limit, which can adopt the states of `policy`. A burst that was not given follows the limit.
- * @param burst replaces a burst that was given; if left out, the given burst stays
- * @throws HeadgateError as the constructor of the policy does, `HEADGATE_RATE` from or to a limit of 0, or `HEADGATE_POLICY`
- *   if no constructor made the policy
+ * The same policy with another limit. It can use the stored states of `policy`. If `policy` was made without a burst, the
+ * burst of the new policy follows from the new limit.
+ * @param burst the new burst, if `policy` was made with a burst; default: the burst of `policy`
+ * @throws HeadgateError if the limit or the burst is out of range, `HEADGATE_RATE` if the old or the new limit is 0, or
+ *   `HEADGATE_POLICY` if no constructor of headgate made the policy
  */
 export function withLimit(policy: Policy, limit: number, burst?: number): Policy {
   const remake = remakers.get(policy)

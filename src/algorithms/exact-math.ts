@@ -2,12 +2,12 @@
 
 export const maxSafe: number = Number.MAX_SAFE_INTEGER
 
-/** The largest factor and divisor that `mulDiv` takes. 366 days in microseconds are just below it. */
+/** The largest `b` and `c` of `mulDiv`. 366 days in microseconds are just below this number. */
 export const maxFactor: number = 2 ** 45
 
 /**
- * floor(a * b / c) for integers 0 <= b <= c <= 2^45 and 0 <= a < 2^53. It is exact even if a * b passes 2^53: it then uses
- * long division in digits of 7 bits, because 2^45 * 2^7 * 2 is the most that a double holds exactly.
+ * floor(a * b / c) for integers 0 <= b <= c <= 2^45 and 0 <= a < 2^53. The result is exact even if a * b passes 2^53: the
+ * function then uses long division in digits of 7 bits, because doubles are exact up to 2^53 = 2^45 * 2^7 * 2.
  *
  * A division of doubles never rounds a quotient of integers below 2^53 up to the next integer. So `Math.floor` and
  * `Math.ceil` of such a quotient are exact, here and everywhere in this folder.
@@ -35,8 +35,8 @@ export function gcd(a: number, b: number): number {
 }
 
 /**
- * ceil(a * times / per) for integers 0 <= a < 2^53 and times, per > 0. The result may be too large, never too small, if it
- * passes 2^53, or if `per` passes 2^45 once the fraction is reduced.
+ * ceil(a * times / per) for integers 0 <= a < 2^53 and times, per > 0. The result is exact, except in two cases, where it may
+ * be too large: a result beyond 2^53, and a `per` beyond 2^45 after times / per is reduced.
  */
 export function ratioUp(a: number, times: number, per: number): number {
   const divisor = gcd(times, per)
@@ -46,7 +46,7 @@ export function ratioUp(a: number, times: number, per: number): number {
   return a * whole + (a - mulDiv(a, c - (times / divisor - whole * c), c))
 }
 
-/** floor(a * times / per) for the same numbers. The result may be too small, never too large, where it would be inexact. */
+/** floor(a * times / per) for the same numbers. In the two cases where `ratioUp` is inexact, the result may be too small. */
 export function ratioDown(a: number, times: number, per: number): number {
   const divisor = gcd(times, per)
   const c = per / divisor

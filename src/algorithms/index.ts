@@ -8,7 +8,7 @@ export { type Algorithm, type Kind, type Numbers, type Policy, Report } from './
 export { type CarryRule, carryRules, hasFullQuota, pointTo, type StateRule } from './carry.ts'
 export { withLimit } from './define-policy.ts'
 export { effectiveTime, withLag } from './effective-time.ts'
-export { type Definition, isConstructor, revive, sameDefinition, writerOf } from './kinds.ts'
+export { type Definition, isConstructor, revive, sameDefinition } from './kinds.ts'
 export { type PolicyLike, policy, toPolicy } from './shorthand.ts'
 export {
   are,

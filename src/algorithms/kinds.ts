@@ -1,4 +1,4 @@
-/* For each kind of algorithm: how to make the arithmetic again from its definition, and which functions make policies. */
+/* For each kind of algorithm: how to make the algorithm from a stored definition, and which functions make its policies. */
 import { HeadgateError, shown } from '../common/index.ts'
 import type { Algorithm, Kind } from './algorithm.ts'
 import { Penalty } from './bans/index.ts'
@@ -14,14 +14,14 @@ import {
   slidingWindow,
 } from './windows/index.ts'
 
-/** The numbers that define an algorithm. A store keeps them beside a state, for other processes and later deploys. */
+/** The numbers that define an algorithm. Stores write them beside each state, so that other deploys can read the state. */
 export interface Definition extends Pick<Algorithm, 'span' | 'parameters'> {
-  /** A `Kind`, or a name that another build uses. */
+  /** A `Kind`, or the name of a kind that only another version of headgate has. */
   readonly kind: string
 }
 
 interface KindOf {
-  /** @param window of the policy, in microseconds */
+  /** Makes the algorithm from its definition. @param window the window of the policy, in microseconds */
   readonly revive: (span: number, parameters: readonly number[], window?: number) => Algorithm
   /** The functions that make policies of this kind. */
   readonly constructors: readonly unknown[]
@@ -64,7 +64,7 @@ const kinds: Readonly<Record<Kind, KindOf>> = {
     revive: (_, [stable = 0, warmup = 0, coldFactor = 0], window) =>
       new SmoothWarmingUp(stable, warmup, coldFactor, window),
   },
-  // Limiters make a penalty from their option `penalty`.
+  // Users do not call a constructor: a limiter makes the penalty from its option `penalty`.
   penalty: {
     constructors: [],
     revive: (_, parameters) => Penalty.of(parameters),
@@ -76,16 +76,17 @@ export function isKind(kind: string): kind is Kind {
 }
 
 /**
- * The algorithm with that definition; undefined for an unknown kind.
- * @param window of its policy, in microseconds; only the tolerance of a clock that goes back depends on it
+ * The algorithm that has this definition; undefined for an unknown kind.
+ * @param window the window of the policy, in microseconds; it decides only by how much a clock may go back without effect
  */
 export function revive({ kind, span, parameters }: Definition, window?: number): Algorithm | undefined {
   return isKind(kind) ? kinds[kind].revive(span, parameters, window) : undefined
 }
 
 /**
- * The algorithm that wrote a state under the name of a policy.
- * @throws HeadgateError `HEADGATE_STORE_RECORD` for an unknown kind: another version has counted here
+ * The algorithm that wrote a stored state.
+ * @param name the name of the policy under which the state is stored, for the error
+ * @throws HeadgateError `HEADGATE_STORE_RECORD` for an unknown kind: another version of headgate wrote the state
  */
 export function writerOf(name: string, definition: Definition): Algorithm {
   const writer = revive(definition)
@@ -98,12 +99,12 @@ export function writerOf(name: string, definition: Definition): Algorithm {
   )
 }
 
-/** True for a function that makes policies: a user passed it without calling it. */
+/** True for a function that makes policies, such as `gcra`: the user passed the function instead of its result. */
 export function isConstructor(value: unknown): boolean {
   return Object.values(kinds).some(({ constructors }) => constructors.includes(value))
 }
 
-/** True if a state of `a` means the same under `b`. */
+/** True if a state that `a` wrote has the same meaning under `b`. */
 export function sameDefinition(a: Definition, b: Definition): boolean {
   return (
     a.kind === b.kind &&

@@ -31,9 +31,9 @@ export type PolicyLike = Policy | string | PolicyOptions
  *     policy('5/10s sliding-log')     also fixed-window, segmented-window, token-bucket, leaky-bucket, gcra
  *     policy('4 at once')             units in flight, with a lease of 1m; also '4 at once lease 30s'
  *
- * @param options what the text cannot say: `name`, `label`, `scope`, `countRefused`, `shadow`
- * @throws HeadgateError `HEADGATE_POLICY` for a text of another form and for an option that the text says already, or the
- *   code of an option that is out of range
+ * @param options the options that have no place in the text: `name`, `label`, `scope`, `countRefused`, `shadow`
+ * @throws HeadgateError `HEADGATE_POLICY` if the text has another form, or if an option is in the text and in `options`;
+ *   another code if a number or an option is invalid
  */
 export function policy(text: string, options: Omit<PolicyOptions, 'limit' | 'window'> = {}): Policy {
   const [, units, lease] = (typeof text === 'string' && atOnce.exec(text)) || []
@@ -56,13 +56,13 @@ export function policy(text: string, options: Omit<PolicyOptions, 'limit' | 'win
   })
 }
 
-/** Units in flight, from '4 at once lease 30s'. */
+/** Makes the policy for units in flight from a text such as '4 at once lease 30s'. */
 function inFlight(text: string, limit: number, lease: string | undefined, options: object): Policy {
   checkOptions(text, options, lease === undefined ? '' : 'lease')
   return concurrency({ limit, ...(lease === undefined ? {} : { lease: lease as Duration }), ...options })
 }
 
-/** Throws if an option repeats the text: it would win silently, so two numbers for one thing are a mistake. */
+/** Throws if an option is in the text too, because the option would silently replace the number in the text. */
 function checkOptions(text: string, options: object, words: string): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw new HeadgateError(
@@ -80,7 +80,7 @@ function checkOptions(text: string, options: object, words: string): void {
   )
 }
 
-/** Throws for an algorithm of another package: stores, and all that read states, know only the kinds of this package. */
+/** Throws for an algorithm of another package, because stores can read and write only the states of this package's kinds. */
 function checkAlgorithm(algorithm: unknown): void {
   if (algorithm instanceof Algorithm && isKind(algorithm.kind)) return
   throw new HeadgateError(
@@ -89,7 +89,7 @@ function checkAlgorithm(algorithm: unknown): void {
   )
 }
 
-/** Makes a policy from any form that a user may write. @throws HeadgateError if the text or an option is invalid */
+/** Makes a policy from a policy, a text or options. @throws HeadgateError if the text or an option is invalid */
 export function toPolicy(like: PolicyLike): Policy {
   if (typeof like === 'string') return policy(like)
   if (typeof like === 'object' && like !== null && 'algorithm' in like) {

@@ -1,6 +1,6 @@
-/* What an algorithm says about a state, for people. Times are microseconds; future times are counted from now. */
+/* The description of a state for people, which each algorithm makes. Times are microseconds, unless a comment says otherwise. */
 
-/** What a policy promises, as its algorithm's definition shows it. */
+/** The limit, window and burst of a policy, calculated from the numbers of its algorithm. */
 export interface Terms {
   readonly limit: number
   /** In milliseconds. */
@@ -8,45 +8,45 @@ export interface Terms {
   readonly burst: number
 }
 
-/** What is known about a state without asking its algorithm. */
+/** Numbers about one state, in units and microseconds, from which its algorithm makes a description. */
 export interface Facts {
-  /** The effective time of the state. */
+  /** The time at which the state is evaluated: `now`, or later if the clock went back. */
   readonly at: number
   readonly now: number
   readonly burst: number
   readonly used: number
-  /** Until a call of one unit is admitted. */
+  /** The time until a call of one unit is admitted; 0 if it is admitted now. */
   readonly retry: number
-  /** Until more units are left than now. */
+  /** The time until more units are left than now. */
   readonly next: number
   readonly reset: number
 }
 
-/** Units at a time. */
+/** How many units, and at what time. */
 export interface UnitsAt {
   readonly units: number
   readonly time: number
 }
 
-/** The numbers of one state, by their names. Units are units of cost, and times are milliseconds since the epoch. */
+/** The numbers of one state, by their names. Amounts are in units of cost, times are in milliseconds since the epoch. */
 export type InspectedNumbers = Readonly<Record<string, number | readonly number[]>>
 
 export interface Description {
-  /** What is used, and when it comes back: a sentence without its full stop. */
+  /** How many units are used, and when they come back: a sentence without the full stop. */
   readonly words: string
   readonly numbers: InspectedNumbers
-  /** The used units beyond the limit, which time has to pay off. Excludes booked units and units in flight. */
+  /** The used units above the burst, without booked units and units in flight. Absent if the algorithm has no debt. */
   readonly debt?: number
-  /** When each unit in flight leaves if it is never released, the first one first. */
+  /** When units in flight are freed if they are never released, the earliest first. Absent except for `concurrency`. */
   readonly inFlight?: readonly UnitsAt[]
-  /** The units that are booked ahead, the first one first. A run of bookings counts as one booking, at its end. */
+  /** The units that are booked for a later time, the earliest first. Bookings that were merged are listed at the last time. */
   readonly booked?: readonly UnitsAt[]
 }
 
-/** The limit of a counter: more than any key uses. Sums of such limits are exact, and Redis clients read them unrounded. */
+/** The limit of a counter: more than any key uses. It is 2^52, because Redis clients may round larger integers. */
 export const unreached: number = 2 ** 52
 
-/** `7 of 10 units are used`. @param more the rest of the sentence, if something is used */
+/** A text such as `7 of 10 units are used`. @param more text to add if units are used @param how in place of the word `used` */
 export function usedWords({ used, reset, burst }: Facts, more = '', how = 'used'): string {
   const counts = burst === unreached
   if (used === 0 && reset === 0) return counts ? 'Nothing is counted' : `Nothing is used of ${units(burst)}`
@@ -58,7 +58,7 @@ export function debtWords(debt: number): string {
   return debt > 0 ? ` (a debt of ${debt})` : ''
 }
 
-/** `words` and the time until more units come back; empty if the sentence gives `retry` instead. */
+/** `words` and the time until more units come back; an empty text if no call of one unit is admitted now. */
 export function nextWords({ retry, next }: Facts, words: string): string {
   return retry === 0 && next > 0 ? `${words} in ${timeText(next)}` : ''
 }
@@ -82,7 +82,7 @@ const sizes = [
   ['s', 1000],
 ] as const
 
-/** A duration in microseconds as people read it, rounded up: `40 ms`, `1.5 s`, `2 h 5 m`. */
+/** A duration in microseconds as text, rounded up: `40 ms`, `1.5 s`, `2 h 5 m`. */
 export function timeText(microseconds: number): string {
   if (microseconds === Infinity) return 'ever'
   if (microseconds < 1000) return `${Number(microseconds.toPrecision(3))} us`

@@ -53,7 +53,7 @@ function fixOf(duration: unknown): string {
 
 /**
  * Warns if a number such as `60` may be meant in seconds, as in other packages. Here, `60` is 60 ms. Text with a unit never
- * causes the warning.
+ * causes the warning. Each option is warned of once, because a program may compute its durations, such as those of bans.
  * @param what the name of the duration, for the message
  * @param least the shortest duration in milliseconds that causes no warning
  */
@@ -62,7 +62,7 @@ export function warnOfSeconds(duration: unknown, what: string, least = 1000): vo
   warnOnce(
     'HEADGATE_SECONDS',
     `${what} is ${duration} milliseconds. If you mean seconds, write '${duration}s'. If not, write '${duration}ms'.`,
-    `${what} ${duration}`,
+    what,
   )
 }
 

@@ -176,8 +176,8 @@ const without: Readonly<Record<string, string>> = {
     'cannot show what it keeps of a key. Use peek(key), or let its ledgers run the verb inspect (headgate/store).',
   scan:
     'cannot list its keys: Memcached, for one, has no command for it. Use inspect(key), or keep the keys in a memory store, ' +
-    'Redis or Postgres.',
-  ban: 'cannot ban keys. Use a memory store, redisStore, postgresStore or memcachedStore.',
+    'Redis, Postgres or SQLite.',
+  ban: 'cannot ban keys. Use a memory store, redisStore, postgresStore, sqliteStore or memcachedStore.',
 }
 
 /** The error for a verb that a store's ledger does not support. */

@@ -42,6 +42,11 @@ export class DeferredRefunds {
     for (const refund of this.#refunds) if (concerns(refund)) this.#refunds.delete(refund)
   }
 
+  /** Drops all refunds: all keys were cleared. */
+  forgetAll(): void {
+    this.#refunds.clear()
+  }
+
   /** True if the breaker of one of the keys is open. */
   #waits({ keys }: Refund): boolean {
     const failing = this.#link.parts.of(keys).find(({ closed }) => !closed)

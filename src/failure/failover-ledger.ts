@@ -32,6 +32,8 @@ import { Reconciler } from './reconciler.ts'
 import { isMisuse, StoreLink } from './store-link.ts'
 import { WaitingCall } from './waiting-call.ts'
 
+const ignore = (): void => {}
+
 /** The most keys of each scope that are decided locally, at about 400 bytes each. */
 const maxKeys = 100_000
 
@@ -49,7 +51,12 @@ class FailoverLedger implements CheckedLedger {
   }
 
   run<V extends Verb>(command: Command<V>, onFailure?: OnFailure): MaybePromise<OutcomeOf<V>> {
-    return this.#run(command, onFailure) as MaybePromise<OutcomeOf<V>>
+    try {
+      return this.#run(command, onFailure) as MaybePromise<OutcomeOf<V>>
+    } catch (error) {
+      if (this.#fallback.shared.link.store.synchronous) throw error
+      return Promise.reject(error)
+    }
   }
 
   #run(command: Command, onFailure: OnFailure | undefined): MaybePromise<Outcome> {
@@ -75,7 +82,10 @@ class FailoverLedger implements CheckedLedger {
     if (failing === undefined) {
       quota.releaseIfFull()
       const settled = reconciler.settle(charges, keys)
-      return settled === undefined ? link.send(call) : link.sendAfter(settled, call)
+      if (settled === undefined) return link.send(call)
+      if (!link.store.synchronous || verb !== 'consume') return link.sendAfter(settled, call)
+      settled.catch(ignore) // the debts stay
+      return call.decideLocally() // `consumeSync` needs a decision at once
     }
     const probes = keys.map((key, n) => link.probe(key, () => charges.check(charges.scopes[n] as string, key)))
     const failed = () => call.failed(failing.lastError)
@@ -111,7 +121,10 @@ class FailoverLedger implements CheckedLedger {
 
   /** Forgets what all keys have spent in this process. After that, the keys do not owe the store anything. */
   forgetAll(): void {
-    this.#fallback.quota.clear()
+    const { quota, shared } = this.#fallback
+    shared.reconciler.forgetAll()
+    shared.refunds.forgetAll()
+    quota.clear()
   }
 
   forget(keys: readonly string[]): void {

@@ -85,6 +85,10 @@ export class Reconciler {
     for (const [n, scope] of scopes.entries()) this.#debts?.delete(nameOf(scope, keys[n] as string))
   }
 
+  forgetAll(): void {
+    this.#debts?.clear()
+  }
+
   /** Charges the store for what these keys owe; undefined if they owe nothing. Rejects if the store fails. */
   settle({ scopes }: OwedCharges, keys: readonly string[]): Promise<unknown> | undefined {
     if (this.#debts === undefined || this.#debts.size === 0) return undefined

@@ -51,7 +51,8 @@ export class StoreRequest<V extends Verb> extends DeadlineItem {
   /** The error of this request, if it failed. */
   failure: unknown
   declare link: StoreLink
-  declare resolve: (result: MaybePromise<OutcomeOf<V>>) => void
+  declare resolve: (result: OutcomeOf<V>) => void
+  declare reject: (error: unknown) => void
   readonly #ledger: Ledger
   protected readonly command: Command<V>
   /** The breakers of the shards that decide on the command's keys. */
@@ -72,8 +73,8 @@ export class StoreRequest<V extends Verb> extends DeadlineItem {
     return outcome
   }
 
-  failed(error: unknown): MaybePromise<OutcomeOf<V>> {
-    return Promise.reject(error)
+  failed(error: unknown): OutcomeOf<V> {
+    throw error
   }
 
   /** Called with an outcome that arrives after the request has failed. */
@@ -81,7 +82,7 @@ export class StoreRequest<V extends Verb> extends DeadlineItem {
 
   /** Called when the deadline has passed. */
   expire(error: HeadgateError): void {
-    this.resolve(this.link.failed(this, error))
+    this.link.settle(this, error)
   }
 }
 
@@ -114,13 +115,14 @@ export class StoreLink {
     this.#storeKeepsDeadlines = timeout === Infinity || (timeout === undefined && kept !== undefined)
   }
 
-  /** Sends the request. */
+  /** Sends the request. A synchronous store answers at once, and a failure of it throws. */
   send<V extends Verb>(request: StoreRequest<V>): MaybePromise<OutcomeOf<V>> {
     let response: MaybePromise<OutcomeOf<V>>
     request.failuresBefore = Breaker.counted
     try {
       response = request.send()
     } catch (error) {
+      if (this.store.synchronous) return this.failed(request, error)
       response = Promise.reject(error)
     }
     if (!isPromise(response)) return this.#succeeded(request, response)
@@ -163,8 +165,8 @@ export class StoreLink {
   }
 
   /** Sends a command. A failure rejects the promise. */
-  request<V extends Verb>(ledger: Ledger, command: Command<V>): Promise<OutcomeOf<V>> {
-    return Promise.resolve(this.send(new StoreRequest(ledger, command, this.parts.of(command.keys))))
+  async request<V extends Verb>(ledger: Ledger, command: Command<V>): Promise<OutcomeOf<V>> {
+    return this.send(new StoreRequest(ledger, command, this.parts.of(command.keys)))
   }
 
   /**
@@ -189,15 +191,23 @@ export class StoreLink {
 
   #bounded<V extends Verb>(request: StoreRequest<V>, response: Promise<OutcomeOf<V>>): Promise<OutcomeOf<V>> {
     const deadlines = this.#deadlines
-    return new Promise((resolve) => {
-      request.link = this
-      request.resolve = resolve
+    return new Promise((resolve, reject) => {
+      Object.assign(request, { link: this, resolve, reject })
       deadlines.add(request)
       response.then(
         (value) => (deadlines.remove(request) ? resolve(this.#succeeded(request, value)) : request.late(value)),
-        (error) => deadlines.remove(request) && resolve(this.failed(request, error)),
+        (error) => deadlines.remove(request) && this.settle(request, error),
       )
     })
+  }
+
+  /** Gives the caller of a request that failed its outcome. */
+  settle<V extends Verb>(request: StoreRequest<V>, error: unknown): void {
+    try {
+      request.resolve(this.failed(request, error))
+    } catch (thrown) {
+      request.reject(thrown)
+    }
   }
 
   #succeeded<V extends Verb>(request: StoreRequest<V>, response: OutcomeOf<V>): OutcomeOf<V> {
@@ -205,7 +215,7 @@ export class StoreLink {
     return request.succeeded(response)
   }
 
-  failed<V extends Verb>(request: StoreRequest<V>, error: unknown): MaybePromise<OutcomeOf<V>> {
+  failed<V extends Verb>(request: StoreRequest<V>, error: unknown): OutcomeOf<V> {
     request.failure = error
     if (!request.sent || isMisuse(error)) return request.failed(error)
     const shards = shardsOf(error)

@@ -1,5 +1,5 @@
 import { unitsBack } from '../algorithms/evaluation/index.ts'
-import { HeadgateError, type MaybePromise } from '../common/index.ts'
+import { HeadgateError } from '../common/index.ts'
 import type { Decision } from '../policy/index.ts'
 import { type Booking, type Command, choiceFor, type OnFailure, type OutcomeOf } from '../stores/contract/index.ts'
 import type { Breaker } from './breaker.ts'
@@ -39,15 +39,8 @@ export class WaitingCall<V extends CallVerb> extends StoreRequest<V> {
     else if (renewed !== undefined) Object.assign(renewed, tickets) // the reservation continues with the new tickets of the store
   }
 
-  override failed(error: unknown): MaybePromise<OutcomeOf<V>> {
-    try {
-      return isMisuse(error) ? Promise.reject(error) : this.#chooseFor(error)
-    } catch (thrown) {
-      return Promise.reject(thrown)
-    }
-  }
-
-  #chooseFor(error: unknown): OutcomeOf<V> {
+  override failed(error: unknown): OutcomeOf<V> {
+    if (isMisuse(error)) throw error
     const { terms, shared } = this.#fallback
     const { onStoreError, counters } = shared
     const { command, breakers } = this
@@ -62,9 +55,15 @@ export class WaitingCall<V extends CallVerb> extends StoreRequest<V> {
       counters.failedClosed++
       throw error
     }
-    counters.sources[choice === 'open' ? 'open' : 'fallback']++
     if (this.#unsent) this.#fallback.giveBackLater(command)
-    return (choice === 'open' ? this.#fallback.letThrough(command) : this.#fallback.run(command)) as OutcomeOf<V>
+    if (choice === 'local') return this.decideLocally()
+    counters.sources.open++
+    return this.#fallback.letThrough(command) as OutcomeOf<V>
+  }
+
+  decideLocally(): OutcomeOf<V> {
+    this.#fallback.shared.counters.sources.fallback++
+    return this.#fallback.run(this.command) as OutcomeOf<V>
   }
 }
 

@@ -9,6 +9,7 @@ import {
   type Units,
 } from '../limiter/index.ts'
 import type { Decision } from '../policy/index.ts'
+import { isLocal } from '../stores/contract/index.ts'
 import type { Enforcement } from './enforced-share.ts'
 import type { Framework, RequestDecision } from './framework.ts'
 import type { FunctionDeadline } from './function-deadline.ts'
@@ -70,7 +71,7 @@ export class PlanCheck<Request, Response> {
     const { headers = options.enforce === 0 ? false : 'legacy' } = options
     this.#headers = new Headers(headers, limiter.policies)
     const { details } = this.#headers
-    this.#extras = limiter.store.synchronous ? { details } : { details, ...events.choice }
+    this.#extras = isLocal(limiter.store) ? { details } : { details, ...events.choice }
   }
 
   /** True if the request is admitted. False if a response was sent, or if the client has disconnected. Throws as `Guard.check` does. */
@@ -175,8 +176,8 @@ export class PlanCheck<Request, Response> {
   }
 
   #extrasFor(key: Key, request: Request, response: Response): CallExtras {
-    const { synchronous } = this.#limiter.store
-    const extras = synchronous ? this.#extras : this.#parts.events.extras(this.#extras, key, request, response)
+    const { store } = this.#limiter
+    const extras = isLocal(store) ? this.#extras : this.#parts.events.extras(this.#extras, key, request, response)
     return calls.hasSubscribers && !this.#parts.enforcement.appliesTo(key) ? { ...extras, enforced: false } : extras
   }
 
@@ -192,8 +193,8 @@ export class PlanCheck<Request, Response> {
       if (!enforcement.appliesTo(key)) return true
       return refusal.unavailable((error as HeadgateError).retryAfter, request, response)
     }
-    // An asynchronous store has already reported its error, when `onStoreError` was asked.
-    if (this.#limiter.store.synchronous) events.storeFailed(error, key, request, response)
+    // An error of any other store was reported when `onStoreError` chose what happens.
+    if (isLocal(this.#limiter.store)) events.storeFailed(error, key, request, response)
     else if (!enforcement.appliesTo(key)) return true
     throw error
   }

@@ -157,6 +157,15 @@ export class RateLimiter extends Operations<RateLimiter> {
     return this.#book(key, cost, milliseconds(maxWait, 'reserve: maxWait', 'HEADGATE_MAX_WAIT', 0))
   }
 
+  /**
+   * Ends what the store of this limiter began itself: its subscription to resets, the messages of `node:cluster`, the reports of shares.
+   * Call it after the last call, when the server has closed. Then close the client, pool or database that you gave to the store.
+   * Limiters on one store share it: one `close()` is enough, and a second one does nothing.
+   */
+  close(): void {
+    this.store.close?.()
+  }
+
   async #run(verb: 'peek' | 'refund' | 'charge', key: Key, options: CostOptions | undefined): Promise<Decision> {
     const costs = costsOf(costOf(options), this.policies)
     return this.#ledger.run({ verb, keys: keysOf(key, this.scopes), costs })

@@ -178,8 +178,8 @@ const many = 100
 function warnOfNewObjects(): void {
   warnOnce(
     'HEADGATE_NEW_PLANS',
-    'Plans were given as new objects 100 times, and each had to be written as text to find its limiter. Make the policies of each ' +
-      "plan once, by their constructors, and pass the same objects: const plans = { pro: [policy('1000/1h')] }.",
+    '100 times, a plan had to be written as text to find its limiter, because it was a new object, or one that may change. Make ' +
+      "the policies of each plan once, by their constructors, and pass the same objects: const plans = { pro: [policy('1000/1h')] }.",
   )
 }
 

@@ -6,6 +6,7 @@ import {
   type Booking,
   type CheckedLedger,
   type FailureTerms,
+  isLocal,
   type LedgerTerms,
   openLedger,
 } from '../stores/contract/index.ts'
@@ -74,7 +75,7 @@ export class PacerLedger {
 
   /** Starts the idle time of Guava's limiters when they are made. The states of other algorithms start with a call. */
   begin(keys: readonly string[]): void {
-    if (!this.synchronous) return
+    if (!isLocal(this.#limiter.store)) return
     if (!this.policies.some(({ algorithm }) => algorithm.paysLater)) return
     void this.#ledger.run({ verb: 'charge', keys, costs: 0 })
   }

@@ -20,7 +20,7 @@ import {
   whole,
 } from '../common/index.ts'
 import { type PolicyLikes, RateLimiter, storeOption, warnOfNoStore } from '../limiter/index.ts'
-import { type FailureTerms, failureOptions, type OnStoreError, type Store } from '../stores/contract/index.ts'
+import { type FailureTerms, failureOptions, isLocal, type OnStoreError, type Store } from '../stores/contract/index.ts'
 import { memoryStore } from '../stores/memory/index.ts'
 import type { Progress } from './pacer-events.ts'
 import type { Polling } from './poll-times.ts'
@@ -152,8 +152,8 @@ export function readPacerOptions(policy: PolicyLike | PacerConfig, more: PacerOp
     sleeper: sleeper ?? timerSleeper(unref),
     quietSleeper: sleeper ?? timerSleeper(true),
     polling: { poll: poll * 1000, random },
-    // A synchronous store belongs to this process alone, so nobody else books there.
-    horizon: store.synchronous ? Infinity : horizon * 1000,
+    // Nobody else books in a local store.
+    horizon: isLocal(store) ? Infinity : horizon * 1000,
     failure: { onStoreError, instances, storeTimeout, clock, sleeper: sleeper ?? realSleeper(unref) },
     ...queue,
   }

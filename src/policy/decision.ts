@@ -78,8 +78,8 @@ export interface Decision {
    */
   readonly retryAfter: number
   /**
-   * How long until the key has its full quota under every policy: the longest `resetAfter` of the policies. Example: if `'10/1s'`
-   * needs 700 ms and `'100/1h'` needs 20 minutes, `resetAfter` is 1,200,000.
+   * How long until the key has its full quota under every policy: the longest `resetAfter` of the policies, or the end of a ban by
+   * hand if that is later. Example: if `'10/1s'` needs 700 ms and `'100/1h'` needs 20 minutes, `resetAfter` is 1,200,000.
    */
   readonly resetAfter: number
   /**

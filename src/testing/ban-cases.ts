@@ -44,6 +44,9 @@ export const banCases: StoreCases = {
        charge k -> ok 1 in default
        refund k -> ok 2 in default`
     await reservation.settle(1)
+    assertEqual((await limiter.refund('other')).resetAfter, 0)
+    assertEqual((await limiter.refund('k')).resetAfter, Infinity)
+    await limiter.charge('k')
     await play(fixture, limiter)`
        consume k -> no 0 by ban for Infinity in default
        unban k
@@ -115,9 +118,15 @@ export const banCases: StoreCases = {
        peek k -> no 0 by penalty for 3600000`
     await play(fixture, timed)`
        peek k -> no 0 by penalty for 10000
+       4000: peek k -> no 0 by penalty for 6000`
+    await play(fixture, limiter)`4000: peek k -> no 0 by penalty for 3596000`
+    await play(fixture, timed)`
+       9999: peek k -> no 0 by penalty for 1
+       10000: consume k -> ok 0
        consume other 10 -> no 0 by 1h for Infinity`
-    await play(fixture, limiter)`peek other -> no 0 by penalty for 1000`
-    assertEqual((await limiter.peek('other')).resetAfter, 1000)
+    await play(fixture, limiter)`10000: peek other -> no 0 by penalty for 1000`
+    const { resetAfter } = await limiter.peek('other')
+    assertEqual(resetAfter, 11_000, 'the plan that banned the key remembers the ban')
   },
 
   'a ban holds under every plan, on every key, and never for another': async ({ store }) => {

@@ -113,7 +113,8 @@ export const reservationCases: StoreCases = {
   },
 
   'a refund between a reservation and its settlement counts once': async ({ store, at }) => {
-    for (const policies of ['10/1h fixed-window', '10/1h token-bucket']) {
+    for (const algorithm of ['fixed-window', 'token-bucket', 'sliding-window', 'segmented-window']) {
+      const policies = `10/1h ${algorithm}`
       const limiter = limiterOn(store, policies, { name: policies })
       at(0)
       const [first] = (await reserved(limiter, [7])) as [Reservation]

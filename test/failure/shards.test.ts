@@ -24,7 +24,7 @@ function parted(names = true) {
       first ??= ledger
       return {
         async run(command) {
-          const keys = command.keys as readonly string[]
+          const keys = (command.keys ?? []) as readonly string[]
           asked.push(`${command.verb} ${keys}`)
           const shards = [...new Set(keys.map((key) => key.charAt(0)))].filter((shard) => down.has(shard))
           if (shards.length === 0) return await ledger.run(command)
@@ -44,7 +44,9 @@ function parted(names = true) {
   }
   /** What was asked since the last call. */
   const requests = () => asked.splice(0)
-  return { clock, down, requests, ledger, call }
+  /** Another process that shares the store. */
+  const exactly = exact.open({ name: 'api', policies, scopes }, first)
+  return { clock, down, requests, ledger, call, exactly }
 }
 
 test('five calls open the breaker of a part, whichever other parts they need', async () => {
@@ -114,5 +116,38 @@ describe('what a call spends while one of its parts fails', () => {
     await settle()
     await call('c1', 'a2')
     expect(ledger.health?.()).toMatchObject({ state: 'closed', owing: 0 })
+  })
+
+  test('a clear drops the resets and refunds that wait', async () => {
+    const { clock, down, call, ledger, exactly } = parted()
+    const fail = async () => {
+      down.add('b')
+      for (let n = 0; n < 5; n++) await call('b1', 'b2')
+    }
+    await fail()
+    down.delete('b')
+    clock.advance(500)
+    for (let n = 0; n < 2; n++) await call('b1', 'b2')
+    await settle()
+    expect(ledger.health?.()).toMatchObject({ state: 'closed', owing: 0 })
+    await fail()
+    await ledger.run({ verb: 'refund', keys: ['b1', 'b2'], costs: 3 })
+    await ledger.run({ verb: 'reset', keys: ['b3', 'b4'] })
+    down.delete('b')
+    await ledger.run({ verb: 'clear', keys: [] })
+    for (const keys of [
+      ['b1', 'b2'],
+      ['b3', 'b4'],
+    ])
+      await exactly.run({ verb: 'consume', keys, costs: 7 })
+    clock.advance(500)
+    for (let n = 0; n < 2; n++) await call('b5', 'b6')
+    await settle()
+    for (const keys of [
+      ['b1', 'b2'],
+      ['b3', 'b4'],
+    ]) {
+      expect(await outcome(ledger.run({ verb: 'peek', keys }))).toBe('store 93')
+    }
   })
 })

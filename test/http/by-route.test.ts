@@ -343,6 +343,14 @@ const nested: Record<string, () => Promise<string>> = {
   },
 }
 
+test('Hono: a route that is declared by `on` for several methods has a quota for each of them, and none for others', async () => {
+  const app = new Hono()
+  app.on(['POST', 'PUT'], '/multi', forHono(hourly(1), { address }) as never, (context) => context.text('ok'))
+  const url = await listen(createAdaptorServer({ fetch: app.fetch, overrideGlobalObjects: false }) as never)
+  const asked = ['POST', 'PUT', 'POST', 'PUT', 'PATCH'].map((method) => `${method} /multi`)
+  expect(await statuses(url, ...asked)).toEqual([200, 200, 429, 429, 404])
+})
+
 test.each(Object.entries(nested))('%s: a route below several paths has a quota for each pattern', async (_, start) => {
   const url = await start()
   const paths = ['/admin/login', '/shop/login', '/t/1/login', '/t/2/login', '/admin/login', '/shop/login']

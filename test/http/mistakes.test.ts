@@ -546,6 +546,15 @@ describe('plans as new objects', () => {
     expect(warnings()).toEqual([expect.stringMatching(/^HEADGATE_NEW_PLANS .*pass the same objects: const plans =/)])
   })
 
+  test.each([[{ limit: 5, window: '1m' }], [[{ limit: 5, window: '1m' }]]])(
+    'the warning of one object that may change does not call it new only: %j',
+    (plan) => {
+      const limiter = new RateLimiter({ policies: '1/1m' })
+      for (let n = 0; n < 101; n++) limiter.withPlan(plan as Unchecked)
+      expect(warnings()).toEqual([expect.stringMatching(/^HEADGATE_NEW_PLANS .*a new object, or one that may change/)])
+    },
+  )
+
   test('a middleware whose policies return new objects gives the warning', async () => {
     const url = await startExpress(express5, forExpress({ policies: () => [policy('500/1m')] }))
     await statuses(url, Array(101).fill({}))

@@ -160,6 +160,13 @@ test.each([
   expect(message).toContain(`'${number}ms'`)
 })
 
+test('durations that a program computes give one warning, not one for each number', async () => {
+  const limiter = new RateLimiter({ policies: '5/1h' })
+  for (let left = 1; left < 50; left++) await limiter.ban(`key ${left}`, left)
+  for (let days = 1; days < 50; days++) await limiter.ban(`key ${days}`, days * 86_400)
+  expect(codes()).toEqual(['HEADGATE_SECONDS'])
+})
+
 test('a window as text, or of a second or more, gives no warning', () => {
   policy('5/60ms')
   slidingWindow({ limit: 5, window: '60ms' })

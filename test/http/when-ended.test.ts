@@ -9,6 +9,7 @@ import {
   type Http2ServerResponse,
 } from 'node:http2'
 import { type AddressInfo, connect as connectTcp, type Socket } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
 import fastify from 'fastify'
 import Koa from 'koa'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -250,6 +251,31 @@ describe('what whenEnded says', () => {
     await until(() => ends.length > 0)
     expect(ends).toEqual(['401 aborted'])
   })
+
+  // node:http2 tells nothing about such a stream if nobody has read its request, and keeps it after the connection too.
+  test.each([
+    ['GET', 'stays'],
+    ['GET', 'leaves'],
+    ['POST', 'stays'],
+    ['POST', 'leaves'],
+  ])(
+    'of a body that was never taken, and reset without an error: aborted (%s, its client %s)',
+    async (method, then) => {
+      let answered: Http2ServerResponse | undefined
+      const { port, ends } = await record(2, (response) => {
+        answered = response.end('H'.repeat(300_000))
+      })
+      const session = dial(port)
+      const stream = session.request({ ':method': method })
+      if (method === 'POST') stream.end('unread')
+      await once(stream, 'response')
+      stream.close(NGHTTP2_NO_ERROR)
+      await until(() => answered?.stream.closed === true)
+      if (then === 'leaves') session.destroy()
+      while (ends.length === 0) await setTimeout(20)
+      expect(ends).toEqual(['200 aborted'])
+    },
+  )
 
   test('of a response that arrived whole and was reset then: its status', async () => {
     const { port, ends } = await record(2, answer)

@@ -68,7 +68,7 @@ export interface World {
 }
 
 /** `alike`: plans differ in their limits alone. `hard`: any logs and segments. `buckets`: any buckets. `any`: anything. */
-export type Family = 'alike' | 'hard' | 'buckets' | 'any'
+type Family = 'alike' | 'hard' | 'buckets' | 'any'
 
 /** The largest cost that a plan could ever admit. */
 export const capacityOf = ({ policies }: Plan): number => Math.min(...policies.map(burstOf))
@@ -169,7 +169,7 @@ function randomPenalty(random: Random, base: number): PenaltyOptions {
   }
 }
 
-export type Verb = 'consume' | 'peek' | 'reserve' | 'settle' | 'refund' | 'charge' | 'reset' | 'ban' | 'unban'
+type Verb = 'consume' | 'peek' | 'reserve' | 'settle' | 'refund' | 'charge' | 'reset' | 'ban' | 'unban'
 
 /** A call at a time. */
 export interface Step {

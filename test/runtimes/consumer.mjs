@@ -20,7 +20,7 @@ export function makeConsumer() {
   }
   writeFileSync(join(consumer, 'package.json'), JSON.stringify(manifest))
   npm(['install', '--prefer-offline', '--no-audit', '--no-fund', '--no-package-lock', '--loglevel=error'], consumer)
-  for (const file of ['replay.mjs', 'fetch-handler.mjs', 'hostile/app.mjs'])
+  for (const file of ['replay.mjs', 'fetch-handler.mjs', 'hostile/app.mjs', 'sqlite-drivers.mjs'])
     copyFileSync(join(import.meta.dirname, file), join(consumer, basename(file)))
   writeFileSync(join(consumer, 'traces.json'), JSON.stringify(traces()))
   writeFileSync(

@@ -1,12 +1,13 @@
 /*
- * Replays the golden traces on the packed package in four runtimes, and attacks the servers of three of them: `npm run
- * test:runtimes`. The last line counts what passed and failed.
+ * Replays the golden traces on the packed package in four runtimes, plays the contract of a store by the drivers of SQLite that runtimes
+ * bring along, and attacks the servers of three of them: `npm run test:runtimes`. The last line counts what passed and failed.
  */
 import { rmSync } from 'node:fs'
 import { makeConsumer } from './consumer.mjs'
 import { chromium } from './engines/chromium.mjs'
 import { bun, deno } from './engines/command.mjs'
 import { servers } from './engines/servers.mjs'
+import { sqlite } from './engines/sqlite.mjs'
 import { workerd } from './engines/workerd.mjs'
 import { attack } from './hostile/attack.mjs'
 
@@ -21,7 +22,7 @@ function report(name, what, { checked, differences }) {
 
 const broken = (error) => ({ checked: 0, differences: [error.message] })
 
-const engines = Object.entries({ chromium, bun, deno, workerd })
+const engines = Object.entries({ chromium, bun, deno, workerd, ...sqlite })
 for (const [name, run] of engines) report(name, 'results compared', await run(consumer).catch(broken))
 
 async function attacked([name, start]) {

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { Pool } from 'pg'
 import { describe, expect, test } from 'vitest'
 import { clusterStore } from '../../src/stores/cluster/index.ts'
@@ -6,6 +7,7 @@ import { admittedBy, expectExactlySettled, full } from '../support/fleet.ts'
 import { startMemcached } from '../support/memcached-server.ts'
 import { startPostgres } from '../support/postgres-server.ts'
 import { startCluster, startRedis } from '../support/redis-server.ts'
+import { temporaryFolder } from '../support/sqlite.ts'
 import { useServer } from '../support/use-server.ts'
 
 const redis = await useServer(startRedis())
@@ -16,6 +18,7 @@ const pool = new Pool(postgres.config)
 await postgresStore({ pool }).migrate()
 await pool.end()
 
+const folder = temporaryFolder()
 const timeout = 120_000
 const settlingTimeout = 600_000
 
@@ -29,6 +32,9 @@ const servers = [
   ],
   ['Redis Cluster with 3 masters', { kind: 'redis', ports: masters, store: { prefix: 'three' } }],
   ['Postgres', { kind: 'postgres', ports: [postgres.port], store: {} }],
+  ['SQLite, synchronous normal', { kind: 'sqlite', store: { path: join(folder, 'normal.db') } }],
+  ['SQLite, synchronous full', { kind: 'sqlite', store: { path: join(folder, 'full.db'), synchronous: 'full' } }],
+  ['SQLite by a client of promises', { kind: 'sqlite', store: { path: join(folder, 'client.db'), promises: true } }],
   ['Memcached', { kind: 'memcached', ports: [memcached.port], store: {} }],
 ] as const
 

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { Pool } from 'pg'
 import { expect, test } from 'vitest'
 import { clusterStore } from '../../src/stores/cluster/index.ts'
@@ -5,6 +6,7 @@ import { postgresStore } from '../../src/stores/postgres/index.ts'
 import { admittedBy, expectExactlySettled, quick, quickSettling } from '../support/fleet.ts'
 import { startMemcached } from '../support/memcached-server.ts'
 import { startPostgres } from '../support/postgres-server.ts'
+import { temporaryFolder } from '../support/sqlite.ts'
 import { useServer } from '../support/use-server.ts'
 
 const postgres = await useServer(startPostgres())
@@ -31,6 +33,25 @@ test('the workers of a cluster on one key admit exactly the limit', async () => 
   expect(await admittedBy({ ...task, kind: 'cluster', store: { name: 'fleet' } })).toBe(quick.limit)
   store.close()
 })
+
+test('several processes on one key of a file of SQLite admit exactly the limit', async () => {
+  const store = { path: join(temporaryFolder(), 'limits.db') }
+  expect(await admittedBy({ ...task, kind: 'sqlite', store })).toBe(quick.limit)
+})
+
+test('4 processes with 32 calls in flight by clients of promises, on one key of a file of SQLite, admit exactly the limit', async () => {
+  const store = { path: join(temporaryFolder(), 'limits.db'), promises: true }
+  expect(await admittedBy({ ...task, processes: 4, kind: 'sqlite', store })).toBe(quick.limit)
+}, 120_000)
+
+test(
+  'several processes that reserve and settle on a file of SQLite use exactly what they settle',
+  async () => {
+    const store = { path: join(temporaryFolder(), 'settlements.db') }
+    await expectExactlySettled({ ...quickSettling, kind: 'sqlite', store })
+  },
+  timeout,
+)
 
 test(
   'several processes that reserve and settle on Postgres use exactly what they settle',

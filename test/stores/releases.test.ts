@@ -130,9 +130,10 @@ function limitersOf(builds: readonly Build[], kind: string, policyOf: (library: 
   return { clock, limiters: builds.map(limiterOf), model }
 }
 
-/** What a caller acts on. */
+/** What a caller acts on. For a charge or a refund during a ban, earlier versions tell `resetAfter` without the ban. */
 function answer({ allowed, remaining, retryAfter, resetAfter, ban, policies }: Decision) {
-  return { allowed, remaining, retryAfter, resetAfter, ban: ban?.reason, used: policies.map(({ used }) => used) }
+  const reset = allowed && ban !== undefined ? undefined : resetAfter
+  return { allowed, remaining, retryAfter, reset, ban: ban?.reason, used: policies.map(({ used }) => used) }
 }
 
 describe.each(Object.entries(releases))('%s, %s, beside this version', (commit) => {

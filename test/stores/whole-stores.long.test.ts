@@ -2,6 +2,7 @@
 import { lruStore } from '../../src/stores/lru-store.ts'
 import { MapDatabase } from '../support/map-store.ts'
 import { clusterWorker, memcached, postgres } from '../support/server-stores.ts'
+import { sqliteClient, sqliteDatabase } from '../support/sqlite.ts'
 import { describeWholeStore } from '../support/whole-store.ts'
 
 const database = new MapDatabase()
@@ -16,3 +17,5 @@ describeWholeStore({ name: 'lru', create: (clock) => lruStore({ clock, maxKeys: 
 describeWholeStore({ ...(await clusterWorker()), runs: 60 })
 describeWholeStore({ ...(await memcached()), runs: 100 })
 describeWholeStore({ ...(await postgres()), runs: 30 })
+describeWholeStore({ ...sqliteDatabase(), runs: 60 })
+describeWholeStore({ ...sqliteClient(), runs: 30 })

@@ -2,12 +2,15 @@
  * One process of a fleet. The task is JSON in the first argument. It makes its calls when it gets the message `go`, so that
  * all processes start at the same time, and sends the result. It ends when the fleet disconnects it.
  */
+import { createClient } from '@libsql/client'
 import { fixedWindow, RateLimiter, slidingLog } from 'headgate'
 import { clusterStore } from 'headgate/cluster'
 import { memcachedStore } from 'headgate/memcached'
 import { postgresStore } from 'headgate/postgres'
 import { redisStore } from 'headgate/redis'
+import { sqliteStore } from 'headgate/sqlite'
 import { Cluster, Redis } from 'ioredis'
+import Database from 'libsql'
 import { MemcacheClient } from 'memcache-client'
 import { Pool } from 'pg'
 import { chargeBase, settleCalls, settlementPolicies, usedUnits } from './fleet-settlements.mjs'
@@ -32,6 +35,9 @@ const stores = {
     return memcachedStore({ client, ...options })
   },
   cluster: () => clusterStore(options),
+  sqlite({ path, promises, ...rest } = options) {
+    return sqliteStore({ database: promises ? createClient({ url: `file:${path}` }) : new Database(path), ...rest })
+  },
 }
 
 const window = { limit, window: '1h' }

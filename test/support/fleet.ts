@@ -20,7 +20,7 @@ export const quickSettling = { processes: 3, calls: 200 }
 /** What the processes of a fleet do: see fleet-worker.mjs. */
 export interface FleetTask extends FleetSize {
   /** The kind of store, and its ports. */
-  kind: 'redis' | 'postgres' | 'memcached' | 'cluster'
+  kind: 'redis' | 'postgres' | 'memcached' | 'cluster' | 'sqlite'
   ports?: readonly number[]
   policy: string
   /** Options of the store. */
@@ -42,7 +42,7 @@ export async function expectExactlySettled(task: SettlementTask): Promise<void> 
   expect(used).toEqual(settled)
   expect(Object.keys(used).filter((name) => name.startsWith('at-once') && used[name] === 0)).toHaveLength(3)
   expect(refused).toBeGreaterThan(0)
-  expect(refused).toBeLessThan((task.processes * task.calls) / 2)
+  expect(refused).toBeLessThan(task.processes * task.calls * 0.9) // many, where a refusal is faster than a settlement
 }
 
 type SettlementTask = Omit<FleetTask, 'policy' | 'limit'>

@@ -8,6 +8,7 @@ const programs = {
   memcached: 'memcached',
   postgres: 'postgresql',
   initdb: 'postgresql',
+  strace: 'strace',
 }
 
 /** Debian keeps the programs of each PostgreSQL version in a separate folder. */

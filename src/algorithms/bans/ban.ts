@@ -94,8 +94,8 @@ export function isBannable(verb: DecidingVerb): boolean {
  */
 export function withBan(decision: Decision, { scope, wait, until, reason }: CallBan, refuses: boolean): Decision {
   const ban: Ban = { until: Math.ceil(until / 1000), scope, ...(reason !== undefined && { reason }) }
-  if (!refuses) return { ...decision, ban }
   const milliseconds = Math.ceil(wait / 1000)
+  if (!refuses) return { ...decision, resetAfter: Math.max(milliseconds, decision.resetAfter), ban }
   const { limit, policies, source, resetAfter, at } = join(false, decision.policies, decision.source, decision.at)
   const enforced = policies.filter(({ shadow }) => !shadow).map(({ retryAfter }) => retryAfter)
   return {

@@ -1,6 +1,6 @@
 /*
- * Bans: a key that is refused until a time, by a penalty for refusals or by hand. It imports the contract of
- * algorithms, `evaluation`, `policy` and `common`.
+ * Bans: every call on a banned key is refused until the ban ends. A penalty (for many refusals) or an operator begins a
+ * ban. This folder imports the contract of algorithms, `evaluation`, `policy` and `common`.
  */
 
 export {

@@ -18,38 +18,38 @@ import { Penalty, unlimited } from './penalty.ts'
 
 /** The options of a penalty, which bans a key that keeps being refused. */
 export interface PenaltyOptions {
-  /** How many refusals lead to a ban, such as 10. */
+  /** How many refusals of a key within `within` begin a ban, such as 10. */
   after: number
-  /** The time in which they are counted, such as `'1m'`. A count starts with a refusal. */
+  /** The time in which the refusals are counted, such as `'1m'`. It starts with the first refusal that is counted. */
   within: Duration
   /**
-   * How long a key is banned: the first time, the second time and so on, such as `['1m', '10m']`. The last one repeats.
-   * Needed without `until`.
+   * How long a key is banned: `['1m', '10m']` means 1 minute the first time, and 10 minutes every later time. Required
+   * unless `until` is given.
    */
   ban?: Duration | readonly Duration[]
   /**
-   * `'window'`, in place of `ban`: a ban ends when the refused call would be admitted, which is the end of a fixed window.
-   * A call whose cost never fits begins no ban.
+   * `'window'`, in place of `ban`: a ban ends when the other policies would admit the refused call. Under a fixed window,
+   * that is the end of the window. A call whose cost is too high ever to be admitted begins no ban.
    */
   until?: 'window'
-  /** How long a ban is remembered after its end. Default: the longest ban. */
+  /** For how long after its end a ban makes the next ban of the key longer. Default: the longest duration in `ban`. */
   forget?: Duration
-  /** True if a refused call during a ban starts the duration of that ban anew. Default false. */
+  /** True if each call that is refused during a ban starts the duration of that ban again. Default false. */
   extend?: boolean
   /**
-   * True if the other policies of the key count anew when a ban begins: it replaces their waits, and the key has its full
-   * quota when it ends. Default false.
+   * True if the start of a ban resets the other policies of the key (except units in flight), so that the key has its full
+   * quota when the ban ends. Default false: units used before the ban stay used.
    */
   restart?: boolean
-  /** The scope of the key that is banned. Default: the scope of the limiter's first policy. */
+  /** The scope whose key is banned. Default: the scope of the limiter's first policy. */
   scope?: string
   /** The name of the penalty in decisions. Default `'penalty'`. */
   name?: string
-  /** The HTTP status of a banned request. Default 429. */
+  /** The HTTP status of the response to a request of a banned key. Default 429. */
   status?: 403 | 429
 }
 
-/** The options that say nothing if the penalty ends with the window. */
+/** The options that `until: 'window'` excludes. */
 const untimed = ['forget', 'extend', 'restart'] as const
 
 const code = 'HEADGATE_PENALTY'
@@ -68,9 +68,10 @@ const readers = {
 }
 
 /**
- * A policy that bans keys which the other policies refuse again and again. Not public: it is the `penalty` option of a
- * limiter.
- * @throws HeadgateError `HEADGATE_PENALTY` if an option is out of range, `HEADGATE_NAME`, `HEADGATE_SCOPE`, `HEADGATE_OPTION`
+ * A policy that bans a key after the other policies have refused the key's calls many times. Users do not call this
+ * function: they give a limiter the option `penalty`.
+ * @throws HeadgateError `HEADGATE_PENALTY` if a number or a duration is out of range, `HEADGATE_NAME` or `HEADGATE_SCOPE` if
+ *   the name or the scope is invalid, `HEADGATE_OPTION` if an option is unknown
  */
 export function penalty(options: PenaltyOptions, scope: string, shadow: boolean): Policy {
   const { after, within, name, ...read } = readOptions('penalty', options, readers)
@@ -102,7 +103,7 @@ function durationsOf({ ban }: PenaltyOptions): readonly Duration[] {
   throw invalidOption('penalty: ban', '1 to 20 durations', ban, fix, code)
 }
 
-/** Checks the options of a penalty that ends with the window. It has no durations. */
+/** Checks the options of a penalty with `until: 'window'`. Returns no durations, because such a penalty has none. */
 function noDurations(options: PenaltyOptions): readonly Duration[] {
   const misfit = (['ban', ...untimed] as const).find((option) => options[option] !== undefined)
   if (misfit === undefined) return []

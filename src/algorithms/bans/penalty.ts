@@ -174,11 +174,14 @@ export class Penalty extends Algorithm {
     return from instanceof Penalty
   }
 
-  /** A ban keeps its end, but is never longer than the longest ban now. One that ends with the window keeps it as it is. */
+  /**
+   * A ban keeps its end, but lasts for no more than the longest ban now, from the time when it began or was extended: no later
+   * call of a ban changes the time of the state. A penalty that ends with the window keeps every end.
+   */
   override carry(s: Numbers, i: number, at: number): void {
     this.take(s, i, at)
     s[i + 3] = this.#atMost(s[i + 3] as number)
-    s[i + 4] = Math.min(s[i + 4] as number, at + this.longest)
+    s[i + 4] = Math.min(s[i + 4] as number, (s[i] as number) + this.longest)
   }
 
   /** Keeps the later start and the higher count, and the later end and the higher number of bans. */

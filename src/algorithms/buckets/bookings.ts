@@ -1,37 +1,37 @@
 /*
- * What a bucket remembers for reservations that may still be settled.
+ * The numbers that a bucket stores for reservations that may still be settled.
  *
- * A call pours its units into the bucket at its time: `level` rises at once, and falls at a steady rate. If a call is
- * settled for d units less, the whole path after it is redrawn as if it had cost d less from the start. Where the path has
- * touched the bottom since, units of the call have drained already:
+ * A call raises the level of the bucket by its cost. Then the level falls (the bucket drains) at a steady rate. If a call is
+ * settled for d units less, the level becomes what it would be if the call had cost d less from the start. If the level was
+ * low at some time since the call, time has already drained some of these d units:
  *
  *     level   ____
  *            |    \    __          what is left to give back = min(d, lowest level since the call)
  *            |     \  |  \___
  *            |      \_|      \____
  *          call    lowest         now
- * So it is enough to know, for the time of each call, the lowest level since: a staircase that never falls (steps.ts).
+ * So it is enough to know, for the time of each call, the lowest level since that time (steps.ts).
  *
- * A reservation that has to wait is booked ahead: its units pour at the promised time. Bookings are first come, first
- * served: no call goes before the last booking. Each booking has its own entry, so it can be cancelled without a trace. When
- * there are too many, the two bookings that act first become a run: units that pour at `start` and act as soon as they fit,
- * the last of them at `end`. The level after `end` is the same. Only the last booking of a run can be given back. While a
- * state has a run, calls before the run give nothing back.
- * These numbers follow the state in a key's own array: the number of steps; each step (time, lowest); each booking (start, end,
- * ticks). A state without these numbers has no open reservation, or no later call.
+ * A reservation that has to wait is booked ahead: its units raise the level at the promised time (the booking acts then).
+ * Bookings are first come, first served: no call is admitted before the last booking. Each booking has an entry, so a
+ * cancelled booking can be removed exactly. If there are too many bookings, the two earliest are merged into a run: units
+ * that enter the bucket from `start` to `end`, each as soon as it fits. The level after `end` is the same as without a run.
+ * Only the last booking of a run can be given back. While a state has a run, calls before the run give nothing back.
+ * These numbers come after the other numbers of a state: how many steps; each step (time, lowest level); each booking
+ * (start, end, ticks). A state without these numbers has no open reservation, or no call since the last reservation.
  */
 import type { Numbers } from '../algorithm.ts'
 import { ratioUp } from '../exact-math.ts'
 import { addStep, type Drain, drained, endOfSteps, giveBackSince, lastStep, scaleSteps } from './steps.ts'
 
-/** The most bookings of one state. Beyond it, bookings are merged into a run. */
+/** The most bookings of one state. Beyond this number, the two earliest bookings are merged into a run. */
 export const maxBookings = 64
 
 export class Bookings {
   readonly #drain: Drain
-  /** Where the number of steps is in a state: after its `slots` numbers. */
+  /** The index in a state of the number of steps. The `slots` other numbers of the state come before. */
   readonly #start: number
-  /** Where the last call of `#pour` stopped: the time, and the level at that time. */
+  /** The time at which the last call of `#pour` stopped. `#level` is the level at that time. */
   #time = 0
   #level = 0
 
@@ -40,7 +40,7 @@ export class Bookings {
     this.#start = slots
   }
 
-  /** True if the state has steps or bookings. Only a state in an array of its own, which starts at 0, has them. */
+  /** True if the state has steps or bookings. Only a state that is stored alone in an array, from index 0, can have them. */
   in(s: Numbers): s is number[] {
     return s.length > this.#start && Array.isArray(s)
   }
@@ -49,13 +49,13 @@ export class Bookings {
     return this.in(s) ? endOfSteps(s, this.#start) : s.length
   }
 
-  /** The time at which the last booking acts; 0 if none is ahead. */
+  /** The time at which the units of the last booking raise the level; 0 if no booking is later than `at`. */
   until(s: Numbers, at: number): number {
     const end = s.length
     return this.#firstBooking(s) < end && (s[end - 2] as number) > at ? (s[end - 2] as number) : 0
   }
 
-  /** The level at `at`, if the level at `time` was `level`. Includes the units of bookings that act until `at`. */
+  /** The level at `at`, if the level at `time` was `level`. Includes the units of bookings whose time is not after `at`. */
   levelAt(s: Numbers, time: number, level: number, at: number): number {
     this.#time = time
     this.#level = level
@@ -63,7 +63,7 @@ export class Bookings {
     return drained(this.#drain, this.#level, at - this.#time)
   }
 
-  /** Follows the level through the booking at `k`, or up to `at` inside it. Returns the level just before the booking acted. */
+  /** Calculates the level after the booking at index `k`, at `at` at the latest. Returns the level just before that booking. */
   #pour(s: Numbers, k: number, at: number): number {
     const drain = this.#drain
     const [start, end, ticks] = [s[k] as number, s[k + 1] as number, s[k + 2] as number]
@@ -71,20 +71,20 @@ export class Bookings {
     this.#level = found + ticks
     this.#time = start
     if (start === end || end > at) return found
-    // The last units of a run act at its end, whatever has drained until then.
+    // The last units of a run enter the bucket at the end of the run, however far the level has fallen by then.
     this.#level = Math.max(drained(drain, this.#level, end - start), Math.min(ticks, drain.capacity))
     this.#time = end
     return Math.max(0, this.#level - ticks)
   }
 
-  /** The sum of the ticks of all bookings that start after `at`. */
+  /** The ticks of all bookings that start after `at`, added up. */
   ahead(s: Numbers, at: number): number {
     let ticks = 0
     for (let k = this.#firstBooking(s); k < s.length; k += 3) if ((s[k] as number) > at) ticks += s[k + 2] as number
     return ticks
   }
 
-  /** Brings the state to `at`. Bookings that have acted become part of the level. Returns the level. */
+  /** Calculates the level at `at`, and removes the bookings whose units this level includes. Returns the level. */
   advance(s: number[], time: number, level: number, at: number): number {
     this.#time = time
     this.#level = level
@@ -98,7 +98,7 @@ export class Bookings {
     return drained(this.#drain, this.#level, at - this.#time)
   }
 
-  /** Splits a run at `at`: what fits has acted, and the rest is ahead. */
+  /** Splits a run at `at`: the units that fit now become part of the level, and the other units stay booked. */
   #enterRun(s: number[], k: number, found: number, at: number): number {
     const whole = drained(this.#drain, this.#level, at - this.#time)
     const level = Math.min(whole, this.#drain.capacity)
@@ -109,17 +109,17 @@ export class Bookings {
     return level
   }
 
-  /** Notes that a call came at `time`, when the level was `level`. @param fell 1 if the level has fallen since the last step */
+  /** Stores that a call came at `time`, when the level was `level`. @param fell 1 if the level has fallen since the last step */
   arrive(s: number[], time: number, level: number, fell: 0 | 1): void {
     addStep(s, this.#start, time, level, fell)
   }
 
-  /** The `since` of a call at `time`: calls that come after a refund of the same time are told apart from those before it. */
+  /** The time for the ticket of a call at `time`. After a refund at the same time it is 1 us later, so that the two differ. */
   since(s: Numbers, time: number): number {
     return this.in(s) ? Math.max(time, lastStep(s, this.#start)) : time
   }
 
-  /** Books units ahead, at a time that is not before the last booking. @param level at `now` */
+  /** Books units at `time`, which is not before the last booking. @param level the level at `now` */
   book(s: number[], now: number, level: number, time: number, ticks: number): void {
     if (s.length === this.#start) s.push(0)
     const end = s.length
@@ -129,8 +129,8 @@ export class Bookings {
   }
 
   /**
-   * Merges the two bookings that act first; the level after both is the same. The result is a run if the second acts as soon
-   * as it fits. If there is a gap before the second, the first can no longer be cancelled.
+   * Merges the two earliest bookings. The level after the two is the same as before the merge. The result is a run if the
+   * units of the second booking enter the bucket as soon as they fit; else the first booking can no longer be cancelled.
    */
   #mergeBookings(s: number[], now: number, level: number): void {
     const k = this.#firstBooking(s)
@@ -145,7 +145,7 @@ export class Bookings {
     }
   }
 
-  /** The level right after the booking at `last` has acted. */
+  /** The level right after the booking at index `last`. */
   #levelThrough(s: number[], now: number, level: number, last: number): number {
     this.#time = now
     this.#level = level
@@ -153,17 +153,17 @@ export class Bookings {
     return this.#level
   }
 
-  /** How many of `ticks` the call at `since` can still give back. The caller lowers the level by as many. */
+  /** How many of `ticks` the call at time `since` can still give back. The caller lowers the level by the result. */
   settle(s: number[], level: number, since: number, ticks: number): number {
     const bookings = this.#firstBooking(s)
-    if (bookings < s.length && s[bookings] !== s[bookings + 1]) return 0 // a run relies on what has drained
+    if (bookings < s.length && s[bookings] !== s[bookings + 1]) return 0 // the length of a run depends on the level before the run
     return giveBackSince(s, this.#start, since, level, ticks)
   }
 
   /**
-   * Cancels ticks of a booking that is still ahead. In a run, only the last booking can be cancelled. Returns by how much the
-   * caller lowers the level: some units of a run are part of the level already.
-   * @param whole the ticks of the whole booking
+   * Cancels ticks of a booking in the future. In a run, only the last booking can be cancelled. Returns by how many ticks the
+   * caller has to lower the level, because the level may include some units of a run already.
+   * @param whole all ticks of the booking
    */
   cancel(s: number[], now: number, level: number, time: number, whole: number, ticks: number): number {
     let k = this.#firstBooking(s)
@@ -181,7 +181,7 @@ export class Bookings {
     return 0
   }
 
-  /** Takes the last booking out of a run. The others act as soon as they fit, which gives the new end of the run. */
+  /** Removes the last booking from a run. The new end of the run is the time at which all other units of the run fit. */
   #popRun(s: number[], now: number, level: number, k: number, ticks: number): void {
     const { rate, per, capacity } = this.#drain
     const start = s[k] as number
@@ -195,7 +195,7 @@ export class Bookings {
     s[k + 2] = left
   }
 
-  /** Gives back without a ticket, the newest bookings first. Returns the ticks that the caller still has to give back. */
+  /** Takes a refund of `ticks` from the newest bookings first. Returns the ticks that are left to refund from the level. */
   refund(s: number[], now: number, level: number, ticks: number): number {
     while (ticks > 0 && this.#firstBooking(s) < s.length) {
       const end = s.length
@@ -206,7 +206,7 @@ export class Bookings {
     return ticks
   }
 
-  /** Forgets the steps: earlier tickets are void. Bookings keep their distance if the clock went far back. */
+  /** Removes the steps, so earlier tickets give nothing back. Bookings become `ahead` sooner: the clock went back by `ahead`. */
   restart(s: number[], ahead: number): void {
     const bookings = s.slice(this.#firstBooking(s))
     s.length = this.#start
@@ -214,18 +214,18 @@ export class Bookings {
     s.push(0, ...bookings.map((number, k) => (k % 3 === 2 ? number : number - ahead)))
   }
 
-  /** True if nothing is left to settle: the level is 0 and no booking is ahead. */
+  /** True if no reservation can still be settled: the level is 0, and no booking is in the future. */
   over(s: Numbers, level: number): boolean {
     return level === 0 && this.#firstBooking(s) >= s.length
   }
 
-  /** Multiplies everything by `times / per`: bookings are rounded up, and steps down. */
+  /** Multiplies all ticks by `times / per`. Rounds the ticks of bookings up, and the levels of steps down. */
   scale(s: number[], times: number, per: number): void {
     if (this.in(s)) scaleSteps(s, this.#start, times, per)
     for (let k = this.#firstBooking(s) + 2; k < s.length; k += 3) s[k] = ratioUp(s[k] as number, times, per)
   }
 
-  /** For a new rate: a run now acts as a whole at its end. What drains until then is at most the capacity. */
+  /** For a new rate: makes each run a booking at the end of the run, with at most as many ticks as the capacity. */
   endRuns(s: number[]): void {
     for (let k = this.#firstBooking(s); k < s.length; k += 3) {
       if (s[k] !== s[k + 1]) s[k + 2] = Math.min(s[k + 2] as number, this.#drain.capacity)
@@ -233,7 +233,7 @@ export class Bookings {
     }
   }
 
-  /** The time at which each booking acts, and its ticks. A run counts as one, at its end. */
+  /** The time and the ticks of each booking. A run is listed as one booking, at the end of the run. */
   list(s: readonly number[]): readonly (readonly [time: number, ticks: number])[] {
     const all: [number, number][] = []
     for (let k = this.#firstBooking(s as number[]); k < s.length; k += 3)
@@ -241,7 +241,7 @@ export class Bookings {
     return all
   }
 
-  /** A level at `at`, without bookings, that is at least as strict as the state from the last booking on. */
+  /** A level at `at` that replaces the level and all bookings: after the last booking, no call waits less than before. */
   folded(s: Numbers, time: number, level: number, at: number): number {
     const until = Math.max(at, this.until(s, at))
     return this.levelAt(s, time, level, until) + ((until - at) / this.#drain.per) * this.#drain.rate

@@ -5,8 +5,8 @@ import { Bookings, maxBookings } from './bookings.ts'
 import { type Drain, maxSteps } from './steps.ts'
 
 /**
- * What both kinds of buckets share: reservations, and states that go over to other numbers. `s[1]` is the level, and
- * `s[timeSlot]` is the time from which it drains.
+ * The common part of both kinds of buckets: reservations, and how a state changes when its policy gets other numbers. `s[1]`
+ * is the level, and `s[timeSlot]` is the time of that level.
  */
 export abstract class DrainingBucket extends Algorithm implements Drain {
   readonly slots: number
@@ -16,12 +16,12 @@ export abstract class DrainingBucket extends Algorithm implements Drain {
   abstract readonly rate: number
   abstract readonly per: number
   abstract readonly capacity: number
-  /** Ticks per unit. */
+  /** Ticks per unit of cost. */
   abstract readonly weight: number
   readonly #timeSlot: number
   protected readonly bookings: Bookings
 
-  /** The id of the reservations is the last number: 0 while none is open, -1 if only bookings are left. */
+  /** The last number of a state is the id of its open reservations: 0 if none is open, -1 if only bookings are left. */
   constructor(slots: number, timeSlot: number) {
     super()
     this.slots = slots
@@ -30,13 +30,13 @@ export abstract class DrainingBucket extends Algorithm implements Drain {
     this.bookings = new Bookings(this, slots)
   }
 
-  // The defaults of `Algorithm` do not know bookings.
+  // Not the default of `Algorithm`, because that one ignores bookings.
   abstract override fits(s: Numbers, i: number, at: number, cost: number, delay: number): boolean
   abstract override count(s: Numbers, i: number, at: number, cost: number): void
   abstract override merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void
   abstract override condense(s: Numbers, i: number, at: number, t: Numbers, j: number): void
   abstract override continues(from: Algorithm): from is DrainingBucket
-  /** How used units come back, in words. */
+  /** The end of a sentence for people: how fast used units become free again. */
   protected abstract returning(s: readonly number[], facts: Facts): string
   protected abstract numbers(s: readonly number[]): InspectedNumbers
 
@@ -70,20 +70,20 @@ export abstract class DrainingBucket extends Algorithm implements Drain {
     this.close(s)
   }
 
-  /** Forgets the id once nothing is left to settle. */
+  /** Removes the id of the reservations if none of them can still be settled. */
   protected close(s: number[]): void {
     if (!this.bookings.over(s, s[1] as number)) return
     s.length = this.slots
     s[this.idSlot] = 0
   }
 
-  /** Makes earlier tickets invalid. Bookings stay. @param ahead how far the clock went back */
+  /** Makes earlier tickets invalid. Bookings stay. @param ahead how far the clock went back, in microseconds */
   protected forgetTickets(s: number[], ahead: number): void {
     this.bookings.restart(s, ahead)
     s[this.idSlot] = s.length > this.slots ? -1 : 0
   }
 
-  /** Debt stays the same number of units, rounded up. Booked units keep their time. */
+  /** The used units stay the same number under the new rate, rounded up. Booked units stay at the same times. */
   override adopt(s: Numbers, i: number, at: number, from: Algorithm): boolean {
     if (!this.continues(from)) return false
     from.take(s, i, at, 0, 0)
@@ -94,7 +94,7 @@ export abstract class DrainingBucket extends Algorithm implements Drain {
     return true
   }
 
-  /** Units that now count for more or for less, or that exceed the capacity, can no longer be settled. */
+  /** Scales the used units by `times / per`. If that changes them, or they exceed the capacity, no ticket can be settled. */
   override carry(s: Numbers, i: number, at: number, from: DrainingBucket, times: number, per: number): void {
     from.take(s, i, at, 0, 0)
     const level = ratioUp(s[i + 1] as number, times, per)

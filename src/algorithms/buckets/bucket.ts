@@ -1,9 +1,9 @@
 /*
  * A bucket that drains continuously.
  *
- * The naive token bucket keeps a fraction of a token and adds `elapsed * limit / window` to it. Each step rounds, the
- * errors add up, and a request that is due exactly now is refused. GCRA keeps one time instead (the theoretical arrival
- * time) and does the same division the other way round. Both are the same limiter:
+ * The naive token bucket stores a number of tokens with a fraction, and adds `elapsed * limit / window` to the number. Each
+ * addition rounds, the errors add up, and a request that is due exactly now is refused. GCRA stores one time instead (TAT, the
+ * theoretical arrival time). All three limiters below make the same decisions:
  *
  *     token bucket   starts full, refills,    a call takes tokens,   refused when there are too few
  *     leaky bucket   starts empty, drains,    a call pours water in, refused when it would overflow
@@ -16,17 +16,17 @@
  *                 |  \   |   \ | \       (TAT = last + level / drain)
  *        0  ______|   \__|    \|  \________________________
  *
- * Here nothing is divided until a wait is needed. The level is counted in ticks, chosen so small that a unit of
- * cost and a microsecond are both whole numbers of them: a unit takes `window` ticks and a microsecond drains `limit`
- * ticks, both divided by their greatest common divisor. The level may rise above the capacity. That is debt, from a
- * charge or a reservation, and it drains like the rest.
+ * This file divides only to calculate a wait. It counts the level in ticks, which are so small that a unit of cost is a whole
+ * number of ticks (`window`), and that a whole number of ticks (`limit`) drains in a microsecond. Both numbers are divided by
+ * their greatest common divisor. A charge or a reservation may raise the level above the capacity. The ticks above the
+ * capacity are debt, which drains at the same rate.
  *
- * A settled reservation gives back what has not drained since its call (bookings.ts). Booked units pour at the promised
- * time, and no later call goes before them.
+ * A settled reservation gives back the unused units that have not drained since its call (bookings.ts). Booked units raise
+ * the level at the promised time, and no later call is admitted before that time.
  *
- * State: last (us), level (ticks at `last`), id of the reservations (0: none is open, -1: only bookings are left). Then, in
- * an array of its own, the steps and bookings.
- * Bound: burst + limit * t / window units in any span t, where booked units count at their promised time.
+ * State: last (us), level (ticks at `last`), id of the open reservations (0: none is open, -1: only bookings are left). A
+ * state with open reservations also has the steps and bookings.
+ * Bound: burst + limit * t / window units in any span t, where booked units count at the promised time.
  */
 import { HeadgateError } from '../../common/index.ts'
 import type { Algorithm, Numbers, Report } from '../algorithm.ts'
@@ -37,7 +37,7 @@ import { DrainingBucket } from './bucket-base.ts'
 
 const slots = 3
 
-/** Windows in which people state rates, in microseconds. */
+/** The windows in which people usually write rates: a second, a minute, 15 minutes, an hour, a day. In microseconds. */
 const usual = [1, 60, 900, 3600, 86_400].map((seconds) => seconds * 1_000_000)
 
 export class Bucket extends DrainingBucket {
@@ -46,7 +46,7 @@ export class Bucket extends DrainingBucket {
   readonly span: number
   readonly #window: number
   readonly burst: number
-  /** Ticks per unit. */
+  /** Ticks per unit of cost. */
   readonly weight: number
   /** Ticks that drain per microsecond. */
   readonly rate: number
@@ -55,7 +55,7 @@ export class Bucket extends DrainingBucket {
 
   constructor(limit: number, window: number, burst: number) {
     super(slots, 0)
-    const drain = limit || 1 // under a limit of 0 the bucket stays empty
+    const drain = limit || 1 // avoids a division by 0: a limit of 0 admits no call
     const divisor = gcd(drain, window)
     this.burst = burst
     this.weight = window / divisor
@@ -82,7 +82,7 @@ export class Bucket extends DrainingBucket {
     return this.#excessWait(this.#drained(s, i, at), cost * this.weight)
   }
 
-  /** The level without bookings. A product beyond 2^53 is inexact, but still larger than any level. */
+  /** The level at `at`, if nothing is booked. A product beyond 2^53 is inexact, but larger than any level, so the result is 0. */
   #drained(s: Numbers, i: number, at: number): number {
     const level = s[i + 1] as number
     const elapsed = at - (s[i] as number)
@@ -99,13 +99,13 @@ export class Bucket extends DrainingBucket {
     return this.#waitBehind(s, i, Math.max(at, s[i] as number), ratioUp(cost, this.capacity, capacity))
   }
 
-  /** No call goes before the last booking. */
+  /** How long a call waits: until the last booking at least, because no call is admitted before a booking. */
   #waitBehind(s: Numbers, i: number, now: number, ticks: number): number {
     const from = Math.max(now, this.bookings.until(s, now))
     return from - now + this.#excessWait(this.#levelAt(s, i, from), ticks)
   }
 
-  /** The level at `at`, with the units that are booked until then. If the clock went far back, the level of the last commit. */
+  /** The level at `at`, with the units that are booked until `at`. The stored level if `at` is before the time of the state. */
   #levelAt(s: Numbers, i: number, at: number): number {
     if (s[i + 2] === 0) return this.#drained(s, i, at)
     const last = s[i] as number
@@ -136,7 +136,7 @@ export class Bucket extends DrainingBucket {
     }
   }
 
-  /** Brings the state to `at` and returns its level. If the clock went far back, earlier tickets become invalid. */
+  /** Moves the state to the time `at`, and returns the level. If `at` is before the state, earlier tickets become invalid. */
   #advance(s: number[], at: number): number {
     const last = s[0] as number
     const forth = at >= last
@@ -148,7 +148,7 @@ export class Bucket extends DrainingBucket {
     return level
   }
 
-  /** Fills the bucket up to the capacity at most. So refused calls are forgotten one full refill after the last one. */
+  /** Adds a refused call, up to the capacity. So the full quota is back one refill after the last refused call. */
   override count(s: Numbers, i: number, at: number, cost: number): void {
     const level = this.#levelAt(s, i, at)
     const filled = Math.min(this.capacity, level + cost * this.weight)
@@ -197,7 +197,7 @@ export class Bucket extends DrainingBucket {
     t[j + 2] = id
   }
 
-  /** The level with all bookings added. From the last booking on, it is as strict as the state. */
+  /** A level at `at` that includes all bookings: after the last booking, no call waits less than under the state. */
   #foldedAt(s: Numbers, i: number, at: number): number {
     if (s[i + 2] === 0) return this.#drained(s, i, at)
     const last = s[i] as number
@@ -211,7 +211,7 @@ export class Bucket extends DrainingBucket {
     s[i + 2] = 0
   }
 
-  /** The rate as whole units in the shortest usual window. */
+  /** The rate as a whole number of units, in the shortest usual window for which the number is whole. */
   override get terms(): Terms {
     const { weight, rate, burst } = this
     const window = usual.find((each) => (each * rate) % weight === 0 && each * rate <= maxSafe)

@@ -1,6 +1,6 @@
 /*
- * Buckets fill by calls and drain with time. GCRA, the token bucket and the leaky bucket are one arithmetic under
- * three names. It imports the contract of algorithms, `policy` and `common`.
+ * Buckets: calls raise the level of a bucket, and time lowers the level. GCRA, the token bucket and the leaky bucket are one
+ * arithmetic under three names. This folder imports the contract of algorithms, `policy` and `common`.
  */
 
 export { Bucket } from './bucket.ts'

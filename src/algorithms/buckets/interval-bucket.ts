@@ -5,7 +5,7 @@
  *     fixed window, from the first request  a window opens with the first call after the last window ended
  *     token bucket, interval refill         `limit` tokens at the end of each W, up to `burst` of them
  *
- * All three are one counter of spent units. Every interval that ends takes `limit` away from it:
+ * All three are one counter of spent units. At the end of each interval, `limit` units are subtracted from the counter:
  *
  *       spent
  *     burst  _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _
@@ -14,16 +14,17 @@
  *            |##|##|##|        |##|##|
  *            ^ start           ^ start + W
  *
- * A key that has spent nothing has its full quota and no open interval: the next call opens one. Spent units may
- * exceed `burst`. That is debt, from a charge, and each interval works off its part.
+ * A key that has spent nothing has its full quota and no open interval: the next call opens an interval. A charge may
+ * raise the spent units above `burst`. The units above `burst` are debt, and each interval subtracts `limit` from the debt.
  *
- * A settled reservation gives units back as in a bucket (bookings.ts), interval by interval. Nothing drains within an
- * interval, so a call of the same interval gives all of them back. Booked units count in the interval that was promised.
+ * A settled reservation gives unused units back as in bookings.ts, interval by interval. Within an interval no unit comes
+ * back with time, so a call that settles in its interval gives all unused units back. Booked units count in the promised
+ * interval.
  *
- * State: last (us), spent (units at `last`), start of the interval that holds `last` (us), id of the reservations (0: none
- * is open, -1: only bookings are left). Then, in an array of its own, the steps and bookings.
+ * State: last (us), spent (units at `last`), start of the interval that contains `last` (us), id of the open reservations
+ * (0: none is open, -1: only bookings are left). A state with open reservations also has the steps and bookings.
  * Bound of a fixed window: `limit` in each window, so 2 * limit across a boundary.
- * Bound of the token bucket: `burst` at once, and `limit` more for each interval that ends.
+ * Bound of the token bucket: `burst` units at any moment, and `limit` more for each interval that ends.
  */
 import { HeadgateError } from '../../common/index.ts'
 import type { Algorithm, Numbers, Report } from '../algorithm.ts'
@@ -35,20 +36,20 @@ export class IntervalBucket extends DrainingBucket {
   readonly kind = 'intervalBucket'
   readonly parameters: readonly number[]
   readonly span: number
-  /** Units that come back in each interval. */
+  /** Units that come back at the end of each interval. */
   readonly rate: number
-  /** The length of an interval. */
+  /** The length of an interval, in microseconds. */
   readonly per: number
-  /** The most units at once. */
+  /** The most units that a key with its full quota can spend at the same time. */
   readonly capacity: number
   readonly weight = 1
   readonly aligned: boolean
-  /** The largest debt that intervals pay off at an exact time: 142 years, or 2^53 - 1 units. */
+  /** The most spent units whose return time is still exact: what comes back in 142 years, at most 2^53 - 1 units. */
   readonly most: number
 
   constructor(limit: number, window: number, burst: number, aligned: boolean) {
     super(4, 2)
-    this.rate = limit || 1 // under a limit of 0 nothing is ever spent
+    this.rate = limit || 1 // avoids a division by 0: under a limit of 0 no unit is ever spent
     this.per = window
     this.capacity = burst
     this.aligned = aligned
@@ -70,27 +71,27 @@ export class IntervalBucket extends DrainingBucket {
     return this.#shortWait(this.#spentAt(s, i, start), start - at, 0, cost)
   }
 
-  /** The wait without bookings. @param toStart from now to the start of an interval @param now the wait within that interval */
+  /** The wait from `spent` units. @param toStart how long until the interval starts @param now the wait if the cost fits */
   #shortWait(spent: number, toStart: number, now: number, cost: number): number {
     const short = spent - (this.capacity - cost)
     if (short <= 0) return now
     return cost > this.capacity ? Infinity : toStart + Math.ceil(short / this.rate) * this.per
   }
 
-  /** No call goes before the last booking. */
+  /** How long a call waits: until the interval of the last booking at least, because no call is admitted before a booking. */
   #waitBehind(s: Numbers, i: number, start: number, at: number, cost: number): number {
     const behind = this.#behind(s, i, start)
     const spent = this.#spentAt(s, i, Math.max(start, s[i + 2] as number) + behind)
     return this.#shortWait(spent, start + behind - at, behind && start + behind - at, cost)
   }
 
-  /** How far ahead of `start` the interval of the last booking is. */
+  /** How long after `start` the interval of the last booking starts. 0 if nothing is booked. */
   #behind(s: Numbers, i: number, start: number): number {
     const base = Math.max(start, s[i + 2] as number)
     return Math.max(0, this.bookings.until(s, base) - base)
   }
 
-  /** The start of the interval that holds `at`, counted on from the intervals of the state. */
+  /** The start of the interval that contains `at`. Intervals follow each other without gaps from the start in the state. */
   #startAt(s: Numbers, i: number, at: number): number {
     const last = s[i] as number
     const start = s[i + 2] as number
@@ -99,14 +100,14 @@ export class IntervalBucket extends DrainingBucket {
     return elapsed < this.per ? start : start + Math.floor(elapsed / this.per) * this.per
   }
 
-  /** The units spent in the interval from `start`, with units booked until then. If the clock went far back: at the last commit. */
+  /** The spent units at `start`, with units booked until `start`. The stored number if `start` is before the state. */
   #spentAt(s: Numbers, i: number, start: number): number {
     if (s[i + 3] === 0) return this.#drained(s, i, start)
     const from = s[i + 2] as number
     return this.bookings.levelAt(s, from, s[i + 1] as number, Math.max(start, from))
   }
 
-  /** The units spent, without bookings. A product beyond 2^53 is inexact, but still larger than anything spent. */
+  /** The spent units at `start`, if nothing is booked. An inexact product beyond 2^53 exceeds `spent`, so the result is 0. */
   #drained(s: Numbers, i: number, start: number): number {
     const spent = s[i + 1] as number
     const elapsed = start - (s[i + 2] as number)
@@ -142,7 +143,7 @@ export class IntervalBucket extends DrainingBucket {
     } else s[1] = spent + cost
   }
 
-  /** Brings the state to `at` and returns the spent units. If the clock went far back, earlier tickets become invalid. */
+  /** Moves the state to time `at`, and returns the spent units. If `at` is before the state, earlier tickets become invalid. */
   #advance(s: number[], at: number): number {
     const [last, before, from] = [s[0] as number, s[1] as number, s[2] as number]
     const start = this.#startAt(s, 0, at)
@@ -155,12 +156,12 @@ export class IntervalBucket extends DrainingBucket {
     if (start <= from) return spent
     this.close(s)
     if (s[3] !== 0)
-      this.bookings.arrive(s, start, spent, 1) // tickets of earlier intervals cannot give back what has drained by now
+      this.bookings.arrive(s, start, spent, 1) // so earlier tickets give back at most `spent`
     else if (spent === 0) s[2] = this.#opensAt(at)
     return spent
   }
 
-  /** Spends up to `burst` at most, so a refused call counts in its interval only. */
+  /** Adds a refused call, up to `burst`, so that the call causes no debt. */
   override count(s: Numbers, i: number, at: number, cost: number): void {
     this.take(s, i, at, 0, 0)
     const spent = s[i + 1] as number
@@ -191,7 +192,7 @@ export class IntervalBucket extends DrainingBucket {
     return from instanceof IntervalBucket && from.per === this.per && from.aligned === this.aligned
   }
 
-  /** Keeps the later interval, because its refills come later. */
+  /** Merges two states: the larger number of spent units, in the later interval, because the later interval is stricter. */
   override merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
     const start = this.#startAt(s, i, at)
     const other = this.#startAt(t, j, at)
@@ -200,7 +201,7 @@ export class IntervalBucket extends DrainingBucket {
     this.#write(s, i, at, Math.max(spent, otherSpent), Math.max(spent > 0 ? start : 0, otherSpent > 0 ? other : 0))
   }
 
-  /** Opens a new interval: the merged interval may be of another key, and may end before one that this key opens now. */
+  /** Starts the interval at `at`: a merged interval may be of another key, and may end before an interval that starts now. */
   override reopen(s: Numbers, i: number, at: number): void {
     this.take(s, i, at, 0, 0)
     if (!this.aligned) s[i + 2] = at
@@ -213,7 +214,7 @@ export class IntervalBucket extends DrainingBucket {
     t[j + 3] = id
   }
 
-  /** The spent units with all bookings added. From the last booking on, they are as strict as the state. */
+  /** Spent units that include all bookings: after the last booking, no call waits less than under the state. */
   #foldedAt(s: Numbers, i: number, start: number): number {
     if (s[i + 3] === 0) return this.#drained(s, i, start)
     const [spent, from] = [s[i + 1] as number, s[i + 2] as number]

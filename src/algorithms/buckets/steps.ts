@@ -1,25 +1,26 @@
 /*
- * The lowest levels of a bucket since each arrival: what is left to give back to earlier calls (bookings.ts).
+ * The lowest level of a bucket since each call: a settlement gives back at most the lowest level since its call (bookings.ts).
  *
- *     level   ____        __
+ *     level   ____        __            an arrival: a call that comes while a reservation is open
  *            |    \      |  \___        steps: (time of an arrival, the level that it found)
  *            |     \_____|      \__
  *          call        arrival     now
  *
- * A refund is a step too, at the level that it left. Its time is one microsecond later than that of all before it, and calls of
- * the same time come after it, so that a ticket says on which side of the refund its call was.
+ * A refund is a step too, with the level after the refund. The time of this step is one microsecond after the last step, and
+ * later calls at the same time get that time too. So the time in a ticket shows whether its call came before the refund.
  *
- * The levels never fall from step to step: an arrival that found a lower level replaces earlier steps of higher levels.
- * If there are too many, two neighbours become one at the lower level: a call then gives back too little, never too much.
+ * The levels never fall from step to step: an arrival that found a lower level replaces all earlier steps with a higher one.
+ * If there are too many steps, two neighbours are merged at the lower level: a call then gives back too little, never too
+ * much.
  *
- * The steps are in `s` from `start` on: their number, then two numbers for each.
+ * The steps are in the array `s` from the index `start` on: how many steps, then the time and the level of each step.
  */
 import type { Numbers } from '../algorithm.ts'
 import { ratioDown } from '../exact-math.ts'
 
 /**
- * The most steps that a state keeps. Beyond this number, two neighbours are merged. With 64 streams at once, a gateway then
- * loses under 1 per cent of what it gives back: docs/algorithms.md.
+ * The most steps of a state. Beyond this number, two neighbours are merged, so that some unused units are not given back: under
+ * 1 per cent in a gateway with 64 open streams (docs/algorithms.md).
  */
 export const maxSteps = 32
 
@@ -27,11 +28,11 @@ export const maxSteps = 32
 export interface Drain {
   readonly rate: number
   readonly per: number
-  /** The highest level without debt. */
+  /** The highest level without debt, in ticks. */
   readonly capacity: number
 }
 
-/** The level after `elapsed`. A product beyond 2^53 is inexact, but still larger than any level, so the maximum is exact. */
+/** The level after `elapsed` microseconds. An inexact product beyond 2^53 is larger than any level, so the result is 0. */
 export function drained({ rate, per }: Drain, level: number, elapsed: number): number {
   return elapsed <= 0 ? level : Math.max(0, level - (elapsed / per) * rate)
 }
@@ -41,14 +42,14 @@ export function endOfSteps(s: Numbers | readonly number[], start: number): numbe
   return start + 1 + 2 * (s[start] as number)
 }
 
-/** The time of the last step, which may be a little ahead of the clock; 0 if there is none. */
+/** The time of the last step, which refunds may have put some microseconds after the clock; 0 if there is no step. */
 export function lastStep(s: Numbers, start: number): number {
   return s.length > start && (s[start] as number) > 0 ? (s[endOfSteps(s, start) - 2] as number) : 0
 }
 
 /**
- * Notes an arrival. Arrivals at the same time are one step, because nothing drains in between.
- * @param after the least time of the step: 1 more than that of the last step if the level has fallen since
+ * Adds the step of an arrival. Arrivals at the same time are one step, because the level does not fall in between.
+ * @param after 1 if the step has to be at least 1 us after the last step, because the level has fallen since; else 0
  */
 export function addStep(s: number[], start: number, at: number, level: number, after: number = 0): void {
   const last = lastStep(s, start)
@@ -64,7 +65,7 @@ export function addStep(s: number[], start: number, at: number, level: number, a
   if (count > maxSteps) mergeSteps(s, start, count)
 }
 
-/** Merges the two neighbours whose levels differ least in proportion. The result has the lower level and the later time. */
+/** Merges the two neighbours with the smallest relative difference of levels. Keeps the lower level and the later time. */
 function mergeSteps(s: number[], start: number, count: number): void {
   let closest = start + 1
   for (let k = start + 1; k < start + 2 * count - 1; k += 2) if (gapAfter(s, k) < gapAfter(s, closest)) closest = k
@@ -78,8 +79,8 @@ function gapAfter(s: readonly number[], k: number): number {
 }
 
 /**
- * How many of `ticks` a call at `since` can still give back: at most the lowest level since. Lowers the steps after `since` by
- * as much. The caller lowers the level itself.
+ * How many of `ticks` a call at time `since` can still give back: at most the lowest level since that time. Lowers the steps
+ * after `since` by the result. The caller has to lower the level.
  */
 export function giveBackSince(s: number[], start: number, since: number, level: number, ticks: number): number {
   const end = s.length > start ? endOfSteps(s, start) : start

@@ -1,32 +1,32 @@
 import type { Ticket } from '../algorithm.ts'
 
 /**
- * - `consume` commits if no policy has to wait
- * - `reserve` commits if the wait is at most `maxWait`
- * - `renew` takes the units of a reservation anew where policies hold them by a lease
- * - `charge` commits whatever the wait
- * - `refund` gives back
- * - `settle` gives back units of a reservation, or charges what goes beyond
- * - `peek` decides as `consume` would, and changes nothing
+ * - `consume` counts the cost if every policy admits the call now
+ * - `reserve` counts the cost if every policy admits the call within `maxWait`
+ * - `renew` starts a new lease for the units in flight of a reservation
+ * - `charge` counts the cost even if a policy would refuse the call
+ * - `refund` gives units back
+ * - `settle` gives the unused units of a reservation back, or charges the units that were used beyond the reserved cost
+ * - `peek` decides as `consume` does, and changes nothing
  */
 export type DecidingVerb = 'consume' | 'reserve' | 'renew' | 'charge' | 'refund' | 'settle' | 'peek'
 
 /**
- * What a call costs. One number is the cost under every policy. A list has a cost for each policy, in their order.
+ * What a call costs. One number is the cost under every policy. A list has a cost for each policy, in the order of the policies.
  * `settle` always takes a list: a number above 0 is charged, and one below 0 is given back.
  */
 export type Costs = number | readonly number[]
 
-/** Optional fields of a decision, which take a little time. Each flag adds the field of its name. */
+/** The optional fields of a decision. Each flag that is true adds the field of the same name, which costs a little time. */
 export interface Details {
   readonly at?: boolean
   readonly nextAfter?: boolean
 }
 
-/** One ticket per policy: undefined for a policy that took nothing. */
+/** One ticket per policy of a reservation: undefined for a policy under which the reservation took no unit. */
 export type Tickets = readonly (Ticket | undefined)[]
 
-/** The costs of a settlement that gives back every unit of these tickets. */
+/** The costs with which `settle` gives back every unit of these tickets. */
 export function unitsBack(tickets: Tickets): readonly number[] {
   return tickets.map((ticket) => (ticket === undefined ? 0 : -ticket[2]))
 }

@@ -13,7 +13,7 @@ import { alone, type Decision, join, type Source, type Verdict } from '../../pol
 import { type Policy, Report, type Ticket } from '../algorithm.ts'
 import { withLag } from '../effective-time.ts'
 import type { Costs, DecidingVerb, Details, Tickets } from './call-terms.ts'
-import { knows, newReservationId, PolicyEvaluation, refund, restart, settle } from './policy-evaluation.ts'
+import { newReservationId, PolicyEvaluation, refund, restart, settle, unitsKnown } from './policy-evaluation.ts'
 
 export { effectiveTime } from '../effective-time.ts'
 export type { Costs, DecidingVerb, Details, Tickets } from './call-terms.ts'
@@ -181,7 +181,7 @@ export class Evaluation {
     if (verb === 'renew') {
       const ticket = this.given?.[this.policies.indexOf(evaluation)]
       if (cost === 0 || ticket === undefined || !algorithm.leases) return
-      if (knows(algorithm, s, i, ticket)) algorithm.settle(s, i, at, cost, ticket)
+      if (unitsKnown(algorithm, s, i, ticket) > 0) algorithm.settle(s, i, at, cost, ticket)
     }
     algorithm.take(s, i, at, cost, 0)
     evaluation.changed(now)

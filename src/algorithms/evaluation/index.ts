@@ -1,6 +1,6 @@
 /*
- * One decision over all policies of a limiter: all commit or none does. It imports the contract of algorithms,
- * `policy` and `common`.
+ * One decision over all policies of a limiter: either all policies count the call, or none does. This folder imports the
+ * contract of algorithms, `policy` and `common`.
  */
 
 export type { DecidingVerb } from './call-terms.ts'

@@ -1,5 +1,6 @@
 import { type Algorithm, type Numbers, type Policy, Report, type Ticket } from '../algorithm.ts'
 import { effectiveTime } from '../effective-time.ts'
+import { maxSafe } from '../exact-math.ts'
 
 const report = new Report()
 
@@ -88,7 +89,7 @@ export class PolicyEvaluation {
     this.begin(now, cost)
     const { algorithm, s, i, at } = this.own(now)
     if (cost === 0 || ticket === undefined || algorithm.held === undefined) return 0
-    const held = knows(algorithm, s, i, ticket) ? algorithm.held(s, i, at, ticket) : 0
+    const held = unitsKnown(algorithm, s, i, ticket) > 0 ? algorithm.held(s, i, at, ticket) : 0
     const wait = held >= cost ? 0 : algorithm.wait(s, i, at, cost - held)
     this.wait = wait === 0 ? 0 : wait + (at - now)
     return this.policy.shadow ? 0 : this.wait
@@ -143,9 +144,16 @@ export class PolicyEvaluation {
   }
 }
 
-/** True if the state still has the reservation of that ticket. */
-export function knows({ idSlot }: Algorithm, s: Numbers, i: number, [, id]: Ticket): boolean {
-  return idSlot !== undefined && id > 0 && s[i + idSlot] === id
+/** How many units of that ticket can be given back at most: 0 if the state does not know its reservation any more. */
+export function unitsKnown(
+  { idSlot, idCountsRefunds }: Algorithm,
+  s: Numbers,
+  i: number,
+  [, id, units]: Ticket,
+): number {
+  if (idSlot === undefined || id <= 0) return 0
+  const refunded = (s[i + idSlot] as number) - id
+  return refunded === 0 ? units : idCountsRefunds && refunded > 0 ? Math.max(0, units - refunded) : 0
 }
 
 /**
@@ -176,7 +184,14 @@ export function refund(evaluation: PolicyEvaluation, now: number): void {
   algorithm.report(s, i, at, report)
   if (report.reset === 0 || cost === 0) return
   algorithm.refund(s, i, at, cost)
+  if (algorithm.idCountsRefunds) countRefund(s, i + (algorithm.idSlot as number), cost)
   evaluation.changed(now)
+}
+
+/** An id that grows too large is given up: its tickets give nothing back. */
+function countRefund(s: Numbers, idSlot: number, cost: number): void {
+  const id = s[idSlot] as number
+  if (id > 0) s[idSlot] = id + cost <= maxSafe ? id + cost : 0
 }
 
 /** Settles one policy: charges a cost above 0, and gives back a cost below 0 by the ticket. */
@@ -187,10 +202,11 @@ export function settle(evaluation: PolicyEvaluation, now: number, ticket: Ticket
     if (evaluation.wait > 0) return // the numbers would not stay exact
     algorithm.take(s, i, at, cost, 0)
   } else {
-    if (cost === 0 || ticket === undefined || !knows(algorithm, s, i, ticket)) return
+    const units = cost === 0 || ticket === undefined ? 0 : Math.min(-cost, unitsKnown(algorithm, s, i, ticket))
+    if (units === 0) return
     // If the clock went far back, the tickets are invalid. Guava's limiters compare the clock themselves.
     if (at < (s[i] as number) && algorithm.tolerance > 0) algorithm.take(s, i, at, 0, 0)
-    else algorithm.settle(s, i, at, -cost, ticket)
+    else algorithm.settle(s, i, at, units, ticket as Ticket)
   }
   evaluation.changed(now)
 }

@@ -1,16 +1,17 @@
 /*
- * Units in flight: a call is admitted if fewer than `limit` units are held.
+ * Units in flight: units of admitted calls that are not finished. A call is admitted if its cost and the units in flight are
+ * at most `limit` together.
  *
- * A unit leaves when its reservation is settled or cancelled, or when its lease ends. So a process that crashes frees its
- * units by itself. Long work renews its lease.
+ * A unit is freed when its reservation is settled or cancelled, or when its lease ends. So units of a process that crashed
+ * are freed too. Work that takes longer than a lease renews its lease.
  *
- *     lease    |----------------->|            not released: the unit leaves at the end of its lease
+ *     lease    |----------------->|            not released: the unit is freed at the end of its lease
  *                 |--->x                       released
- *                        |---------------->|   renewed: the unit has a new lease from then on
+ *                        |---------------->|   renewed at ^: a new lease begins
  *                               ^------------------>
  *
- * This is a sliding log (sliding-log.ts) whose window is the lease. It promises no future time, because nobody knows when
- * a unit is released: `retryAfter` is the latest possible time.
+ * This is a sliding log (sliding-log.ts) whose window is the lease. Nothing can be reserved for a future time, because nobody
+ * knows when a unit is released: `retryAfter` is the longest possible wait.
  */
 import { type Duration, milliseconds, warnOfSeconds } from '../../common/index.ts'
 import { checkPolicyOptions, type PolicyOptions } from '../../policy/index.ts'
@@ -25,7 +26,7 @@ export class Concurrency extends SlidingLog {
   override readonly promises = false
   override readonly leases = true
 
-  /** A ticket keeps the end of its lease, which stays if the state goes over to a plan with another lease. */
+  /** The ticket of a call contains the end of its lease, which stays the same if the policy later gets another lease. */
   override bookedAt(_s: Numbers, _i: number, at: number): number {
     return at + this.span
   }
@@ -38,13 +39,13 @@ export class Concurrency extends SlidingLog {
     return from instanceof Concurrency
   }
 
-  /** Units in flight stay the same number under any limit, and every lease keeps its end. */
+  /** Takes over a state of other numbers: the same units stay in flight, and no lease ends sooner or later. */
   override carry(s: Numbers, i: number, at: number, from: Algorithm): void {
     from.take(s, i, at, 0, 0)
     shift(s, i, this.span - from.span)
   }
 
-  /** If the limit was lowered, units in flight beyond it are no debt. */
+  /** Describes the state without a debt: units in flight above a lowered limit are no debt. */
   override describe(s: readonly number[], facts: Facts): Description {
     const inFlight = this.entries(s as number[]).map(({ time, units }) => ({ time: time + this.span, units }))
     const [first] = inFlight
@@ -58,8 +59,8 @@ export interface ConcurrencyOptions extends Pick<PolicyOptions, 'name' | 'label'
   /** How many units may be in flight at once: a whole number from 0, such as 4. */
   limit: number
   /**
-   * The longest time that a unit is held if it is neither released nor renewed: whole milliseconds, or text. Default `'1m'`.
-   * Example: `'30s'`.
+   * After this time a unit is freed, if it was neither released nor renewed: whole milliseconds, or text such as `'30s'`.
+   * Default `'1m'`.
    */
   lease?: Duration
 }
@@ -67,8 +68,8 @@ export interface ConcurrencyOptions extends Pick<PolicyOptions, 'name' | 'label'
 const known = ['limit', 'lease', 'name', 'label', 'scope', 'shadow']
 
 /**
- * At most `limit` units in flight. `reserve` takes them; `settle`, `cancel` or the end of the lease frees them. Its name
- * is `'at-once'` unless you give one. Example: `concurrency({ limit: 4, lease: '30s', scope: 'user' })`.
+ * At most `limit` units in flight. `reserve` takes units; `settle`, `cancel` or the end of the lease frees the units. The
+ * default name is `'at-once'`. Example: `concurrency({ limit: 4, lease: '30s', scope: 'user' })`.
  * @throws HeadgateError if an option is unknown or out of range
  */
 export function concurrency(options: ConcurrencyOptions): Policy {

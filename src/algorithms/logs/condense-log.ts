@@ -1,23 +1,23 @@
 /*
- * A sliding log (sliding-log.ts) of a fixed size. If it has too many entries, the entries of one part of the window become
- * a single entry, at the time of the newest of them.
+ * A copy of a sliding log (sliding-log.ts) with a limited size. If the log has too many entries, the window is divided into
+ * 8 parts, and the entries of each part become one entry, at the time of the newest entry of the part.
  *
  *     |.1.2.1.|...3..1|       |       |  becomes  |.....4.|......4|       |       |
  *
- * Units leave up to one part later and never sooner, so the log is at least as strict. The parts are aligned to the
- * clock, so condensing a log again moves no entry twice.
+ * Units leave the window up to one part later and never sooner, so the copy is at least as strict. The parts begin at fixed
+ * times of the clock, so a second copy of the copy moves no entry again.
  */
 import type { Numbers } from '../algorithm.ts'
 import { header, timeOf, totalOf } from './log-entries.ts'
 
 const parts = 8
-/** The parts that a window touches, one more than it has, and an entry for everything that is booked ahead. */
+/** The most entries of the copy: a window overlaps at most `parts + 1` parts, and one more is for all bookings. */
 const entries = parts + 2
 
-/** The most numbers of a condensed log. */
+/** The most numbers of such a copy. */
 export const condensedLog: number = header + 2 * entries
 
-/** @param first the first entry that has not left the window */
+/** Copies the log in `s` at `i` to `t` at `j`. @param first the first entry that is still in the window */
 export function condenseLog(s: Numbers, i: number, first: number, t: Numbers, j: number, window: number): void {
   const end = s[i + 2] as number
   const before = totalOf(s, i, first - 1)
@@ -33,5 +33,5 @@ export function condenseLog(s: Numbers, i: number, first: number, t: Numbers, j:
   }
   t[j] = s[i] as number
   t[j + 2] = n + 1
-  if (width === 1) t[j + 4] = s[i + 4] as number // no entry was moved, so tickets still find their entries
+  if (width === 1) t[j + 4] = s[i + 4] as number // no entry got another time, so the tickets stay valid
 }

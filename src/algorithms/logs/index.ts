@@ -1,6 +1,6 @@
 /*
- * Logs of single units: when each was admitted, or when its lease ends. It imports the contract of algorithms,
- * `policy` and `common`.
+ * Logs: algorithms that store the time of every admitted call. This folder imports the contract of algorithms, `policy` and
+ * `common`.
  */
 
 export { Concurrency, type ConcurrencyOptions, concurrency } from './concurrency.ts'

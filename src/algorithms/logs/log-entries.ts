@@ -1,9 +1,9 @@
 /*
- * The entries of a sliding log: the times at which units were admitted, the oldest first.
+ * The entries of a sliding log: when units were admitted, and how many. The oldest entry is the first.
  *
- * An entry is two numbers: its time, and the total of all units up to and including its own. So a subtraction gives the
- * units between two entries. Entries before the first index have left. They are removed when a third of the array is empty (at
- * half, V8 would give the memory back, and allocate and clear as much again).
+ * An entry is two numbers: a time, and the total units of this entry and all earlier entries. So a subtraction gives the
+ * units between two entries. Entries before the first entry (`s[i + 1]`) have left the window. Their place is reused when
+ * they fill a third of the array. (At a half, V8 would free the memory and allocate it again.)
  *
  *     s[i]   last      s[i + 1]  index of the first entry      s[i + 2]  one past the last entry
  *                      s[i + 3]  total before the first entry  s[i + 4]  id of the reservations
@@ -12,27 +12,27 @@
 import type { Numbers } from '../algorithm.ts'
 import { maxSafe, ratioUp } from '../exact-math.ts'
 
-/** How many numbers stand before the entries. */
+/** How many numbers of the state come before the entries. */
 export const header = 5
 
 export function timeOf(s: Numbers, i: number, entry: number): number {
   return s[i + header + 2 * entry] as number
 }
 
-/** The running total up to and including `entry`. */
+/** The total units of `entry` and all earlier entries. */
 export function totalOf(s: Numbers, i: number, entry: number): number {
   return entry < (s[i + 1] as number) ? (s[i + 3] as number) : (s[i + header + 2 * entry + 1] as number)
 }
 
-/** The first entry, from `first` on, whose total reaches `total`. The newest entry must reach it. */
+/** The first entry, from `first` on, whose total is at least `total`. The total of the newest entry must be at least `total`. */
 export function firstReaching(s: Numbers, i: number, first: number, total: number): number {
   return firstAbove(s, i + header + 1, first, (s[i + 2] as number) - 1, total - 1)
 }
 
 /**
- * The first entry from `low` to `high` whose time or total is above `bound`; `high` if there is none. It is mostly near
- * `low`, so the search doubles its steps from `low`, and then halves them.
- * @param from the index of the first time, or of the first total: `i + header` or `i + header + 1`
+ * The first entry from `low` to `high` whose time (or total) is above `bound`; `high` if no entry is. The result is mostly
+ * near `low`, so the search doubles its distance from `low`, and then halves the range.
+ * @param from `i + header` to compare times, `i + header + 1` to compare totals
  */
 export function firstAbove(s: Numbers, from: number, low: number, high: number, bound: number): number {
   let step = 1
@@ -46,7 +46,7 @@ export function firstAbove(s: Numbers, from: number, low: number, high: number, 
   return low
 }
 
-/** Adds units at a time. Calls of the same microsecond share an entry. Only a charge may come before entries booked ahead. */
+/** Adds `cost` units at `time`. Calls of the same microsecond share an entry. Only a charge may be earlier than bookings. */
 export function append(s: Numbers, i: number, time: number, cost: number): void {
   if (totalOf(s, i, (s[i + 2] as number) - 1) + cost > maxSafe) compact(s, i, s[i + 1] as number)
   const end = s[i + 2] as number
@@ -78,7 +78,7 @@ function insert(s: Numbers, i: number, time: number, cost: number): void {
   for (let n = entry; n < (s[i + 2] as number); n++) s[i + header + 2 * n + 1]! += cost
 }
 
-/** Removes the entries before `first`. */
+/** Removes the entries before the entry `first`. */
 export function dropBefore(s: Numbers, i: number, first: number): void {
   s[i + 3] = totalOf(s, i, first - 1)
   s[i + 1] = first
@@ -100,7 +100,7 @@ function compact(s: Numbers, i: number, first: number): void {
   if (Array.isArray(s)) s.length = i + header + 2 * (end - first)
 }
 
-/** Keeps only the entries that hold the newest `units`. */
+/** Removes the entries before the newest `units` units. */
 export function keepNewest(s: Numbers, i: number, units: number): void {
   const spare = totalOf(s, i, (s[i + 2] as number) - 1) - units
   let first = s[i + 1] as number
@@ -108,7 +108,7 @@ export function keepNewest(s: Numbers, i: number, units: number): void {
   dropBefore(s, i, first)
 }
 
-/** Takes up to `cost` units out of an entry, and removes an entry that is then empty. Returns how many units it took. */
+/** Removes up to `cost` units from an entry, and the entry if no unit is left in it. Returns how many units were removed. */
 export function removeUnits(s: Numbers, i: number, entry: number, cost: number): number {
   const end = s[i + 2] as number
   const back = Math.min(cost, totalOf(s, i, entry) - totalOf(s, i, entry - 1))
@@ -120,14 +120,14 @@ export function removeUnits(s: Numbers, i: number, entry: number, cost: number):
   return back
 }
 
-/** Moves all entries back in time, by `by` microseconds. */
+/** Makes the times of all entries earlier by `by` microseconds. */
 export function shift(s: Numbers, i: number, by: number): void {
   for (let n = s[i + 1] as number; n < (s[i + 2] as number); n++) s[i + header + 2 * n]! -= by
 }
 
 /**
- * Multiplies the units of all entries by `times / per`. The units from each entry on are rounded up together, so what is left
- * in the window is rounded up at any time, whatever has left it.
+ * Multiplies the units of all entries by `times / per`. For each entry, the sum from this entry to the newest is rounded up.
+ * So at any later time, the sum of the entries that are still in the window is rounded up.
  */
 export function scale(s: Numbers, i: number, times: number, per: number): void {
   compact(s, i, s[i + 1] as number)

@@ -1,21 +1,21 @@
 /*
- * The log: it keeps the time of every call that was admitted, so the count in (at - W, at] is exact.
+ * The sliding log stores the time of every admitted call, so the number of units in (at - W, at] is exact.
  *
- * A log takes memory for each call in its window. A naive log is slow as well, because it counts all entries again at
- * every call. Here each entry carries the running total, so the used units are a subtraction, and a search finds where the
- * window begins, or how far it has to slide to admit a cost.
+ * A log needs memory for each call in its window. A naive log is slow as well, because it counts all entries again at
+ * every call. Here each entry has the total units so far, so the used units are a subtraction. A binary search finds the
+ * first entry in the window, or the entry that has to leave before a cost is admitted.
  *
  *     time    t0    t1    t2         t3   t4
  *     total    2     3     7          8    9
  *                |<---------- W ----------->|   used = 9 - 2 = 7
  *
- * Entries that have left are removed when a later call is admitted. So a call costs a constant plus the logarithm of what
- * has left since the last call. log-entries.ts holds the array.
+ * Entries that have left the window are removed when a later call is admitted. So the work of a call is a constant plus the
+ * logarithm of the number of entries that have left since the last call. The array is in log-entries.ts.
  *
- * A reservation is an entry in the future, never before the newest: first come, first served.
+ * A reservation that has to wait is an entry in the future, never before the newest entry: first come, first served.
  *
- * State: last (us), index of the first entry, one past the last entry, total before the first entry, id of the
- * reservations; then the entries, two numbers each. Bound: `limit` in any span of one window, exactly.
+ * State: last (us), index of the first entry, index after the last entry, total before the first entry, id of the open
+ * reservations; then the entries, two numbers each. Bound: exactly `limit` units in any span of one window.
  */
 import { HeadgateError } from '../../common/index.ts'
 import type { PolicyOptions } from '../../policy/index.ts'
@@ -46,7 +46,7 @@ import {
   totalOf,
 } from './log-entries.ts'
 
-/** The largest limit: a window with debt, counted refusals and one call more then still holds less than 2^53 units. */
+/** The largest limit: the units of a window with debt, counted refusals and one more call then still sum to less than 2^53. */
 const most = 2 ** 50
 
 export class SlidingLog extends Algorithm {
@@ -85,12 +85,12 @@ export class SlidingLog extends Algorithm {
     return Math.max(queued, timeOf(s, i, leaving) + this.span - now)
   }
 
-  /** How far the times of the entries lie ahead, because the clock went back by more than a window. */
+  /** By how many microseconds `at` is before the time of the state; 0 unless the clock went far back. */
   #aheadAt(s: Numbers, i: number, at: number): number {
     return Math.max(0, (s[i] as number) - at)
   }
 
-  /** The first entry in the window that ends at `at`. An entry aged exactly W has left. */
+  /** The first entry in the window that ends at `at`. An entry that is exactly one window old is not in the window. */
   #firstAt(s: Numbers, i: number, at: number): number {
     return firstAbove(s, i + header, s[i + 1] as number, s[i + 2] as number, at + this.#aheadAt(s, i, at) - this.span)
   }
@@ -104,22 +104,22 @@ export class SlidingLog extends Algorithm {
     if (cost > 0) append(s, i, at + delay, cost)
   }
 
-  /** Brings the state to `at`: moves the times if the clock went far back, and drops the entries that have left. */
+  /** Moves the state to time `at`: makes all times earlier if the clock went far back, and removes entries before the window. */
   #advance(s: Numbers, i: number, at: number): void {
     const ahead = this.#aheadAt(s, i, at)
     if (ahead > 0) shift(s, i, ahead)
-    if (ahead > 0) s[i + 4] = 0 // earlier tickets name times that their entries no longer have
+    if (ahead > 0) s[i + 4] = 0 // makes earlier tickets invalid: their entries have other times now
     s[i] = at
     dropBefore(s, i, this.#firstAt(s, i, at))
   }
 
-  /** Keeps the newest `limit` units: older ones cannot matter to a later call, so refused calls never lengthen the log. */
+  /** Adds a refused call, and removes all but the newest `limit` units: older units change no later decision. */
   override count(s: Numbers, i: number, at: number, cost: number): void {
     this.take(s, i, at, Math.min(cost, this.limit), 0)
     keepNewest(s, i, this.limit)
   }
 
-  /** Gives back the newest units first. */
+  /** Removes `cost` units, the newest first. */
   override refund(s: Numbers, i: number, at: number, cost: number): void {
     this.#advance(s, i, at)
     this.#removeNewest(s, i, (s[i + 2] as number) - 1, cost)
@@ -129,7 +129,7 @@ export class SlidingLog extends Algorithm {
     for (; units > 0 && entry >= (s[i + 1] as number); entry--) units -= removeUnits(s, i, entry, units)
   }
 
-  /** What a refund took from the call's entry, it would have taken from older entries if the call had cost less. They give it back. */
+  /** Removes unused units of a call from its entry; then from older entries, if a refund took units from the call's entry. */
   override settle(s: Numbers, i: number, at: number, units: number, ticket: Ticket): void {
     this.#advance(s, i, at)
     const time = this.entryTime(ticket[0])
@@ -144,12 +144,12 @@ export class SlidingLog extends Algorithm {
     return Math.min(ticket[2], totalOf(s, i, entry) - totalOf(s, i, entry - 1))
   }
 
-  /** The time of a ticket's entry. */
+  /** The time of the entry of a ticket whose first number is `since`. */
   protected entryTime(since: number): number {
     return since
   }
 
-  /** The entry of a ticket; -1 if it has left. */
+  /** The entry of a ticket; -1 if the entry was removed. */
   #entryOf(s: Numbers, i: number, [since]: Ticket): number {
     const end = s[i + 2] as number
     const time = this.entryTime(since)
@@ -176,7 +176,7 @@ export class SlidingLog extends Algorithm {
     return from.kind === this.kind && from.span === this.span
   }
 
-  /** Every entry keeps its time. If the entries exceed the limit, the newest count. */
+  /** Scales the units by `times / per`, without a change of times. Removes the oldest units above the limit. */
   override carry(s: Numbers, i: number, at: number, _from: Algorithm, times: number, per: number): void {
     this.#advance(s, i, at)
     scale(s, i, times, per)
@@ -184,7 +184,7 @@ export class SlidingLog extends Algorithm {
     if ((s[i + 2] as number) > 0) keepNewest(s, i, this.limit)
   }
 
-  /** Merges to one entry, with the newest time and the larger sum. All entries of both would grow without bound. */
+  /** Merges two logs to one entry, with the newest time and the larger sum, because all entries together could be too many. */
   override merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
     const units = Math.max(this.#usedAt(s, i, at), this.#usedAt(t, j, at))
     const time = Math.max(this.#newestAt(s, i, at), this.#newestAt(t, j, at))
@@ -192,7 +192,7 @@ export class SlidingLog extends Algorithm {
     for (const [n, number] of [at, 0, entries, 0, 0, time, units].entries()) s[i + n] = number
   }
 
-  /** The time of the newest entry as seen at `at`; 0 if there is none. */
+  /** The time of the newest entry, earlier by as much as the clock went back before `at`; 0 if there is no entry. */
   #newestAt(s: Numbers, i: number, at: number): number {
     const end = s[i + 2] as number
     return end === s[i + 1] ? 0 : timeOf(s, i, end - 1) - this.#aheadAt(s, i, at)
@@ -206,7 +206,7 @@ export class SlidingLog extends Algorithm {
     condenseLog(s, i, this.#firstAt(s, i, at), t, j, this.span)
   }
 
-  /** One entry for each unit, and as many again by half, or 16, that have left but are not removed yet. */
+  /** An entry for each unit, and up to half as many (at least 16) that have left the window but are not removed yet. */
   override mostEntries(limit: number): number {
     return Math.ceil(1.5 * limit) + 16
   }
@@ -235,7 +235,7 @@ export class SlidingLog extends Algorithm {
 }
 
 /**
- * Exact: at most `limit` units admitted in (t - window, t] at every moment t. Memory grows with the calls in the window.
+ * At most `limit` units are admitted in (t - window, t], exactly, at every moment t. Needs memory for each call in the window.
  * @throws HeadgateError if an option is unknown or out of range
  */
 export function slidingLog(options: PolicyOptions): Policy {

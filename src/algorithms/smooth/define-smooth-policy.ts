@@ -5,17 +5,17 @@ import { makePolicy } from '../define-policy.ts'
 import type { Smooth } from './smooth.ts'
 
 export interface SmoothOptions extends Pick<PolicyOptions, 'name' | 'label' | 'scope' | 'countRefused' | 'shadow'> {
-  /** Units in `per`: any positive number, such as 5 or 0.5. */
+  /** How many units are admitted in each `per`: any positive number, such as 5 or 0.5. */
   rate: number
-  /** The time in which `rate` units come. Default `'1s'`. */
+  /** The time in which `rate` units are admitted. Default `'1s'`. */
   per?: PolicyOptions['window']
 }
 
 const common = ['rate', 'per', 'name', 'scope', 'countRefused', 'shadow', 'label']
 
 /**
- * `definePolicy` for Guava's limiters, which take a rate in place of a limit.
- * @param build makes the arithmetic from the rate, and from `per` in milliseconds
+ * Makes a policy of Guava's limiters, whose options have a rate in place of a limit.
+ * @param build makes the algorithm from the rate, and from `per` in milliseconds
  * @throws HeadgateError `HEADGATE_RATE` if the rate is not positive and finite, or the code of another invalid option
  */
 export function defineSmoothPolicy<Options extends SmoothOptions>(

@@ -1,5 +1,5 @@
 /*
- * The smooth limiters of Guava: each call waits for the cost of the call before. It imports the contract of
+ * The smooth limiters of Guava: each call waits as long as the call before it costs. This folder imports the contract of
  * algorithms, `policy` and `common`.
  */
 

@@ -1,5 +1,5 @@
 /*
- * Guava's SmoothBursty: permits that were stored while idle are spent at once, for free.
+ * Guava's SmoothBursty: permits (units) are stored while no call comes, and stored permits cost no waiting time.
  *
  *     price of
  *     a permit   stable  |_ _ _ _ _ _ ____________
@@ -7,9 +7,9 @@
  *                     0  |____________|
  *                        0  stored   max
  *
- * A limiter starts empty. With a `max` of 0, calls are evenly spaced, whatever the idle time between them.
+ * A limiter starts without stored permits. If `max` is 0, nothing is stored, so calls never come closer than their price.
  *
- * Bound: in any span t, max + rate * t units, plus the cost of the last call, which the next call pays for.
+ * Bound: in any span t, max + rate * t units, plus the cost of the last call, for which only the next call waits.
  */
 import { type Duration, duration, invalidOption } from '../../common/index.ts'
 import type { Policy } from '../algorithm.ts'
@@ -21,7 +21,7 @@ export class SmoothBursty extends Smooth {
   readonly parameters: readonly number[]
   protected readonly initial = 0
 
-  /** @param window the `per` of the rate, in microseconds */
+  /** @param stable microseconds per fresh permit @param max the most stored permits @param window the `per` in microseconds */
   constructor(stable: number, max: number, window: number = stable) {
     super(stable, max, stable, stable, window)
     this.parameters = [stable, max]
@@ -38,14 +38,14 @@ export class SmoothBursty extends Smooth {
 
 /** The options of `smoothBursty`. */
 export interface SmoothBurstyOptions extends SmoothOptions {
-  /** The longest idle time that is stored as permits. Default `'1s'`; 0 spaces calls evenly. */
+  /** The longest idle time for which permits are stored. Default `'1s'`; with 0, no permits are stored. */
   maxBurst?: Duration
-  /** The most permits that are stored, whatever the rate. Give either `maxBurst` or `maxStored`. */
+  /** The most stored permits, in place of `maxBurst`: give only one of these two options. Default: what `maxBurst` says. */
   maxStored?: number
 }
 
 /**
- * `rate` units in `per`, plus those that were stored while idle: Guava's `RateLimiter.create(rate)`.
+ * `rate` units in each `per`, plus the units that were stored while no call came: Guava's `RateLimiter.create(rate)`.
  * @throws HeadgateError if an option is unknown or out of range
  */
 export function smoothBursty(options: SmoothBurstyOptions): Policy {

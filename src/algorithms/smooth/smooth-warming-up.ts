@@ -1,9 +1,9 @@
 /*
- * Guava's SmoothWarmingUp: a limiter that was idle is cold, and starts slowly.
+ * Guava's SmoothWarmingUp: a limiter that had no calls for some time is cold: it admits the next calls at a lower rate.
  *
- * Stored permits stand for coldness here, so they cost more than fresh ones. A limiter with `max` stored permits is cold: it
- * gives the first permit at the cold interval, which is coldFactor times the stable one. As stored permits are spent, the
- * interval falls along a straight line, and from the threshold on the limiter runs at the stable interval.
+ * Here a stored permit costs more time than a fresh permit. A limiter with `max` stored permits is cold: the first permit
+ * costs the cold interval, which is coldFactor times the stable interval. While stored permits are spent, the interval falls
+ * along a straight line. Below the threshold, each permit costs the stable interval.
  *
  *     price of          ^
  *     a permit    cold  +                  /
@@ -17,10 +17,10 @@
  *                     0 +---------+-------+-->  stored permits
  *                       0    threshold   max
  *
- * The area of the trapezoid is the warm-up time. threshold = warmup / 2 / stable, so the rectangle takes half of `warmup`, and
- * max = threshold + 2 * warmup / (stable + cold). While idle, the limiter cools down from 0 to max in `warmup`.
+ * The area of the trapezoid is the time `warmup`. threshold = warmup / 2 / stable, so the area of the rectangle is half of
+ * `warmup`, and max = threshold + 2 * warmup / (stable + cold). Without calls, the stored permits rise from 0 to max in `warmup`.
  *
- * A limiter starts cold. Bound: in any span t, rate * t units, plus the cost of the last call.
+ * A new limiter is cold. Bound: in any span t, rate * t units, plus the cost of the last call.
  */
 import { type Duration, invalidOption, milliseconds } from '../../common/index.ts'
 import type { Policy } from '../algorithm.ts'
@@ -34,7 +34,7 @@ export class SmoothWarmingUp extends Smooth {
   readonly threshold: number
   readonly slope: number
 
-  /** @param window the `per` of the rate, in microseconds */
+  /** @param stable microseconds per fresh permit @param warmup in microseconds @param window the option `per`, in microseconds */
   constructor(stable: number, warmup: number, coldFactor: number, window: number = stable) {
     const cold = stable * coldFactor
     const threshold = (0.5 * warmup) / stable
@@ -57,7 +57,7 @@ export class SmoothWarmingUp extends Smooth {
     return micros + Math.trunc(this.stable * permits)
   }
 
-  /** The price of a stored permit that lies `above` the threshold. */
+  /** The microseconds that one stored permit costs, if `above` stored permits are above the threshold. */
   #intervalAt(above: number): number {
     return this.stable + above * this.slope
   }
@@ -69,14 +69,14 @@ export class SmoothWarmingUp extends Smooth {
 
 /** The options of `smoothWarmingUp`. */
 export interface SmoothWarmingUpOptions extends SmoothOptions {
-  /** How long the limiter takes to warm up, and to cool down: at least 1 ms, such as `'10s'`. */
+  /** How long a cold limiter takes to reach the full rate, and an unused one to be cold again: at least 1 ms, such as `'10s'`. */
   warmup: Duration
-  /** How many times slower the limiter is when it is cold: above 0, at most 1e6. Default 3. */
+  /** How many times slower a cold limiter admits its first units: above 0, at most 1e6. Default 3. */
   coldFactor?: number
 }
 
 /**
- * `rate` units in `per` once it is warm, fewer after an idle time: Guava's `RateLimiter.create(rate, warmup)`.
+ * `rate` units in each `per`, and fewer at first after a time without calls: Guava's `RateLimiter.create(rate, warmup)`.
  * @throws HeadgateError if an option is unknown or out of range
  */
 export function smoothWarmingUp(options: SmoothWarmingUpOptions): Policy {

@@ -1,25 +1,25 @@
 /*
- * The common part of Guava's two rate limiters: a call waits for the calls before it, and the next call pays for its
- * cost.
+ * The common part of Guava's two rate limiters: the cost of a call decides how long the next call waits, not how long the
+ * call itself waits.
  *
  *     time    0         200                    1200  1400
  *     called  A(1) B(5)                   C(1)
  *     goes    A    |--->B   |------------------>C
  *                  free after A        free after B
  *
- * One number says when the next call may go: `free`. A call waits until then, and pushes `free` on by its own price. So an
- * idle limiter admits any cost at once, and no call is too large.
+ * `free` is the time at which the next call may go. A call waits until `free`, and then its price is added to `free`. So a
+ * limiter whose `free` has passed admits a call of any cost immediately.
  *
- * A permit is Guava's word for a unit. While no call comes, permits are stored, up to `max`. Stored permits are spent
- * before fresh ones. The two limiters differ in the price of a stored permit: it is free (smooth-bursty.ts), or dearer
- * than a fresh one (smooth-warming-up.ts).
+ * A permit is Guava's word for a unit. While no call comes, permits are stored, up to `max`. Stored permits are spent before
+ * fresh permits. The price of a permit is the time that it adds to `free`. The two limiters differ in the price of a stored
+ * permit: 0 (smooth-bursty.ts), or more than a fresh permit (smooth-warming-up.ts).
  *
  * The arithmetic is that of Guava 31.1, bit for bit: permits are doubles, times are whole microseconds, and each part of a
- * price is cut to whole microseconds by itself. Values outside of Guava's documented range are rejected instead: an
- * infinite rate, a warm-up of 0, and times past 2^52 us.
+ * price is cut to whole microseconds separately. Options outside of Guava's documented range are rejected: an infinite rate,
+ * a warm-up of 0, and times beyond 2^52 us.
  *
- * State: last (us), free (us), stored (permits), commits (0 is a new key). Then, for refunds, the state that the last
- * call found (free, stored), the units that it took, and the id of the reservations.
+ * State: last (us), free (us), stored (permits), commits (0 for a new key). Then, for refunds, `free` and `stored` before the
+ * last call, the units of the last call, and the id of the open reservations.
  */
 import { HeadgateError } from '../../common/index.ts'
 import { Algorithm, type Numbers, type Report, type Ticket } from '../algorithm.ts'
@@ -27,7 +27,7 @@ import { toleranceOf } from '../effective-time.ts'
 import { maxSafe } from '../exact-math.ts'
 import { type Description, type Facts, type Terms, timeText, toMilliseconds } from '../state-description.ts'
 
-/** The most permits of one call: Guava counts them in an int. */
+/** The most permits of one call, because Guava counts permits in an int. */
 const mostPermits = 2 ** 31 - 1
 /** 142 years in microseconds. The time of the next free permit (`free`) stays below this, so that a double holds it exactly. */
 const longest = 2 ** 52
@@ -38,20 +38,20 @@ export abstract class Smooth extends Algorithm {
   override readonly promises = true
   override readonly paysLater = true
   readonly span = 0
-  /** A clock that goes back by up to this time is waited for. Guava waits for any time. */
+  /** If the clock went back by less than this many microseconds, calls wait until it catches up. In Guava there is no limit. */
   readonly #rollback: number
-  /** Microseconds that a fresh permit costs. */
+  /** The price of a fresh permit, in microseconds. */
   readonly stable: number
-  /** The most permits stored. */
+  /** The most stored permits. */
   readonly max: number
-  /** Idle microseconds that store one permit. */
+  /** One permit is stored in this many microseconds without calls. */
   readonly coolDown: number
   /** The largest cost of one call. */
   readonly most: number
 
   /**
    * @param dearest the highest price of a permit, in microseconds
-   * @param window the time in which the permits of the rate come, in microseconds
+   * @param window the option `per` of the policy, in microseconds
    */
   constructor(stable: number, max: number, coolDown: number, dearest: number, window: number) {
     super()
@@ -75,7 +75,7 @@ export abstract class Smooth extends Algorithm {
     this.#rollback = toleranceOf(refill, window)
   }
 
-  /** 0, because `free` stands still by itself when the clock goes back. */
+  /** 0: no other tolerance is needed, because `free` does not change when the clock goes back. */
   override get tolerance(): number {
     return 0
   }
@@ -83,10 +83,10 @@ export abstract class Smooth extends Algorithm {
   /** The stored permits of a new key. */
   protected abstract readonly initial: number
 
-  /** Microseconds that `permits` out of `stored` ones cost. */
+  /** The price in microseconds of `permits` stored permits, if `stored` permits are stored before. */
   protected abstract price(stored: number, permits: number): number
 
-  /** How many permits a state stores here, if it stored `stored` of `max` under another rate. */
+  /** How many permits are stored under this rate, if `stored` of at most `max` permits were stored under another rate. */
   protected abstract rescaled(stored: number, max: number): number
 
   wait(s: Numbers, i: number, at: number, cost: number): number {
@@ -99,7 +99,7 @@ export abstract class Smooth extends Algorithm {
     return s[i + 3] === 0 ? at : (s[i + 1] as number) - this.#aheadAt(s, i, at)
   }
 
-  /** How far the times of the state lie ahead, because the clock went far back. */
+  /** By how many microseconds `at` is before the time of the state; 0 unless the clock went far back. */
   #aheadAt(s: Numbers, i: number, at: number): number {
     const ahead = (s[i] as number) - at
     return ahead >= this.#rollback ? ahead : 0
@@ -127,7 +127,7 @@ export abstract class Smooth extends Algorithm {
     return at > free ? Math.min(this.max, stored + (at - free) / this.coolDown) : stored
   }
 
-  /** Takes `cost` from the state that the last call found. */
+  /** Calculates `free` and `stored` after the last call, as if that call had the cost `cost`. */
   #spend(s: Numbers, i: number, cost: number): void {
     const stored = s[i + 5] as number
     const spent = Math.min(cost, stored)
@@ -136,12 +136,12 @@ export abstract class Smooth extends Algorithm {
     s[i + 6] = cost
   }
 
-  /** Only the last call can give back, because its cost decided the times of later calls. */
+  /** Gives units back only for the last call, because the cost of an earlier call has decided when later calls went. */
   override settle(s: Numbers, i: number, at: number, units: number, [commit]: Ticket): void {
     if (commit === s[i + 3]) this.refund(s, i, at, units)
   }
 
-  /** Leaves the state as if the last call had cost that much less. If it now costs nothing, earlier calls can give back. */
+  /** Makes the state as if the last call had cost `cost` less. If its cost is then 0, the call before becomes the last call. */
   override refund(s: Numbers, i: number, at: number, cost: number): void {
     if (this.#aheadAt(s, i, at) > 0) return
     const taken = s[i + 6] as number
@@ -153,7 +153,7 @@ export abstract class Smooth extends Algorithm {
     }
   }
 
-  /** Gives back for an earlier call. The state before that call is no longer known, so it is calculated from the present one. */
+  /** Refunds an earlier call. The state before that call is not stored, so the refund is calculated from the present state. */
   #unspend(s: Numbers, i: number, at: number, cost: number): void {
     const stored = s[i + 2] as number
     const free = this.#freeAt(s, i, at)
@@ -168,7 +168,7 @@ export abstract class Smooth extends Algorithm {
     return s[i + 3] as number
   }
 
-  /** `reset` is when `max` permits are stored. A new key may have fewer, so a store that forgets a full key errs on the strict side. */
+  /** `reset` is the time until `max` permits are stored. `used` counts the missing permits, and the wait in fresh permits. */
   report(s: Numbers, i: number, at: number, out: Report): void {
     const free = this.#freeAt(s, i, at)
     out.remaining = free <= at ? this.most : 0
@@ -180,7 +180,7 @@ export abstract class Smooth extends Algorithm {
     out.reset = Math.max(0, free - at) + (missing > 0 ? Math.ceil(missing * this.coolDown) : 0)
   }
 
-  /** As in Guava's setRate: idle time counts at the old rate, stored permits are scaled, and a promised wait stays. */
+  /** As in Guava's setRate: time without calls counts at the old rate, stored permits are scaled, and `free` stays. */
   override adopt(s: Numbers, i: number, at: number, from: Algorithm): boolean {
     if (!(from instanceof Smooth) || from.kind !== this.kind) return false
     if (s[i + 3] === 0) return true
@@ -199,7 +199,7 @@ export abstract class Smooth extends Algorithm {
     this.adopt(s, i, at, from)
   }
 
-  /** Keeps the later `free`, and the stored permits that make calls dearer from then on. */
+  /** Merges two states: the later `free`, and the number of stored permits with which later calls cost more. */
   override merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
     const own = this.#freeAt(s, i, at)
     const other = this.#freeAt(t, j, at)
@@ -210,7 +210,7 @@ export abstract class Smooth extends Algorithm {
     this.#restart(s, i, at, free, dearer ? Math.max(...stored) : Math.min(...stored), commits)
   }
 
-  /** Writes a state in which no earlier call can give back: earlier calls had another price. */
+  /** Writes a state in which no earlier call gives units back, because permits had another price then. */
   #restart(s: Numbers, i: number, at: number, free: number, stored: number, commits: number): void {
     for (const [n, number] of [at, free, stored, commits, free, stored, 0, 0].entries()) s[i + n] = number
   }
@@ -219,7 +219,7 @@ export abstract class Smooth extends Algorithm {
     return { limit: 1_000_000 / this.stable, window: 1000, burst: 1 }
   }
 
-  /** The state of a new key does not have its stored permits: they are `initial`. */
+  /** Describes a state. For a new key, the number of stored permits is not in the state: it is `initial`. */
   override describe(s: readonly number[], { at, retry, reset }: Facts): Description {
     const free = s[1] as number
     const stored = at > free ? Math.min(this.max, (s[2] as number) + (at - free) / this.coolDown) : (s[2] as number)

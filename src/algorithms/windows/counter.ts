@@ -7,7 +7,8 @@ import { type FixedWindowOptions, windowBuilder } from './fixed-window.ts'
 /** The options of `counter`. */
 export interface CounterOptions extends Pick<PolicyOptions, 'window' | 'name' | 'label' | 'scope'> {
   /**
-   * `'first-request'` (default): a window opens with its first call. `'clock'`: windows are [kW, (k+1)W) since the epoch.
+   * `'first-request'` (default): a window starts with its first call. `'clock'`: windows of length W start at multiples of W
+   * since the epoch.
    */
   align?: FixedWindowOptions['align']
 }
@@ -15,9 +16,9 @@ export interface CounterOptions extends Pick<PolicyOptions, 'window' | 'name' | 
 const known = ['window', 'name', 'label', 'scope', 'align']
 
 /**
- * Counts the calls of each window and refuses none. The verdict has the count as `used`. Beside a policy that refuses, it
- * counts the refused calls too. It is a fixed window whose limit, 2^52, nobody reaches, so every store supports it. Its name
- * is `'counter'` unless you give one. Example: `counter({ window: '1h' })`.
+ * Counts the units of each window and refuses no call. The count is `used` in the verdict of this policy. It includes calls
+ * that other policies refuse. A counter is a fixed window with a limit that no key reaches (2^52), so every store supports
+ * it. The default name is `'counter'`. Example: `counter({ window: '1h' })`.
  * @throws HeadgateError if an option is unknown or out of range
  */
 export function counter(options: CounterOptions): Policy {
@@ -27,7 +28,7 @@ export function counter(options: CounterOptions): Policy {
   return definePolicy('counter', all, ['align'], windowBuilder('counter', align))
 }
 
-/** True for a limit that no key reaches: fields of responses do not report it. */
+/** True for the policy of a counter: header fields of HTTP responses do not report its limit. */
 export function isCounter({ limit }: Policy): boolean {
   return limit === unreached
 }

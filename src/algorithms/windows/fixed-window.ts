@@ -6,12 +6,13 @@ import { definePolicy } from '../define-policy.ts'
 
 /** The options of `fixedWindow`. */
 export interface FixedWindowOptions extends PolicyOptions {
-  /** `'clock'` (default): windows are [kW, (k+1)W) since the epoch. `'first-request'`: a window opens with its first call. */
+  /** `'clock'` (default): windows start at multiples of `window` since the epoch. `'first-request'`: with their first call. */
   align?: 'clock' | 'first-request'
 }
 
 /**
- * At most `limit` units in each window, and up to 2 * limit at once across a boundary. See interval-bucket.ts.
+ * At most `limit` units in each window. Up to 2 * limit units may be admitted close together, at the end of one window and the
+ * start of the next. See interval-bucket.ts.
  * @throws HeadgateError if an option is unknown or out of range
  */
 export function fixedWindow(options: FixedWindowOptions): Policy {
@@ -22,7 +23,7 @@ export function fixedWindow(options: FixedWindowOptions): Policy {
 
 const alignReader = oneOf('clock', 'first-request')
 
-/** Makes the arithmetic of a window. @throws HeadgateError `HEADGATE_OPTION` for an unknown `align` */
+/** A function that makes the algorithm of fixed windows. @throws HeadgateError `HEADGATE_OPTION` for an unknown `align` */
 export function windowBuilder(
   name: string,
   align: FixedWindowOptions['align'],

@@ -1,6 +1,6 @@
 /*
- * Counters of windows: fixed, sliding, and in segments. It imports the contract of algorithms, `buckets` (a fixed
- * window drains at its end), `policy` and `common`.
+ * Algorithms that count the units of a window: fixed, sliding and segmented windows. This folder imports the contract of
+ * algorithms, `buckets` (a fixed window is an interval bucket), `policy` and `common`.
  */
 
 export { type CounterOptions, counter, isCounter } from './counter.ts'

@@ -29,6 +29,7 @@ export class SegmentedWindow extends Algorithm {
   readonly parameters: readonly number[]
   readonly slots: number
   declare readonly idSlot: number
+  override readonly idCountsRefunds = true
   readonly span: number
   readonly limit: number
   readonly segments: number

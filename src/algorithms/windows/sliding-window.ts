@@ -36,6 +36,7 @@ export class SlidingWindow extends Algorithm {
   readonly parameters: readonly number[]
   readonly slots = 5
   override readonly idSlot = 4
+  override readonly idCountsRefunds = true
   readonly span: number
   readonly limit: number
 

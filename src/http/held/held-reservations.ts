@@ -9,6 +9,7 @@ import {
   settleAndHold,
   type Units,
 } from '../../limiter/index.ts'
+import { isLocal } from '../../stores/contract/index.ts'
 import { type CountRule, countRule } from '../count-rule.ts'
 import { Delay } from '../delay.ts'
 import type { Framework, RequestDecision } from '../framework.ts'
@@ -187,12 +188,9 @@ export class HeldReservations<Request, Response> {
     }
   }
 
-  /**
-   * Handles an error of the store when units are settled or freed. Only errors of a synchronous store are reported to listeners
-   * here, because an asynchronous store reports its own errors.
-   */
+  /** Reports an error of a local store after the response. Failover reports the errors of any other store. */
   #failed(error: unknown, { key, request, response }: HeldRequest<Request, Response>): void {
     warnOnce('HEADGATE_SETTLE', `The store failed to settle or free units, so they stay as they were. ${reason(error)}`)
-    if (this.#limiter.store.synchronous) this.#events.storeFailed(error, key, request, response)
+    if (isLocal(this.#limiter.store)) this.#events.storeFailed(error, key, request, response)
   }
 }

@@ -6,6 +6,7 @@ interface EndingSocket {
 
 /** The part of a stream of node:http2 that `whenEnded` uses. */
 interface EndingStream {
+  readonly closed: boolean
   readonly headersSent: boolean
   readonly writableFinished: boolean
   readonly aborted: boolean
@@ -63,9 +64,33 @@ function whenSent(response: EndingResponse, end: (aborted: boolean) => void): vo
  * its stream closed before the last write.
  */
 function whenClosed(stream: EndingStream, end: (aborted: boolean) => void): void {
-  const closed = () => end(!stream.headersSent || !stream.writableFinished || stream.aborted)
-  if (stream.destroyed) closed()
-  else stream.once('close', closed)
+  const closed = () => {
+    open.delete(closed)
+    end(!stream.headersSent || !stream.writableFinished || stream.aborted)
+  }
+  if (stream.destroyed) {
+    closed()
+    return
+  }
+  stream.once('close', closed)
+  open.set(closed, stream)
+  watching ??= setInterval(endClosed, 1000)
+  watching.unref?.()
+}
+
+/** The streams of HTTP/2 whose responses have not ended. */
+const open = new Map<() => void, EndingStream>()
+let watching: ReturnType<typeof setInterval> | undefined
+
+/**
+ * Looks once a second for streams that a client has reset without an error (NO_ERROR) while their last bytes waited for
+ * it. node:http2 emits nothing for such a stream, and never destroys it, not even when the client has disconnected.
+ */
+function endClosed(): void {
+  for (const [closed, stream] of open) if (stream.closed) closed()
+  if (open.size > 0) return
+  clearInterval(watching)
+  watching = undefined
 }
 
 /** The waiting responses of each socket. All responses of a socket share one listener, because a client may send many requests. */

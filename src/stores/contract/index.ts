@@ -45,6 +45,7 @@ export { type BreakerOptions, type SharedStoreOptions, type SharedTerms, sharedO
 export {
   type BreakerTerms,
   isFallible,
+  isLocal,
   type Ledger,
   type LedgerTerms,
   type OpenLedger,

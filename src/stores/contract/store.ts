@@ -91,6 +91,11 @@ export interface Store {
    * policies whose state does not fit
    */
   open(terms: LedgerTerms, joins?: Ledger): Ledger
+  /**
+   * Ends what the store itself began: subscriptions, listeners, periodic reports. The client or the database that it was given stays
+   * open. A store that begins nothing has no such method.
+   */
+  close?(): void
 }
 
 /** A function that opens a ledger in a store. */
@@ -99,4 +104,9 @@ export type OpenLedger = (terms: LedgerTerms, joins?: Ledger) => Ledger
 /** True if a command of this store can fail. */
 export function isFallible({ synchronous, traits }: Store): boolean {
   return traits?.fallible ?? !synchronous
+}
+
+/** True if the store is in this process alone, and cannot fail. A file is neither. */
+export function isLocal(store: Store): boolean {
+  return store.synchronous && !isFallible(store)
 }

@@ -1,6 +1,6 @@
 import { readOptions, text } from '../../common/index.ts'
 import { Deadlines, ScopedEvaluation, sharedOptions } from '../contract/index.ts'
-import { KeyQueue, keptRecord, type StateOutcome } from '../records/index.ts'
+import { KeyQueue, keptRecord, partsOfRecordKey, type StateOutcome } from '../records/index.ts'
 import { type InspectedStore, inspectStore, type StoredRecord, type StoreInspector } from '../store-inspector.ts'
 import { checkPool, type PostgresClient, type PostgresPool, withClient } from './postgres-client.ts'
 import { type RowReader, rowReader } from './row-reader.ts'
@@ -40,11 +40,7 @@ function inspectedTable(pool: PostgresPool, sql: Sql, start: string): InspectedS
   const reader = rowReader(pool, sql, timeout, undefined)
   return {
     records: (id) => recordsOf(reader, start, id === undefined ? '' : `:${id}`),
-    partsOf(rest) {
-      const [, limiter, scope, id] = /^([^:]+):([^:]+):(.*)$/s.exec(rest) ?? []
-      // A long key is stored as a hash of all its parts.
-      return limiter === undefined || scope === undefined || id === undefined ? { hash: rest } : { limiter, scope, id }
-    },
+    partsOf: partsOfRecordKey,
     async remove(storeKey) {
       const statement = (client: PostgresClient) =>
         client.query(sql.remove(storeKey, (each) => client.escapeLiteral(each)))

@@ -5,7 +5,9 @@
 
 export type { Job, RecordCall, StateOutcome } from './job.ts'
 export { KeyQueue } from './key-queue.ts'
-export { emptyRecord, keptRecord, recordHead } from './key-record.ts'
-export type { ReadTexts, TextPage } from './record-context.ts'
+export { emptyRecord, KeyRecord, keptRecord, recordHead, type SavedText } from './key-record.ts'
+export type { ReadTexts, RecordContext, TextPage } from './record-context.ts'
+export { partsOfRecordKey } from './record-key.ts'
+export { RecordLedger } from './record-ledger.ts'
 export { RecordStore } from './record-store.ts'
 export { type ReadAndSwap, SwapRunner, type VersionedText } from './swap-runner.ts'

@@ -18,3 +18,9 @@ export function recordKey(prefix: string, start: string, id: string): string {
   const key = start + encodeId(id)
   return key.length <= longestKey ? key : `${prefix}:${digest(new TextEncoder().encode(key))}`
 }
+
+/** The encoded parts of a key without the prefix of the store. A long key is stored as a hash of all its parts. */
+export function partsOfRecordKey(rest: string): { limiter: string; scope: string; id: string } | { hash: string } {
+  const [, limiter, scope, id] = /^([^:]+):([^:]+):(.*)$/s.exec(rest) ?? []
+  return limiter === undefined || scope === undefined || id === undefined ? { hash: rest } : { limiter, scope, id }
+}

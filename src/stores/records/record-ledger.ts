@@ -1,5 +1,5 @@
 import { type Costs, type Tickets, unitsBack } from '../../algorithms/evaluation/index.ts'
-import { HeadgateError, unsupported } from '../../common/index.ts'
+import { HeadgateError, type MaybePromise, unsupported } from '../../common/index.ts'
 import type { KeptKey, KeyPage } from '../../inspection/index.ts'
 import { type Decision, join, type Verdict } from '../../policy/index.ts'
 import {
@@ -26,7 +26,7 @@ const ignore = (): void => {}
 export class RecordLedger implements Ledger {
   readonly #context: RecordContext
   readonly #policies: LedgerTerms['policies']
-  readonly #whole: ScopedEvaluation
+  protected readonly whole: ScopedEvaluation
   /** For each scope, an evaluation of its policies alone. */
   readonly #parts: readonly ScopedEvaluation[]
   /** For each scope, the text with which its keys begin. */
@@ -39,9 +39,9 @@ export class RecordLedger implements Ledger {
     const { name, policies, scopes } = terms
     this.#context = context
     this.#policies = policies
-    this.#whole = new ScopedEvaluation(terms)
+    this.whole = new ScopedEvaluation(terms)
     this.#parts = scopes.map((scope) => {
-      if (scopes.length === 1) return this.#whole
+      if (scopes.length === 1) return this.whole
       const own = policies.filter((policy) => policy.scope === scope)
       return new ScopedEvaluation({ ...terms, policies: own, scopes: [scope] })
     })
@@ -50,7 +50,7 @@ export class RecordLedger implements Ledger {
     this.#start = limiterStart(context.prefix, name)
   }
 
-  run<V extends Verb>(command: Command<V>): Promise<OutcomeOf<V>> {
+  run<V extends Verb>(command: Command<V>): MaybePromise<OutcomeOf<V>> {
     return this.#run(command) as Promise<OutcomeOf<V>>
   }
 
@@ -61,21 +61,17 @@ export class RecordLedger implements Ledger {
     if (verb === 'scan') return this.#scan(command.scan as ScanTerms)
     if (verb === 'clear') return this.#clear()
     if (verb === 'reset' || verb === 'ban' || verb === 'unban') return this.#change(command as Command<typeof verb>)
-    const recordKeys = this.#recordKeys(keys)
+    const recordKeys = this.recordKeys(keys)
     const givesBack = verb === 'refund' || verb === 'settle'
     if (givesBack && keys.length > 1) return this.#giveBack(command as Command<'refund' | 'settle'>, recordKeys)
-    return this.#call(this.#whole, recordKeys, command as Command<StateVerb>)
+    return this.#call(this.whole, recordKeys, command as Command<StateVerb>)
   }
 
   /** Changes the records of the keys, one after the other. */
   async #change(command: Command<'reset' | 'ban' | 'unban'>): Promise<undefined> {
-    const { prefix } = this.#context
-    const change = (key: string | undefined, n: number) => {
-      if (key === undefined) return undefined
-      const recordKeys = [recordKey(prefix, this.#keyStarts[n] as string, key)]
-      return this.#call(this.#parts[n] as ScopedEvaluation, recordKeys, command)
-    }
-    await Promise.all(command.keys.map(change))
+    const change = (key: string | undefined, n: number) =>
+      key === undefined ? undefined : this.#call(this.#parts[n] as ScopedEvaluation, [key], command)
+    await Promise.all(this.recordKeys(command.keys).map(change))
   }
 
   async #clear(): Promise<undefined> {
@@ -87,7 +83,7 @@ export class RecordLedger implements Ledger {
 
   async #inspect(keys: readonly string[]): Promise<readonly KeptKey[]> {
     const { deadlines, read } = this.#context
-    const { texts, now } = await deadlines.reading(read(this.#recordKeys(keys)))
+    const { texts, now } = await deadlines.reading(read(this.recordKeys(keys)))
     return texts.map((text) => ({ now, ...keptRecord(text) }))
   }
 
@@ -120,17 +116,22 @@ export class RecordLedger implements Ledger {
     const verdicts = new Map(decisions.flatMap(({ policies }) => policies.map((verdict) => [verdict.name, verdict])))
     const policies = this.#policies.map(({ name }) => verdicts.get(name) as Verdict)
     const { at, ban } = withLongestBan(decisions)
-    return { ...join(true, policies, 'store', at), ...(ban && { ban }) }
+    const resetAfter = Math.max(...decisions.map((decision) => decision.resetAfter))
+    return { ...join(true, policies, 'store', at), resetAfter, ...(ban && { ban }) }
   }
 
   /** The items of `all` that belong to the policies of this scope. `all` has one item for each policy. */
   #partOf<T>(scope: number, all: readonly T[]): readonly T[] {
-    const places = this.#whole.scopes[scope]?.places ?? []
+    const places = this.whole.scopes[scope]?.places ?? []
     return places.map((place) => all[place] as T)
   }
 
-  #recordKeys(keys: readonly string[]): readonly string[] {
-    return keys.map((key, n) => recordKey(this.#context.prefix, this.#keyStarts[n] as string, key))
+  /** The key of each record; undefined where there is no key. */
+  protected recordKeys<Key extends string | undefined>(keys: readonly Key[]): readonly Key[] {
+    const { prefix } = this.#context
+    return keys.map((key, n) => {
+      return (key === undefined ? undefined : recordKey(prefix, this.#keyStarts[n] as string, key)) as Key
+    })
   }
 
   #call(scoped: ScopedEvaluation, keys: readonly string[], command: Command<StateVerb>): Promise<StateOutcome> {

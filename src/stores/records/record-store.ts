@@ -6,19 +6,23 @@ import { checkPolicySizes } from './size-limit.ts'
 
 /** A store that has the states of each key as one text, which is called the record. */
 export class RecordStore implements Store {
-  readonly synchronous = false
+  readonly synchronous: boolean
   readonly traits: StoreTraits
   readonly #context: RecordContext
+  readonly #ledgerOf: (terms: LedgerTerms) => Ledger
 
-  constructor(context: RecordContext) {
+  /** @param ledgerOf opens a ledger that decides at once, if the store has one */
+  constructor(context: RecordContext, ledgerOf?: (terms: LedgerTerms) => Ledger) {
     const { kind, timeout, prefix, breaker } = context
-    this.traits = { kind, timeout, prefix, breaker }
+    this.synchronous = ledgerOf !== undefined
+    this.traits = { kind, timeout, prefix, breaker, fallible: true }
     this.#context = context
+    this.#ledgerOf = ledgerOf ?? ((terms) => new RecordLedger(terms, context))
   }
 
   /** @throws HeadgateError `HEADGATE_STATE_SIZE` if the record of a key could become too large */
   open(terms: LedgerTerms, joins?: Ledger): Ledger {
     if (this.#context.size !== undefined) checkPolicySizes(this.#context.size, terms)
-    return withFailover(this, terms, joins, (bare) => new RecordLedger(bare, this.#context))
+    return withFailover(this, terms, joins, this.#ledgerOf)
   }
 }

@@ -1,6 +1,6 @@
 /*
- * A store on Redis: a script decides. As a call goes: `redis-ledger.ts`, `local` (is the answer known here?), `wire`,
- * `client`, and in the server `script`. `headgate/redis`. It imports `failure` and the contract of stores.
+ * `headgate/redis`: a store in Redis, where a script decides. A call passes through `redis-ledger.ts`, `local` (decides without
+ * Redis if possible), `wire`, `client`, and in the server `script`. This folder imports `failure` and the contract of stores.
  */
 
 export type { IoredisLike, NodeRedisLike, RedisClient } from './client/index.ts'

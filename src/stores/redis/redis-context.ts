@@ -9,11 +9,11 @@ export interface RedisContext {
   readonly batcher: Batcher
   readonly connection: Connection
   readonly prefix: string
-  /** The clock of decisions; undefined if Redis gives the time. */
+  /** The clock that gives the time of decisions; undefined if Redis gives the time. */
   readonly clock: Clock | undefined
   readonly plainScripts: PlainScripts
   readonly refusalCache: RefusalCache | undefined
   readonly leases: Leases | undefined
-  /** Present if this store tells other processes which keys were reset. */
+  /** Tells other processes which keys were reset. Undefined without the option `subscriber`. */
   readonly resets: ResetMessages | undefined
 }

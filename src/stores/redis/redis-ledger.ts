@@ -33,14 +33,14 @@ import {
 export class RedisLedger implements Ledger {
   readonly #context: RedisContext
   readonly #plan: PackedPlan
-  /** The prefix of all keys of the limiter, under any plan. */
+  /** The prefix of all Redis keys of the limiter. All plans of the limiter have this prefix. */
   readonly #start: string
-  /** The prefix of the keys of each scope. */
+  /** The prefixes of the Redis keys, one for each scope. */
   readonly #keyStarts: readonly string[]
   readonly #slotGroups: SlotGroups
   readonly #kept: KeptKeys
   readonly #scopes: readonly string[]
-  /** True if a refusal changes no state, so that the cache of refusals can repeat it. */
+  /** True if the cache of refusals is on, and a refusal changes no state, so that the cache can repeat the refusal. */
   readonly #cacheable: boolean
 
   constructor(terms: LedgerTerms, context: RedisContext) {
@@ -89,7 +89,7 @@ export class RedisLedger implements Ledger {
     this.#context.resets?.publish(keys)
   }
 
-  /** Bans or unbans one key after the other. */
+  /** Bans or unbans the key of each scope, with a request for each key. */
   async #changeBan({ verb, keys, ban }: Command<'ban' | 'unban'>): Promise<undefined> {
     const stateKeys: string[] = []
     const sent = keys.map((key, n) => {
@@ -146,7 +146,7 @@ export class RedisLedger implements Ledger {
     })
   }
 
-  /** Decides by a cached refusal, or by leased units. */
+  /** Decides without a request: by a cached refusal, or by leased units. Undefined if neither is enough. */
   #decideLocally(keys: readonly string[], cost: number, details?: Details): Decision | undefined {
     const { policies } = this.#plan
     const { refusalCache, leases } = this.#context
@@ -155,11 +155,11 @@ export class RedisLedger implements Ledger {
     const spent = leases?.spend(this.#plan, keys, cost)
     if (spent === undefined) return undefined
     const units = leases?.unitsToPrefetch(this.#plan, keys) ?? 0
-    if (units > 0) this.#sendConsume(keys, 0, undefined, units).catch(() => undefined) // if it fails, the next call shows why
+    if (units > 0) this.#sendConsume(keys, 0, undefined, units).catch(() => undefined) // if this request fails, the next call fails with the cause
     return decisionOf(policies, spent.response, details, spent.elapsed)
   }
 
-  /** @param prefetched how many units to take ahead; default: what `leases` wants */
+  /** @param prefetched how many units to lease for later calls; default: as many as `leases` decides */
   #sendConsume(keys: readonly string[], cost: number, details?: Details, prefetched?: number): Promise<Decision> {
     const { batcher, clock, refusalCache, leases } = this.#context
     const plan = this.#plan
@@ -173,7 +173,7 @@ export class RedisLedger implements Ledger {
     refusalCache?.forgetOtherPlans(plan, keys)
     const refusalCacheVersion = refusalCache?.version ?? 0
     const leasesVersion = leases?.version ?? 0
-    /** Makes the decision, and keeps the refusal or the leased units for later calls. */
+    /** Makes the decision, and stores the refusal or the leased units for later calls. */
     const decide = (response: ScriptResponse): Decision => {
       refusalCache?.forgetOtherPlans(plan, keys)
       if (!response.allowed && this.#cacheable) {
@@ -189,12 +189,12 @@ export class RedisLedger implements Ledger {
   }
 
   #request(verb: ScriptRequest['verb'], keys: readonly string[], cost: Costs, extras?: RequestExtras): ScriptRequest {
-    // The script checks the costs of a list for 0, but not a single cost.
+    // A cost of 0 is sent as a list, because the script handles a 0 only in a list.
     const costs = cost === 0 ? this.#plan.policies.map(() => 0) : cost
     return { plan: this.#plan, verb, keys, costs, now: this.#context.clock?.() ?? -1, ...extras }
   }
 
-  /** Sends a request other than a plain `consume`. Such a request may raise the units left, so cached refusals are dropped. */
+  /** Sends a request of another kind than `#sendConsume`. It may give units back, so cached refusals of its keys are removed. */
   async #sendOther(request: ScriptRequest): Promise<ScriptResponse> {
     const { verb, keys } = request
     if (verb === 'peek') return this.#send(request)
@@ -206,7 +206,7 @@ export class RedisLedger implements Ledger {
     }
   }
 
-  /** Drops cached refusals. Drops leased units only if their state is gone, or nobody may spend them. */
+  /** Removes cached refusals of these keys. Removes leased units only after a reset or a ban, which makes them invalid. */
   #forget(verb: ScriptRequest['verb'], keys: readonly string[]): void {
     this.#context.refusalCache?.forget(keys)
     if (verb === 'reset' || verb === 'ban') this.#context.leases?.forget(keys)
@@ -219,7 +219,7 @@ export class RedisLedger implements Ledger {
     const { batcher, connection } = this.#context
     const send = (each: ScriptRequest) => batcher.send(each, (response) => response)
     if (groups === undefined) return send(request)
-    /** The nodes that have not answered: if the deadline of the whole call passes first, they are why. */
+    /** The nodes that have not answered yet. They are the cause if the timeout of the whole call passes. */
     const waiting = new Map<ScriptRequest, string>()
     const sendPart = async (each: ScriptRequest) => {
       waiting.set(each, connection.nodeOf(slotOf(each.keys[0] as string)))
@@ -234,7 +234,7 @@ export class RedisLedger implements Ledger {
     })
   }
 
-  /** The keys by slot, if they are in several slots of a Cluster: one script call can touch only one slot. */
+  /** The keys by slot, because one script call can use only one slot of a Cluster. Undefined if all keys are in one slot. */
   #groups(keys: readonly string[]): readonly SlotGroup[] | undefined {
     return this.#context.connection.cluster && keys.length > 1 ? this.#slotGroups.of(keys) : undefined
   }

@@ -32,43 +32,43 @@ import { Batcher } from './wire/index.ts'
 
 /** The options of `redisStore`. */
 export interface RedisStoreOptions extends SharedStoreOptions {
-  /** A client of ioredis, iovalkey or redis (node-redis): single, Sentinel, Cluster or pool. You close it yourself. */
+  /** A client of ioredis, iovalkey or redis (node-redis): single, Sentinel, Cluster or pool. The store never closes it. */
   client: RedisClient
-  /** Which clock decides: that of Redis, read once for each batch, or that of this process. Default `'redis'`. */
+  /** Which clock gives the time of decisions: the clock of Redis (`'redis'`, the default) or of this process (`'client'`). */
   time?: 'redis' | 'client'
-  /** A clock of whole microseconds since the epoch. It implies `time: 'client'`. The default for `'client'` is the wall clock. */
+  /** Returns the time in whole microseconds since the epoch. Implies `time: 'client'`, whose default clock is the wall clock. */
   clock?: Clock
   /**
-   * Whether calls of one turn of the event loop travel together; `size` is how many at most, up to 1000. Default true: 32,
-   * and up to 1000 while more wait. While Redis decides one batch, this process writes the next.
+   * Whether calls of one turn of the event loop are sent as one batch. `{ size }`: at most `size` calls in a batch, from 1 to
+   * 1000. Default true: at most 32 calls, and up to 1000 while more calls wait. `false` sends each call separately.
    */
   batch?: boolean | { size: number }
   /**
-   * Whether a refusal is repeated locally while only time can change it, and for how long at most. After that, Redis is asked
-   * again, and a reset by another process shows. Default `{ longest: '1s' }`; `false` asks Redis each time.
+   * Whether this process repeats a refusal without a request to Redis while no units are left. A reset by another process may take
+   * effect here up to `longest` later. Default `{ longest: '1s' }`; `false` sends a request for each call.
    */
   refusalCache?: boolean | { longest: Duration }
   /**
-   * A second client, such as `client.duplicate()`, which only listens. Then a reset by another process that also has a subscriber
-   * takes effect here at once. Default: none; a reset takes effect after `refusalCache.longest`.
+   * A second client, such as `client.duplicate()`, used only to listen for resets. Then a reset by another process that also has a
+   * subscriber takes effect here immediately. Default: none; a reset takes effect within `refusalCache.longest`.
    */
   subscriber?: RedisClient
   /**
-   * How many units of a key one call takes ahead, for this process to spend locally. Leases save requests, but some
-   * units may be taken and never spent. `'auto'` takes about as many as the process uses in 100 ms, or in three round trips
-   * if they are longer, at most 1000 or `{ units: 'auto', most }`. It takes the next units before these are used up.
-   * Default: no leases.
+   * How many units of a key a request takes for later calls, which this process then decides without a request. Leases save
+   * requests, but some leased units may never be used. `'auto'` takes about as many units as this process uses in 100 ms (or in
+   * three round trips, if they take longer), at most 1000 or the `most` of `{ units: 'auto', most }`, and takes the next units
+   * before the current units are used up. Default: no leases.
    */
   leases?: LeasesOption
   /**
-   * If nothing that was sent is answered for this long, the client is told to reconnect: the other end of its connection may be
-   * gone without notice. Also how often, at most, a client of one server leaves a replica, after a failover behind a balancer.
-   * Default `'5s'`; Infinity for never.
+   * If Redis answers no request for this time, the store makes the client reconnect, because a broken connection may not be
+   * noticed otherwise. It is also the shortest time between two reconnections because a server has become a replica. Default
+   * `'5s'`; Infinity for never.
    */
   reconnectAfter?: Duration
 }
 
-/** The largest size of a batch: keys and plans are counted in 16 bits, and Redis serves nobody else while it decides a batch. */
+/** The largest size of a batch: requests count keys in 16 bits, and Redis runs no other command while it decides a batch. */
 const largestBatch = 1000
 
 const readers = {
@@ -91,7 +91,7 @@ export function redisStore(options: RedisStoreOptions): Store {
   return new RedisStore(options)
 }
 
-/** The scripts of a store. Tests change them. */
+/** The scripts of a store. Tests pass changed scripts. */
 export interface Scripts {
   readonly whole: Script
   readonly changePlain: (text: string) => string
@@ -109,7 +109,7 @@ export class RedisStore implements Store {
     const { client: connection, prefix, timeout, ttlMargin, breaker, subscriber } = read
     const clock = read.clock ?? (read.time === 'client' ? wallClock : undefined)
     const localClock = clock ?? monotonicClock
-    // Each node of a cluster has its own circuit breaker.
+    // There is a circuit breaker for each node of a Cluster, so a key belongs to the breaker of its node.
     const shardOf = (key: string) => connection.nodeOf(slotOf(`{${encodeId(key)}}`))
     this.traits = { kind: 'redis', timeout, prefix, breaker, ...(connection.cluster && { shardOf }) }
     const refusalCache =
@@ -142,12 +142,16 @@ export class RedisStore implements Store {
     return this.#context.connection.ready()
   }
 
+  close(): void {
+    this.#context.resets?.close()
+  }
+
   open(terms: LedgerTerms, joins?: Ledger): Ledger {
     return withFailover(this, terms, joins, (bare) => new RedisLedger(bare, this.#context))
   }
 }
 
-/** The longest time that a refusal is repeated, in microseconds. */
+/** For how long a cached refusal is repeated at most, in microseconds. */
 function longestRefusal(refusalCache: true | { longest: number }): number {
   return refusalCache === true ? 1_000_000 : refusalCache.longest * 1000
 }

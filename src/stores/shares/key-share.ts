@@ -47,7 +47,7 @@ export class KeyShare {
   /** True if the store's record of this key cannot be read. */
   broken = false
   /** When the ban of the key ends, by the local clock in microseconds, as far as this process knows. */
-  #bannedUntil = 0
+  bannedUntil = 0
   /** How often this process has banned the key. An answer to a question from before a ban does not know the ban. */
   #bans = 0
 
@@ -61,12 +61,12 @@ export class KeyShare {
 
   /** @param until when the ban ends, in microseconds of the local clock */
   ban(until: number): void {
-    this.#bannedUntil = until
+    this.bannedUntil = until
     this.#bans++
   }
 
   isBanned(now: number): boolean {
-    return this.#bannedUntil > now
+    return this.bannedUntil > now
   }
 
   admits(n: number, cost: number, now: number): boolean {
@@ -103,7 +103,14 @@ export class KeyShare {
     this.#admitted[n] = (this.#admitted[n] as number) + cost
   }
 
-  /** Notes that a call needs more units than the share. The next answer may make the share larger. */
+  /** Takes units off those that are not reported. Returns how many are left to be given back in the store. */
+  giveBack(n: number, units: number): number {
+    const back = Math.min(units, this.#admitted[n] as number)
+    this.count(n, -back)
+    return units - back
+  }
+
+  /** Notes a call that the store has to decide. The next answer may make the share larger. */
   exceed(): void {
     this.#exceeded = true
   }
@@ -143,7 +150,10 @@ export class KeyShare {
     this.#answeredAt = now
   }
 
-  /** Notes that the store refused this cost. Until the next question, this process refuses such a cost by itself. */
+  /**
+   * Notes that the store refused this cost. Until the next question, this process refuses such a cost by itself. In a bucket it
+   * refuses larger costs too.
+   */
   refused(n: number, cost: number, verdict: Verdict, at: number): void {
     this.#refusals[n] = { cost, verdict, at }
   }
@@ -154,15 +164,20 @@ export class KeyShare {
   }
 
   /**
-   * The verdict of a cost that the store refused lately. @param untilReport milliseconds until the store is asked again
+   * The verdict of a cost that the store refused lately. In a bucket, each further unit takes the same time. Under other policies, only the
+   * store knows how long a larger cost has to wait.
+   * @param untilReport milliseconds until the store is asked again
    */
   refusal(n: number, cost: number, now: number, untilReport: number): Verdict | undefined {
     const refusal = this.#refusals[n]
     if (refusal === undefined || cost < refusal.cost) return undefined
     const { verdict, at } = refusal
+    const { algorithm, burst, limit, window } = this.#policies[n] as Policy
+    const never = cost > burst
+    if (cost > refusal.cost && !never && algorithm.kind !== 'bucket') return undefined
     const elapsed = Math.floor((now - at) / 1000)
-    const never = cost > (this.#policies[n] as Policy).burst
-    const retryAfter = never ? Infinity : Math.max(1, verdict.retryAfter - elapsed, untilReport)
+    const more = Math.ceil(((cost - refusal.cost) * window) / limit)
+    const retryAfter = never ? Infinity : Math.max(1, verdict.retryAfter - elapsed + more, untilReport)
     return { ...verdict, retryAfter, resetAfter: Math.max(1, verdict.resetAfter - elapsed) }
   }
 
@@ -199,7 +214,7 @@ export class KeyShare {
   answered({ policies: verdicts, ban, at }: Decision, { bans }: Sent, now: number): void {
     this.asking = false
     this.#unanswered = undefined
-    if (bans === this.#bans) this.#bannedUntil = ban === undefined ? 0 : now + 1000 * (ban.until - (at as number))
+    if (bans === this.#bans) this.bannedUntil = ban === undefined ? 0 : now + 1000 * (ban.until - (at as number))
     this.#verdicts = verdicts
     this.#answeredAt = now
   }

@@ -2,7 +2,8 @@
 export class Outage {
   readonly #longest: number
   #since: number | undefined
-  #error: unknown
+  /** The last error of a report. */
+  error: unknown
 
   /** @param period the time between two reports, in microseconds */
   constructor(period: number) {
@@ -19,14 +20,14 @@ export class Outage {
 
   failed(error: unknown, now: number): void {
     this.#since ??= now
-    this.#error = error
+    this.error = error
   }
 
   /**
-   * Throws the store's error if reports have failed for three periods, and for at least 300 ms. From that time on, too
-   * little is known of what the other processes admit.
+   * True if reports have failed for three periods, and for at least 300 ms. From that time on, too little is known of what the
+   * other processes admit.
    */
-  check(now: number): void {
-    if (this.#since !== undefined && now - this.#since > this.#longest) throw this.#error
+  isLong(now: number): boolean {
+    return this.#since !== undefined && now - this.#since > this.#longest
   }
 }

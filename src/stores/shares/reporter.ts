@@ -1,4 +1,4 @@
-import type { Clock, Sleeper } from '../../common/index.ts'
+import { type Clock, getOrInsert, type Sleeper } from '../../common/index.ts'
 import type { Store } from '../contract/index.ts'
 import { Outage } from './outage.ts'
 
@@ -8,8 +8,14 @@ export interface ExactStore extends Store {
   readonly connected?: boolean
 }
 
-/** An object that may have reports to send. */
+/** The shares of one scope under one plan. */
 export interface Reports {
+  /** The name of the limiter, and the scope. */
+  readonly name: string
+  /** The policies as a text. */
+  readonly text: string
+  /** The sender's id in reports. */
+  readonly sender: string
   /** The number of keys with a share. */
   readonly size: number
   /** Sends the reports of all keys that have one to send. */
@@ -17,7 +23,7 @@ export interface Reports {
 }
 
 /** Sends the reports of all limiters of a store together, once in a period, as long as a key has a share. */
-export class Reporter {
+export class Reporter<Shares extends Reports> {
   readonly store: ExactStore
   /** True as soon as the store has answered a report. */
   answered = false
@@ -25,10 +31,12 @@ export class Reporter {
   /** The time between two reports, in microseconds. */
   readonly period: number
   readonly #sleeper: Sleeper
-  readonly #scopes: Reports[] = []
+  /** The shares of each plan that has keys, by the name of the limiter with the scope, and by the text of the policies. */
+  readonly #scopes = new Map<string, Map<string, Shares>>()
   readonly #outages = new Map<string, Outage>()
   #nextAt = 0
   #sleeping = false
+  #closed = false
 
   constructor(store: ExactStore, period: number, clock: Clock, sleeper: Sleeper) {
     this.store = store
@@ -37,8 +45,20 @@ export class Reporter {
     this.#sleeper = sleeper
   }
 
-  add(scope: Reports): void {
-    this.#scopes.push(scope)
+  add(shares: Shares): void {
+    const plans = getOrInsert(this.#scopes, shares.name, () => new Map<string, Shares>())
+    const known = plans.get(shares.text)
+    plans.set(known === undefined || known === shares ? shares.text : shares.sender, shares)
+  }
+
+  /** The shares of each plan of a limiter in one scope that has keys. */
+  plansOf(name: string): Iterable<Shares> {
+    return this.#scopes.get(name)?.values() ?? []
+  }
+
+  /** The shares of this plan, if any key has one. A plan that is made again finds them here. */
+  known({ name, text }: Shares): Shares | undefined {
+    return this.#scopes.get(name)?.get(text)
   }
 
   /** Milliseconds until the next reports are sent, rounded up. */
@@ -63,20 +83,29 @@ export class Reporter {
 
   /** Starts the timer for the next reports, unless the timer is running. */
   wake(): void {
-    if (this.#sleeping) return
+    if (this.#sleeping || this.#closed) return
     this.#sleeping = true
     this.#nextAt = this.clock() + this.period
     this.#sleeper(this.period / 1000, () => this.#report())
   }
 
+  close(): void {
+    if (this.#closed) return
+    this.#closed = true
+    this.#report()
+    this.store.close?.()
+  }
+
   #report(): void {
     this.#sleeping = false
     const now = this.clock()
-    let awake = false
-    for (const scope of this.#scopes) {
-      scope.report(now)
-      if (scope.size > 0) awake = true
+    for (const [name, plans] of this.#scopes) {
+      for (const [id, shares] of plans) {
+        shares.report(now)
+        if (shares.size === 0) plans.delete(id)
+      }
+      if (plans.size === 0) this.#scopes.delete(name)
     }
-    if (awake) this.wake()
+    if (this.#scopes.size > 0) this.wake()
   }
 }

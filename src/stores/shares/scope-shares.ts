@@ -10,27 +10,32 @@ const mostKeys = 100_000
 /** For how long, at least, the store remembers a report's number, in microseconds: a report sent twice counts once. */
 const shortestMemory = 120_000_000
 
-/** The shares that this process has of the keys in one scope of a limiter, for all shards of the store. */
+/** The shares that this process has of the keys in one scope under one plan of a limiter, for all shards of the store. */
 export class ScopeShares implements Reports {
+  /** The name of the limiter, and the scope. All plans of the limiter share the states. */
+  readonly name: string
   readonly policies: readonly Policy[]
+  /** The policies as a text. */
+  readonly text: string
   readonly #instances: number
-  readonly #reporter: Reporter
+  readonly #reporter: Reporter<ScopeShares>
   readonly #ledger: Ledger
   readonly #shares = new Map<string, KeyShare>()
   /** The sender's id in reports. No other process, limiter or plan has the same id. */
-  readonly #sender = newReservationId().toString(36)
+  readonly sender: string = newReservationId().toString(36)
   /**
    * The number of the last report, counted over all keys: a key that is forgotten and comes back gets higher numbers.
    */
   #number = 0
 
   /** @param instances how many processes share the limits */
-  constructor(terms: LedgerTerms, scope: string, reporter: Reporter, instances: number) {
+  constructor(terms: LedgerTerms, scope: string, reporter: Reporter<ScopeShares>, instances: number) {
+    this.name = `${terms.name}\n${scope}`
     this.policies = terms.policies.filter((policy) => policy.scope === scope)
+    this.text = JSON.stringify(this.policies)
     this.#instances = instances
     this.#reporter = reporter
     this.#ledger = reporter.store.open({ ...terms, policies: this.policies, scopes: [scope] })
-    reporter.add(this)
   }
 
   get size(): number {
@@ -43,13 +48,31 @@ export class ScopeShares implements Reports {
     if (share !== undefined) return share.broken ? undefined : share
     if (this.#shares.size >= mostKeys) return undefined
     const created = new KeyShare(this.policies, this.#instances)
+    for (const plan of this.#reporter.plansOf(this.name)) created.ban(plan.#shares.get(key)?.bannedUntil ?? 0)
+    if (this.size === 0) this.#reporter.add(this)
     this.#shares.set(key, created)
     return created
   }
 
-  /** Removes the key's refusals. Call this after a command that may give units of the key back. */
+  /** These shares and those of all other plans of the limiter that have keys. */
+  get plans(): Iterable<ScopeShares> {
+    return new Set([this, ...this.#reporter.plansOf(this.name)])
+  }
+
+  /** Notes under all plans that the key is banned. @param until in microseconds of the local clock */
+  ban(key: string, until: number): void {
+    this.shareOf(key)
+    for (const plan of this.plans) plan.#shares.get(key)?.ban(until)
+  }
+
+  /** Removes the key's refusals under all plans. Call this after a command that may give units of the key back. */
   forgetRefusals(key: string): void {
-    this.#shares.get(key)?.forgetRefusals()
+    for (const plan of this.plans) plan.#shares.get(key)?.forgetRefusals()
+  }
+
+  /** Takes units off those that the store has not been told of. Returns how many are left to be given back there. */
+  giveBack(key: string, n: number, units: number): number {
+    return this.#shares.get(key)?.giveBack(n, units) ?? units
   }
 
   /** Notes that the key's record can be read again. Call this when the store has decided about the key. */
@@ -63,11 +86,11 @@ export class ScopeShares implements Reports {
   }
 
   forget(key: string): void {
-    this.#shares.delete(key)
+    for (const plan of this.plans) plan.#shares.delete(key)
   }
 
   forgetAll(): void {
-    this.#shares.clear()
+    for (const plan of this.plans) plan.#shares.clear()
   }
 
   /** Sends the reports that are due, and removes keys that have their full quota. */
@@ -79,11 +102,11 @@ export class ScopeShares implements Reports {
   }
 
   /** Sends the report of a key now, before a call that the store decides. */
-  reportAhead(key: string): void {
-    const share = this.#shares.get(key)
-    if (share === undefined) return
-    if (share.unreported > 0 && share.isDue) void this.#send(key, share)
-    share.exceed()
+  reportAhead(key: string, plans: Iterable<ScopeShares> = [this]): void {
+    for (const plan of plans) {
+      const share = plan.#shares.get(key)
+      if (share !== undefined && share.unreported > 0 && share.isDue) void plan.#send(key, share)
+    }
   }
 
   async #send(key: string, share: KeyShare): Promise<void> {
@@ -100,7 +123,7 @@ export class ScopeShares implements Reports {
               verb: 'charge',
               keys: [key],
               costs: report.admitted,
-              report: { by: this.#sender, number: report.number, life },
+              report: { by: this.sender, number: report.number, life },
               details,
             },
       )
@@ -111,7 +134,8 @@ export class ScopeShares implements Reports {
       share.failed()
       // An error of a broken record concerns only its own key. Other errors mean that the store fails.
       share.broken = isBrokenRecord(error)
-      if (!share.broken) outage.failed(error, this.#reporter.clock())
+      if (share.broken) outage.reported()
+      else outage.failed(error, this.#reporter.clock())
     }
   }
 }

@@ -17,19 +17,19 @@ interface Place {
 /** Admits calls by this process's share of each key. Every other call goes to the store. */
 export class ShareLedger implements Ledger {
   readonly #exact: Ledger
-  readonly #reporter: Reporter
+  readonly #reporter: Reporter<ScopeShares>
   readonly #scopes: readonly ScopeShares[]
   readonly #places: readonly Place[]
 
   /** @param shares the shares of each scope, in the order of the scopes */
-  constructor(terms: LedgerTerms, reporter: Reporter, shares: readonly ScopeShares[]) {
+  constructor(terms: LedgerTerms, reporter: Reporter<ScopeShares>, shares: readonly ScopeShares[]) {
     const { policies, scopes } = terms
     this.#exact = reporter.store.open(terms)
     this.#reporter = reporter
     this.#scopes = shares
     this.#places = policies.map((policy) => {
       const scope = scopes.indexOf(policy.scope)
-      return { scope, n: (this.#scopes[scope] as ScopeShares).policies.indexOf(policy) }
+      return { scope, n: policies.filter((other) => other.scope === policy.scope).indexOf(policy) }
     })
   }
 
@@ -45,12 +45,28 @@ export class ShareLedger implements Ledger {
     if (verb === 'ban') this.#ban(command as Command<'ban'>)
     if (verb === 'clear') return this.#clear(command)
     if (verb === 'inspect') return this.#inspect(command as Command<'inspect'>)
-    if (verb === 'peek' || verb === 'charge') return this.#decideExactly(command)
-    return verb === 'refund' || verb === 'settle' ? this.#giveBack(command) : this.#exact.run(command)
+    if (verb === 'peek' || verb === 'charge' || verb === 'reserve') return this.#decideExactly(command)
+    if (verb === 'refund') return this.#refund(command as Command<'refund'>)
+    return verb === 'settle' ? this.#giveBack(command) : this.#exact.run(command)
+  }
+
+  /** Gives units back: first those that the store has not been told of. */
+  async #refund(command: Command<'refund'>): Promise<Decision> {
+    const { keys, costs = 1, details } = command
+    const left = this.#places.map(({ scope, n }, index) => {
+      return (this.#scopes[scope] as ScopeShares).giveBack(keys[scope] as string, n, costOf(costs, index))
+    })
+    const now = this.#reporter.clock()
+    const shares = left.some((units) => units > 0) ? undefined : this.#sharesOf(keys)
+    if (shares === undefined || shares.some((share) => share.isBanned(now))) {
+      return (await this.#giveBack({ ...command, costs: left })) as Decision
+    }
+    for (const share of shares) share.forgetRefusals()
+    return this.#decision(true, this.#verdicts(shares, now, details), command, now)
   }
 
   async #giveBack(command: Command): Promise<Outcome> {
-    const outcome = await this.#exact.run(command)
+    const outcome = await this.#decideExactly(command)
     for (const [n, scope] of this.#scopes.entries()) scope.forgetRefusals(command.keys[n] as string)
     return outcome
   }
@@ -61,7 +77,12 @@ export class ShareLedger implements Ledger {
     this.#reporter.wake()
     const shares = this.#sharesOf(keys)
     if (shares === undefined) return this.#decideExactly(command) as Promise<Decision>
-    for (const key of keys) this.#reporter.outageOf(key).check(now)
+    for (const key of keys) {
+      const outage = this.#reporter.outageOf(key)
+      if (!outage.isLong(now)) continue
+      for (const share of shares) share.exceed()
+      throw outage.error
+    }
     if (shares.some((share) => share.isBanned(now))) return this.#pass(command, shares)
     if (this.#admit(shares, costs, now)) return this.#decision(true, this.#verdicts(shares, now, details), command, now)
     return this.#refuse(shares, command, now) ?? this.#pass(command, shares)
@@ -69,9 +90,10 @@ export class ShareLedger implements Ledger {
 
   /** Sends a report, then lets the store decide a call that needs more units than the share. */
   async #pass(command: Command<'consume'>, shares: readonly KeyShare[]): Promise<Decision> {
-    const { keys, costs = 1 } = command
-    for (const [n, scope] of this.#scopes.entries()) scope.reportAhead(keys[n] as string)
-    const decision = (await this.#decideExactly(command)) as Decision
+    const { costs = 1 } = command
+    const answer = this.#decideExactly(command)
+    for (const share of shares) share.exceed()
+    const decision = (await answer) as Decision
     if (decision.ban === undefined) this.#learn(decision, shares, costs)
     return decision
   }
@@ -88,17 +110,26 @@ export class ShareLedger implements Ledger {
     for (const [scope, share] of shares.entries()) share.learn(byScope[scope] as Verdict[], now)
   }
 
+  /** Lets the store decide, after a report. */
   async #decideExactly(command: Command): Promise<Outcome> {
+    const keys = command.keys as readonly string[]
+    for (const [n, scope] of this.#scopes.entries()) {
+      // Calls beyond the share are frequent, so each reports what its own plan has admitted, and no other one.
+      scope.reportAhead(keys[n] as string, command.verb === 'consume' ? undefined : scope.plans)
+    }
     const outcome = await this.#exact.run(command)
     this.#reporter.answered = true
-    for (const [n, scope] of this.#scopes.entries()) scope.mended(command.keys[n] as string)
+    for (const [n, scope] of this.#scopes.entries()) {
+      scope.mended(keys[n] as string)
+      this.#reporter.outageOf(keys[n] as string).reported()
+    }
     return outcome
   }
 
   /** Notes that the keys are banned. Other processes learn of the ban by the answer to their next report. */
   #ban({ keys, ban }: Command<'ban'>): void {
     const { until } = newBan(this.#reporter.clock(), ban?.duration ?? 0, undefined)
-    for (const [n, key] of keys.entries()) if (key !== undefined) this.#scopes[n]?.shareOf(key)?.ban(until)
+    for (const [n, key] of keys.entries()) if (key !== undefined) this.#scopes[n]?.ban(key, until)
     this.#reporter.wake()
   }
 
@@ -148,19 +179,30 @@ export class ShareLedger implements Ledger {
   #refuse(shares: readonly KeyShare[], command: Command<'consume'>, now: number): Decision | undefined {
     const { costs = 1, details } = command
     const untilReport = this.#reporter.untilNext(now)
-    const refusals = this.#places.map(({ scope, n }, index) => {
-      return (shares[scope] as KeyShare).refusal(n, costOf(costs, index), now, untilReport)
-    })
-    if (refusals.every((refusal) => refusal === undefined)) return undefined
-    const verdicts = this.#verdicts(shares, now, details).map((verdict, index) => refusals[index] ?? verdict)
+    let refused = false
+    const verdicts = this.#verdicts(shares, now, details)
+    for (const [index, { scope, n }] of this.#places.entries()) {
+      const cost = costOf(costs, index)
+      const refusal = (shares[scope] as KeyShare).refusal(n, cost, now, untilReport)
+      if (refusal !== undefined) verdicts[index] = refusal
+      // Another policy may refuse too, and for longer.
+      else if (cost > (verdicts[index] as Verdict).remaining) return undefined
+      refused ||= refusal !== undefined
+    }
+    if (!refused) return undefined
     return this.#decision(false, verdicts, command, now)
   }
 
-  #verdicts(shares: readonly KeyShare[], now: number, details: Details | undefined): readonly Verdict[] {
+  #verdicts(shares: readonly KeyShare[], now: number, details: Details | undefined): Verdict[] {
     return this.#places.map(({ scope, n }) => (shares[scope] as KeyShare).verdict(n, now, details?.nextAfter))
   }
 
-  #decision(allowed: boolean, verdicts: readonly Verdict[], command: Command<'consume'>, now: number): Decision {
+  #decision(
+    allowed: boolean,
+    verdicts: readonly Verdict[],
+    command: Command<'consume' | 'refund'>,
+    now: number,
+  ): Decision {
     const { keys, details } = command
     const source = this.#reporter.isCold(keys) ? 'fallback' : 'store'
     return join(allowed, verdicts, source, details?.at ? Math.floor(now / 1000) : undefined)

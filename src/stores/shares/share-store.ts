@@ -74,10 +74,8 @@ export function shareStore(options: ShareStoreOptions): Store {
 export class ShareStore implements Store {
   readonly synchronous = false
   readonly traits: StoreTraits
-  readonly #reporter: Reporter
+  readonly #reporter: Reporter<ScopeShares>
   readonly #instances: number
-  /** The shares of each limiter, by the terms that the ledgers of all shards have in common. */
-  readonly #shares = new WeakMap<LedgerTerms, readonly ScopeShares[]>()
 
   /**
    * @param exact the store that all processes share
@@ -92,8 +90,13 @@ export class ShareStore implements Store {
     sleeper: Sleeper = timerSleeper(true),
   ) {
     this.traits = { ...exact.traits }
-    this.#reporter = new Reporter(exact, period * 1000, clock, sleeper)
+    this.#reporter = new Reporter<ScopeShares>(exact, period * 1000, clock, sleeper)
     this.#instances = instances
+  }
+
+  /** Reports once more what is not reported yet, and then never again. Closes the store that it reports to. */
+  close(): void {
+    this.#reporter.close()
   }
 
   /** @throws HeadgateError `HEADGATE_POLICY` for a policy that only the store can decide */
@@ -102,17 +105,12 @@ export class ShareStore implements Store {
     const instances = Math.max(this.#instances, failure?.instances ?? 1)
     const whole = { ...terms, ...(failure && { failure: { ...failure, instances } }) }
     return withFailover(this, whole, joins, (bare) => {
-      return new ShareLedger(bare, this.#reporter, this.#sharesOf(bare, instances))
+      const shares = bare.scopes.map((scope) => {
+        const made = new ScopeShares(bare, scope, this.#reporter, instances)
+        return this.#reporter.known(made) ?? made
+      })
+      return new ShareLedger(bare, this.#reporter, shares)
     })
-  }
-
-  /** The shares of each scope. The ledgers of all shards use the same shares: a key has one share in this process. */
-  #sharesOf(terms: LedgerTerms, instances: number): readonly ScopeShares[] {
-    const known = this.#shares.get(terms)
-    if (known !== undefined) return known
-    const shares = terms.scopes.map((scope) => new ScopeShares(terms, scope, this.#reporter, instances))
-    this.#shares.set(terms, shares)
-    return shares
   }
 }
 

@@ -34,11 +34,21 @@ const mutations: readonly Mutations[] = [
     on: ['several', 'bucket', 'concurrency'],
     changes: [
       ['if reset == 0 or cost == 0 then return end', ''],
-      ['at, -cost, ticket.since', 'at, cost, ticket.since'],
-      ['s[p.idSlot] == ticket.id', 's[p.idSlot] ~= ticket.id'],
+      ['at, units, ticket.since', 'at, -units, ticket.since'],
+      ['min(-cost, unitsKnown', 'max(-cost, unitsKnown'],
+      ['refunded == 0 and ticket.units', 'refunded ~= 0 and ticket.units'],
       ['still >= cost', 'still > cost'],
       ['cost - still', 'cost'],
       ['if cost == 0 then return end p.algorithm', 'p.algorithm'],
+    ],
+  },
+  {
+    part: 'verbs',
+    on: ['slidingWindow', 'segmentedWindow'],
+    changes: [
+      ['refunded > 0 and', 'refunded < 0 and'],
+      ['ticket.units - refunded', 'ticket.units'],
+      ['and id + cost or 0', 'and id or 0'],
     ],
   },
   {
@@ -96,7 +106,10 @@ const mutations: readonly Mutations[] = [
   {
     part: 'penalty',
     on: ['keep'],
-    changes: [['s[5] = min(s[5], at + p.longest)', '']],
+    changes: [
+      ['s[5] = min(s[5], s[1] + p.longest)', ''],
+      ['s[1] + p.longest)', 'at + p.longest)'],
+    ],
   },
   {
     part: 'evaluation',

@@ -155,3 +155,20 @@ test('a subscriber that cannot subscribe is a warning, and a subscriber that is 
   warned.mockRestore()
   expect(() => redisStore({ client: own, subscriber: own })).toThrow(/subscriber must be a client of its own/)
 })
+
+test.each(['ioredis', 'node-redis'])('%s: close ends the subscription, and no connection', async (name) => {
+  const before = await listeners()
+  const own = await connect(name)
+  const subscriber = await connect(name)
+  const create = () => redisStore({ client: own, subscriber, timeout: '5s' })
+  const [a, b] = [create(), create()].map(
+    (store, n) => new RateLimiter({ name: `close ${n}`, policies: '20/1h', store }),
+  )
+  await expect.poll(listeners).toBe(before + 1)
+  a?.close()
+  a?.close()
+  expect(await listeners()).toBe(before + 1)
+  b?.close()
+  await expect.poll(listeners).toBe(before)
+  expect((await b?.consume('ann'))?.source).toBe('store')
+})

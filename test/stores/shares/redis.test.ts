@@ -143,6 +143,27 @@ test('a start without Redis says so, and takes the part of instances', async () 
   own.disconnect()
 })
 
+test.each(['reset', 'clear'] as const)(
+  'after a %s while Redis stands still, Redis decides again once it runs',
+  async (verb) => {
+    const store = shareStore({ store: redisStore({ client, prefix: `shares-${verb}` }), instances: 2, report: '20ms' })
+    const limiter = new RateLimiter({ name: 'api', policies: '100/1h fixed-window', store })
+    await limiter.consume('k', { cost: 5 })
+    globalThis.process.kill(server.pid, 'SIGSTOP')
+    await sleep(150)
+    const done = limiter[verb]('k').catch(() => undefined)
+    await sleep(800)
+    globalThis.process.kill(server.pid, 'SIGCONT')
+    await done
+    await expect.poll(async () => (await limiter.consume('k')).source, { timeout: 8000 }).toBe('store')
+    await limiter.reset('k')
+    await limiter.consume('k', { cost: 20 })
+    await limiter.refund('k', { cost: 15 })
+    await sleep(100)
+    expect((await limiter.peek('k')).remaining).toBe(95)
+  },
+)
+
 test('inspect says what this process has not reported', async () => {
   const store = shareStore({
     store: redisStore({ client, prefix: 'shares-i', timeout: '5s' }),
@@ -196,4 +217,18 @@ test.each([
       message: expect.stringMatching(message),
     }),
   )
+})
+
+test('close reports the units that are not reported yet, and never again', async () => {
+  const own = { client, prefix: 'last-report', timeout: '5s' } as const
+  const policies = '1000/1h fixed-window'
+  const limiter = new RateLimiter({
+    name: 'api',
+    policies,
+    store: shareStore({ store: redisStore(own), instances: 1, report: '1h' }),
+  })
+  for (let n = 0; n < 5; n++) await limiter.consume('ann')
+  limiter.close()
+  const exact = new RateLimiter({ name: 'api', policies, store: redisStore(own) })
+  await expect.poll(async () => (await exact.peek('ann')).policies[0]?.used).toBe(5)
 })

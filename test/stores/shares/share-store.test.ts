@@ -18,7 +18,7 @@ afterEach(() => vi.restoreAllMocks())
 function fleet(period = 100) {
   const clock = new ManualClock()
   const exact = asyncStore(memoryStore({ clock: clock.now }))
-  const state = { broken: false, hangs: false, calls: 0 }
+  const state = { broken: false, record: false, hangs: false, calls: 0 }
   const behind = remoteStore((terms) => {
     const ledger = exact.open(terms)
     return {
@@ -26,6 +26,7 @@ function fleet(period = 100) {
         state.calls++
         if (state.hangs) await new Promise(() => {})
         if (state.broken) throw new Error('the store is down')
+        if (state.record && command.keys[0] === 'k') throw new HeadgateError('HEADGATE_STORE_RECORD', 'a list')
         return await ledger.run(command)
       },
     }
@@ -205,6 +206,109 @@ describe('two processes', () => {
   })
 })
 
+describe('units that are not reported yet', () => {
+  const policies = '10/1h fixed-window'
+
+  test('a refund gives them back, and what is not one of them it gives back in the store', async () => {
+    const { clock, state, process, exactly } = fleet()
+    const limiter = process(policies)
+    await limiter.consume('k', { cost: 4 })
+    expect((await limiter.refund('k', { cost: 3 })).remaining).toBe(9)
+    expect(state.calls).toBe(0)
+    await clock.pass('100ms')
+    await limiter.consume('k', { cost: 2 })
+    expect((await limiter.refund('k', { cost: 3 })).remaining).toBe(10)
+    for (let n = 0; n < 20; n++) {
+      expect((await limiter.consume('k')).allowed).toBe(true)
+      await limiter.refund('k')
+    }
+    await clock.pass('200ms')
+    expect((await exactly(policies).peek('k')).remaining).toBe(10)
+  })
+
+  test('a refund of a banned key says so', async () => {
+    const { process } = fleet()
+    const limiter = process(policies)
+    await limiter.consume('k', { cost: 4 })
+    await limiter.ban('k', '1h')
+    expect(await limiter.refund('k', { cost: 3 })).toMatchObject({ remaining: 9, ban: { scope: 'default' } })
+    await limiter.unban('k')
+    expect((await limiter.peek('k')).remaining).toBe(9)
+  })
+
+  test('count in the next peek, charge and reservation, also under another plan', async () => {
+    const { process } = fleet()
+    const limiter = process(policies)
+    await limiter.consume('k', { cost: 3 })
+    expect((await limiter.peek('k')).remaining).toBe(7)
+    await limiter.consume('k')
+    expect((await limiter.withPlan('20/1h fixed-window').peek('k')).remaining).toBe(16)
+    await limiter.consume('k')
+    expect((await limiter.reserve('k', { cost: 6 })).decision.allowed).toBe(false)
+    await limiter.consume('k')
+    expect((await limiter.charge('k')).remaining).toBe(3)
+  })
+})
+
+describe('a larger cost than the one that was refused', () => {
+  test('waits for longer in a bucket', async () => {
+    const { process } = fleet()
+    const limiter = process(tokenBucket({ limit: 100, window: '1s' }))
+    await calls(limiter, 101)
+    expect((await limiter.consume('k')).retryAfter).toBe(100) // the time until the next report
+    expect((await limiter.consume('k', { cost: 100 })).retryAfter).toBe(1000)
+  })
+
+  test('is decided by the store under another algorithm', async () => {
+    const { process } = fleet()
+    const limiter = process('100/1h')
+    await calls(limiter, 100)
+    const { retryAfter } = await limiter.consume('k')
+    expect((await limiter.consume('k', { cost: 100 })).retryAfter).toBeGreaterThan(1.5 * retryAfter)
+  })
+
+  test('is decided by the store if another policy does not have it either', async () => {
+    const { process } = fleet()
+    const [a, b] = [
+      tokenBucket({ name: 'a', limit: 100, window: '1m' }),
+      tokenBucket({ name: 'b', limit: 10, window: '1s' }),
+    ]
+    const limiter = process([a, b])
+    await calls(limiter, 11)
+    const refused = await limiter.consume('k', { cost: { a: 100, b: 1 } })
+    expect(refused).toMatchObject({ policy: 'a', retryAfter: 6000, policies: [{ allowed: false }, { allowed: false }] })
+  })
+})
+
+describe('plans of a limiter in one process', () => {
+  test('a ban, a reset and a refund take effect under all of them at once', async () => {
+    const { process } = fleet()
+    const limiter = process('10/1h fixed-window')
+    const plan = limiter.withPlan('12/1h fixed-window')
+    await plan.consume('k')
+    await limiter.ban('k', '1h')
+    expect((await plan.consume('k')).allowed).toBe(false)
+    expect((await limiter.withPlan('14/1h fixed-window').consume('k')).allowed).toBe(false)
+    await limiter.reset('k')
+    expect(await calls(plan, 13)).toBe('1111111111110')
+    await limiter.refund('k')
+    expect(await calls(plan, 2)).toBe('10')
+    await limiter.reset('k')
+    expect(await calls(plan, 12)).toBe('111111111111')
+  })
+
+  test('a plan that is made again knows what it has admitted', async () => {
+    const { state, process } = fleet()
+    const limiter = process('10/1h fixed-window')
+    const admitted = () => calls(limiter.withPlan('20/1h fixed-window'), 10)
+    expect(await admitted()).toBe('1111111111')
+    expect(state.calls).toBe(0)
+    for (let n = 0; n < 1000; n++) limiter.withPlan(`30/${n + 1}m`)
+    expect(await admitted()).toBe('1111111111')
+    expect(state.calls).toBeGreaterThan(0)
+  })
+})
+
 describe('a cost that is larger than the share of a process', () => {
   test('is decided by the store, and so by what all of them have left', async () => {
     const { clock, process, exactly } = fleet()
@@ -238,6 +342,32 @@ describe('a store that fails', () => {
     expect(await calls(limiter, 1)).toBe('1')
     await clock.pass('100ms')
     expect((await exactly('100/1h fixed-window').peek('k')).policies[0]?.used).toBe(8)
+  })
+
+  test.each(['reset', 'clear'] as const)('the end of its failure is noted after a %s during it', async (verb) => {
+    const { clock, state, process } = fleet()
+    const limiter = process('100/1h fixed-window')
+    await calls(limiter, 1)
+    state.broken = true
+    await clock.pass('100ms')
+    await expect(limiter[verb]('k')).rejects.toThrow('the store is down')
+    await clock.pass('10s')
+    state.broken = false
+    await expect(limiter.consume('k')).rejects.toThrow('the store is down')
+    await clock.pass('100ms')
+    for (const key of ['k', 'other']) expect(await calls(limiter, 1, key)).toBe('1')
+  })
+
+  test('the end of its failure is noted by a broken record too', async () => {
+    const { clock, state, process } = fleet()
+    const limiter = process('100/1h fixed-window')
+    await calls(limiter, 1)
+    state.broken = true
+    await clock.pass('200ms')
+    state.broken = false
+    state.record = true
+    await clock.pass('10s')
+    expect(await calls(limiter, 1, 'other')).toBe('1')
   })
 
   test('a start without it: each process has its part of instances, and says that it decides by itself', async () => {

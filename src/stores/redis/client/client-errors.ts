@@ -1,6 +1,6 @@
 /*
- * What a client says about its connection. Without a connection, commands only wait, so the cause shows in the client's
- * events alone: a wrong password, an unknown host, a refused connection.
+ * The errors that a client of Redis emits about its connection. Without a connection, commands wait and do not fail, so the
+ * cause (a wrong password, an unknown host, a refused connection) is only in the client's `'error'` events.
  */
 import { errorMonitor } from 'node:events'
 import { warnOnce } from '../../../common/index.ts'
@@ -11,15 +11,15 @@ interface Emitter {
 }
 
 export class ClientErrors {
-  /** The last error since the client was ready. */
+  /** The last error after the client was ready for the last time; undefined if there was no error since then. */
   last: Error | undefined
   readonly #client: Emitter
-  /** How many listeners for `'error'` on the client are ours. */
+  /** How many listeners for `'error'` this object has added to the client. */
   readonly #own: number
   readonly #consequence: string
   #checked = false
 
-  /** Adds a listener for ioredis, which emits errors only to listeners. In node-redis a listener would hide errors. */
+  /** Adds a listener for errors to ioredis, which emits errors only then. With node-redis, a listener would hide the errors. */
   constructor(client: Emitter, listens: boolean, consequence: string) {
     this.#client = client
     this.#own = listens ? 1 : 0
@@ -35,7 +35,7 @@ export class ClientErrors {
     client.on('ready', forget)
   }
 
-  /** Warns once for each client without a listener for errors. Called at the first request, when the application is set up. */
+  /** Warns once if the application has no listener for errors of this client. Called at the first request, after the setup. */
   checkListener(): void {
     if (this.#checked) return
     this.#checked = true
@@ -52,7 +52,7 @@ export class ClientErrors {
 
 const known = new WeakMap<object, ClientErrors>()
 
-/** The errors of a client: one object for each client, however many stores use the client. */
+/** The object that collects the errors of a client. All stores of the client share it. */
 export function errorsOf(client: object, listens: boolean, consequence: string): ClientErrors | undefined {
   if (typeof (client as Partial<Emitter>).on !== 'function') return undefined
   const errors = known.get(client) ?? new ClientErrors(client as Emitter, listens, consequence)

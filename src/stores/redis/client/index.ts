@@ -1,6 +1,6 @@
 /*
- * The clients of Redis (ioredis, node-redis, iovalkey) behind one small interface, which hides their faults. It imports
- * `common`.
+ * One small interface to the clients of Redis (ioredis, node-redis, iovalkey), which hides their differences and faults. This
+ * folder imports `common`.
  */
 
 export { keyScanOf, nextKeys } from './key-scan.ts'

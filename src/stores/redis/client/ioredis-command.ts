@@ -1,6 +1,7 @@
 /*
- * ioredis keeps the arguments of a command, and encodes them each time it sends the command. So a call with short texts is
- * withdrawn by changing a text. Bytes as arguments would cost the client some 10 us more for each command.
+ * ioredis stores the arguments of a command, and encodes the arguments each time it sends the command. So a call whose
+ * arguments are texts can be withdrawn: this file changes the first text, and the script then does nothing. Bytes as arguments
+ * would cost ioredis some 10 us more for each command.
  */
 import { isTryAgain } from './redis-error.ts'
 import { type Args, type SendScript, withBytes } from './script-call.ts'
@@ -21,25 +22,25 @@ interface CommandSender {
   sendCommand?(command: Command, ...more: unknown[]): unknown
 }
 
-/** The index of the script's first key among the arguments of the command: the script and the number of keys come before. */
+/** The index of the first key in the arguments of a command: the script and the number of keys come before. */
 const firstKey = 2
 
 /**
- * Sends script calls. The first call has bytes as arguments. It shows whether the client makes a command for each call, and keeps
- * its arguments. (A client that gathers commands into pipelines does not.)
+ * Sends script calls. The first call has bytes as arguments, and shows whether ioredis makes a command for each call and stores
+ * the arguments of the command. (A client that gathers commands into pipelines does not.)
  */
 export function sendByIoredis(client: CommandClient, name: 'evalsha' | 'eval'): SendScript {
   let command: Command | undefined
-  // A method of a subclass, or a patched one, may need the client itself as `this`.
+  // If a subclass or the application replaced the method, the method may need the client as `this`, so no command is observed.
   let keepsArguments: boolean | undefined = isOverridden(client, name) ? false : undefined
-  /** The client, but with a `sendCommand` that notes the command. */
+  /** An object that behaves as the client, but whose `sendCommand` also stores the command in `command`. */
   const seen: CommandClient = Object.create(client, {
     sendCommand: {
       value: (sent: Command, ...more: unknown[]) => {
         const { reject } = sent
         const reply = (client as CommandSender).sendCommand?.(sent, ...more)
         if (sent.reject !== reject) rejectMoving(sent, reject)
-        command = sent // the last command counts: it may have sent others before
+        command = sent // the last command of a call is the script call
         return reply
       },
     },
@@ -56,7 +57,7 @@ export function sendByIoredis(client: CommandClient, name: 'evalsha' | 'eval'): 
   return (script, keys, args) => {
     if (keepsArguments !== true) return sendBytes(script, keys, args)
     const reply = send(seen, script, keys, args)
-    keepsArguments = command !== undefined // false if the client now gathers commands
+    keepsArguments = command !== undefined // false if the client gathers commands into pipelines from now on
     const { args: sent = [] } = command ?? {}
     return {
       reply,
@@ -68,15 +69,15 @@ export function sendByIoredis(client: CommandClient, name: 'evalsha' | 'eval'): 
 }
 
 /**
- * A Cluster client wraps a command's `reject`, to send the command again for as long as its slot is being moved. Each time it
- * waits 100 ms, which is as long as a call may take. So here that error is passed on at once.
+ * A Cluster client of ioredis sends a command again, 100 ms later, while the command's slot is being moved. Such a wait is as
+ * long as the usual timeout of a call. So for this error, the command here rejects immediately and is not sent again.
  */
 function rejectMoving(command: Command, reject: Command['reject']): void {
   const wrapped = command.reject
   command.reject = (error) => (isTryAgain(error) ? reject : wrapped)?.call(command, error)
 }
 
-/** True if a subclass or the client itself has a method of its own in place of the library's. */
+/** True if a subclass or the application has replaced this method of the library. */
 function isOverridden(client: CommandClient, name: 'evalsha' | 'eval'): boolean {
   let count = 0
   for (let object: object | null = client; object !== null; object = Object.getPrototypeOf(object)) {

@@ -1,11 +1,11 @@
 import { HeadgateError } from '../../../common/index.ts'
 
-/** Reads the next keys of a server. The cursor is `'0'` at the start and at the end. */
+/** Reads the next keys of a server with SCAN. The cursor is `'0'` for the first page, and after the last page. */
 type ScanKeys = (cursor: string, pattern: string, count: number) => Promise<KeyPage>
 
 /** The commands that find and delete keys. */
 export interface KeyScan {
-  /** The servers that have keys, by their addresses: the masters of a Cluster, or the one server. */
+  /** A function to list keys for each server, by the server's address: for all masters of a Cluster, or for the single server. */
   masters(): Promise<ReadonlyMap<string, ScanKeys>>
   unlink(keys: readonly string[]): Promise<unknown>
 }
@@ -15,7 +15,7 @@ interface KeyPage {
   readonly keys: readonly string[]
 }
 
-/** Where the next page starts: at this cursor of the first server. */
+/** Where the next page of keys starts: at this cursor of the first of these servers. */
 interface Position {
   readonly servers: readonly string[]
   readonly cursor: string
@@ -31,10 +31,10 @@ export function keyScanOf({ keyScan }: { readonly keyScan: KeyScan | undefined }
 }
 
 /**
- * The next keys, server by server.
- * @param pattern of SCAN, without the client's own prefix
- * @param count how many keys the server looks at
- * @param from `next` of the last page
+ * The next page of keys. It reads all keys of one server before the keys of the next server.
+ * @param pattern the pattern of SCAN, without the prefix that the client adds to keys
+ * @param count how many keys the server compares with the pattern for one page
+ * @param from the field `next` of the last page; undefined for the first page
  */
 export async function nextKeys(
   keyScan: KeyScan,
@@ -45,7 +45,7 @@ export async function nextKeys(
   const masters = await keyScan.masters()
   const { servers, cursor } = (from as Position | undefined) ?? { servers: [...masters.keys()], cursor: '0' }
   const [server = '', ...others] = servers
-  // A server that is gone has no more keys.
+  // A server that has left the Cluster since the last page has no more keys.
   const page = (await masters.get(server)?.(cursor, pattern, count)) ?? { keys: [], cursor: '0' }
   if (page.cursor !== '0') return { keys: page.keys, next: { servers, cursor: page.cursor } }
   return { keys: page.keys, next: others.length === 0 ? undefined : { servers: others, cursor: '0' } }
@@ -62,7 +62,7 @@ interface IoredisClusterKeys extends IoredisKeys {
   nodes(role: 'master'): readonly IoredisKeys[]
 }
 
-/** ioredis puts its `keyPrefix` before the keys of commands, but not before patterns. */
+/** Lists keys by ioredis, which adds its option `keyPrefix` to the keys of commands, but not to patterns. */
 export function ioredisScan(client: object): KeyScan {
   const keys = client as unknown as IoredisClusterKeys
   const prefix = keys.options?.keyPrefix ?? ''

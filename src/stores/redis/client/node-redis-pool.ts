@@ -1,13 +1,13 @@
 /*
- * A pool of node-redis does not say whether its clients are connected. After a client has failed, no command is sent until a
- * connected client is found. Otherwise a command would wait in the pool, and its error would not say why.
+ * A pool of node-redis does not report whether its clients are connected. After a client has failed, headgate sends no command
+ * until it has found a connected client. Otherwise a command would wait in the pool, and its error would not give the cause.
  */
 import type { ClientErrors } from './client-errors.ts'
 
 export interface NodeRedisPool {
   readonly isOpen: boolean
   readonly totalClients: number
-  /** Runs a function with an idle client, once there is one. */
+  /** Runs a function with a client of the pool, as soon as a client is idle. */
   execute<T>(run: (client: { readonly isReady: boolean }) => T): Promise<Awaited<T>>
 }
 
@@ -15,7 +15,7 @@ export function isPool(client: object): client is NodeRedisPool {
   return 'totalClients' in client && 'execute' in client && 'isOpen' in client
 }
 
-/** A function that tells whether a command would be sent at once. @param errors the errors of the pool */
+/** Returns a function that is true if the pool would send a command without a wait. @param errors the errors of the pool */
 export function poolReady(pool: NodeRedisPool, errors: ClientErrors): () => boolean {
   let searching = false
   async function search(): Promise<void> {
@@ -23,7 +23,7 @@ export function poolReady(pool: NodeRedisPool, errors: ClientErrors): () => bool
     try {
       if (await pool.execute(({ isReady }) => isReady)) errors.last = undefined
     } catch {
-      // The pool emits an event for this error.
+      // An error needs no handling here, because the pool emits an event for it.
     } finally {
       searching = false
     }

@@ -1,8 +1,8 @@
 /*
- * A sentinel client of node-redis has its own clients of the master, and `_execute` passes one of them to a function. If the
- * connection breaks meanwhile, or the master moves, the sentinel client finds the master and runs the function again.
+ * A sentinel client of node-redis has clients of the master, and `_execute` passes one of them to a function. If the
+ * connection breaks while the function runs, the sentinel client finds the new master and runs the function again.
  *
- * A script may have run before the connection broke, so this file sends it only once.
+ * A script may have run before the connection broke, so this file sends each script call only once.
  */
 import type { Args } from './script-call.ts'
 
@@ -16,9 +16,9 @@ interface MasterClient {
 
 export interface NodeRedisSentinel {
   readonly isReady: boolean
-  /** Undefined if no client of the master is connected. */
+  /** Data about the master; undefined if no client of the master is connected. */
   getMasterNode(): unknown
-  /** The prefix that the sentinel client puts before keys. The client of the master puts none. */
+  /** The prefix that the sentinel client adds to keys. The client of the master adds no prefix. */
   readonly _keyPrefix?: string | Uint8Array
   _execute<T>(isReadonly: boolean, run: (master: MasterClient) => Promise<T>): Promise<T>
 }
@@ -27,7 +27,7 @@ export function isSentinel(client: object): client is NodeRedisSentinel {
   return 'getMasterNode' in client && '_execute' in client && 'isReady' in client
 }
 
-/** What a store needs from a sentinel client. */
+/** Sends script calls to the master that a sentinel client has found. */
 export class SentinelMaster {
   readonly #client: NodeRedisSentinel
   #searching = false
@@ -44,17 +44,17 @@ export class SentinelMaster {
     return ready
   }
 
-  /** Why the client is not ready. Read it only if the client is not ready. */
+  /** The reason why the client is not ready. Valid only while the client is not ready. */
   get problem(): unknown {
     return this.#failure ?? new Error('The sentinel client has no connection to the master.')
   }
 
-  /** Breaks the connection. Commands that wait for answers then fail, so the sentinel client opens another connection. */
+  /** Breaks the connection. Commands without an answer then fail, and so the sentinel client opens another connection. */
   readonly reconnect = (): void => {
     this.#client._execute(false, async (master) => master.destroy()).catch(() => undefined)
   }
 
-  /** @param name of the client's method */
+  /** Sends a script call to the master. @param name the method of the client */
   run(name: 'evalSha' | 'eval', script: string, keys: string[], args: Args): Promise<unknown> {
     return this.#runOnce((master) => master[name](script, { keys: this.#prefixed(keys), arguments: args }))
   }
@@ -65,7 +65,7 @@ export class SentinelMaster {
     return keys.map((key) => (typeof prefix === 'string' ? prefix + key : Buffer.concat([prefix, Buffer.from(key)])))
   }
 
-  /** The sentinel client looks for a master only after a failed command, or a message of a sentinel. */
+  /** Makes the client look for the master. By itself, it looks only after a failed command, or a message of a sentinel. */
   #search(): void {
     if (this.#searching) return
     this.#searching = true
@@ -76,7 +76,7 @@ export class SentinelMaster {
     this.#client._execute(false, async () => ended()).catch(ended)
   }
 
-  /** Runs a command once; a second time only if a replica refused it. */
+  /** Runs a command once. Runs it a second time only if a replica refused it. */
   #runOnce(command: (master: MasterClient) => Promise<unknown>): Promise<unknown> {
     return new Promise((resolve, reject) => {
       let failed: { readonly error: unknown } | undefined
@@ -87,7 +87,7 @@ export class SentinelMaster {
         } catch (error) {
           if (error instanceof Error && error.message.startsWith('READONLY')) throw error
           failed = { error }
-          reject(error) // at once: the sentinel client first searches for the master
+          reject(error) // before the sentinel client looks for the master, which takes time
           throw error
         }
       }

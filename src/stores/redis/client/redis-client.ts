@@ -1,5 +1,5 @@
 /*
- * The clients that redisStore takes. Clients are recognised by their methods, never by their name. No client is imported.
+ * The client libraries that redisStore supports. A client is recognised by its methods. No client library is imported.
  */
 import { invalidOption, monotonicClock, tooOld } from '../../../common/index.ts'
 import { errorsOf } from './client-errors.ts'
@@ -11,7 +11,7 @@ import { type SendScript, withBytes } from './script-call.ts'
 
 type Listener = () => void
 
-/** ioredis and iovalkey: `Redis`, also with sentinels, and `Cluster`. */
+/** A client of ioredis or iovalkey: `Redis` (with or without sentinels) or `Cluster`. */
 export interface IoredisLike {
   readonly status?: string
   readonly isCluster?: boolean
@@ -20,13 +20,13 @@ export interface IoredisLike {
   on(event: string, listener: () => void): unknown
 }
 
-/** The keys and arguments of a script call. headgate always passes both: texts as keys, bytes as arguments. */
+/** The keys and arguments of a script call. headgate always passes keys as texts, and arguments as bytes. */
 interface NodeRedisEvalOptions {
   keys?: (string | Uint8Array)[]
   arguments?: (string | Uint8Array)[]
 }
 
-/** node-redis: a client, a cluster, a pool or a sentinel. */
+/** A client, cluster, pool or sentinel of node-redis (the package `redis`). */
 export interface NodeRedisLike {
   readonly isReady?: boolean
   readonly isOpen?: boolean
@@ -37,41 +37,42 @@ export interface NodeRedisLike {
 /** A client of Redis, for `redisStore` and `inspectRedis`. */
 export type RedisClient = IoredisLike | NodeRedisLike
 
-/** The methods that the store needs from a client. */
+/** The methods that the Redis store needs, the same for every client library. */
 export interface Connection {
   /** True for Redis Cluster, where all keys of one script call have to be in one slot. */
   readonly cluster: boolean
-  /** The master of a slot, as far as the client knows. Empty without Redis Cluster. */
+  /** The address of the master of a slot, as far as the client knows it. Empty without Redis Cluster. */
   nodeOf(slot: number): string
-  /** False while a command would wait in the client for a connection. */
+  /** True if the client would send a command now. False while a command would wait in the client for a connection. */
   ready(): boolean
   readonly evalSha: SendScript
   readonly eval: SendScript
-  /** Calls the listener when a connection is lost: the client may then send again what it has already sent. */
+  /** Calls `listener` when a connection is lost, because the client may then send commands a second time. */
   onLost(listener: Listener): void
-  /** Why the client is not ready, or the last error since it was ready. */
+  /** The reason why the client is not ready, such as the last error of its connection; undefined if no reason is known. */
   problem(): unknown
-  /** Why the node of a slot in Redis Cluster is not connected; undefined if the node is connected, and without Redis Cluster. */
+  /** The reason why the node of a slot is not connected; undefined if the node is connected, or without Redis Cluster. */
   nodeProblem(slot: number): unknown
-  /** Makes the client give up its connection to the master of a slot and open another one, if it can. */
+  /** Makes the client close its connection to the master of a slot and open another one, if the client supports that. */
   reconnect(slot: number): void
   /**
-   * Makes a client of one server reconnect, if that is due, because its server has become a replica. Behind a balancer or a host
-   * name, the new connection leads to the master. A Cluster or a Sentinel client finds the master by itself.
-   * @param after reconnects at most once in so many milliseconds, for all stores of the client
+   * Makes a client of one server reconnect, because its server has become a replica. Behind a load balancer or a host name, the
+   * new connection leads to the new master. Cluster and Sentinel clients find the new master without this function.
+   * @param after the shortest time between two such reconnections of a client, in milliseconds, whichever store asks
    */
   leaveReplica(after: number): void
-  /** Warns if nobody listens to the client's errors. */
+  /** Warns if the application listens to no error of the client. */
   checkListener(): void
-  /** Undefined if the client cannot list keys. */
+  /** Finds and deletes keys. Undefined if the client cannot list keys. */
   readonly keyScan: KeyScan | undefined
 }
 
 const ownFix = 'Write redisStore({ client: new Redis() }), or redisStore({ client: await createClient().connect() }).'
 
 /**
- * @param option the name of the client's option, and `fix` how to pass a client: for the error
- * @throws HeadgateError `HEADGATE_OPTION` if it is no client of these libraries, `HEADGATE_VERSION` for an old one
+ * @param option for the error: the option that has the client as its value
+ * @param fix for the error: how to pass a client
+ * @throws HeadgateError `HEADGATE_OPTION` if `client` is no supported client, `HEADGATE_VERSION` if its library is too old
  */
 export function connectionOf(client: unknown, option = 'redisStore: client', fix: string = ownFix): Connection {
   checkPromises(client, option)
@@ -83,7 +84,7 @@ export function connectionOf(client: unknown, option = 'redisStore: client', fix
   throw invalidOption(option, 'a client of ioredis, redis (node-redis) or iovalkey', client, fix)
 }
 
-/** @throws HeadgateError for node-redis 3, and for node-redis 4 in legacy mode: their methods take callbacks */
+/** @throws HeadgateError for node-redis 3, and for node-redis 4 in legacy mode, whose methods return no promises */
 function checkPromises(client: unknown, option: string): void {
   if (can(client, 'internal_send_command')) throw tooOld('redisStore', 'redis', '4')
   if ((client as { options?: { legacyMode?: unknown } } | null | undefined)?.options?.legacyMode !== true) return
@@ -106,16 +107,16 @@ interface NodeRedisClient {
   connect(): Promise<unknown>
 }
 
-/** Only for a single client, or a client of one node. A pool goes on with its other clients. */
+/** Closes and opens the connection of a single client, or of a client of one node. Does nothing for a pool. */
 function reconnectNodeRedis(client: NodeRedisLike): void {
   const single = 'socketEpoch' in client && can(client, 'destroy') && can(client, 'connect')
   if (!single || client.isReady !== true) return
   const own = client as unknown as NodeRedisClient
   own.destroy()
-  own.connect().catch(() => undefined) // the client emits the failure as the event 'error'
+  own.connect().catch(() => undefined) // an error is ignored here, because the client also emits it as an event
 }
 
-/** When each client was last told to leave a replica, in microseconds. */
+/** When each client last reconnected because its server was a replica, in microseconds. */
 const left = new WeakMap<object, number>()
 
 function isDue(client: object, after: number): boolean {
@@ -168,7 +169,7 @@ function nodeRedisSentinel(client: NodeRedisSentinel, connection: Connection): C
   }
 }
 
-/** The states of ioredis in which it queues commands. Not `wait`: in that state the first command opens the connection. */
+/** The states of ioredis in which commands only wait. (In the state `wait`, the first command opens the connection.) */
 const queueing = new Set(['connecting', 'connect', 'reconnecting', 'close'])
 
 interface IoredisNode extends IoredisLike {
@@ -181,7 +182,7 @@ interface IoredisCluster extends IoredisLike {
   nodes(): IoredisNode[]
 }
 
-/** The client of the node that has the slot. A Cluster names nodes by host and port. */
+/** The client of the node that has the slot. A Cluster client identifies nodes by `host:port`. */
 function nodeClient(client: IoredisLike, slot: number): IoredisNode | undefined {
   if (client.isCluster !== true) return client
   const { slots, nodes } = client as IoredisCluster
@@ -198,7 +199,7 @@ function ioredis(client: IoredisLike): Connection {
       return connected ? undefined : (errors?.last ?? nodeGone)
     },
     checkListener: () => errors?.checkListener(),
-    // Destroys the socket: a socket whose other end is gone never ends by itself.
+    // Destroys the socket, because a socket whose other end is gone may never close.
     reconnect: (slot) => nodeClient(client, slot)?.stream?.destroy?.(),
     leaveReplica: (after) => {
       const single = client.isCluster !== true && !(client as IoredisNode).options?.sentinels
@@ -218,7 +219,7 @@ function ioredis(client: IoredisLike): Connection {
   }
 }
 
-/** The listeners for each client: only one is added to the client itself, however many stores use it. */
+/** The listeners of all stores for each client. Only one listener is added to a client, and it calls these listeners. */
 const listeners = new WeakMap<IoredisLike, Set<Listener>>()
 
 function listen(client: IoredisLike, all: Set<Listener>): void {

@@ -1,12 +1,12 @@
 import { HeadgateError, storeError } from '../../../common/index.ts'
 
-/** Matches at the start, or after a `-`: Redis before 7 puts the place in the script before the code. */
+/** The code is at the start of the error's text, or, in Redis before 7, after `-` behind the line number of the script. */
 const readOnly = /(^|-)(READONLY|MASTERDOWN)/
 
-/** A node of Redis Cluster has some keys of a script call, and another node has the others: their slot is being moved. */
+/** The error of Redis Cluster if a slot is being moved, and only some keys of a script call have reached the new node. */
 const tryAgain = /^TRYAGAIN/
 
-/** Fixes for errors of the server, by the start or a part of the error's text. */
+/** Fixes for errors of the server: a pattern for the text of an error, and the fix to add to the message. */
 const fixes: readonly (readonly [text: RegExp, fix: string])[] = [
   [
     /unknown (redis )?command|non deterministic|wrong number of args calling redis command/i,
@@ -22,7 +22,7 @@ const fixes: readonly (readonly [text: RegExp, fix: string])[] = [
   [tryAgain, 'The slot is being moved, and only one of its nodes has each key. The call did not count: try it again.'],
 ]
 
-/** True if a replica has refused the call: the connection is still to a server that is no longer the master. */
+/** True if a replica refused the call, because the connected server is no longer the master. */
 export function isReadOnly(error: unknown): boolean {
   return error instanceof Error && readOnly.test(error.message)
 }
@@ -32,7 +32,7 @@ export function isTryAgain(error: unknown): boolean {
   return error instanceof Error && tryAgain.test(error.message)
 }
 
-/** The command that Redis refused. The error only says at which line of the script it was. */
+/** The command of the script that Redis refused, found by the line number in the error. */
 function refusedCommand(text: string, script: string): string {
   const line = /user_script:\s*(\d+)/.exec(text)?.[1]
   const command = /\bcall\('([A-Z]+)'/.exec(script.split('\n')[Number(line) - 1] ?? '')?.[1]
@@ -40,8 +40,8 @@ function refusedCommand(text: string, script: string): string {
 }
 
 /**
- * The error of a call that failed, with the fix if it is known.
- * @param cause what the client rejected with
+ * The HeadgateError for a script call that failed, with a fix if a fix is known.
+ * @param cause the error of the client
  * @param script the text of the script that was called
  * @param shards the nodes of Redis Cluster that failed
  */
@@ -57,7 +57,7 @@ export function redisError(cause: unknown, script: string, shards?: readonly str
   )
 }
 
-/** The error of a client. If ioredis only says that its connection is closed, the cause of that. */
+/** The error of a client. If it only says that the connection of ioredis is closed, the error that closed the connection. */
 export function causeOf(error: unknown, connection: { problem(): unknown }): unknown {
   if (!(error instanceof Error && error.message.startsWith('Connection is closed'))) return error
   return connection.problem() ?? error

@@ -1,9 +1,9 @@
-/** A script call that the client has taken. */
+/** A script call that was passed to the client. */
 export interface ScriptCall {
   readonly reply: Promise<unknown>
   /**
-   * Makes the script do nothing if the client has yet to send the call, or sends it again: the first argument becomes `'0'`, or
-   * begins with `'0'`. (After a broken connection ioredis sends commands again, although Redis may have run them.)
+   * Changes the first argument so that it begins with `'0'`. If the client sends the call later or again, the script then does
+   * nothing. (After a broken connection, ioredis sends commands again, although Redis may have run the commands already.)
    */
   withdraw(): void
 }
@@ -14,7 +14,7 @@ export type SendScript = (script: string, keys: string[], args: Args) => ScriptC
 
 const withdrawn = 0x30 // '0'
 
-/** For clients that, until they send, keep the very bytes that they got. */
+/** Sends script calls by clients that store the passed bytes, without a copy, until they send the bytes. */
 export function withBytes(send: (script: string, keys: string[], args: Args) => Promise<unknown>): SendScript {
   return (script, keys, [first, ...others]) => {
     if (first === undefined) return { reply: send(script, keys, []), withdraw: () => {} }

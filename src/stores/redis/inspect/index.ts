@@ -1,5 +1,5 @@
 /*
- * What Redis keeps, for an operator: the records of keys, decoded. It imports `wire`, `script` and `client`.
+ * Shows an operator what the values of keys in Redis contain. This folder imports `wire`, `script` and `client`.
  */
 
 export { clearKeys } from './clear-keys.ts'

@@ -1,4 +1,4 @@
-/* What the store shows of keys (the verbs `inspect` and `scan`): the records, decoded, and what this process adds. */
+/* What the store reports about keys (the verbs `inspect` and `scan`): the decoded values, and notes of this process. */
 import type { KeptKey, KeyPage } from '../../../inspection/index.ts'
 import { decodeId, type LedgerTerms } from '../../contract/index.ts'
 import type { RedisContext } from '../redis-context.ts'
@@ -11,7 +11,7 @@ const nothing = Buffer.alloc(0)
 export class KeptKeys {
   readonly #context: RedisContext
   readonly #plan: PackedPlan
-  /** The names of the policies, by their hashes. */
+  /** The names of the policies, by the hashes of these names. */
   readonly #names: ReadonlyMap<string, string>
 
   constructor({ policies }: LedgerTerms, plan: PackedPlan, context: RedisContext) {
@@ -20,7 +20,7 @@ export class KeptKeys {
     this.#names = hashesOf(policies.map(({ name }) => name))
   }
 
-  /** @param keys of the states, one for each scope */
+  /** Reports the states of a caller. @param keys the Redis keys of these states, one for each scope */
   async inspect(keys: readonly string[]): Promise<readonly KeptKey[]> {
     const { batcher, connection } = this.#context
     const found = await batcher.reading(Promise.all(keys.map((key) => readRecord(connection, key))))
@@ -28,7 +28,7 @@ export class KeptKeys {
     return found.map(({ now, value }, n) => ({ ...this.#keptOf(keys[n] as string, value, now), notes }))
   }
 
-  /** The next page of the keys of one scope. @param start the prefix of those keys @param from where the page starts: `next` of the last page */
+  /** The next page of the keys of one scope. @param start the prefix of these keys @param from the `next` of the last page */
   async list(start: string, from: unknown): Promise<KeyPage> {
     const { batcher, connection } = this.#context
     const { values, next } = await batcher.reading(scanRecords(connection, `${start}*}`, from))
@@ -37,7 +37,7 @@ export class KeptKeys {
       try {
         return { ...decodeId(key.slice(start.length, -1)), kept: this.#keptOf(key, value, now) }
       } catch {
-        return [] // a value of another program, which no decision reads either
+        return [] // not a value of headgate: decisions ignore this key too
       }
     })
     return { keys, next }
@@ -52,7 +52,7 @@ export class KeptKeys {
     }
   }
 
-  /** Notes about what this process answers without Redis. */
+  /** Texts about cached refusals and leased units of these keys, by which this process answers without Redis. */
   #notes(keys: readonly string[]): string[] {
     const { leases, refusalCache } = this.#context
     const lease = leases?.find(keys)
@@ -71,7 +71,7 @@ export class KeptKeys {
   }
 }
 
-/** The names of policies, by the hashes that records have. */
+/** The names of policies, by their hashes: a value in Redis has the hash of a policy's name, not the name. */
 export function hashesOf(names: readonly string[]): ReadonlyMap<string, string> {
   return new Map(names.map((name) => [policyId({ name }).toString('hex'), name]))
 }

@@ -13,21 +13,21 @@ import { usualNames } from './usual-names.ts'
 
 /** The options of `inspectRedis`. */
 export interface InspectRedisOptions {
-  /** The prefix of the store. Default `'headgate'`. */
+  /** The option `prefix` of the store. Default `'headgate'`. */
   prefix?: string
-  /** Names of policies. Redis has only hashes of names; a hash is shown where no name is known. Usual names need not be given. */
+  /** More names of policies, besides usual names. Redis has only hashes of names: an unknown name is shown as its hash. */
   names?: readonly string[]
 }
 
-/** The inspector of a Redis store, as `inspectRedis` returns it. */
+/** The result of `inspectRedis`. */
 export interface RedisInspector extends StoreInspector {
-  /** The SHA-1 of the script that decides: its name in Redis. */
+  /** The SHA-1 of the script that decides, by which Redis identifies the script. */
   readonly scriptSha: string
 }
 
 /**
- * Shows what limiters keep in Redis, from the records alone. It needs SCAN, EVAL, MGET and TIME, and for `reset` and
- * `unban` PUBLISH and the commands of a decision.
+ * Shows the states of limiters in Redis without their policies. The Redis user needs SCAN, EVAL, MGET and TIME; for `reset` and
+ * `unban` also PUBLISH and all commands of the script that decides.
  * @throws HeadgateError `HEADGATE_OPTION` if the client or an option is invalid
  */
 export function inspectRedis(client: RedisClient, options: InspectRedisOptions = {}): RedisInspector {
@@ -39,12 +39,12 @@ export function inspectRedis(client: RedisClient, options: InspectRedisOptions =
   const connection = connectionOf(client, 'inspectRedis: client')
   const names = hashesOf([...usualNames, ...own])
   let batcher: Batcher | undefined
-  /** Changes a key by the script that decides, as the limiter does. */
+  /** Changes a key by the same script that limiters use. */
   const change = async (verb: 'reset' | 'unban', storeKey: string) => {
     batcher ??= new Batcher({ connection, ...batching })
     const plan = packPlan('', [], [''], 'keep')
     await batcher.send({ plan, verb, keys: [storeKey], costs: 1, now: -1 }, () => undefined)
-    // A process without a subscriber notices when its cache of refusals asks Redis again.
+    // If the message fails, other processes see the change when their cached refusals expire.
     await (client as unknown as Publisher).publish(`${prefix}:resets`, storeKey).catch(() => undefined)
   }
   const store = {
@@ -56,7 +56,7 @@ export function inspectRedis(client: RedisClient, options: InspectRedisOptions =
   return { ...inspectStore(store, prefix), scriptSha: batching.script.sha }
 }
 
-/** Settings for single requests of an operator. Times are in milliseconds. */
+/** Settings for an operator, who sends one request at a time. Times are in milliseconds. */
 const batching = {
   script: new Script(script),
   timeout: 10_000,
@@ -66,7 +66,7 @@ const batching = {
   reconnectAfter: Infinity,
 }
 
-/** How many keys are remembered during a scan, because SCAN may return a key twice. */
+/** How many keys a scan remembers, so that it reports a key once, although SCAN may return a key twice. */
 const mostSeen = 1_000_000
 
 async function* recordsOf(
@@ -81,7 +81,7 @@ async function* recordsOf(
     for (const { key: storeKey, now, value } of values) {
       if (seen.has(storeKey)) continue
       if (seen.size < mostSeen) seen.add(storeKey)
-      // The value of a key of another type is undefined: `read` then throws.
+      // If the key is not a string, `value` is undefined and `read` throws.
       yield { storeKey, now, bytes: value?.length ?? 0, read: () => unpackRecords(value as Buffer, names) }
     }
     from = next

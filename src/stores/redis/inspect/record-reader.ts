@@ -2,11 +2,11 @@ import { HeadgateError, shown } from '../../../common/index.ts'
 import { type Connection, keyScanOf, nextKeys, redisError } from '../client/index.ts'
 
 /**
- * Reads the values of keys, with no command that a decision does not need. MGET reads nothing from a key of another type.
- * SETRANGE with an empty text changes nothing, but fails for a key of another type.
+ * Reads the values of keys, only with commands that decisions need too. If a key is not a string (but a list, for example),
+ * MGET returns no value, and SETRANGE with an empty text fails. On a string, such a SETRANGE changes nothing.
  *
- * Values are binary, and clients decode replies as UTF-8. So the script turns each byte into the character of that number; a
- * byte from 128 on then takes two bytes.
+ * Values are binary, but clients decode replies as UTF-8. So the script replaces each byte by the Unicode character with the
+ * same number. A character from 128 on takes two bytes in the reply.
  */
 const readScript = `
 local wide = {}
@@ -22,10 +22,10 @@ end
 return reply
 `
 
-/** How many keys one SCAN looks at. */
+/** How many keys of the server one SCAN compares with the pattern. */
 const scanned = 500
 
-/** The value of a key; undefined if the key is of another type. */
+/** The value of a key; undefined if the key does not exist or is not a string. */
 interface StoredValue {
   readonly key: string
   /** The time of the server, in microseconds. */
@@ -43,9 +43,9 @@ export interface ScanPage {
 }
 
 /**
- * Reads the record of a key, and changes nothing.
- * @param key without the client's own prefix
- * @throws HeadgateError of Redis, or for a value of another type
+ * Reads the value of a key, and changes nothing.
+ * @param key without the prefix that the client adds to keys
+ * @throws HeadgateError if Redis fails, or if the key is not a string
  */
 export async function readRecord(connection: Connection, key: string): Promise<StoredValue> {
   const [found] = await read(connection, [key])
@@ -53,10 +53,10 @@ export async function readRecord(connection: Connection, key: string): Promise<S
   return found as FoundValue
 }
 
-/** @param pattern of SCAN, without the client's own prefix @param from `next` of the last page */
+/** Reads a page of keys and values. @param pattern without the client's prefix @param from the field `next` of the last page */
 export async function scanRecords(connection: Connection, pattern: string, from: unknown): Promise<ScanPage> {
   const { keys, next } = await failingAs('', nextKeys(keyScanOf(connection), pattern, scanned, from))
-  // In Redis Cluster, the keys of one command have to be in one slot.
+  // All keys of one command have to be in one slot of Redis Cluster, so each key gets a command there.
   const groups = connection.cluster ? keys.map((key) => [key]) : [keys]
   const found = (await Promise.all(groups.map((group) => read(connection, group)))).flat()
   return { values: found.filter(({ value, mistyped }) => value !== undefined || mistyped), next }
@@ -68,7 +68,7 @@ async function read(connection: Connection, keys: readonly string[]): Promise<Fo
   const [time, ...found] = reply as [number | string, ...(string | Buffer | number | null)[]]
   return keys.map((key, n) => {
     const value = found[2 * n]
-    // A client may be configured to return buffers.
+    // Some clients are configured to return a buffer in place of a text.
     const text = value == null ? undefined : Buffer.from(String(value), 'latin1')
     return { key, now: Number(time), value: text, mistyped: Number(found[2 * n + 1]) === 1 }
   })
@@ -82,7 +82,7 @@ async function failingAs<T>(script: string, answer: Promise<T>): Promise<T> {
   }
 }
 
-/** The error for a value that is no record. No decision reads it either. */
+/** The error for a key whose value headgate did not write. Decisions fail for such a key too. */
 export function brokenValue(key: string, cause: unknown): HeadgateError {
   return new HeadgateError(
     'HEADGATE_STORE_RECORD',

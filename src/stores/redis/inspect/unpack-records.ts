@@ -1,5 +1,5 @@
 /*
- * Reads the packed value of a key (see script/records.ts): its ban, and its states as the algorithms in TypeScript have them.
+ * Reads the packed value of a key (see script/records.ts): the ban of the key, and its states in the form of `src/algorithms`.
  */
 
 import type { StoredBan } from '../../../algorithms/bans/index.ts'
@@ -7,19 +7,19 @@ import { type Definition, revive } from '../../../algorithms/index.ts'
 import type { KeptKey, KeptState } from '../../../inspection/index.ts'
 import { kindOf, kinds } from '../script/index.ts'
 
-/** As in script/records.ts: from this number on, the size is in four bytes after the head, or a log has one of two forms. */
+/** First bytes of a record from 254 on are no size but a form: a log, or a state whose size is in four bytes after the head. */
 const narrow = 254
-/** A kind from this number on is of another layout. The last kind below it is that of a ban. */
+/** Kinds from 32 on are written by versions of headgate with another layout of records. 31 is the kind of a ban. */
 const layouts = 32
 const banKind = 31
 
-/** How many bytes the time and the total of an entry in a log take. */
+/** How many bytes an entry of a log has for its time and for its total, in the short form. */
 const narrowEntry = [6, 3] as const
 const wideEntry = [7, 7] as const
 
 /**
- * @param names the policies that are known, by the hash of their names
- * @throws Error for a value that is no record of this layout
+ * @param names the known names of policies, by their hashes
+ * @throws Error if the value has not the layout of this version
  */
 export function unpackRecords(value: Buffer, names: ReadonlyMap<string, string>): Pick<KeptKey, 'states' | 'ban'> {
   let ban: StoredBan | undefined
@@ -47,13 +47,13 @@ export function unpackRecords(value: Buffer, names: ReadonlyMap<string, string>)
   return { states, ban }
 }
 
-/** Reads a ban. A ban without a reason ends after the two times. */
+/** Reads a ban: two times, then the text of the reason, if the ban has a reason. */
 function unpackBan(bytes: Buffer): StoredBan {
   const reason = bytes.toString('utf8', 14)
   return { from: seven(bytes, 0), until: seven(bytes, 7), reason: reason === '' ? undefined : reason }
 }
 
-/** Reads a definition. A kind that this version does not know is shown by nobody, and kept by all who write the value. */
+/** Reads the definition of an algorithm. Its kind may be unknown to this version: such a state is not shown. */
 function unpackDefinition(kind: number, bytes: Buffer): Definition {
   const name = kindOf(kind)
   if (name === undefined) return { kind: `kind ${kind}`, span: 0, parameters: [] }
@@ -65,7 +65,7 @@ function unpackDefinition(kind: number, bytes: Buffer): Definition {
   return { kind: name, span, parameters: numbers }
 }
 
-/** Numbers at seven bits a byte, the lowest first. The bytes 128 and 0 stand before a double. */
+/** Reads numbers with seven bits per byte, the lowest bits first. The bytes 128 and 0 mean that a double follows. */
 function unpackNumbers(bytes: Buffer): number[] {
   const numbers: number[] = []
   for (let at = 1; at < bytes.length; ) {
@@ -82,7 +82,7 @@ function unpackNumbers(bytes: Buffer): number[] {
   return numbers
 }
 
-/** The numbers of a state. A record leaves out zeros at the end. */
+/** Reads the numbers of a state. Zeros at the end of a state are not stored. */
 function unpackState(bytes: Buffer, form: number, definition: Definition): number[] {
   const algorithm = revive(definition)
   if (algorithm === undefined) return []
@@ -94,7 +94,7 @@ function unpackState(bytes: Buffer, form: number, definition: Definition): numbe
   })
 }
 
-/** The entries of a log. Each has the lower bytes of its time and total; the upper ones follow from the start of the log. */
+/** Reads a log. Each entry has the lower bytes of its time and total. The upper bytes follow from the entry before. */
 function unpackLog(bytes: Buffer, form: number): number[] {
   const [last, before, base] = [seven(bytes, 0), seven(bytes, 7), seven(bytes, 14)]
   const [time, total] = form === narrow ? narrowEntry : wideEntry
@@ -114,7 +114,7 @@ function low(bytes: Buffer, at: number, size: number): number {
   return size === 7 ? seven(bytes, at) : bytes.readUIntLE(at, size)
 }
 
-/** The smallest number, from `least` on, whose lower bytes are `lowest`. */
+/** The smallest number that is at least `least` and whose lower `size` bytes are `lowest`. */
 function above(least: number, lowest: number, size: number): number {
   const range = size === 7 ? 2 ** 53 : 256 ** size
   const more = (lowest - least) % range

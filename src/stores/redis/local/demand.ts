@@ -1,11 +1,11 @@
-/** The units wanted in the last window, admitted or not: an estimate, as a sliding window makes it. */
+/** Estimates how many units calls asked for in the last window, admitted or refused, as a sliding window estimates them. */
 export class Demand {
   readonly #window: number
   #start = 0
   #current = 0
   #previous = 0
 
-  /** @param window in microseconds */
+  /** @param window the length of the window, in microseconds */
   constructor(window: number) {
     this.#window = window
   }
@@ -15,7 +15,7 @@ export class Demand {
     this.#current += units
   }
 
-  /** The estimate of the units of the last window: those of the window before are taken as evenly spread. */
+  /** The estimate at `now`. It assumes that the units of the previous window came evenly over that window. */
   at(now: number): number {
     this.#advance(now)
     return this.#current + this.#previous * (1 - (now - this.#start) / this.#window)

@@ -1,6 +1,6 @@
 /*
- * What a process remembers so that it asks Redis less: refusals, leased units, resets. It imports `shares`, `wire`,
- * `script` and `client`.
+ * What a process remembers so that it sends fewer requests to Redis: refusals, leased units, resets. This folder imports
+ * `shares`, `wire`, `script` and `client`.
  */
 
 export { type LeasesOption, leaseSizeOf } from './lease-size.ts'

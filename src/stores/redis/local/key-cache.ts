@@ -1,22 +1,22 @@
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../../common/index.ts'
 
-/** The most entries of a cache. Beyond this number, the least recently used entry is evicted. */
+/** The most entries of a cache. Beyond this number, the least recently used entry is removed. */
 const maxEntries = 10_000
 
-/** An entry is valid from one time of the local clock until another, in microseconds. */
+/** An entry of a cache, and the times of the local clock between which it is valid, in microseconds. */
 export interface CacheEntry {
   readonly from: number
   readonly until: number
-  /** The version of the cache that the entry was made for. */
+  /** The field `version` of the cache when the entry was made. */
   readonly version: number
 }
 
-/** Results that a process can repeat locally, by the keys of a call, until this process changes one of the keys. */
+/** Stores results by the keys of a call. This process can use a result again until it changes one of the keys. */
 export class KeyCache<Entry extends CacheEntry> {
   protected readonly clock: Clock
   readonly #entries = new LRUCache<string, Entry>({ max: maxEntries })
-  /** Counts the changes. A request notes this number when it is sent. If it changed since, the response is not cached. */
+  /** The number of changes by this process. If it grows while a request waits for its response, the response is not cached. */
   version = 0
   /** The local time of the last `find` that returned an entry. */
   foundAt = 0
@@ -32,7 +32,7 @@ export class KeyCache<Entry extends CacheEntry> {
     const entry = this.#entries.get(name)
     if (entry === undefined) return undefined
     const now = this.clock()
-    // Any change outdates the entries of several keys: the changed key may be one of them.
+    // A change is not noted by key, so after any change, all entries for more than one key are invalid.
     const outdated = keys.length > 1 && entry.version !== this.version
     if (now >= entry.from && now < entry.until && !outdated) {
       this.foundAt = now
@@ -46,20 +46,20 @@ export class KeyCache<Entry extends CacheEntry> {
     this.#entries.set(nameOf(keys), entry)
   }
 
-  /** Removes the entries that a change of these keys outdates. Call it for every change except an admitted call. */
+  /** Removes entries that a change of these keys makes invalid. Call this method for every change except an admitted call. */
   forget(keys: readonly string[]): void {
     this.version++
     for (const key of keys) this.#entries.delete(key)
   }
 
-  /** Removes the entries of all keys that begin with `start`. */
+  /** Makes the entries of all keys that begin with `start` invalid. */
   forgetAll(start: string): void {
     this.version++
     for (const name of this.#entries.keys()) if (name.startsWith(start)) this.#entries.delete(name)
   }
 }
 
-/** One name for the keys of a call. No key of a state contains a line feed. */
+/** The keys of a call as one text, with line feeds in between: no Redis key of headgate contains a line feed. */
 export function nameOf(keys: readonly string[]): string {
   return keys.length === 1 ? (keys[0] as string) : keys.join('\n')
 }

@@ -1,26 +1,27 @@
 /*
- * How many units of a key a process holds ahead of its calls: a fixed number, or by demand (the units used lately).
+ * How many units of a key a process takes before its calls need them: a fixed number, or a number that follows from demand (the
+ * units that calls asked for in the last 100 ms).
  */
 import { LRUCache } from 'lru-cache'
 import { anything, type Reader, readOptions, whole, wordOrOptions } from '../../../common/index.ts'
 import { Demand } from './demand.ts'
 
-/** How many units of a key one call takes ahead: a number, or by demand. `most`: the most held ahead by demand, default 1000. */
+/** How many more units a request takes for later calls: a number, or `'auto'`: by demand, at most `most` units (default 1000). */
 export type LeasesOption = 'auto' | { units: number } | { units: 'auto'; most?: number }
 
-/** How far back demand counts, and the shortest life of a lease by demand, in microseconds. */
+/** Demand is the units of the last 100 ms. A lease by demand is valid for at least this time too. In microseconds. */
 const demandWindow = 100_000
-/** A lease by demand lasts for at least so many round trips, so that the next lease can arrive before this one is used up. */
+/** The least life of a lease by demand, in round trips to Redis, so that the next lease arrives before this lease is used up. */
 const roundTrips = 3
-/** A key with less demand takes nothing ahead: leases would save few requests, and withhold units from other processes. */
+/** With less demand, a key gets no lease: a lease would save few requests, and other processes could not use its units. */
 const leastDemand = 10
-/** The most keys whose demand is known. Beyond this number, the least recently used key is forgotten. */
+/** The most keys whose demand is stored. Beyond this number, the least recently used key is forgotten. */
 const maxKeys = 10_000
 const mostByDefault = 1000
 
 const fixed = wordOrOptions(['auto'], { units: whole() }, '{ units: 100 }')
 
-/** @throws HeadgateError `HEADGATE_OPTION` */
+/** Reads the option `leases`. @throws HeadgateError `HEADGATE_OPTION` if it is invalid */
 export const leaseSizeOf: Reader<LeaseSize> = (leases, name) => {
   if ((leases as { units?: unknown } | null)?.units === 'auto') {
     const { most } = readOptions(name, leases as object, { units: anything, most: whole(mostByDefault) })
@@ -30,36 +31,36 @@ export const leaseSizeOf: Reader<LeaseSize> = (leases, name) => {
   return read === 'auto' ? new LeaseSize('auto', mostByDefault) : new LeaseSize(read.units, Infinity)
 }
 
-/** The demand for a key that has leases by demand. */
+/** The demand for one key. */
 interface KeyDemand {
   readonly demand: Demand
-  /** The key gives no lease until this time. A call would only wait for one. */
+  /** Until this time, calls request no lease for the key, because its policies would grant none. */
   pausedUntil: number
 }
 
-/** How many units keys may have ahead. The name of a key is the text that `nameOf` makes. Times are in microseconds. */
+/** Decides how many units a lease has. `name` is the text that `nameOf` makes of a call's keys. Times are in microseconds. */
 export class LeaseSize {
   readonly #units: number | 'auto'
   readonly #most: number
   readonly #keys = new LRUCache<string, KeyDemand>({ max: maxKeys })
 
-  /** @param units how many each request takes ahead @param most the most units of one key held ahead */
+  /** @param units how many units each lease has, or `'auto'` for demand @param most the most unspent leased units of a key */
   constructor(units: number | 'auto', most: number) {
     this.#units = units
     this.#most = most
   }
 
-  /** True if the next lease is requested before the current one is used up. */
+  /** True if the next lease is requested before the current lease is used up. */
   get prefetches(): boolean {
     return this.#units === 'auto'
   }
 
-  /** The shortest useful life of a lease. @param roundTrip to Redis and back */
+  /** The shortest useful life of a lease. @param roundTrip from a request to its response */
   shortestLife(roundTrip: number): number {
     return this.#units === 'auto' ? Math.max(demandWindow, roundTrips * roundTrip) : roundTrip
   }
 
-  /** How many units to hold ahead, beside those of a call of this cost that is about to be sent. */
+  /** How many units to lease for later calls, in addition to `cost`, which the call of this request uses. */
   ahead(name: string, cost: number, now: number, roundTrip: number): number {
     if (this.#units !== 'auto') return this.#units - cost
     const { demand, pausedUntil } = this.#of(name)
@@ -68,12 +69,12 @@ export class LeaseSize {
     return Math.min(this.#most, Math.floor(((wanted - cost) * this.shortestLife(roundTrip)) / demandWindow))
   }
 
-  /** Notes that a call wants units. */
+  /** Adds the cost of a call to the demand. */
   wants(name: string, cost: number, now: number): void {
     if (this.prefetches) this.#of(name).demand.add(cost, now)
   }
 
-  /** Notes that the key gives no lease now. */
+  /** Requests no lease for the key until `until`. */
   pause(name: string, until: number): void {
     if (this.prefetches) this.#of(name).pausedUntil = until
   }

@@ -1,14 +1,13 @@
 /*
- * Leases: units that one request takes ahead, and that this process then spends without another request.
+ * Leases: one request takes more units than its call needs, and this process spends the units on later calls without a request.
  *
- * A unit that was taken and not spent may be spent later, as long as time has not given it back: the state would be the same
- * if the unit were given back and taken again. Once time has given it back, another process may take it, and it is lost here.
- * So a lease is valid until its first unit comes back: in a window, until the end of the window or segment; in a bucket, while
- * the units used before the lease drain. A log gives no leases, because each of its
- * units comes back at a time of its own.
+ * The state in Redis counts a leased unit as used. With time, used units become free again, and then another process may take
+ * them. So this process may spend a leased unit only until it becomes free again in Redis. A lease is valid until its first
+ * unit becomes free: in a window, until the end of the window or segment; in a bucket, while the units that were used before
+ * the lease drain. A log has no leases, because each of its units becomes free at another time.
  *
- * A lease never admits more than the policies allow. It admits less if it expires with unspent units: at most the units that a
- * process holds ahead of each key.
+ * Leases never admit more than the policies allow. If a lease expires with unspent units, less is admitted than the policies
+ * allow, by the unspent units.
  *
  *     units ahead   100 --.                .-- 100
  *                          `--.  half     /       `--.
@@ -23,36 +22,36 @@ import type { LeaseSize } from './lease-size.ts'
 export interface Lease extends CacheEntry {
   readonly plan: PackedPlan
   readonly response: ScriptResponse
-  /** Units of the lease that are not spent yet. */
+  /** The units of the lease that are not spent yet. */
   units: number
-  /** Units spent since the response, less the units of earlier leases that were unspent at the response. */
+  /** Units spent since the response, minus the units of earlier leases that were unspent when the response came. */
   spent: number
 }
 
-/** The result of spending leased units, from which a decision is made. */
+/** What is needed to make a decision after leased units were spent. */
 interface SpentUnits {
   readonly response: ScriptResponse
-  /** Microseconds since the response. */
+  /** Microseconds since the response that granted the lease. */
   readonly elapsed: number
 }
 
-/** A request for a lease that is under way. */
+/** A request for a lease that has no response yet. */
 interface PendingLease {
   readonly plan: PackedPlan
-  /** The units of the lease that no caller waits for yet. */
+  /** The units of the lease for which no caller waits yet. */
   room: number
-  /** Settles as the request does. Callers that wait for its units are served in their order. */
+  /** Settles when the request settles. Callers that wait for the units of the lease are served first come, first served. */
   readonly arrival: Promise<unknown>
 }
 
-/** How much of a new sample the average round trip takes. */
+/** The weight of a new measurement in the moving average of round trips. */
 const smoothing = 1 / 8
 
 export class Leases extends KeyCache<Lease> {
   readonly #size: LeaseSize
-  /** For each set of keys, the last request for a lease that is under way. */
+  /** The last request for a lease that has no response yet, by the keys of the request. */
   readonly #pending = new Map<string, PendingLease>()
-  /** The average round trip, in microseconds. */
+  /** The moving average of round trips to Redis, in microseconds. */
   #roundTrip = 0
 
   constructor(size: LeaseSize, clock: Clock) {
@@ -60,17 +59,17 @@ export class Leases extends KeyCache<Lease> {
     this.#size = size
   }
 
-  /** The shortest useful life of a lease, in microseconds. */
+  /** A lease with a shorter life, in microseconds, is not worth a request. */
   get shortestLife(): number {
     return Math.ceil(this.#size.shortestLife(this.#roundTrip))
   }
 
-  /** Notes that a call wants units, once for each call. */
+  /** Adds a call to the demand for its keys. Called once for each call. */
   wants(keys: readonly string[], cost: number): void {
     this.#size.wants(nameOf(keys), cost, this.clock())
   }
 
-  /** Spends leased units, if there are enough of them here. */
+  /** Spends leased units on a call; undefined if this process has too few leased units for it. */
   spend(plan: PackedPlan, keys: readonly string[], cost: number): SpentUnits | undefined {
     const lease = this.find(keys)
     if (lease === undefined || lease.plan !== plan || lease.units < cost) return undefined
@@ -85,8 +84,8 @@ export class Leases extends KeyCache<Lease> {
   }
 
   /**
-   * Waits for the units of a lease under way; undefined if too few of them are free for this cost. The call then requests another
-   * lease in the same round trip. Resolves with undefined if the lease brought too few units, and rejects as its request does.
+   * Waits for a lease that was requested already. Undefined if too few units of that lease are left for this cost: the call then
+   * sends a request. Resolves with undefined if the response grants too few units. Rejects if the request of the lease rejects.
    */
   waitFor(plan: PackedPlan, keys: readonly string[], cost: number): Promise<SpentUnits | undefined> | undefined {
     if (this.#pending.size === 0) return undefined
@@ -96,13 +95,13 @@ export class Leases extends KeyCache<Lease> {
     return pending.arrival.then(() => this.spend(plan, keys, cost))
   }
 
-  /** How many units a request of this cost takes; undefined if it takes no lease. */
+  /** How many units the request of a call takes, its cost included; undefined if it requests no lease. */
   unitsFor(plan: PackedPlan, keys: readonly string[], cost: number): number | undefined {
     const extra = this.#extraFor(plan, keys, cost)
     return extra >= 1 ? cost + extra : undefined
   }
 
-  /** How many units to request now, although no call needs them yet; 0 for none. */
+  /** How many units to request now for later calls, because the current lease is half used up; 0 to request none. */
   unitsToPrefetch(plan: PackedPlan, keys: readonly string[]): number {
     if (!this.#size.prefetches || this.#pending.has(nameOf(keys))) return 0
     const extra = this.#extraFor(plan, keys, 0)
@@ -119,9 +118,9 @@ export class Leases extends KeyCache<Lease> {
   }
 
   /**
-   * Registers a request for a lease.
-   * @param units how many units the request takes beyond its own cost
-   * @param arrival settles as the request does, after the call of `add`
+   * Registers a request for a lease, so that other calls can wait for its units.
+   * @param units how many units the request takes in addition to the cost of its call
+   * @param arrival settles when the request settles, after `add` was called with the response
    */
   request(plan: PackedPlan, keys: readonly string[], units: number, arrival: Promise<unknown>): void {
     const name = nameOf(keys)
@@ -135,9 +134,9 @@ export class Leases extends KeyCache<Lease> {
   }
 
   /**
-   * Adds the units that a response leased.
-   * @param sent the local time when the request was sent
-   * @param version the version of this cache at that time
+   * Stores the units of a lease that a response granted.
+   * @param sent the local time at which the request was sent, in microseconds
+   * @param version the field `version` of this cache when the request was sent
    */
   add(plan: PackedPlan, keys: readonly string[], response: ScriptResponse, sent: number, version: number): void {
     const now = this.clock()

@@ -1,17 +1,16 @@
 /*
- * A key that is refused until t can be refused locally until t.
+ * If Redis refused a key until time t, this process can refuse the key until t without a request.
  *
- * A policy with nothing left admits no call, so only time changes its numbers. This process can repeat the refusal, with its
- * times counted down, until a policy of the call gives a unit back.
+ * A policy without units left admits no call, so its numbers change only with time. This process can repeat the refusal, with
+ * shorter waits, until under some policy of the call a unit comes back.
  *
- * An entry is for one cost and the keys of one call, under one plan. Each of these keys must have nothing left:
- * a key with units left could change by other calls. Nothing is cached for policies that count refused calls, nor for
- * penalties whose bans are extended by refused calls.
- * Nothing is cached while units are left, because a smaller call elsewhere may take them. Refunds, charges and resets
- * made through the same store remove the entry. Changes by other processes take effect when the entry expires, which is soon: an
- * entry lasts for a second by default, and then Redis is asked again.
+ * An entry is for one cost and the keys of one call, under one plan. A refusal is cached only if each of these keys has no
+ * units left, because another call with a smaller cost could change a key that has units left. Nothing is cached for policies
+ * that count refused calls, nor for penalties whose bans are extended by refused calls.
+ * Refunds, charges and resets by this store remove the entry. Changes by other processes take effect here when the entry
+ * expires, by default at most a second later.
  *
- * A call with a cost for each policy is neither cached nor decided here: another such call may cost nothing where this one is refused.
+ * A call with a different cost for each policy is neither cached nor decided here.
  */
 import type { Policy } from '../../../algorithms/index.ts'
 import type { Clock } from '../../../common/index.ts'
@@ -28,7 +27,7 @@ export interface CachedRefusal extends CacheEntry {
 export class RefusalCache extends KeyCache<CachedRefusal> {
   readonly #longest: number
 
-  /** @param longest the longest time that a refusal is repeated, in microseconds */
+  /** @param longest for how long a refusal is repeated at most, in microseconds */
   constructor(clock: Clock, longest: number) {
     super(clock)
     this.#longest = longest
@@ -39,13 +38,13 @@ export class RefusalCache extends KeyCache<CachedRefusal> {
     return refusal !== undefined && refusal.plan === plan && refusal.cost === cost ? refusal : undefined
   }
 
-  /** Removes a refusal under another plan: a request under this plan may change the numbers of the other plan. */
+  /** Removes the cached refusal of these keys if it is for another plan, because a request under this plan may change it. */
   forgetOtherPlans(plan: PackedPlan, keys: readonly string[]): void {
     const refusal = this.find(keys)
     if (refusal !== undefined && refusal.plan !== plan) this.forget(keys)
   }
 
-  /** The time between the receipt of the refusal and the `find` that returned it, in microseconds. */
+  /** How old the refusal is, in microseconds: from the response of Redis to the last call of `find`, which returned it. */
   age(refusal: CachedRefusal): number {
     return this.foundAt - refusal.from
   }

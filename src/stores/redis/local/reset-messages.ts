@@ -1,6 +1,6 @@
 /*
- * Tells the other processes which keys were reset, so that no process repeats an older refusal or spends an older lease. If a
- * message is lost with its connection, a refusal stays for as long as the cache of refusals repeats it.
+ * Tells other processes which keys were reset, so that they remove cached refusals and leased units of these keys. If a message
+ * is lost because a connection broke, a process may repeat a cached refusal until the refusal expires.
  */
 import { invalidOption, reason, warnOnce } from '../../../common/index.ts'
 import type { RedisClient } from '../client/index.ts'
@@ -14,27 +14,32 @@ type Listener = (message: string) => void
 
 interface IoredisSubscriber {
   subscribe(channel: string): Promise<unknown>
+  unsubscribe(channel: string): Promise<unknown>
+  listenerCount(event: 'message'): number
+  off(event: 'message', listener: (channel: string, message: string) => void): unknown
   on(event: 'message', listener: (channel: string, message: string) => void): unknown
 }
 
 interface NodeRedisSubscriber {
   subscribe(channel: string, listener: Listener): Promise<unknown>
+  unsubscribe(channel: string, listener: Listener): Promise<unknown>
 }
 
-/** No key of a state contains a line feed. */
+/** Separates the keys of a message: no Redis key of headgate contains a line feed. */
 const separator = '\n'
 
-/** At the end of a name: all keys that begin with the text before it. No key of a state ends with it. */
+/** A message of a text and `*` means all keys that begin with the text. No Redis key of headgate ends with `*`. */
 const all = '*'
 
 export class ResetMessages {
   readonly #publisher: Publisher
   readonly #channel: string
+  #stop: (() => Promise<unknown>) | undefined
 
   /**
-   * @param subscriber a connection for nothing else, because a connection that subscribes cannot run other commands
-   * @param caches the caches that drop the keys that were reset
-   * @throws HeadgateError `HEADGATE_OPTION` if `subscriber` is no client
+   * @param subscriber a second client, used only to subscribe, because Redis accepts no other commands on such a connection
+   * @param caches the caches from which the keys that were reset are removed
+   * @throws HeadgateError `HEADGATE_OPTION` if `subscriber` is no supported client
    */
   constructor(
     client: RedisClient,
@@ -51,7 +56,9 @@ export class ResetMessages {
         else cache.forget(message.split(separator))
       }
     }
-    listen(subscriber, channel, listener).catch((error: unknown) => {
+    const { subscribed, stop } = listen(subscriber, channel, listener)
+    this.#stop = stop
+    subscribed.catch((error: unknown) => {
       warnOnce(
         'HEADGATE_SUBSCRIBER',
         `redisStore cannot subscribe to resets, so they reach this process late. Connect the subscriber first. ${reason(error)}`,
@@ -59,7 +66,13 @@ export class ResetMessages {
     })
   }
 
-  /** Publishes a reset. Nobody waits for the result. */
+  /** Stops listening for resets. The client stays connected, and its other subscriptions stay. */
+  close(): void {
+    this.#stop?.().catch(() => undefined)
+    this.#stop = undefined
+  }
+
+  /** Publishes that these keys were reset. Does not wait for the result. */
   publish(keys: readonly string[]): void {
     this.#publisher.publish(this.#channel, keys.join(separator)).catch(() => undefined)
   }
@@ -70,13 +83,27 @@ export class ResetMessages {
   }
 }
 
-function listen(subscriber: RedisClient, channel: string, listener: Listener): Promise<unknown> {
-  if ('evalSha' in subscriber) return (subscriber as unknown as NodeRedisSubscriber).subscribe(channel, listener)
+interface Subscription {
+  readonly subscribed: Promise<unknown>
+  readonly stop: () => Promise<unknown>
+}
+
+function listen(subscriber: RedisClient, channel: string, listener: Listener): Subscription {
+  if ('evalSha' in subscriber) {
+    const nodeRedis = subscriber as unknown as NodeRedisSubscriber
+    const stop = () => nodeRedis.unsubscribe(channel, listener)
+    return { subscribed: nodeRedis.subscribe(channel, listener), stop }
+  }
   const ioredis = subscriber as unknown as IoredisSubscriber
-  ioredis.on('message', (from, message) => {
+  const onMessage = (from: string, message: string) => {
     if (from === channel) listener(message)
-  })
-  return ioredis.subscribe(channel)
+  }
+  ioredis.on('message', onMessage)
+  const stop = () => {
+    ioredis.off('message', onMessage)
+    return ioredis.listenerCount('message') > 0 ? Promise.resolve() : ioredis.unsubscribe(channel)
+  }
+  return { subscribed: ioredis.subscribe(channel), stop }
 }
 
 function checkSubscriber(client: object, subscriber: unknown): void {

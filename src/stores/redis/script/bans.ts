@@ -1,6 +1,6 @@
 /**
- * Restates algorithms/bans/ban.ts: the ban of a key by hand. Its record has the id of no policy, a kind that no algorithm
- * has, and as its state the two times, in 7 bytes each, and the reason. Other builds keep it like another deploy's record.
+ * The Lua of algorithms/bans/ban.ts: a ban of a key by an operator. The record of a ban has an id that no policy has, a kind
+ * that no algorithm has, the two times of the ban (7 bytes each), and the reason. Older versions of headgate do not change it.
  */
 export const bans = `
 function makers.bans()

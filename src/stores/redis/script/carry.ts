@@ -65,7 +65,7 @@ function makers.carry()
 
   -- @param own the reset of the present copy
   function resetCarried(p, foreign, own)
-    if p.punishes or capacity(p) == 0 then return own end
+    if capacity(p) == 0 then return own end
     local from, s = foreign.policy, foreign.s
     local at = effectiveTime(from, s[1], now)
     local _, reset = from.algorithm.report(from, s, at)

@@ -1,4 +1,4 @@
-/** Restates the defaults of algorithms/algorithm.ts, for algorithms that are seldom used and lack these functions. */
+/** The Lua of the default methods in algorithms/algorithm.ts, for algorithms that have no such functions in Lua. */
 export const defaults = `
 function makers.defaults()
   local defaults = {}

@@ -1,6 +1,6 @@
 /*
- * The Lua that decides in Redis: `main.ts` is its frame, `steps` restates the algorithms, `plain` is the short script
- * of a usual plan. The plans, as the script reads them, are here too.
+ * The Lua script that decides in Redis. `main.ts` is its main part, `steps` has the algorithms in Lua, `plain` makes a short
+ * script for the usual plans, and `packed-plan.ts` packs plans for the script.
  */
 
 export { kindOf, kinds } from './kinds.ts'

@@ -1,4 +1,4 @@
-/* Each kind of algorithm, as the script has it. */
+/* For each kind of algorithm: its number in plans and records, and its Lua. */
 import type { Kind } from '../../../algorithms/index.ts'
 import {
   bucket,
@@ -13,15 +13,15 @@ import {
 } from './steps/index.ts'
 
 export interface RedisKind {
-  /** The kind's number in plans and records, from 1 to 30. No number is used again: 9 was a kind that no longer exists. */
+  /** The number of the kind in plans and records, from 1 to 30. Never 9, the number of a kind that was removed. */
   readonly number: number
-  /** Restates the algorithm: the same functions in the same order. */
+  /** The algorithm in Lua: the same functions as in TypeScript, in the same order. */
   readonly lua: string
-  /** True if most calls use the algorithm. Other algorithms are made on first use. */
+  /** True for a frequently used algorithm. The Lua functions of other algorithms are created when a call first needs them. */
   readonly usual?: boolean
-  /** True if the span does not follow from the parameters. */
+  /** True if the definition also contains the span, because the span does not follow from the parameters. */
   readonly spans?: boolean
-  /** True if the numbers of a state are not all whole. */
+  /** True if a state may contain numbers with fractions. */
   readonly fractions?: boolean
 }
 
@@ -39,16 +39,16 @@ export const kinds: Readonly<Record<Kind, RedisKind>> = {
 
 const names = Object.keys(kinds) as Kind[]
 
-/** The kind of that number; undefined for a number of another build. */
+/** The kind with that number; undefined if only another version of headgate has that number. */
 export function kindOf(number: number): Kind | undefined {
   return names.find((name) => kinds[name].number === number)
 }
 
-/** The Lua of the usual kinds, or of the unusual ones, by the name of the kind. */
+/** The Lua of the frequently used kinds, or of the other kinds, by the name of the kind. */
 export function luaOf(usual: boolean): Readonly<Record<Kind, string>> {
   const some = names.filter((name) => (kinds[name].usual ?? false) === usual)
   return Object.fromEntries(some.map((name) => [name, kinds[name].lua])) as Record<Kind, string>
 }
 
-/** The names of the kinds in Lua, by their numbers. */
+/** A Lua table: the name of each kind, by the number of the kind. */
 export const luaNames: string = `{ ${names.map((name) => `[${kinds[name].number}] = '${name}'`).join(', ')} }`

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** A Lua script and the name that Redis gives it. */
+/** A Lua script and its SHA-1, by which Redis identifies the script. */
 export class Script {
   readonly text: string
   readonly sha: string
@@ -11,7 +11,7 @@ export class Script {
   }
 }
 
-/** True if Redis does not have the script, so it certainly did not run. */
+/** True if the error says that Redis does not have the script, so that the script certainly did not run. */
 export function isMissing(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('NOSCRIPT')
 }

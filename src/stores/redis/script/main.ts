@@ -3,7 +3,7 @@ import { luaNames } from './kinds.ts'
 /*
  * The main part of the script. It gets the keys of a batch of requests (each key once) and two packed arguments: the
  * requests, and the plans. It reads all keys with one MGET, serves the requests in order on the unpacked states, and
- * writes the keys that changed at the end.
+ * finally writes the keys that changed.
  *
  * Plans, packed by packed-plan.ts: for each plan "<HH" number of policies, number of scopes. Then for each
  * policy "<HBBddB" scope, kind, flags, burst, tolerance, number of definition numbers; "Hc0" texts that records of the policy begin

@@ -5,7 +5,7 @@
 export const verbs = `
 -- Makes the functions for requests that are not plain: all but consume, reserve and peek at one cost for every policy.
 function makers.verbs()
-  local own, changed, keepsNothing, knows, waitToRenew, refund, settle
+  local own, changed, keepsNothing, unitsKnown, waitToRenew, refund, countRefund, settle
   local verbs = {}
   make('refused')
 
@@ -39,8 +39,11 @@ function makers.verbs()
     return p.burst == 0 and not p.s.foreign
   end
 
-  function knows(p, s, ticket)
-    return p.idSlot and ticket.id > 0 and s[p.idSlot] == ticket.id
+  -- How many units of the ticket can be given back at most.
+  function unitsKnown(p, s, ticket)
+    if not p.idSlot or ticket.id <= 0 then return 0 end
+    local refunded = s[p.idSlot] - ticket.id
+    return refunded == 0 and ticket.units or p.idCountsRefunds and refunded > 0 and max(0, ticket.units - refunded) or 0
   end
 
   function verbs.longestWait(policies)
@@ -68,7 +71,7 @@ function makers.verbs()
   function waitToRenew(p, ticket)
     local from, s, at = own(p)
     if cost == 0 or not ticket or not from.algorithm.held then return 0 end
-    local still = knows(from, s, ticket) and from.algorithm.held(from, s, at, ticket.since, ticket.units) or 0
+    local still = unitsKnown(from, s, ticket) > 0 and from.algorithm.held(from, s, at, ticket.since, ticket.units) or 0
     if still >= cost then return 0 end
     return withLag(from.algorithm.wait(from, s, at, cost - still), at - now)
   end
@@ -87,7 +90,7 @@ function makers.verbs()
     if verb == RENEW then
       local ticket = verbs.tickets[n]
       if cost == 0 or not ticket or not from.leases then return end
-      if knows(from, s, ticket) then from.algorithm.settle(from, s, at, cost, ticket.since, ticket.units) end
+      if unitsKnown(from, s, ticket) > 0 then from.algorithm.settle(from, s, at, cost, ticket.since, ticket.units) end
     end
     from.algorithm.take(from, s, at, cost, 0)
     changed(p)
@@ -139,7 +142,13 @@ function makers.verbs()
     local _, reset = from.algorithm.report(from, s, at)
     if reset == 0 or cost == 0 then return end
     from.algorithm.refund(from, s, at, cost)
+    if from.idCountsRefunds then countRefund(s, from.idSlot) end
     changed(p)
+  end
+
+  function countRefund(s, idSlot)
+    local id = s[idSlot]
+    if id > 0 then s[idSlot] = id + cost <= maxSafe and id + cost or 0 end
   end
 
   function settle(p, ticket)
@@ -148,11 +157,12 @@ function makers.verbs()
       if p.wait > 0 or keepsNothing(p) then return end
       from.algorithm.take(from, s, at, cost, 0)
     else
-      if cost == 0 or not ticket or not knows(from, s, ticket) then return end
+      local units = (cost == 0 or not ticket) and 0 or min(-cost, unitsKnown(from, s, ticket))
+      if units == 0 then return end
       if at < s[1] and from.tolerance > 0 then
         from.algorithm.take(from, s, at, 0, 0)
       else
-        from.algorithm.settle(from, s, at, -cost, ticket.since, ticket.units)
+        from.algorithm.settle(from, s, at, units, ticket.since, ticket.units)
       end
     end
     changed(p)

@@ -4,32 +4,32 @@ import { HeadgateError, shown } from '../../../common/index.ts'
 import { kinds } from './kinds.ts'
 import type { Script } from './loaded-script.ts'
 
-/** The size of a policy's id. Every key has an id for each policy, and ids of so many bytes do not collide within a limiter. */
+/** How many bytes of a name's hash identify a policy: the value of every key contains them, so they are few. */
 const idBytes = 4
 
-/** The largest state whose size the script keeps in one byte. */
+/** The largest state, in bytes, whose size fits into one byte of a record. */
 const largestShortSize = 253
 
-/** The first byte of a log with narrow entries, and of any state whose size takes four bytes. */
+/** The first byte of the record of a log with narrow entries, and of a state whose size is stored in four bytes. */
 const narrowLog = 254
 
-/** The policies of a ledger as the script reads them (see main.ts). A request has one key for each scope. */
+/** The policies of a limiter, packed for the script (see main.ts). A request has one key for each scope. */
 export interface PackedPlan {
-  /** The prefix of the limiter's keys. All plans of the limiter share its states. */
+  /** The prefix of the limiter's keys. All plans of the limiter use the same keys. */
   readonly limiter: string
   readonly policies: readonly Policy[]
   readonly scopes: readonly string[]
   readonly bytes: Buffer
-  /** Decides the most frequent calls of this plan. Undefined: the whole script decides every call. */
+  /** The short script for the frequent calls of this plan. Undefined if the whole script has to decide every call. */
   plain?: Script | undefined
 }
 
-/** The id of a policy's state in the value of a key: it depends on the policy's name alone, not on its numbers. */
+/** The id of a policy's state in the value of a key. It depends only on the policy's name, so it stays if the limit changes. */
 export function policyId({ name }: { readonly name: string }): Buffer {
   return createHash('sha256').update(name).digest().subarray(0, idBytes)
 }
 
-/** @throws HeadgateError `HEADGATE_POLICY` for a policy with too many numbers */
+/** Packs policies for the script. @throws HeadgateError `HEADGATE_POLICY` if the definition of a policy is too long */
 export function packPlan(
   limiter: string,
   policies: readonly Policy[],
@@ -59,12 +59,12 @@ function packPolicy(policy: Policy, scope: number, onChange: StateRule): Buffer 
   return Buffer.concat([head, ...recordFormats(policy, numbers).map(withLength), ...numbers.map(double)])
 }
 
-/** The clock tolerance, in microseconds. Algorithms without one get the window: the script derives their tolerance from it. */
+/** By how much a clock may go back without effect, in us. For an algorithm without its own tolerance: the policy's window. */
 function toleranceOf({ algorithm, window }: Policy): number {
   return algorithm.tolerance || window * 1000
 }
 
-/** The numbers that define an algorithm of its kind. */
+/** The numbers that, together with the kind, define an algorithm. */
 function definitionOf({ kind, span, parameters }: Algorithm): readonly number[] {
   return kinds[kind].spans ? [span, ...parameters] : parameters
 }
@@ -81,7 +81,7 @@ function headOf(policy: Policy, numbers: readonly number[]): Buffer {
   return Buffer.concat([Buffer.from([definition.length]), policyId(policy), definition])
 }
 
-/** How the records of a policy begin and how their numbers are packed (see records.ts). */
+/** The first bytes of a policy's records, and the formats with which Lua packs the numbers (see records.ts). */
 function recordFormats(policy: Policy, numbers: readonly number[]): Buffer[] {
   const { kind, slots, grows } = policy.algorithm
   const head = headOf(policy, numbers)
@@ -95,7 +95,7 @@ function recordFormats(policy: Policy, numbers: readonly number[]): Buffer[] {
   return [head, ...formats(slots), ...formats(slots - 1)]
 }
 
-/** How a policy's record begins, for a plain script: as a log with narrow entries, or as a state whose last number is 0. */
+/** The first bytes of a policy's record in a short script: of a log with narrow entries, or of a state whose last number is 0. */
 export function plainHead(policy: Policy): Buffer {
   const { algorithm } = policy
   const head = headOf(policy, definitionOf(algorithm))
@@ -122,7 +122,7 @@ function double(number: number): Buffer {
   return bytes
 }
 
-/** A number at seven bits a byte, the lowest first. A number that is not whole, or negative: 128, 0 and its double. */
+/** Packs a number with seven bits per byte, the lowest bits first. For a fraction or a negative number: 128, 0 and a double. */
 function compact(number: number): Buffer {
   if (!Number.isSafeInteger(number) || number < 0) return Buffer.concat([Buffer.from([128, 0]), double(number)])
   const bytes: number[] = []

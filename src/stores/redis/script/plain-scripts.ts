@@ -2,23 +2,23 @@ import { Script } from './loaded-script.ts'
 import { type PackedPlan, plainHead } from './packed-plan.ts'
 import { isPlain, plainScript } from './plain/index.ts'
 
-/** The most plain scripts of a store: each takes some 300 KB in the server. The whole script decides about other plans. */
+/** The most short scripts of a store, because each takes some 300 KB in the server. Other plans use the whole script. */
 const most = 32
 
-/** Makes the plain scripts of a store. */
+/** Makes the short scripts of a store: each decides the frequent calls of one plan. */
 export class PlainScripts {
   readonly #ttlMargin: number
   readonly #change: (text: string) => string
-  /** The scripts that were made, by their plans: each node of a Cluster has ledgers of its own, with the same plans. */
+  /** The plans (and options) for which a script was made. Several ledgers may have the same plan. */
   readonly #made = new Set<string>()
 
-  /** @param ttlMargin in milliseconds @param change for tests that change the scripts */
+  /** @param ttlMargin how much longer than needed a key lives, in milliseconds @param change a test's change of the scripts */
   constructor(ttlMargin: number, change: (text: string) => string) {
     this.#ttlMargin = ttlMargin
     this.#change = change
   }
 
-  /** Undefined if only the whole script can decide the plan, or if there are too many plans. */
+  /** The short script of a plan; undefined if only the whole script can decide the plan, or if there are too many scripts. */
   of({ policies, scopes, bytes }: PackedPlan, cacheable: boolean): Script | undefined {
     const made = `${cacheable} ${bytes.toString('latin1')}`
     if (!isPlain(policies, scopes) || (this.#made.size === most && !this.#made.has(made))) return undefined

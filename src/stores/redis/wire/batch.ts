@@ -8,41 +8,41 @@ import type { RedisNode } from './node-notes.ts'
 import { ReplyReader } from './reply-reader.ts'
 import type { ScriptRequest } from './script-request.ts'
 
-/** The sender of a batch. */
+/** What a batch needs from the object that sends it. */
 interface Sender {
   readonly connection: Connection
-  /** Called once, when the batch is settled. */
+  /** Called once, when every call of the batch has its response or an error. */
   settled(batch: Batch, size: number, error?: unknown): void
-  /** Called when a batch that was sent got no answer in time. */
+  /** Called when a sent batch gets no answer within the timeout. */
   unanswered(batch: Batch): void
-  /** True if a batch that was not sent in time may wait longer. */
+  /** True if a batch that was not sent within the timeout may wait longer. */
   postpone(batch: Batch): boolean
 }
 
-/** How long a call waits until it is tried once more, if its keys are on their way to another node, in milliseconds. */
+/** How long a batch waits before its second attempt, if its slot is being moved to another node, in milliseconds. */
 const movingPause = 20
 
-/** The requests that one script call serves, with their deadline. */
+/** The requests that are decided by one script call, and their common deadline. */
 export class Batch extends DeadlineItem {
   /** True once every call has its response or an error. */
   settled = false
   override sent = false
-  /** How many batches had been answered when this batch began to wait, or was postponed. */
+  /** How many batches had been answered when this batch began to wait, or was last postponed. */
   answersBefore = 0
-  /** When the batch was sent, in microseconds; 0 if nobody observes exchanges. */
+  /** When the batch was sent, in microseconds; 0 if nobody listens to events about batches. */
   sentAt = 0
   /** How often the batch was postponed. */
   turns = 0
-  /** The name of its limiter and slot: the batcher has one open batch for each. */
+  /** A text for the limiter and the slot of the requests: the batcher has at most one growing batch for each such text. */
   readonly name: string
-  /** The slot of its keys in Redis Cluster, else 0. */
+  /** The slot of the batch's keys in Redis Cluster; 0 without a Cluster. */
   readonly slot: number
-  /** The nodes of Redis Cluster whose failure an error of the batch is: the one that decides. Undefined without Redis Cluster. */
+  /** The nodes of Redis Cluster that an error of the batch reports as failed. Undefined without Redis Cluster. */
   #shards: readonly string[] | undefined
-  /** Empty once the batch is settled: a client that keeps the batch must not keep finished calls alive. */
+  /** The requests. Emptied when the batch is settled, so that a client with a reference to the batch keeps none in memory. */
   calls: WaitingRequest[]
   #script = ''
-  /** The script call; undefined until it is sent. */
+  /** The script call; undefined until the batch is sent. */
   #sent: ScriptCall | undefined
   #withdrawn = false
   readonly #sender: Sender
@@ -57,8 +57,8 @@ export class Batch extends DeadlineItem {
   }
 
   /**
-   * Runs the script. Sends it again, once, only if the node does not have the script, or not all keys of a slot that is being
-   * moved: then it certainly did not run.
+   * Runs the script. Runs it a second time only if the first attempt certainly changed nothing: the node did not have the script,
+   * or the slot of the keys is being moved.
    */
   async evaluate({ script, keys, args, calls }: Message, node: RedisNode): Promise<unknown> {
     const { connection } = this.#sender
@@ -69,11 +69,11 @@ export class Batch extends DeadlineItem {
       return await this.#sent.reply
     } catch (error) {
       if (isTryAgain(error)) {
-        this.#shards = [] // the node works
+        this.#shards = [] // the error is not a failure of the node
         await sleep(movingPause)
       } else if (isMissing(error)) node.lostScripts()
       else throw error
-      // If the connection broke meanwhile, the call may have run already.
+      // A withdrawn batch is not sent again: its first attempt may have run before the connection broke.
       if (this.#withdrawn) throw error
       this.#sent = connection.eval(script.text, keys, args)
       return await this.#sent.reply
@@ -98,7 +98,7 @@ export class Batch extends DeadlineItem {
         if (response === undefined) reject(brokenRecord(request))
         else receive(response)
       } catch (error) {
-        reject(error) // the user's own clock may throw
+        reject(error) // because a clock that the user passed may throw
       }
     }
   }
@@ -111,7 +111,7 @@ export class Batch extends DeadlineItem {
     return calls
   }
 
-  /** Called at the deadline, whatever the client does. */
+  /** Called when the deadline passes. The requests fail, unless the batch was not sent yet and may wait longer. */
   expire(error: HeadgateError): void {
     if (!this.sent && this.#sender.postpone(this)) return
     this.withdraw()
@@ -119,7 +119,7 @@ export class Batch extends DeadlineItem {
     this.fail(this.sent ? this.#unanswered(error) : this.#unsent(error))
   }
 
-  /** The error of a batch that waited for a connection, or behind other batches, until its deadline. */
+  /** The error of a batch that was not sent before its deadline: there was no connection, or other batches had to go first. */
   #unsent({ code, message }: HeadgateError): HeadgateError {
     const { connection } = this.#sender
     const cause = connection.ready() ? undefined : connection.problem()
@@ -128,7 +128,7 @@ export class Batch extends DeadlineItem {
     return new HeadgateError(code, text, { cause, uncounted: true })
   }
 
-  /** The error of a batch that got no answer in time. The client may hold it for a node without a connection. */
+  /** The error of a batch that got no answer in time. Perhaps the client has not sent the batch, for lack of a connection. */
   #unanswered({ code, message }: HeadgateError): HeadgateError {
     const shards = this.#shards
     const cause = this.#sender.connection.nodeProblem(this.slot)

@@ -8,26 +8,26 @@ import type { ScriptRequest } from './script-request.ts'
 import type { ScriptResponse } from './script-response.ts'
 import { type BatcherOptions, UnderWay } from './under-way.ts'
 
-/** For how many timeouts, at most, a call waits to be sent, while Redis answers other calls in time. */
+/** A call may wait to be sent for at most this many timeouts, while Redis answers other calls within the timeout. */
 const mostTurns = 10
 
-/** A batch of fewer requests is not divided. */
+/** A batch with fewer requests is not divided into two. */
 const many = 8
 
-/** If the last batch had at most this many requests, the next one does not wait for all calls of the turn. */
+/** If the last batch had at most this many requests, the next batch does not wait for the end of the event loop's turn. */
 const some = 16
 
-/** How often the batcher looks for a connection while it has none, in milliseconds. */
+/** While there is no connection, the batcher looks for one every 2 milliseconds. */
 const reconnectPoll = 2
 
-/** Collects requests into batches, sends them to Redis, and settles each request within the timeout. */
+/** Collects requests into batches, sends the batches to Redis, and settles each request within the timeout. */
 export class Batcher {
   readonly #options: BatcherOptions
   readonly connection: Connection
   readonly #deadlines: Deadlines
-  /** The batches that still grow, by limiter and slot, so that requests of one limiter keep their order. */
+  /** The batches to which requests are still added: one for each limiter and slot, so that a limiter's requests stay in order. */
   #open = new Map<string, Batch>()
-  /** Batches that are ready to be sent, in their order. Without a connection they wait. */
+  /** The batches to be sent, the oldest first. They wait while there is no connection. */
   #ready: Batch[] = []
   readonly #underWay: UnderWay
   #flushing = false
@@ -40,7 +40,7 @@ export class Batcher {
     this.#underWay = new UnderWay(options)
   }
 
-  /** Requests of one limiter and one turn of the event loop travel together. Resolves with the result of `read`. */
+  /** Sends a request, in one batch with other requests of this limiter and this turn. Resolves with the result of `read`. */
   send<T>(request: ScriptRequest, read: (response: ScriptResponse) => T): Promise<T> {
     return new Promise((resolve, reject) => {
       const batch = this.#batchFor(request)
@@ -65,7 +65,7 @@ export class Batcher {
     return batch
   }
 
-  /** Stops a batch from growing. */
+  /** Makes sure that no more requests are added to a batch. */
   #shut(batch: Batch): void {
     if (this.#open.get(batch.name) === batch) this.#open.delete(batch.name)
   }
@@ -73,24 +73,24 @@ export class Batcher {
   #shutAll(): void {
     if (this.#open.size === 0) return
     this.#ready.push(...this.#open.values())
-    // A new Map: one that is cleared or grows replaces its table, and the old table, once in V8's old generation, would
-    // keep the new one and all it refers to alive until the next full collection.
+    // A new Map, not `clear()`: if the table of a cleared Map is in V8's old generation, V8 keeps the batches that are added
+    // to the Map later in memory until the next full garbage collection.
     this.#open = new Map()
   }
 
-  /** The size at which a batch is full. It grows with the batches that wait, so that a burst does not wait for itself. */
+  /** How many requests fill a batch: more while other batches wait, so that a burst of calls becomes few batches. */
   get #fullSize(): number {
     const { size, most } = this.#options
     const waiting = this.#ready.length
     return waiting === 0 ? size : Math.min(most, size * 2 ** waiting)
   }
 
-  /** Applies one deadline to several requests that follow each other. */
+  /** Applies one deadline to a promise that depends on several requests. @param late called with a result after the deadline */
   within<T>(answer: Promise<T>, late?: (answer: T) => void): Promise<T> {
     return this.#deadlines.bound(answer, late)
   }
 
-  /** Applies the deadline to a question that is no request, such as a scan. */
+  /** Applies the deadline to a command that is not sent in a batch, such as SCAN. */
   reading<T>(answer: Promise<T>): Promise<T> {
     return this.#deadlines.reading(answer)
   }
@@ -107,7 +107,7 @@ export class Batcher {
     if (this.#flushing) return
     this.#flushing = true
     const { requests, lastSize, isNear } = this.#underWay
-    // With few calls at once, there are few to collect.
+    // With few calls in flight, a batch need not wait for the end of the turn to collect more calls.
     if (lastSize <= some && (requests === 0 || isNear)) queueMicrotask(this.#flush)
     else setImmediate(this.#flush)
   }
@@ -116,7 +116,7 @@ export class Batcher {
     this.#underWay.unanswered(batch)
   }
 
-  /** True if a batch that was not sent may wait on: other batches were answered since it began to wait. */
+  /** True if a batch may wait longer to be sent, because other batches were answered since it began to wait. */
   postpone(batch: Batch): boolean {
     const { connection, timeout } = this.#options
     if (!connection.ready() || this.#underWay.answers === batch.answersBefore || ++batch.turns > mostTurns) return false
@@ -130,15 +130,15 @@ export class Batcher {
     this.#flushing = false
     const { size, isNear, isBusy } = this.#underWay
     if (isBusy) return
-    // If Redis decides one batch while another is on its way, a third would only wait there for both. So it grows here instead.
-    // That delays a call by the way to Redis at most, so the way has to be short.
+    // With two batches under way, Redis decides one while the other waits there. A third batch would only wait too, so it grows
+    // here instead. That delays a call by at most a one-way trip to Redis, so only a short round trip allows it.
     if (size < 2 || !isNear) this.#shutAll()
     this.#sendReady()
   }
 
   /**
-   * Sends one full batch in each turn of the event loop to a single server. The server decides one batch while the client writes
-   * the next, even if the client puts all commands of a turn into one write.
+   * Sends the batches that are ready. A single server gets only one full batch in each turn of the event loop, because clients
+   * may write all commands of a turn together: so the server decides one batch while the client writes the next batch.
    */
   #sendReady(): void {
     const { connection, size } = this.#options
@@ -159,7 +159,7 @@ export class Batcher {
       }
       left--
       const half = this.#halfOf(batch)
-      // The deadline of a batch that waited behind answered batches begins now.
+      // If other batches were answered while this batch waited, its deadline starts again now.
       if (batch.turns > 0 || this.#underWay.answers !== batch.answersBefore) this.#deadlines.restart(batch)
       this.#underWay.send(batch)
       if (half !== undefined) this.#ready.push(half)
@@ -169,8 +169,8 @@ export class Batcher {
   }
 
   /**
-   * The later half of a batch that is sent right after an answer, if nothing else is under way: Redis decides one half while
-   * this process handles the answers of the other half.
+   * Divides a batch if no other batch is under way and an answer has just come, and returns the later half; else undefined. Redis
+   * then decides one half while this process handles the answers of the other half.
    */
   #halfOf({ name, slot, calls }: Batch): Batch | undefined {
     const { size, isNear, isContinuous } = this.#underWay
@@ -188,7 +188,7 @@ export class Batcher {
     }, reconnectPoll)
   }
 
-  /** Called by a batch that is settled. */
+  /** Called by a batch when every call of the batch has its response or an error. */
   settled(batch: Batch, size: number, error?: unknown): void {
     this.#deadlines.remove(batch)
     if (!batch.sent) {

@@ -1,6 +1,6 @@
 /*
- * From a command to the arguments of a script and back: requests, batches, messages, replies. It imports `client` and
- * `script`.
+ * Turns commands into arguments of a script, and replies of the script into responses: requests, batches, messages, replies.
+ * This folder imports `client` and `script`.
  */
 
 export { Batcher } from './batcher.ts'

@@ -3,26 +3,26 @@ import type { ScriptRequest } from './script-request.ts'
 import type { ScriptResponse } from './script-response.ts'
 import { wholeArgs } from './whole-message.ts'
 
-/** A request that waits for its response. */
+/** A request without a response yet, and the functions that settle it. */
 export interface WaitingRequest {
   readonly request: ScriptRequest
-  /** Settles the caller. It may throw, as the user's own clock may. */
+  /** Resolves the caller's promise. May throw, because a clock that the user passed may throw. */
   receive(response: ScriptResponse): void
   reject(error: unknown): void
 }
 
-/** The requests of one script call, as the script reads them. */
+/** One script call: a script, keys and arguments for some requests. */
 export interface Message {
   readonly script: Script
-  /** Each key once. */
+  /** The Redis keys of all requests, each key once. */
   readonly keys: string[]
-  /** The arguments of the script. The script does nothing if the first argument begins with `0` (see script-call.ts). */
+  /** The arguments of the script. If the first argument begins with `0`, the script does nothing (see script-call.ts). */
   readonly args: (string | Buffer)[]
-  /** The calls in the order of the reply. */
+  /** The requests, in the order of their responses in the reply. */
   readonly calls: WaitingRequest[]
 }
 
-/** @param whole the script that can decide every request @param ttlMargin in milliseconds */
+/** @param whole the script that can decide every request @param ttlMargin how much longer than needed keys live, in ms */
 export function messageOf(calls: WaitingRequest[], whole: Script, ttlMargin: number): Message {
   const { request: first } = calls[0] as WaitingRequest
   const { plain } = first.plan
@@ -30,7 +30,7 @@ export function messageOf(calls: WaitingRequest[], whole: Script, ttlMargin: num
   return { script: whole, calls, ...wholeArgs(calls, ttlMargin) }
 }
 
-/** True if the plain script decides the request in one message with `first`: then both have one plan, cost and time. */
+/** True if the short script of a plan can decide `request` and `first` in one message: they have the same plan, cost and time. */
 function isPlain(request: ScriptRequest, first: ScriptRequest): boolean {
   const { plan, verb, costs, now, lease } = request
   return (
@@ -44,7 +44,7 @@ function isPlain(request: ScriptRequest, first: ScriptRequest): boolean {
   )
 }
 
-/** A message for the script of one plan (see script/plain/plain-script.ts), whose reply lists the calls of each key in turn. */
+/** A message for the short script of one plan (script/plain/plain-script.ts), which replies to all calls key by key. */
 function plainMessage(all: readonly WaitingRequest[], script: Script): Message {
   const { request: first } = all[0] as WaitingRequest
   const byKey = new Map<string, WaitingRequest[]>()

@@ -1,17 +1,17 @@
 import { monotonicClock } from '../../../common/index.ts'
 import type { Script } from '../script/index.ts'
 
-/** What a batcher notes about a node of Redis: which scripts it has, and how long it has been silent. */
+/** What a batcher stores about a node of Redis: the scripts that the node has, and since when it has not answered. */
 export class RedisNode {
   #scripts = new WeakSet<Script>()
-  /** When the first batch was sent that the node has not answered, in microseconds; 0 if it has answered all. */
+  /** When the oldest batch without an answer was sent, in microseconds; 0 if the node has answered all batches. */
   #silentSince = 0
 
   has(script: Script): boolean {
     return this.#scripts.has(script)
   }
 
-  /** Notes that the node restarted, or was told to flush its scripts. */
+  /** Called when the node has lost its scripts, by a restart or by SCRIPT FLUSH. */
   lostScripts(): void {
     this.#scripts = new WeakSet()
   }
@@ -20,15 +20,15 @@ export class RedisNode {
     if (this.#silentSince === 0) this.#silentSince = now
   }
 
-  /** @param script a script that the node has run */
+  /** Called when the node has answered. @param script the script that it has run, if it has run one */
   answered(script?: Script): void {
     this.#silentSince = 0
     if (script !== undefined) this.#scripts.add(script)
   }
 
   /**
-   * True, once, if the node has been silent for `duration` microseconds. A connection whose other end is gone looks like
-   * a server that hangs, until the client opens another connection.
+   * True if the node has not answered for `duration` microseconds. The time starts again with the next batch. The connection may
+   * be broken without notice, so the client has to open another connection.
    */
   isSilentFor(duration: number): boolean {
     const since = this.#silentSince

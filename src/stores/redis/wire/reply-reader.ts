@@ -5,11 +5,11 @@ import type { PolicyReport, ResponseBan, ScriptResponse } from './script-respons
 
 const nothing = { delay: 0, reports: [], tickets: undefined, lease: undefined, ban: undefined }
 
-/** Reads the flat reply to one batch, request by request in their order. */
+/** Reads the reply to one batch, a flat list of numbers, in the order of the requests. */
 export class ReplyReader {
   readonly #reply: readonly unknown[]
   #at = 0
-  /** The time of Redis, or -1 if no request needed it. */
+  /** The time of Redis in microseconds, or -1 if no request needed this time. */
   readonly #now: number
 
   constructor(reply: readonly unknown[]) {
@@ -17,12 +17,12 @@ export class ReplyReader {
     this.#now = this.#next()
   }
 
-  /** Converts integers that the client was configured to return as text. */
+  /** The next number of the reply. It may be a text, because some clients are configured to return integers as texts. */
   #next(): number {
     return Number(this.#reply[this.#at++])
   }
 
-  /** Reads the response to a request; undefined if the value of one of its keys is broken. */
+  /** Reads the response to a request; undefined if headgate cannot read the value of one of the request's keys. */
   read(request: ScriptRequest): ScriptResponse | undefined {
     const { plan, verb, now: requestTime, details, cacheable, lease } = request
     const now = requestTime < 0 ? this.#now : requestTime
@@ -56,7 +56,7 @@ export class ReplyReader {
     }
   }
 
-  /** Reads the ban of a key: its end (-1 for none), the number of its scope, and the reason, which may be empty. */
+  /** Reads a ban: when it ends (-1: never), the index of the scope of the banned key, and the reason, which may be empty. */
   #ban({ plan, verb }: ScriptRequest, now: number): ResponseBan {
     const end = this.#next()
     const until = end < 0 ? forever : end
@@ -65,7 +65,7 @@ export class ReplyReader {
     return { ...callBan(scope, { from: now, until, reason }, now), refuses: isBannable(verb as DecidingVerb) }
   }
 
-  /** Reads the tickets. A policy that takes nothing in a renewal keeps its old ticket. */
+  /** Reads the tickets. A policy that takes no units in a renewal has the same ticket as before. */
   #tickets({ plan, costs, tickets }: ScriptRequest): Tickets {
     return plan.policies.map((_, n) => {
       if (this.#next() === 0) return tickets?.[n]

@@ -2,34 +2,34 @@ import type { Costs, DecidingVerb, Details, Tickets } from '../../../algorithms/
 import type { BanTerms } from '../../contract/index.ts'
 import type { PackedPlan } from '../script/index.ts'
 
-/** The parameters of a request besides its keys and its costs. */
+/** The parameters of a request besides its keys and its costs. Each is undefined if the request does not need it. */
 export interface RequestExtras {
-  /** How long a reservation may wait, in microseconds. */
+  /** For a reservation: the longest wait with which it is granted, in microseconds. */
   readonly maxWait?: number | undefined
   /** For a settlement or a renewal: the tickets of the reservation. */
   readonly tickets?: Tickets | undefined
   readonly details?: Details | undefined
-  /** True if a refusal has to report when `remaining` grows, so that the cache of refusals can repeat it until then. */
+  /** True if a refusal has to report when `remaining` grows, because the cache of refusals repeats the refusal until then. */
   readonly cacheable?: boolean | undefined
-  /** How many units to take, including the cost of this request, if all of them stay taken for `shortestLife` microseconds. */
+  /** A lease: how many units to take, the cost included, if time gives none of them back within `shortestLife` microseconds. */
   readonly lease?: { readonly units: number; readonly shortestLife: number } | undefined
-  /** For `ban`: the duration and the reason. */
+  /** For `ban`: the duration and the reason of the ban. */
   readonly ban?: BanTerms | undefined
-  /** For a settlement: another slot refused the same call. Penalties count the refusal, with this wait in microseconds. */
+  /** For a settlement after another slot refused the call: the call's wait in microseconds. Penalties then count the refusal. */
   readonly punish?: number | undefined
-  /** For a charge by a numbered report: the key of the sender's last number, this number, and the life of the key. */
+  /** For a charge by a report with a number: the key that stores the sender's last number, the number, the key's life in us. */
   readonly report?: { readonly key: string; readonly number: number; readonly life: number } | undefined
-  /** For a reservation: penalties do not count its refusal yet. The settlement with `punish` does. */
+  /** For a reservation: true if penalties must not count its refusal, because a settlement with `punish` will count it. */
   readonly countsLater?: boolean | undefined
 }
 
-/** One request of a ledger to the script. */
+/** A request that the script decides. */
 export interface ScriptRequest extends RequestExtras {
   readonly plan: PackedPlan
   readonly verb: DecidingVerb | 'reset' | 'ban' | 'unban'
-  /** The keys of the states, one for each scope of the plan. */
+  /** The Redis keys of the states, one for each scope of the plan. */
   readonly keys: readonly string[]
   readonly costs: Costs
-  /** The time, in microseconds since the epoch; -1 for the time of Redis. */
+  /** The time of the decision, in microseconds since the epoch; -1 for the time of Redis. */
   readonly now: number
 }

@@ -3,13 +3,13 @@ import type { Details, Tickets } from '../../../algorithms/evaluation/index.ts'
 import type { Policy } from '../../../algorithms/index.ts'
 import { type Decision, join, type Verdict } from '../../../policy/index.ts'
 
-/** The numbers of one policy that the script reports, in whole microseconds. A wait of -1 stands for never. */
+/** What the script reports about one policy. Times are in whole microseconds. A wait of -1 means that the cost never fits. */
 export interface PolicyReport {
   readonly wait: number
   readonly remaining: number
   readonly used: number
   readonly reset: number
-  /** The time until `remaining` grows; undefined if the request did not ask for it. */
+  /** The time until `remaining` grows; undefined if the request did not ask for this time. */
   readonly next: number | undefined
 }
 
@@ -18,27 +18,27 @@ export interface ScriptResponse {
   /** The time of the decision, in microseconds since the epoch. */
   readonly now: number
   readonly allowed: boolean
-  /** True if the same request is refused again until a unit comes back. */
+  /** True if the same request would be refused until time gives a unit back. */
   readonly repeats: boolean
-  /** How long a granted reservation has to wait, in microseconds. */
+  /** How long the caller of a granted reservation has to wait, in microseconds. */
   readonly delay: number
-  /** The numbers of each policy of the plan, in its order. */
+  /** A report for each policy, in the order of the plan's policies. */
   readonly reports: readonly PolicyReport[]
   readonly tickets: Tickets | undefined
-  /** Units that were taken in addition to the cost, and how many microseconds all of them stay taken. */
+  /** The units that were taken in addition to the cost, and for how many microseconds time gives none of them back. */
   readonly lease: { readonly units: number; readonly life: number } | undefined
-  /** Present if one of the keys is banned. */
+  /** The longest ban of the request's keys; undefined if no key is banned. */
   readonly ban: ResponseBan | undefined
 }
 
 export interface ResponseBan extends CallBan {
-  /** True if the ban refuses the call. */
+  /** True if the call was refused because of the ban. */
   readonly refuses: boolean
 }
 
 /**
- * Makes the caller's decision from a response.
- * @param elapsed microseconds since the response, if the decision is repeated: its times are shorter by as much
+ * Makes a decision from a response.
+ * @param elapsed microseconds since the response, if it is used again: all times of the decision are shorter by this time
  */
 export function decisionOf(
   policies: readonly Policy[],

@@ -6,7 +6,7 @@ import { type PackedPlan, packPlan } from '../script/index.ts'
 export interface SlotGroup {
   readonly plan: PackedPlan
   readonly keys: readonly string[]
-  /** The index of each policy of the group in the whole plan. */
+  /** For each policy of the group: its index among all policies of the plan. */
   readonly places: readonly number[]
 }
 
@@ -14,7 +14,7 @@ export interface SlotGroup {
 export class SlotGroups {
   readonly #whole: PackedPlan
   readonly #onChange: StateRule
-  /** The plans of some of the scopes, by the names of these scopes. */
+  /** Plans with the policies of only some scopes, by the names of these scopes. */
   readonly #parts = new Map<string, PackedPlan>()
 
   constructor(whole: PackedPlan, onChange: StateRule) {
@@ -22,7 +22,7 @@ export class SlotGroups {
     this.#onChange = onChange
   }
 
-  /** One group for each slot; undefined if all keys are in one slot. */
+  /** The keys of a call in groups, one group for each slot; undefined if all keys are in one slot. */
   of(keys: readonly string[]): readonly SlotGroup[] | undefined {
     const bySlot = new Map<number, number[]>()
     for (const [index, key] of keys.entries()) {
@@ -38,7 +38,7 @@ export class SlotGroups {
     })
   }
 
-  /** The plan of only these scopes. */
+  /** A plan with the policies of only these scopes. */
   part(scopes: readonly string[]): PackedPlan {
     const name = JSON.stringify(scopes)
     let plan = this.#parts.get(name)

@@ -1,16 +1,16 @@
 /*
  * One decision over keys in several slots of Redis Cluster, which one script call cannot touch together.
  *
- * In the first phase every slot takes the cost, as a reservation. If all slots grant it, the call is admitted. If one slot
- * refuses, the other slots give back exactly what they took, by their tickets, and the call is refused. If one slot fails, the
- * others give back too, and the call rejects. Policies of one key are always decided in one step.
+ * In the first phase, every slot reserves the cost. If all slots grant the reservation, the call is admitted. If a slot refuses,
+ * the second phase cancels the reservations of the other slots, and the call is refused. If a slot fails, the reservations are
+ * cancelled too, and the promise of the call rejects. Policies of one key are always decided in one step.
  *
- * A penalty that ends with the window counts a refusal in the second phase, because only then all waits are known.
+ * A penalty whose bans end with the window counts a refusal in the second phase, because only then all waits are known.
  *
- * Across slots, no policy admits more than it allows, and a refused call keeps no units once its promise resolves. Some
- * guarantees are weaker than in one step. Between the phases the units are taken, so another call may be
- * refused that would otherwise be admitted. If this process or the connection dies in between, the units stay taken. A
- * renewal that one slot refuses holds its units in the other slots until their leases end.
+ * No policy admits more than it allows, and a refused call has used no units when its promise resolves. Some guarantees are
+ * weaker than in one step. Between the phases, the reserved units are used, so another call may be refused that would otherwise
+ * be admitted. If this process or the connection fails between the phases, the units stay used. If one slot refuses a renewal,
+ * the units in the other slots stay in flight until their leases end.
  */
 import { isBannable } from '../../../algorithms/bans/index.ts'
 import { type Costs, type DecidingVerb, type Tickets, unitsBack } from '../../../algorithms/evaluation/index.ts'
@@ -36,7 +36,7 @@ export async function sendInTwoPhases(
     throw error
   })
   const allowed = responses.every((response) => response.allowed)
-  // A call on a banned key counts as a refusal in no slot.
+  // If a key is banned, penalties in no slot count the refusal.
   const punish = responses.some(({ ban }) => ban?.refuses) ? undefined : longestDelay(responses)
   if (!allowed && takes) {
     await allOf(
@@ -53,7 +53,7 @@ function firstPhase(whole: ScriptRequest, group: SlotGroup): ScriptRequest {
   const enforced = whole.plan.policies.filter(({ shadow, algorithm }, n) => {
     return !shadow && costOf(whole.costs, n) > 0 && algorithm.punishes !== true && algorithm.leases !== true
   })
-  // Only a single policy can promise a future time: see `canPromise` in the class Evaluation.
+  // A reservation may wait only if the plan has one enforced policy: see `canPromise` in the class Evaluation.
   const maxWait = enforced.length === 1 ? (whole.maxWait ?? 0) : 0
   return {
     ...whole,
@@ -67,12 +67,12 @@ function firstPhase(whole: ScriptRequest, group: SlotGroup): ScriptRequest {
   }
 }
 
-/** True if penalties of the group count a refusal in the second phase. */
+/** True if a penalty of the group has to count a refusal in the second phase. */
 function countsLater({ verb }: ScriptRequest, { plan }: SlotGroup): boolean {
   return (verb === 'consume' || verb === 'reserve') && plan.policies.some(({ algorithm }) => algorithm.endsWithWindow)
 }
 
-/** How long the call has to wait by all responses, in microseconds. */
+/** The longest wait in all responses, in microseconds. */
 function longestDelay(responses: readonly ScriptResponse[]): number {
   return Math.max(...responses.map(({ delay }) => (delay < 0 ? Infinity : delay)))
 }
@@ -81,12 +81,12 @@ function costOf(costs: Costs, n: number): number {
   return typeof costs === 'number' ? costs : (costs[n] as number)
 }
 
-/** The costs under the policies of one group. */
+/** The costs of the request under the policies of one group. */
 function costsIn({ costs }: ScriptRequest, { places }: SlotGroup): Costs {
   return typeof costs === 'number' ? costs : places.map((place) => costOf(costs, place))
 }
 
-/** Gives back what was taken, after a slot has failed. The caller does not wait for that. No refusal is counted. */
+/** Cancels the reservations of the other slots after a slot has failed. The caller does not wait for the result. */
 function withdraw(
   send: Send,
   whole: ScriptRequest,
@@ -102,8 +102,9 @@ function withdraw(
 }
 
 /**
- * A policy that counts refused calls keeps the units that it took, as its count. A penalty counts the refusal by the settlement.
- * @param punish how long the call has to wait; undefined if nothing is counted
+ * Cancels the reservations of a refused call. Units stay used under policies that count refused calls. Penalties count the
+ * refusal too.
+ * @param punish how long the call has to wait, in microseconds; undefined if no penalty and no policy counts the refusal
  */
 async function giveBack(
   send: Send,
@@ -124,7 +125,7 @@ async function giveBack(
   return { ...after, allowed, repeats, reports, ban }
 }
 
-/** The request that gives back what one slot took: by its tickets, or, for a charge, as a refund that counts no refusal. */
+/** The request that gives back what one slot took: a settlement of its tickets, or, for a charge, a refund. */
 function undo(
   whole: ScriptRequest,
   group: SlotGroup,
@@ -137,7 +138,7 @@ function undo(
     return { plan, verb: 'refund', keys, costs, now: whole.now, details: extras.details }
   }
   const back = unitsBack(tickets)
-  // Where refusals count, the request has the cost of the refused call, so that the script says when the next call is admitted.
+  // For a policy that counts refusals, the request has the cost of the call, so that the script reports the wait of that cost.
   const counted = (n: number) => extras.punish !== undefined && plan.policies[n]?.countRefused === true
   const settled = back.map((units, n) => (counted(n) ? costOf(costs, n) : units))
   return { plan, verb: 'settle', keys, costs: settled, now: whole.now, tickets, ...extras }

@@ -10,38 +10,38 @@ export interface BatcherOptions {
   readonly connection: Connection
   /** The whole script, which can decide every request. */
   readonly script: Script
-  /** How long a request may take, in milliseconds. */
+  /** How long a request may take before it fails, in milliseconds. */
   readonly timeout: number
-  /** How much longer than its quota a key lives, in milliseconds. */
+  /** For how long a Redis key lives after it has its full quota again, in milliseconds. */
   readonly ttlMargin: number
-  /** The most requests in a batch while no other batch waits to be sent; with 1, each request is sent at once. */
+  /** The most requests in a batch while no other batch waits to be sent. With 1, each request is sent separately. */
   readonly size: number
   /** The most requests in a batch, however many batches wait to be sent before it. */
   readonly most: number
-  /** After how many milliseconds without any answer the client is told to reconnect. */
+  /** After this time without any answer, the client is made to reconnect. In milliseconds. */
   readonly reconnectAfter: number
 }
 
-/** How many calls Redis is assumed to decide in a millisecond: more are not sent at once than it decides within the timeout. */
+/** Redis is assumed to decide 5 calls in a millisecond. No more calls are under way than it then decides within the timeout. */
 const trustedRate = 5
 
-/** The longest round trip at which a call waits for other calls, in microseconds. */
+/** Calls wait to be collected into larger batches only if a round trip takes at most this time, in microseconds. */
 const shortRoundTrip = 1000
 
-/** The batches that were sent and have no answer yet, and what the last answers show about the connection. */
+/** The batches that were sent and have no answer yet, and measurements of the last answers. */
 export class UnderWay {
   readonly #options: BatcherOptions
   readonly #batches: Batch[] = []
   readonly #nodes = new Map<string, RedisNode>()
-  /** Batches that may have to send their script to their node: batches behind them would overtake them there. */
+  /** Batches whose node may not have their script. Such a batch may be sent twice, and later batches must not overtake it. */
   readonly #loading = new Map<Batch, RedisNode>()
-  /** How many requests all these batches have. */
+  /** How many requests the batches under way have together. */
   requests = 0
-  /** How many requests the last settled batch had. */
+  /** How many requests the batch had that was settled last. */
   lastSize = 0
-  /** How many batches were answered in time. */
+  /** How many batches were answered before their deadlines. */
   answers = 0
-  /** The round trip of the last answered batch, and when it was answered, in microseconds. */
+  /** The round trip of the batch that was answered last, in microseconds. */
   #roundTrip = Infinity
   #answeredAt = 0
 
@@ -52,32 +52,32 @@ export class UnderWay {
     })
   }
 
-  /** How many batches are under way. */
+  /** How many batches were sent and have no answer yet. */
   get size(): number {
     return this.#batches.length
   }
 
-  /** True while the batch may not be sent, because its node may have to load a script first. */
+  /** True while the batch may not be sent, because an earlier batch to its node may have to be sent again with its script. */
   isHeldBack({ slot }: Batch): boolean {
     return this.#loading.size > 0 && [...this.#loading.values()].includes(this.#nodeOf(slot))
   }
 
   /**
-   * True if so many calls are under way that more calls would time out behind them. More calls then wait here, where batches
-   * grow. Never in a Cluster, where each node has its own calls, and never for batches of a fixed size.
+   * True if so many calls are under way that more calls would time out. Then more calls wait in this process, where they are
+   * collected into larger batches. Always false in a Cluster, because each node has other calls, and for batches of a fixed size.
    */
   get isBusy(): boolean {
     const { connection, size, most, timeout } = this.#options
     return size < most && !connection.cluster && this.requests >= timeout * trustedRate
   }
 
-  /** True if the round trip is so short that a call may wait for other calls. */
+  /** True if the last round trip was so short that calls may wait to be collected into larger batches. */
   get isNear(): boolean {
     const { connection, size } = this.#options
     return this.#roundTrip < shortRoundTrip && size > 1 && !connection.cluster
   }
 
-  /** True if a batch that is sent now follows right after an answer. More calls will then follow the next answer. */
+  /** True if the last answer came less than a round trip ago. */
   get isContinuous(): boolean {
     return monotonicClock() - this.#answeredAt < this.#roundTrip
   }
@@ -109,7 +109,7 @@ export class UnderWay {
     batch.evaluate(message, node).then(answered, failed)
   }
 
-  /** Called when a batch is settled. */
+  /** Called when every call of a batch has its response or an error. */
   remove(batch: Batch, size: number, error: unknown): void {
     this.#loading.delete(batch)
     const last = this.#batches.pop() as Batch
@@ -119,7 +119,7 @@ export class UnderWay {
     exchanged('redis', batch.sentAt, size, error)
   }
 
-  /** Called when a batch was not answered in time. */
+  /** Called when a sent batch gets no answer before its deadline. */
   unanswered({ slot }: Batch): void {
     const { connection, reconnectAfter } = this.#options
     if (this.#nodeOf(slot).isSilentFor(reconnectAfter * 1000)) connection.reconnect(slot)

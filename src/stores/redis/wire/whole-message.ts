@@ -6,20 +6,20 @@ import type { ScriptRequest } from './script-request.ts'
 
 const wanted = 0x31 // '1'
 
-/** The numbers that stand for the verbs in the script. */
+/** The number of each verb in a request. The script has the same numbers. */
 const verbs = {
   ...{ consume: 0, reserve: 1, charge: 2, refund: 3, peek: 4, reset: 5, settle: 6, renew: 7 },
-  // A reset with a flag: the three bits of the verb are used up.
+  // `ban` and `unban` are a reset (5) with a flag, because the three bits for verbs have no free number.
   ...{ ban: 5 + 8, unban: 5 + 16 },
 } as const
 const leaseFlag = 32
 const costsFlag = 64
-/** A flag of a settlement or a reservation: `punish`, or `countsLater`. */
+/** The flag for `punish` in a settlement, and for `countsLater` in a reservation. */
 const punishFlag = 128
-/** A flag of a charge: `report`. */
+/** The flag for `report` in a charge. */
 const reportFlag = 128
 
-/** A list that has each value once, and gives the place of a value in it. Places count from 1. */
+/** A list that contains each added value once. The place of a value is its index in the list, from 1. */
 class Places<T> {
   readonly values: T[] = []
   readonly #places = new Map<T, number>()
@@ -35,8 +35,8 @@ class Places<T> {
 }
 
 /**
- * The keys and arguments of any requests for the whole script (see script/main.ts), with each key and each plan once.
- * @param ttlMargin in milliseconds
+ * The keys and arguments for the whole script (script/main.ts), which can decide any requests. Each key and plan is sent once.
+ * @param ttlMargin for how long a key lives after it has its full quota again, in milliseconds
  */
 export function wholeArgs(
   calls: readonly { readonly request: ScriptRequest }[],
@@ -52,13 +52,13 @@ export function wholeArgs(
   return { keys: keys.values, args: [bytes.subarray(0, at), more.length === 0 ? only : Buffer.concat([only, ...more])] }
 }
 
-/** The most bytes that a request takes on the wire. */
+/** How many bytes a packed request has at most. */
 function largestSizeOf({ plan, ban }: ScriptRequest): number {
   const banBytes = ban === undefined ? 0 : 10 + Buffer.byteLength(ban.reason ?? '')
   return 64 + 2 * plan.scopes.length + 33 * plan.policies.length + banBytes
 }
 
-/** The number of the verb, with a flag for each extra of the request. */
+/** The number of the verb plus the flags of the request. */
 function verbAndFlags(request: ScriptRequest): number {
   const { verb, costs, details, cacheable, lease, punish, countsLater, report } = request
   let number: number = verbs[verb]
@@ -71,7 +71,7 @@ function verbAndFlags(request: ScriptRequest): number {
   return number
 }
 
-/** Writes a request, and returns where the next one begins. */
+/** Writes a request into the buffer. Returns the position after the request. */
 function writeRequest(
   buffer: Buffer,
   at: number,

@@ -3,8 +3,8 @@ import { freshState, type PlainPolicy } from './plain-records.ts'
 import { waitFor } from './step.ts'
 
 /**
- * Code that decides the calls of a key, and responds to each call as the whole script does. It sets `written` to true if the
- * value has to be written, and `fullAt` to when the key has its full quota.
+ * Lua code that decides the calls of one key. Its responses are those of the whole script. The code sets `written` to true if
+ * the value of the key has to be written, and sets `fullAt` to the time at which the key has its full quota.
  */
 export function decideCalls(parts: readonly PlainPolicy[], cacheable: boolean): string {
   const each = (write: (part: PlainPolicy) => string): string => parts.map(write).join('\n')
@@ -42,8 +42,8 @@ function wait({ n, step }: PlainPolicy): string {
 }
 
 /**
- * If a refusal changes some policies, the value is written. The other policies are then written as they were, unless a call
- * of the batch was admitted.
+ * Lua code for a refusal that changes the states of only some policies. The value is then written: the other policies' states
+ * are written without a change, unless a call of the batch was admitted.
  */
 function unchangedBy(parts: readonly PlainPolicy[]): {
   readonly keep: string
@@ -68,13 +68,13 @@ function count(part: PlainPolicy): string {
   return step.counts === undefined ? counted : `if ${step.counts} then\n${counted}end\n`
 }
 
-/** Restates `restart` of algorithms/evaluation. @param keep code that keeps the state which a refusal restores: the new one */
+/** The Lua of `restart` in algorithms/evaluation. @param keep code that makes the new state the one that refusals restore */
 function restart(parts: readonly PlainPolicy[], keep: string): string {
   const renewed = parts.map((part) => `at${part.n} = now\n${part.step.advance}\n${wait(part)}`)
   return [...parts.map(freshState), keep, ...renewed].join('\n')
 }
 
-/** Responds with the numbers of a policy, as the whole script does. */
+/** Lua code that adds the numbers of a policy to the reply, in the format of the whole script. */
 function respond({ n, policy: { burst }, step }: PlainPolicy, cacheable: boolean): string {
   return `
 if not allowed then
@@ -100,7 +100,7 @@ end
 `
 }
 
-/** Makes a large number a text, as in the whole script. */
+/** Lua code that turns a large number into a text, because clients may round large integers. */
 function readable(number: string): string {
   return `${number} > ${largest} and string.format('%.0f', ${number}) or ${number}`
 }

@@ -1,5 +1,5 @@
 /*
- * The usual step of a plan as straight Lua: a short script in place of the whole one, for plans that need no more.
+ * Makes a short Lua script for one plan. It decides the most frequent calls faster than the whole script.
  */
 
 export { isPlain, plainScript } from './plain-script.ts'

@@ -1,10 +1,10 @@
 import type { IntervalBucket } from '../../../../algorithms/buckets/index.ts'
 import type { PlainSteps } from './step.ts'
 
-/** Opens an interval, if none is open. */
+/** Lua code: starts an interval if no unit is spent. */
 const open = 'if spent == 0 then start = aligned and at - at % per or at end'
 
-/** Restates algorithms/buckets/interval-bucket.ts. */
+/** The Lua of algorithms/buckets/interval-bucket.ts. */
 export const intervalBucket: PlainSteps<IntervalBucket> = {
   numbers: ({ rate, per, capacity, aligned }) => ({ rate, per, capacity, aligned }),
   step: {

@@ -1,42 +1,42 @@
 import type { Policy } from '../../../../algorithms/index.ts'
 import type { LogRecord, PlainStep } from './step.ts'
 
-/** One policy of a plain script. */
+/** One policy of a short script. */
 export interface PlainPolicy {
   /** The number of the policy, from 1 on. */
   readonly n: number
   readonly policy: Policy
-  /** The first bytes of its record. */
+  /** The first bytes of the policy's record in the value of a key. */
   readonly head: Buffer
   readonly step: PlainStep
 }
 
-/** Code for the value of a key, which has a record for each policy (see ../records.ts). */
+/** Lua code that reads and writes the value of a key: a record for each policy (see ../records.ts). */
 export interface Records {
-  /** The names of all variables that the code reads. */
+  /** The names of all variables that the code uses. */
   readonly names: readonly string[]
-  /** Reads a value, and sets `plain` to true if the script can decide its key. */
+  /** Lua code: checks a value, and sets `plain` to true if the short script can decide the key. */
   readonly check: string
-  /** Reads a value that was checked. */
+  /** Lua code: reads the states from a value for which `plain` is true. */
   readonly read: string
-  /** Sets `text`, the value of the states. */
+  /** Lua code: sets `text` to the value that contains the states. */
   readonly pack: string
 }
 
-/** @param parts the policies; a log is the first one */
+/** @param parts the policies; a sliding log has to be the first */
 export function recordsOf(parts: readonly PlainPolicy[]): Records {
   const log = parts[0]?.step.log
   return log === undefined ? fixedRecords(parts) : withLog(parts[0] as PlainPolicy, log, fixedRecords(parts.slice(1)))
 }
 
-/** Sets the state of a new key. */
+/** Lua code: sets the variables to the state of a new key. */
 export function freshState({ step: { log, state, lastNumber } }: PlainPolicy): string {
   if (log !== undefined) return log.fresh
   const names = lastNumber === undefined ? state : [...state, lastNumber]
   return `${names.join(', ')} = ${names.map(() => '0').join(', ')}`
 }
 
-/** The heads of the records, with the names that the code has for them. */
+/** The first bytes (head) of each record, and the name of the Lua variable for these bytes. */
 export function headsOf(parts: readonly PlainPolicy[]): readonly (readonly [name: string, head: Buffer])[] {
   return parts.flatMap(({ n, head, step: { lastNumber } }) => {
     const usual = [`begin${n}`, head] as const
@@ -44,23 +44,23 @@ export function headsOf(parts: readonly PlainPolicy[]): readonly (readonly [name
   })
 }
 
-/** The head of a state with one number more. A head begins with the size of the state. */
+/** The head of a state that has one number more. The first byte of a head is the size of the state. */
 function longer(head: Buffer): Buffer {
   return Buffer.concat([Buffer.from([(head[0] as number) + 7]), head.subarray(1)])
 }
 
 interface FixedRecords extends Records {
-  /** An expression: true if the records take `bytes` bytes. */
+  /** A Lua expression: true if the records have `bytes` bytes together. */
   hasLength(bytes: string): string
-  /** Reads the records after `bytes` bytes of the value. */
+  /** Lua code: reads the records, which begin after the first `bytes` bytes of the value. */
   readAfter(bytes: string): string
-  /** An expression: true if the script can decide about the records that `readAfter` reads. */
+  /** A Lua expression: true if the short script can decide with the records that `readAfter` reads. */
   isPlain(bytes: string): string
-  /** An expression: the packed states, behind other values in that format. */
+  /** A Lua expression: the packed `values`, in the format `format`, and then the packed states. */
   packAfter(format: string, values: readonly string[]): string
 }
 
-/** Records whose length is fixed, because each state has a fixed count of numbers. The last record may lack its last number. */
+/** Code for records of fixed length: each state has a fixed count of numbers, but the last record may lack its last number. */
 function fixedRecords(parts: readonly PlainPolicy[]): FixedRecords {
   const last = parts.at(-1)?.step.lastNumber
   const [short, long] = [formOf(parts, undefined), formOf(parts, last)]
@@ -94,7 +94,7 @@ end
   return { names: long.names, check, read, pack, hasLength, readAfter, isPlain, packAfter }
 }
 
-/** @param last the name of the last number of the last record, if the form has that number */
+/** @param last the name of the last record's last number; undefined for the form without that number */
 function formOf(parts: readonly PlainPolicy[], last: string | undefined) {
   const records = parts.map(({ n, head, step: { state } }, index) => {
     const isLong = last !== undefined && index === parts.length - 1

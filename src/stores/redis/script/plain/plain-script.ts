@@ -1,12 +1,12 @@
 /*
- * The script of one plan, for the most frequent calls: `consume` with one cost, on keys of one scope whose states have no
- * reservations. It is straight-line code with the numbers of the policies in it, and it reads and writes the same values as
- * the whole script. For a key in any other form, it goes on to the whole script, which follows in the same text.
+ * The short script of one plan, for the most frequent calls: `consume` with one cost, on keys of one scope whose states have no
+ * reservations. It is code without functions, which contains the numbers of the policies. It reads and writes the same values
+ * as the whole script. For any other key it runs the whole script, which follows in the same text.
  *
- * Arguments: `0` if the response is no longer wanted, `1`, or `2` if the responses say when `remaining` grows; the cost; the
- * time in microseconds, empty for Redis TIME; then pairs: the number of a key, and how many calls it has, if these are
- * several. The reply is that of the whole script, key by key: after the time, for each call 2, or 0 for a refusal, and
- * the numbers of each policy; or 5 if the value of the key is broken.
+ * Arguments: `0` to do nothing, `1`, or `2` if responses have to say when `remaining` grows; the cost; the time in
+ * microseconds, empty for Redis TIME; then, for each key with several calls, the number of the key and how many calls it has.
+ * The reply has the format of the whole script, key by key: the time; then for each call 2 (allowed) or 0 (refused) and the
+ * numbers of each policy; or 5 if headgate cannot read the value of the key.
  */
 import type { Algorithm, Kind, Policy } from '../../../../algorithms/index.ts'
 import { cacheableFlag, nextFlag } from '../request-flags.ts'
@@ -28,23 +28,23 @@ const steps: Readonly<Partial<Record<Kind, PlainSteps<never>>>> = {
   penalty,
 }
 
-/** The most policies of a plain script: a Lua function has at most some 200 local names. */
+/** The most policies of a short script, because a Lua function can have at most some 200 local variables. */
 const mostPolicies = 4
 
-/** What the script of a plan is made from. */
+/** The input from which the short script of a plan is made. */
 export interface PlainTerms {
   readonly policies: readonly Policy[]
   /** The first bytes of each policy's record in its usual form (see ../records.ts). */
   readonly heads: readonly Buffer[]
-  /** The plan as the whole script reads it. */
+  /** The packed plan, for the whole script. */
   readonly bytes: Buffer
-  /** How much longer than its quota a key lives, in milliseconds. */
+  /** For how long a Redis key lives after it has its full quota again, in milliseconds. */
   readonly ttlMargin: number
-  /** True if a refusal says when `remaining` grows. */
+  /** True if the response to a refused call has to say when `remaining` grows. */
   readonly cacheable: boolean
 }
 
-/** True if a plain script can decide these policies. */
+/** True if a short script can be made for these policies. */
 export function isPlain(policies: readonly Policy[], scopes: readonly string[]): boolean {
   return scopes.length === 1 && policies.length <= mostPolicies && policies.every(isPlainPolicy)
 }
@@ -57,7 +57,7 @@ function isPlainPolicy({ algorithm, limit, countRefused, shadow }: Policy, n: nu
   return n > 0 && n === others.length && !(algorithm.restarts && others.some((other) => other.countRefused))
 }
 
-/** The script of one plan, followed by the whole script, which decides what the short one cannot. @param whole that script */
+/** The short script of a plan, and after it `whole`, the whole script, which decides the calls that the short one cannot. */
 export function plainScript(terms: PlainTerms, whole: string = script): string {
   const parts = terms.policies.map((policy, index): PlainPolicy => {
     const n = index + 1
@@ -157,19 +157,19 @@ end
 `
 }
 
-/** A `nil` for each number of the reply to one call: the table gets its size at once, because it grows slowly. */
+/** A `nil` for each number of the reply to one call, so that Lua allocates the table once and need not grow it. */
 function numbersOfReply(parts: readonly PlainPolicy[]): string {
   return new Array(1 + 3 * parts.length).fill('nil').join(', ')
 }
 
-/** Expiry times are rounded up to this, so that most calls need not set them again: with one policy, as in ../states.ts. */
+/** Expiry times are rounded up to this many ms, so that most calls need not set them again. Only for a single policy. */
 function grainOf([first, ...more]: readonly PlainPolicy[]): number | undefined {
   return first === undefined || more.length > 0
     ? undefined
     : Math.max(1_000_000, Math.floor(first.policy.algorithm.span / 16))
 }
 
-/** A string literal of Lua with these bytes. */
+/** A Lua string literal that contains these bytes. */
 function quoted(bytes: Buffer): string {
   return `'${Array.from(bytes, (byte) => `\\${byte.toString().padStart(3, '0')}`).join('')}'`
 }

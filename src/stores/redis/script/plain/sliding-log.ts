@@ -1,14 +1,14 @@
 import type { SlidingLog } from '../../../../algorithms/logs/index.ts'
 import type { PlainSteps } from './step.ts'
 
-/** How many times and totals an entry can tell apart by its lower bytes (see ../steps/log-entries.ts). */
+/** How many different times an entry can store in 6 bytes, and totals in 3 bytes (see ../steps/log-entries.ts). */
 const times = 2 ** 48
 const totals = 2 ** 24
 
-/** Totals start from 0 again before they pass 2^51 (see ../steps/log-entries.ts). Only the whole script does that. */
+/** With a larger total, the whole script has to decide, which starts the totals from 0 again (../steps/log-entries.ts). */
 const largestTotal = 2 ** 50
 
-/** The largest limit of a plain log. A larger log may need entries of the wide form. */
+/** The largest limit for which a short script is made. A larger log may need entries of the wide form. */
 export const largestPlainLog: number = totals - 1
 
 const timeOf = (entry: string): string => `base + (unpack('<I6', log, entries + 9 * (${entry})) - base) % times`
@@ -16,7 +16,7 @@ const timeOf = (entry: string): string => `base + (unpack('<I6', log, entries + 
 const totalOf = (entry: string): string =>
   `before + (unpack('<I3', log, entries + 9 * (${entry}) + 6) - before) % totals`
 
-/** Sets `low` to the first of the entries from `low` on whose number is above `bound`. */
+/** Lua code: sets `low` to the first entry, from `low` on, whose time (or total) is above `bound`. */
 const firstAbove = (numberOf: (entry: string) => string, low: string, high: string, bound: string): string => `
 local low, high, step = ${low}, ${high}, 1
 while low + step <= high and ${numberOf('low + step - 1')} <= ${bound} do low, step = low + step, 2 * step end
@@ -28,17 +28,18 @@ end
 `
 
 /**
- * Restates logs/sliding-log.ts and logs/log-entries.ts of the algorithms, for logs of narrow entries in the past. It has no Lua
- * functions, because making one takes longer than most calls: the expressions above are put in as text.
+ * The Lua of algorithms/logs/sliding-log.ts and log-entries.ts, for logs with narrow entries and without reservations. It has no
+ * Lua functions, because creating a function takes longer than most calls: the expressions above are inserted as text.
  *
- * State: `last`; `first`, the index of the first entry in the window, and `stop`, one past the last; `before`, the total before the
- * first, and `base`, its time; `total`, that of the newest entry. The entries are bytes of `log`, the value.
+ * State: `last`; `first`, the index of the first entry in the window; `stop`, the index after the last entry; `before`, the total
+ * before the first entry; `base`, the time of the first entry; `total`, the total of the newest entry. `log` is the value of the
+ * key, which contains the entries as bytes.
  *
- * All calls of a batch come at the same time, so the units that they take are one entry, which is packed at the end. Until then,
- * these units are `total` less `stored`, the total in the value.
+ * All calls of a batch come at the same time, so their units are one entry, which is packed after the last call. Until then, the
+ * units of that entry are `total` minus `stored`, which is the total in the value.
  */
 export const slidingLog: PlainSteps<SlidingLog> = {
-  // Before the entries, a value has the head, the size in 4 bytes, and the numbers in 21.
+  // Before the entries, a value has the head, the size (4 bytes), and the numbers (21 bytes).
   numbers: ({ span, limit, tolerance }, head) => ({
     ...{ span, limit, tolerance, times, totals, largestTotal },
     entries: head + 4 + 21 + 1,
@@ -78,7 +79,7 @@ if first < stop and base <= at - span then
   end
 end
 `,
-    // The first entry holds the first unit, so most refused calls need no search.
+    // If the wait is until the units of the first entry leave the window, as for most refused calls, no search is needed.
     wait: `
 cost > limit and never
 or total + cost - limit <= before and 0
@@ -88,7 +89,7 @@ or (function(target)
   ${firstAbove(totalOf, 'first', 'stop - 1', 'target - 1')}
   return ${timeOf('low')} + span - at
 end)(total + cost - limit)`,
-    // A log without entries starts its totals from 0 again, when it gets one.
+    // If the log has no entries, its totals start from 0 again with the new entry.
     take: `
 if first == stop and total == before then before, total, stored = 0, 0, 0 end
 total = total + cost

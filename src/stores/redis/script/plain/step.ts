@@ -1,26 +1,26 @@
 import type { Algorithm } from '../../../../algorithms/index.ts'
 
 /**
- * The step of an algorithm as straight-line Lua, for states without reservations, with the names of the TypeScript. `stepOf`
- * makes the code for one policy from it. `advance` brings the state to `at`, its effective time, which is not before `last`;
- * `take` takes `cost`. A refused call leaves the state unchanged.
+ * An algorithm as Lua code without functions, for states without reservations. Names are those of the TypeScript. `stepOf` makes
+ * the code for one policy from this. `advance` moves the state to the time `at`, which is not before `last`. `take` adds `cost`
+ * to the used units. A refused call does not change the state.
  */
 export interface PlainStep {
-  /** The names of the state's numbers without the last one. The first is the time. */
+  /** The names of the state's numbers, without `lastNumber`. The first number is the time of the state. */
   readonly state: readonly string[]
-  /** The name of the last number, which a record leaves out if it is 0. Absent if it is always 0. Only the last policy has one. */
+  /** The name of the last number, which is not stored if it is 0. Absent if it is always 0. Only the last policy may have it. */
   readonly lastNumber?: string
-  /** How the record of a log is read and written. Absent if a record has only its head and the state's numbers. */
+  /** Code that reads and writes the record of a log. Absent for algorithms whose record is only a head and the state's numbers. */
   readonly log?: LogRecord
-  /** Lua functions without any name or number of the policy. Several policies may have the same prelude. */
+  /** Lua functions that do not depend on the policy, so that several policies can use them. */
   readonly prelude: string
-  /** Sets `reset`: how long after the time of the state the key has its full quota. */
+  /** Sets `reset`: how long after `last` the key has its full quota, in microseconds. */
   readonly reset: string
   readonly advance: string
-  /** An expression: how long a call of `cost` has to wait; 0 is now. */
+  /** A Lua expression: how long a call of `cost` has to wait, in microseconds; 0 if it is admitted now. */
   readonly wait: string
   readonly take: string
-  /** An expression: true if a refused call changes the state. Absent if every refused call changes it. */
+  /** A Lua expression: true if this refused call changes the state. Absent if every refused call changes the state. */
   readonly counts?: string
   /** Counts a refused call of `cost`, which has to wait for `delay`. */
   readonly count: string
@@ -28,34 +28,34 @@ export interface PlainStep {
   readonly report: string
 }
 
-/** The Lua code for the record of a log. In the value, that record comes first: its size, then the numbers of the state, then the entries. It is the first record of a value. */
+/** Lua code for the record of a log: its size, the numbers of the state, the entries. It is the first record of a value. */
 export interface LogRecord {
-  /** The names of the variables besides the state. The code around sets `head` and `size`. */
+  /** The names of the variables that the code needs besides the state. `head` and `size` are set before this code runs. */
   readonly names: readonly string[]
-  /** The names of the numbers before the entries. */
+  /** The names of the numbers that a record contains before its entries. */
   readonly numbers: readonly string[]
-  /** An expression: true if a record of `size` bytes has its usual form. */
+  /** A Lua expression: true if a record of `size` bytes has the usual form. */
   readonly isUsual: string
-  /** Reads the rest of the state from the entries. */
+  /** Sets the other variables of the state from the entries. */
   readonly entries: string
-  /** An expression: true if the step can go on from that state. */
+  /** A Lua expression: true if this code can decide with that state; if not, the whole script has to decide. */
   readonly isPlain: string
   /** Sets the state of a new key. */
   readonly fresh: string
-  /** Sets `kept` and `added`: the entries that are written. */
+  /** Sets `kept` and `added`: the old entries and the new entry that are written. */
   readonly pack: string
 }
 
-/** A step, and the numbers that are put into its code. */
+/** The code of an algorithm, and the numbers that are inserted into the code. */
 export interface PlainSteps<T extends Algorithm> {
   readonly step: PlainStep
-  /** The numbers, by their names in the code. @param head how many bytes stand before the state in a record */
+  /** The numbers, by their names in the code. @param head how many bytes a record has before the state */
   numbers(algorithm: T, head: number): Readonly<Record<string, number | boolean | string>>
 }
 
 /**
- * The step of policy `n`. The names of the state, and of other variables, end with the number of the policy: `last1`, `at1`. The
- * names of the algorithm's numbers are replaced by the numbers.
+ * The code for policy `n`. The names of variables get the number of the policy at the end: `last1`, `at1`. The names of the
+ * algorithm's numbers are replaced by the numbers.
  */
 export function stepOf<T extends Algorithm>(
   { step, numbers }: PlainSteps<T>,
@@ -76,7 +76,7 @@ function mapTexts<T>(value: T, put: (code: string) => string): T {
   return Object.fromEntries(Object.entries(value as object).map(([name, each]) => [name, mapTexts(each, put)])) as T
 }
 
-/** An expression: how long a call of that cost has to wait. */
+/** A Lua expression: how long a call of that cost has to wait, in microseconds. */
 export function waitFor({ wait }: PlainStep, cost: string): string {
   return wait.replace(/\bcost\b/g, cost)
 }

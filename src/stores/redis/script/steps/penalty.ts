@@ -95,7 +95,7 @@ function makers.penalty()
   function penalty.carry(p, s, at)
     penalty.take(p, s, at)
     s[4] = atMost(p, s[4])
-    s[5] = min(s[5], at + p.longest)
+    s[5] = min(s[5], s[1] + p.longest)
   end
 
   return withDefaults(penalty)

@@ -8,7 +8,7 @@ function makers.segmentedWindow()
   local window = {}
 
   function window.define(p, span, limit, segments)
-    p.slots, p.idSlot = 4 + segments, 4 + segments
+    p.slots, p.idSlot, p.idCountsRefunds = 4 + segments, 4 + segments, true
     p.span, p.limit, p.segments, p.width = span, limit, segments, ceil(span / segments)
   end
 

@@ -5,7 +5,7 @@ function makers.slidingWindow()
   local window = { numberFormat = false }
 
   function window.define(p, span, limit)
-    p.slots, p.idSlot, p.span, p.limit = 5, 5, span, limit
+    p.slots, p.idSlot, p.idCountsRefunds, p.span, p.limit = 5, 5, true, span, limit
   end
 
   function window.wait(p, s, at, cost)

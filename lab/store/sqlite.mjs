@@ -1,0 +1,22 @@
+import { existsSync } from 'node:fs'
+import { inspectSqlite } from 'headgate/sqlite'
+import Database from 'libsql'
+import { UsageError } from '../cli/usage-error.mjs'
+import { checkSqlite } from './check-sqlite.mjs'
+
+/** Opens the file, which has to exist. @throws UsageError */
+export async function openSqlite(file, { prefix, table }) {
+  if (!existsSync(file))
+    throw new UsageError(`There is no file ${file}.`, 'Give the path that the driver of the store opens.')
+  const database = new Database(file)
+  try {
+    database.prepare('PRAGMA schema_version').get()
+    const inspector = inspectSqlite(database, { prefix, table })
+    const check = () => checkSqlite(database, inspector, table)
+    return { server: file, inspector, check, close: () => database.close() }
+  } catch (error) {
+    database.close()
+    if (error.code === 'HEADGATE_OPTION') throw error
+    throw new UsageError(`${file} cannot be read: ${error.message.replace(/\.$/, '')}.`, 'Check the path, and --table.')
+  }
+}

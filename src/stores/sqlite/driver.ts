@@ -1,0 +1,67 @@
+/*
+ * The methods that the store needs from a driver of SQLite. The store imports no driver.
+ *
+ * A `SqliteDatabase` answers at once: node:sqlite, better-sqlite3, libsql and bun:sqlite. A `SqliteClient` answers by promises:
+ * @libsql/client, for a file or for a server such as Turso.
+ */
+
+type SqliteValue = string | number | null
+
+/** A prepared statement of a driver that answers at once. */
+export interface SqliteStatement {
+  get(...values: SqliteValue[]): unknown
+  all(...values: SqliteValue[]): unknown[]
+  /** Returns an object with the number of rows that the statement has changed. */
+  run(...values: SqliteValue[]): unknown
+}
+
+/** An open database of a driver that answers at once: node:sqlite, better-sqlite3, libsql or bun:sqlite. */
+export interface SqliteDatabase {
+  prepare(sql: string): SqliteStatement
+  exec(sql: string): unknown
+  /** True while a transaction is open. Without this member and `isTransaction`, each decision is a transaction. */
+  readonly inTransaction?: boolean
+  /** The same, as node:sqlite calls it. */
+  readonly isTransaction?: boolean
+  /** False once the database is closed. Without this member, the driver itself has to refuse calls then. */
+  readonly open?: unknown
+}
+
+/** A statement with its values. */
+export interface Bound {
+  sql: string
+  args: SqliteValue[]
+}
+
+/** The rows of one statement. */
+export interface Rows {
+  readonly rows: readonly unknown[]
+}
+
+/** A transaction of `SqliteClient`. */
+export interface SqliteTransaction {
+  execute(statement: Bound): Promise<Rows>
+  batch(statements: Bound[]): Promise<unknown>
+  commit(): Promise<void>
+  rollback(): Promise<void>
+  close(): void
+}
+
+/** A client whose methods return promises: @libsql/client. */
+export interface SqliteClient {
+  execute(statement: Bound): Promise<Rows>
+  transaction(mode: 'write'): Promise<SqliteTransaction>
+  /** Optional. Opens the connection anew. */
+  reconnect?(): unknown
+}
+
+const has = (driver: unknown, methods: readonly string[]): boolean =>
+  methods.every((method) => typeof Reflect.get(Object(driver), method) === 'function')
+
+export function isDatabase(driver: unknown): driver is SqliteDatabase {
+  return has(driver, ['prepare', 'exec'])
+}
+
+export function isClient(driver: unknown): driver is SqliteClient {
+  return has(driver, ['execute', 'transaction'])
+}

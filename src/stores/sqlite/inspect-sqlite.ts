@@ -1,0 +1,60 @@
+import { check, HeadgateError, readOptions, text, wallClock } from '../../common/index.ts'
+import { sharedOptions } from '../contract/index.ts'
+import { KeyRecord, keptRecord, partsOfRecordKey } from '../records/index.ts'
+import { inspectStore, type StoredRecord, type StoreInspector } from '../store-inspector.ts'
+import { isDatabase, type SqliteDatabase } from './driver.ts'
+import { endOf, pageSize, Sql } from './sql.ts'
+import { SqliteFile } from './sqlite-file.ts'
+
+/** The options of `inspectSqlite`. */
+export interface InspectSqliteOptions {
+  /** The prefix of the store. Default `'headgate'`. */
+  prefix?: string
+  /** The table of the store. Default `'headgate'`. */
+  table?: string
+}
+
+const readers = {
+  database: check<SqliteDatabase>(isDatabase, 'a database that answers at once', "new DatabaseSync('limits.db')"),
+  prefix: sharedOptions.prefix,
+  table: text('headgate'),
+}
+
+/**
+ * Shows what limiters keep in a file of SQLite, from the records alone. `reset` deletes a row.
+ * @throws HeadgateError `HEADGATE_OPTION` if the database or an option is invalid, `HEADGATE_STORE` if the file has no such table
+ */
+export function inspectSqlite(database: SqliteDatabase, options: InspectSqliteOptions = {}): StoreInspector {
+  const { prefix, table } = readOptions('inspectSqlite', { database, ...options }, readers)
+  const sql = new Sql(table)
+  if (!database.prepare('SELECT name FROM sqlite_master WHERE name = ? COLLATE NOCASE').get(table)) {
+    throw new HeadgateError(
+      'HEADGATE_STORE',
+      `The file has no table ${table}. Give the table and the file of a sqliteStore.`,
+    )
+  }
+  const file = new SqliteFile(database, sql, { timeout: 5000, ttlMargin: 1000, synchronous: 'normal' })
+  const unban = (key: string) => {
+    const now = wallClock()
+    const record = new KeyRecord(file.readLocked(key))
+    record.unban(now)
+    if (record.changed) file.save(key, record.save(now), now)
+  }
+  const store = {
+    records: () => recordsOf(file, `${prefix}:`),
+    partsOf: partsOfRecordKey,
+    remove: async (storeKey: string) => file.remove(storeKey),
+    unban: async (storeKey: string) => file.transact(() => unban(storeKey)),
+  }
+  return inspectStore(store, prefix)
+}
+
+async function* recordsOf(file: SqliteFile, start: string): AsyncGenerator<StoredRecord, void, undefined> {
+  for (let after: string | undefined = start; after !== undefined; ) {
+    const rows = file.page(after, endOf(start))
+    for (const { key, record } of rows) {
+      yield { storeKey: key, now: wallClock(), bytes: record.length, read: () => keptRecord(record) }
+    }
+    after = rows.length === pageSize ? rows.at(-1)?.key : undefined
+  }
+}

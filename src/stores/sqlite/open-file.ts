@@ -1,0 +1,61 @@
+/* Opens a file of SQLite: where it is, its log, and the table with its layout. */
+import { statfsSync, statSync } from 'node:fs'
+import { HeadgateError, monotonicClock, shown } from '../../common/index.ts'
+import type { SqliteDatabase } from './driver.ts'
+import { layout, layoutKey, otherLayout, type Sql } from './sql.ts'
+import { isBusy } from './sqlite-error.ts'
+
+/** What a commit waits for: `'full'` for the disk, `'normal'` for the operating system alone. */
+export type Durability = 'full' | 'normal'
+
+/** How long opening may wait for other processes that open the file too, in milliseconds. */
+export const openTimeout = 5000
+
+/** File systems of a network, by their numbers (statfs(2)): NFS, SMB, CIFS, SMB2, AFS, Ceph. WAL needs memory that all processes share. */
+const networks: readonly number[] = [0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x5346414f, 0x00c36400]
+
+/** Creates the table. Returns the path of the file; undefined for a database in memory. */
+export function openFile(database: SqliteDatabase, sql: Sql, synchronous: Durability): string | undefined {
+  database.exec(`PRAGMA busy_timeout = ${openTimeout}`)
+  const path = pathOf(database)
+  if (path !== undefined) refuseNetwork(path)
+  useLog(database)
+  database.exec(`PRAGMA synchronous = ${synchronous}`)
+  for (const statement of sql.create) database.exec(statement)
+  const found = database.prepare(sql.read).get(layoutKey) as { record: string }
+  if (found.record !== layout) throw otherLayout(sql.table, found.record)
+  return path
+}
+
+/** The path of the database's file; undefined for a database in memory. */
+function pathOf(database: SqliteDatabase): string | undefined {
+  const list = database.prepare('PRAGMA database_list').all() as { name: string; file: string | null }[]
+  return list.find(({ name }) => name === 'main')?.file || undefined
+}
+
+export function inodeOf(path: string): number | undefined {
+  return statSync(path, { throwIfNoEntry: false })?.ino
+}
+
+function refuseNetwork(path: string): void {
+  if (!networks.includes(statfsSync(path).type)) return
+  throw new HeadgateError(
+    'HEADGATE_OPTION',
+    `database is on the file system of a network (${shown(path)}), where SQLite cannot lock. Use a local disk, or postgresStore.`,
+  )
+}
+
+/** Processes that open a new file at once may meet here, and SQLite does not wait for a lock at this step. */
+function useLog(database: SqliteDatabase): void {
+  const end = monotonicClock() + openTimeout * 1000
+  for (;;) {
+    try {
+      const { journal_mode: mode } = database.prepare('PRAGMA journal_mode = WAL').get() as { journal_mode: string }
+      if (mode === 'wal' || mode === 'memory') return
+      throw new Error(`SQLite cannot use a write-ahead log here, only ${mode}`)
+    } catch (error) {
+      if (!isBusy(error) || monotonicClock() > end) throw error
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5)
+    }
+  }
+}

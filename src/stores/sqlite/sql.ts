@@ -1,0 +1,75 @@
+import { HeadgateError, shown } from '../../common/index.ts'
+
+/** The version of the table's layout. A table of another version is refused. */
+export const layout = '1'
+
+/** The key of the row that has the layout's version. No record has it: the key of a record begins with the store's prefix. */
+export const layoutKey = ''
+
+/** How many rows are listed, or cleared, at once. */
+export const pageSize = 100
+
+/** How many rows are saved between two sweeps. Each sweep looks at more rows than that, so expired rows never pile up. */
+export const sweepEvery = 100
+const sweepSize = 200
+
+/** The statements of a store in one table. Times are milliseconds since the epoch. */
+export class Sql {
+  readonly table: string
+  readonly create: readonly string[]
+  readonly read: string
+  readonly save: string
+  /** Saves a row of a key that has none. */
+  readonly add: string
+  /** Saves a row that has the record of the last parameter. */
+  readonly swap: string
+  readonly page: string
+  readonly remove: string
+  /** The last of the next rows after a key, and how many of these rows had expired at a time. */
+  readonly sweepEnd: string
+  /** Deletes the expired rows after one key, up to another. */
+  readonly sweep: string
+  readonly clear: string
+
+  /** @throws HeadgateError `HEADGATE_OPTION` if the name of the table is invalid */
+  constructor(table: string) {
+    if (!/^(?!sqlite_)[a-z_]\w{0,62}$/i.test(table)) {
+      throw new HeadgateError(
+        'HEADGATE_OPTION',
+        `table must be a letter or _, then at most 62 letters, digits and _, and not begin with sqlite_, got ${shown(table)}. Write table: 'headgate'.`,
+      )
+    }
+    const quoted = `"${table}"` // a table may be named like a word of SQL
+    this.table = quoted
+    this.create = [
+      `CREATE TABLE IF NOT EXISTS ${quoted} (key TEXT PRIMARY KEY, record TEXT NOT NULL, expires INTEGER NOT NULL) WITHOUT ROWID`,
+      `INSERT OR IGNORE INTO ${quoted} (key, record, expires) VALUES ('${layoutKey}', '${layout}', ${Number.MAX_SAFE_INTEGER})`,
+    ]
+    this.read = `SELECT record FROM ${quoted} WHERE key = ?`
+    this.save = `INSERT INTO ${quoted} VALUES (?, ?, ?) ON CONFLICT (key) DO UPDATE SET record = excluded.record, expires = excluded.expires`
+    this.add = `INSERT INTO ${quoted} VALUES (?, ?, ?) ON CONFLICT (key) DO NOTHING`
+    this.swap = `UPDATE ${quoted} SET record = ?, expires = ? WHERE key = ? AND record = ?`
+    this.page = `SELECT key, record FROM ${quoted} WHERE key > ? AND key < ? ORDER BY key LIMIT ${pageSize}`
+    this.remove = `DELETE FROM ${quoted} WHERE key = ?`
+    this.sweepEnd = `SELECT max(key) AS last, total(expires < ?) AS expired FROM (SELECT key, expires FROM ${quoted} WHERE key > ? ORDER BY key LIMIT ${sweepSize})`
+    this.sweep = `DELETE FROM ${quoted} WHERE key > ? AND key <= ? AND expires < ?`
+    this.clear = `DELETE FROM ${quoted} WHERE key IN (SELECT key FROM ${quoted} WHERE key > ? AND key < ? LIMIT ${pageSize})`
+  }
+
+  /** Reads the rows of some keys. */
+  readAll(keys: number): string {
+    return `SELECT key, record FROM ${this.table} WHERE key IN (${Array.from({ length: keys }, () => '?').join(', ')})`
+  }
+}
+
+/** The key after all keys that begin with `start`, which ends with a colon. */
+export function endOf(start: string): string {
+  return `${start.slice(0, -1)};`
+}
+
+export function otherLayout(table: string, found: unknown): HeadgateError {
+  return new HeadgateError(
+    'HEADGATE_STORE_RECORD',
+    `The table ${table} has layout ${shown(found)}, and this version reads layout ${layout}. Choose another table, or delete that one.`,
+  )
+}

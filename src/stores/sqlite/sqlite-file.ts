@@ -1,0 +1,241 @@
+/*
+ * One table of a file, by a driver that answers at once. Each transaction takes the file's write lock first (BEGIN IMMEDIATE), so
+ * nobody writes between its reads and its writes. The journal is a write-ahead log (WAL): readers never wait.
+ */
+import { LRUCache } from 'lru-cache'
+import { HeadgateError, monotonicClock, shown } from '../../common/index.ts'
+import type { SavedText } from '../records/index.ts'
+import type { SqliteDatabase, SqliteStatement } from './driver.ts'
+import { type Durability, inodeOf, openFile, openTimeout } from './open-file.ts'
+import { layoutKey, type Sql, sweepEvery } from './sql.ts'
+import { isBusy, sqliteError } from './sqlite-error.ts'
+
+/** The most characters of the texts that are known, and of their keys: about 20,000 keys of one bucket. */
+const knownSize = 4_000_000
+
+/** How often it is checked that the file is still in its place, in microseconds. */
+const checkEvery = 1_000_000
+
+interface Row {
+  readonly key: string
+  readonly record: string
+}
+
+export interface SqliteFileOptions {
+  /** The longest wait for the file's lock, in milliseconds. */
+  readonly timeout: number
+  /** How much longer than needed a row lives, in milliseconds. */
+  readonly ttlMargin: number
+  readonly synchronous: Durability
+}
+
+export class SqliteFile {
+  readonly #database: SqliteDatabase
+  readonly #timeout: number
+  readonly #ttlMargin: number
+  readonly #begin: SqliteStatement
+  readonly #commit: SqliteStatement
+  readonly #rollback: SqliteStatement
+  readonly #read: SqliteStatement
+  readonly #save: SqliteStatement
+  readonly #add: SqliteStatement
+  readonly #swap: SqliteStatement
+  readonly #sweepEnd: SqliteStatement
+  readonly #sweep: SqliteStatement
+  readonly #page: SqliteStatement
+  readonly #remove: SqliteStatement
+  readonly #clear: SqliteStatement
+  /** The path of the file; undefined for a database in memory. */
+  readonly #path: string | undefined
+  readonly #inode: number | undefined
+  #checked = 0
+  /** The texts that this process saved last, by key. */
+  readonly #known = new LRUCache<string, string>({
+    maxSize: knownSize,
+    sizeCalculation: (text, key) => text.length + key.length,
+  })
+  /** How many records were saved since the last sweep. */
+  #saved = 0
+  /** How long the call under way has waited for the lock, in microseconds. */
+  #waited = 0
+  /** Where the last sweep ended. */
+  #swept = layoutKey
+
+  /**
+   * @throws HeadgateError `HEADGATE_STORE` if the file cannot be opened or written, `HEADGATE_OPTION` for a file of a network, and
+   * `HEADGATE_STORE_RECORD` for a table of another layout
+   */
+  constructor(database: SqliteDatabase, sql: Sql, { timeout, ttlMargin, synchronous }: SqliteFileOptions) {
+    this.#database = database
+    this.#timeout = timeout
+    this.#ttlMargin = ttlMargin
+    try {
+      this.#path = openFile(database, sql, synchronous)
+      database.exec(`PRAGMA busy_timeout = ${timeout}`)
+      const prepare = (statement: string) => database.prepare(statement)
+      this.#begin = prepare('BEGIN IMMEDIATE')
+      this.#commit = prepare('COMMIT')
+      this.#rollback = prepare('ROLLBACK')
+      this.#read = prepare(sql.read)
+      this.#save = prepare(sql.save)
+      this.#add = prepare(sql.add)
+      this.#swap = prepare(sql.swap)
+      this.#sweepEnd = prepare(sql.sweepEnd)
+      this.#sweep = prepare(sql.sweep)
+      this.#page = prepare(sql.page)
+      this.#remove = prepare(sql.remove)
+      this.#clear = prepare(sql.clear)
+    } catch (cause) {
+      throw sqliteError(cause, openTimeout, false)
+    }
+    this.#inode = this.#path === undefined ? undefined : inodeOf(this.#path)
+  }
+
+  /**
+   * Runs `use` in a transaction that holds the file's write lock.
+   * @throws HeadgateError `HEADGATE_STORE_TIMEOUT` if another connection has the lock, `HEADGATE_STORE` if SQLite fails
+   */
+  transact<T>(use: () => T): T {
+    let commits = false
+    let begun = false
+    try {
+      this.#checkOpen()
+      this.#checkPlace()
+      this.#beginWithin()
+      begun = true
+      const result = use()
+      commits = true
+      this.#commit.run()
+      return result
+    } catch (cause) {
+      if (begun) this.#end()
+      throw sqliteError(cause, this.#timeout, commits)
+    }
+  }
+
+  /** Begins a transaction. A call that has waited for the lock before waits only for the rest of the timeout. */
+  #beginWithin(): void {
+    const waited = Math.floor(this.#waited / 1000)
+    this.#waited = 0
+    if (waited === 0) return void this.#begin.run()
+    const setTimeout = (milliseconds: number) => this.#database.exec(`PRAGMA busy_timeout = ${milliseconds}`)
+    setTimeout(Math.max(0, this.#timeout - waited))
+    try {
+      this.#begin.run()
+    } finally {
+      setTimeout(this.#timeout)
+    }
+  }
+
+  /** @throws HeadgateError as `transact` does */
+  read(key: string): string | undefined {
+    try {
+      this.#checkOpen()
+      return this.readLocked(key)
+    } catch (cause) {
+      throw sqliteError(cause, this.#timeout, false)
+    }
+  }
+
+  /** The text that this process saved last; undefined if it knows none. The file may have another by now. */
+  known(key: string): string | undefined {
+    return this.#known.get(key)
+  }
+
+  /** Reads within a transaction. */
+  readLocked(key: string): string | undefined {
+    return (this.#read.get(key) as Row | null | undefined)?.record
+  }
+
+  /** Saves a record within a transaction. @param now in microseconds */
+  save(key: string, { text, life }: SavedText, now: number): void {
+    this.#save.run(key, text, this.#expires(now, life))
+    this.#sweepSometimes(now)
+  }
+
+  /**
+   * Saves a record if the key still has the text `before`, no sweep is due, and the driver tells that no transaction is open: its end
+   * would decide whether the record stays. Returns true if it saved.
+   * @throws HeadgateError as `transact` does
+   */
+  swap(key: string, before: string | undefined, { text, life }: SavedText, now: number): boolean {
+    this.#checkOpen()
+    const { inTransaction, isTransaction } = this.#database
+    if ((inTransaction ?? isTransaction) !== false || this.#saved >= sweepEvery) return false
+    try {
+      this.#checkPlace()
+      const startedAt = monotonicClock()
+      const expires = this.#expires(now, life)
+      const done = before === undefined ? this.#add.run(key, text, expires) : this.#swap.run(text, expires, key, before)
+      const saved = Number((done as { changes: number | bigint }).changes) > 0
+      if (saved) this.#known.set(key, text)
+      else this.#known.delete(key)
+      if (saved) this.#saved++
+      else this.#waited = monotonicClock() - startedAt
+      return saved
+    } catch (cause) {
+      throw sqliteError(cause, this.#timeout, !isBusy(cause))
+    }
+  }
+
+  /** When a row may be deleted, in milliseconds since the epoch. @param now in microseconds @param life the same */
+  #expires(now: number, life: number): number {
+    return Math.floor(now / 1000) + Math.ceil(life / 1000) + this.#ttlMargin
+  }
+
+  #sweepSometimes(now: number): void {
+    if (++this.#saved < sweepEvery) return
+    this.#saved = 0
+    try {
+      const time = Math.floor(now / 1000)
+      const { last, expired } = this.#sweepEnd.get(time, this.#swept) as { last: string | null; expired: number }
+      if (expired > 0) this.#sweep.run(this.#swept, last, time)
+      this.#swept = last ?? layoutKey
+    } catch {} // the call itself is saved, and the next sweep tries again
+  }
+
+  remove(key: string): void {
+    this.transact(() => this.#remove.run(key))
+  }
+
+  /** The next rows after the key `after`, before the key `end`. */
+  page(after: string, end: string): readonly Row[] {
+    try {
+      this.#checkOpen()
+      return this.#page.all(after, end) as Row[]
+    } catch (cause) {
+      throw sqliteError(cause, this.#timeout, false)
+    }
+  }
+
+  /** Deletes the keys between two keys, some in each transaction, so that other processes wait for none of them for long. */
+  clear(after: string, end: string): void {
+    while (this.page(after, end).length > 0) this.transact(() => this.#clear.run(after, end))
+  }
+
+  /** Ends a transaction that failed. SQLite itself has ended it after some errors. */
+  #end(): void {
+    try {
+      this.#rollback.run()
+    } catch {}
+  }
+
+  /** libsql ends the process at a call on a database that is closed. */
+  #checkOpen(): void {
+    if (this.#database.open !== false) return
+    const message = 'The database is closed. Close it after the last call: server.close(), then database.close().'
+    throw new HeadgateError('HEADGATE_STORE', message, { uncounted: true })
+  }
+
+  /** A file that was deleted or replaced is written on by nobody else: what is written there would be lost. */
+  #checkPlace(): void {
+    if (this.#path === undefined) return
+    const now = monotonicClock()
+    if (now - this.#checked < checkEvery) return
+    if (inodeOf(this.#path) !== this.#inode) {
+      const message = `The file ${shown(this.#path)} was deleted or replaced. Open the database and the store anew.`
+      throw new HeadgateError('HEADGATE_STORE', message, { uncounted: true })
+    }
+    this.#checked = now
+  }
+}

@@ -1,0 +1,80 @@
+import type { Clock } from '../../common/index.ts'
+import {
+  type Command,
+  exchanged,
+  exchangeStart,
+  type LedgerTerms,
+  type OutcomeOf,
+  runOn,
+  type StateVerb,
+  type Verb,
+} from '../contract/index.ts'
+import { KeyRecord, type RecordContext, RecordLedger } from '../records/index.ts'
+import type { SqliteFile } from './sqlite-file.ts'
+
+/** Decides at once, in one transaction over all keys of a call. Inspecting, listing and clearing are as in any store of records. */
+export class SqliteLedger extends RecordLedger {
+  readonly #file: SqliteFile
+  readonly #clock: Clock
+
+  constructor(terms: LedgerTerms, context: RecordContext, file: SqliteFile) {
+    super(terms, context)
+    this.#file = file
+    this.#clock = context.clock
+  }
+
+  override run<V extends Verb>(command: Command<V>): OutcomeOf<V> | Promise<OutcomeOf<V>> {
+    const { verb } = command
+    if (verb === 'inspect' || verb === 'scan' || verb === 'clear') return super.run(command)
+    const startedAt = exchangeStart()
+    let failure: unknown
+    try {
+      return this.#decide(command as unknown as Command<StateVerb>) as OutcomeOf<V>
+    } catch (error) {
+      failure = error
+      throw error
+    } finally {
+      exchanged('sqlite', startedAt, 1, failure)
+    }
+  }
+
+  #decide(command: Command<StateVerb>): OutcomeOf<StateVerb> {
+    const keys = this.recordKeys(command.keys)
+    const [key] = keys
+    if (keys.length === 1 && key !== undefined) return this.#decideOne(command, key)
+    return this.#file.transact(() => this.#evaluate(command, keys))
+  }
+
+  /**
+   * Decides on the text that this process saved last, and saves if the key still has it: one statement in place of four. If nothing is to
+   * be saved, or no text is known, decides on the text of the file, without a lock. If somebody else has written to the key, a
+   * transaction decides anew.
+   */
+  #decideOne(command: Command<StateVerb>, key: string): OutcomeOf<StateVerb> {
+    const file = this.#file
+    for (let text = file.known(key), known = text !== undefined; ; known = false) {
+      if (!known) text = file.read(key)
+      const record = new KeyRecord(text, command.verb === 'reset')
+      const now = this.#clock()
+      const outcome = runOn([record], this.whole, command, now)
+      if (record.changed) {
+        if (file.swap(key, text, record.save(now), now)) return outcome
+        return file.transact(() => this.#evaluate(command, [key]))
+      }
+      if (!known) return outcome
+    }
+  }
+
+  /** The time is read under the lock, so that calls of several processes are decided in the order of their times. */
+  #evaluate(command: Command<StateVerb>, keys: readonly (string | undefined)[]): OutcomeOf<StateVerb> {
+    const file = this.#file
+    const replaced = command.verb === 'reset'
+    const records = keys.map((key) => (key === undefined ? undefined : new KeyRecord(file.readLocked(key), replaced)))
+    const now = this.#clock()
+    const outcome = runOn(records, this.whole, command, now)
+    for (const [n, record] of records.entries()) {
+      if (record?.changed) file.save(keys[n] as string, record.save(now), now)
+    }
+    return outcome
+  }
+}

@@ -1,0 +1,103 @@
+import {
+  type Clock,
+  check,
+  clockOr,
+  type Duration,
+  HeadgateError,
+  oneOf,
+  optional,
+  readOptions,
+  text,
+  wallClock,
+} from '../../common/index.ts'
+import { Deadlines, type SharedStoreOptions, sharedOptions } from '../contract/index.ts'
+import { KeyQueue, type RecordContext, RecordStore } from '../records/index.ts'
+import { isClient, isDatabase, type SqliteClient, type SqliteDatabase } from './driver.ts'
+import type { Durability } from './open-file.ts'
+import { endOf, pageSize, Sql } from './sql.ts'
+import { SqliteFile } from './sqlite-file.ts'
+import { SqliteLedger } from './sqlite-ledger.ts'
+import { SqliteRunner } from './sqlite-runner.ts'
+
+/** The options of `sqliteStore`. */
+export interface SqliteStoreOptions extends SharedStoreOptions {
+  /**
+   * An open connection that only this store uses: a `DatabaseSync` of node:sqlite, a `Database` of better-sqlite3, libsql or
+   * bun:sqlite, or a client of @libsql/client. You close it yourself, after the store.
+   */
+  database: SqliteDatabase | SqliteClient
+  /** The table of the states. The store creates it. Default `'headgate'`. */
+  table?: string
+  /**
+   * What an admitted call waits for. With `'full'`, its units are on the disk before the answer, and no power loss takes them back.
+   * With `'normal'`, they survive a crash of the process, and a power loss may take back the last seconds. A client of
+   * @libsql/client decides that itself, so the option is not for it. Default `'normal'`.
+   */
+  synchronous?: Durability
+  /**
+   * How long a call may wait for the lock of the file. A driver that answers at once blocks the event loop meanwhile. After that, the
+   * call fails with HeadgateError `HEADGATE_STORE_TIMEOUT`. Default 100 ms.
+   */
+  timeout?: Duration
+  /** A clock of whole microseconds since the epoch. Default: the wall clock of the machine. */
+  clock?: Clock
+}
+
+const readers = {
+  database: check<SqliteDatabase | SqliteClient>(
+    (given) => isDatabase(given) || isClient(given),
+    'an open database',
+    "new DatabaseSync('limits.db')",
+  ),
+  table: text('headgate'),
+  synchronous: optional(oneOf<Durability>('full', 'normal')),
+  clock: clockOr(wallClock),
+  ...sharedOptions,
+}
+
+/**
+ * A store in a file of SQLite, for the processes of one machine: states survive restarts and crashes. Each decision is one
+ * transaction over all its keys. `docs/stores.md` tells when to choose Postgres.
+ *
+ * A call fails with HeadgateError `HEADGATE_STORE` if SQLite fails, and with `HEADGATE_STORE_TIMEOUT` if another connection has
+ * the file locked for longer than the timeout.
+ * @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_CLOCK` if an option is invalid, or the file is on the file system of a network.
+ * `HEADGATE_STORE` if the file cannot be opened or written
+ */
+export function sqliteStore(options: SqliteStoreOptions): RecordStore {
+  const { database, table, synchronous, prefix, timeout, ttlMargin, breaker, clock } = readOptions(
+    'sqliteStore',
+    options,
+    readers,
+  )
+  const sql = new Sql(table)
+  const common = { kind: 'sqlite', prefix, timeout, breaker, clock, deadlines: new Deadlines('SQLite', timeout) }
+  if (isDatabase(database)) {
+    const file = new SqliteFile(database, sql, { timeout, ttlMargin, synchronous: synchronous ?? 'normal' })
+    const context: RecordContext = {
+      ...common,
+      queue: new KeyQueue(() => [], timeout),
+      read: async (keys) => ({ texts: keys.map((key) => file.read(key)), now: clock() }),
+      page: async (start, after) => {
+        const rows = file.page(after, endOf(start))
+        const keys = rows.map(({ key }) => key)
+        return { keys, texts: rows.map(({ record }) => record), now: clock(), more: rows.length === pageSize }
+      },
+      clear: async (start) => file.clear(start, endOf(start)),
+    }
+    return new RecordStore(context, (terms) => new SqliteLedger(terms, context, file))
+  }
+  if (synchronous !== undefined) {
+    const fix = 'Leave it out, and set it where the client is made.'
+    throw new HeadgateError('HEADGATE_OPTION', `sqliteStore: synchronous is not for a client of promises. ${fix}`)
+  }
+  const runner = new SqliteRunner({ client: database, sql, timeout, ttlMargin, clock })
+  const context: RecordContext = {
+    ...common,
+    queue: new KeyQueue((jobs) => runner.run(jobs), timeout),
+    read: (keys) => runner.read(keys),
+    page: (start, after) => runner.page(start, after),
+    clear: (start) => runner.clear(start),
+  }
+  return new RecordStore(context)
+}

@@ -1,0 +1,5 @@
+import { sqliteClient, sqliteDatabase } from '../support/sqlite.ts'
+import { describeWholeStore } from '../support/whole-store.ts'
+
+describeWholeStore({ ...sqliteDatabase(), runs: 5, quick: true })
+describeWholeStore({ ...sqliteClient(), runs: 5, quick: true })
