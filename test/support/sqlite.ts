@@ -43,7 +43,10 @@ export function sqliteClient(): FileStore {
     usesArrivalTime: true,
     create: (clock, prefix) => sqliteStore({ database: client, clock, prefix, table: tableOf(prefix), ...options }),
     async text(key) {
-      const { rows } = await client.execute({ sql: `SELECT record FROM ${tableOf(key)} WHERE key = ?`, args: [key] })
+      const table = tableOf(key)
+      const made = await client.execute({ sql: 'SELECT 1 FROM sqlite_master WHERE name = ?', args: [table] })
+      if (made.rows.length === 0) return undefined // the first call of a store makes its table
+      const { rows } = await client.execute({ sql: `SELECT record FROM ${table} WHERE key = ?`, args: [key] })
       return rows[0]?.record as string | undefined
     },
   }
