@@ -10,7 +10,7 @@ const code = 'HEADGATE_STORE_STATE'
 
 /** For each breaker that a warning was given about: when the breaker had opened, in microseconds. */
 const toldAt = new WeakMap<Breaker, number>()
-/** For each breaker: the last time of opening that this file has handled, with a warning or without one. */
+/** For each breaker: when it had opened at the last call of `warnIfOpened`, in microseconds, even if no warning was given. */
 const seen = new WeakMap<Breaker, number>()
 
 const actions: Readonly<Record<StoreErrorAction, string>> = {

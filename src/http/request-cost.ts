@@ -42,7 +42,7 @@ function checkAdmits(policy: Policy, units: number): void {
   )
 }
 
-/** True if this cost is refused even for a new key. False for a limit of 0. */
+/** True if the policy refuses this cost however long the key waits, even if the key is new. */
 function neverAdmits({ algorithm }: Policy, units: number): boolean {
   return algorithm.wait(new Array(algorithm.slots).fill(0), 0, 0, units) === Infinity
 }

@@ -23,7 +23,7 @@ async function isExempt({ allowList }: Settings, request: FastifyRequest, key: s
   return allowList?.includes(key) === true
 }
 
-/** Counts a request, unless `allowList` exempts its key. @param increments false to read the count without a change */
+/** Counts a request, unless `allowList` exempts its key. @param increments false to read the key's count without another hit */
 export async function apply(
   { settings, counting }: Limit,
   request: FastifyRequest,
@@ -43,8 +43,8 @@ export async function apply(
     const counted = increments ? counting.hit(...asked) : counting.read(...asked)
     count = isPromise(counted) ? await counted : counted
   } catch (error) {
-    // With `skipOnError`, a failing store refuses no request. A store without `read` is a programming mistake, so the error
-    // is thrown.
+    // With `skipOnError`, a failing store refuses no request. `CannotRead` is no such failure: the class of the store has
+    // no method `read`, and its author has to know.
     if (!settings.skipOnError || error instanceof CannotRead) throw error
   }
   const { used, resetAfter: ttl } = count
@@ -120,7 +120,10 @@ function refusal(settings: Settings, request: FastifyRequest, { max, ttl, ttlInS
 
 const aYear = 365.25 * 24 * 60 * 60 * 1000
 
-/** The wait as text, such as '1 minute'. `exponentialBackoff` makes waits of more than 366 days. */
+/**
+ * The wait as text, such as '1 minute'. The option `exponentialBackoff` can make waits of many years, which the package
+ * `ms` would write in days.
+ */
 function waitText(milliseconds: number): string {
   const years = Math.round(milliseconds / aYear)
   if (milliseconds < aYear) return ms(milliseconds, { long: true })

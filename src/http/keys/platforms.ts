@@ -28,7 +28,10 @@ export interface PlatformField {
   readonly fromEnd?: number
   /** The ranges of the platform's proxies. */
   readonly proxies: readonly string[]
-  /** True if a runtime that shows no peer may get the address directly from the platform. That address precedes these fields. */
+  /**
+   * True if the platform may give the address directly, in a runtime that does not show the other end of the socket. The
+   * fields are read only if the platform gives no address.
+   */
   readonly given?: true
 }
 
@@ -103,7 +106,8 @@ export const platformFields: Readonly<Record<AddressPlatform, PlatformField>> = 
   railway: { names: ['x-real-ip'], proxies: privateRanges },
   // Netlify sets this field to the address of `context.ip`: https://docs.netlify.com/build/functions/api/
   netlify: { names: ['x-nf-client-connection-ip'], proxies: privateRanges },
-  // AWS reports the address as `requestContext.http.sourceIp`: https://docs.aws.amazon.com/lambda/latest/dg/urls-invocation.html
+  // The adapter gives the address that AWS reports as `requestContext.http.sourceIp`:
+  // https://docs.aws.amazon.com/lambda/latest/dg/urls-invocation.html
   'aws-lambda': { ...appended, given: true },
   // The load balancer appends, in its mode `append`:
   // https://docs.aws.amazon.com/elasticloadbalancing/latest/application/x-forwarded-headers.html
