@@ -24,10 +24,13 @@ export interface Capacity {
   readonly seed: Seed | undefined
 }
 
-/** The number of a row whose states stay zero. Every key without a row is read from this row. */
+/**
+ * The number of the row whose states are always zero, as the states of a new key are. The states of a key without a row are
+ * read from this row.
+ */
 export const blank = 0
 
-/** How many rows are checked for each new key: `swept` while the table has space, `considered` when it is full. */
+/** How many rows are checked when a new key comes: `swept` rows while the table has space, `considered` rows when it is full. */
 const swept = 2
 const considered = 16
 /** While the table has space, a row is not freed in this time after its last use, in microseconds (10 s). */
@@ -97,7 +100,7 @@ export class KeyTable {
     return { rows, next: row < this.#keyOf.length ? row : undefined }
   }
 
-  /** Looks for a key without a row in the overflow table. */
+  /** Returns where the overflow table has a key that has no row in this table. */
   recall(key: string): OverflowLocation {
     return this.#overflow === undefined ? nothing : this.#overflow.find(keyName(key))
   }
@@ -158,13 +161,13 @@ export class KeyTable {
     this.#overflow = undefined
   }
 
-  /** Changes the layout of the states, so that several plans can share them. */
+  /** Changes the layout of the states, so that several plans can share these states. */
   share(now: number): void {
     this.states.share(now)
     this.#overflow?.share(now)
   }
 
-  /** Changes the states to other limits of the same policies. The limiter must have only one plan. */
+  /** Converts the states after the limits of the same policies have changed. The limiter must have only one plan. */
   retune(policies: readonly Policy[], now: number): void {
     this.#policies = policies
     this.states = this.states.retuned(policies, now)

@@ -31,7 +31,8 @@ const placesPerKey = 12
 const swept = 2
 
 /**
- * Where an evicted key is: `nothing` if it is not here, `cells` if it may be in two shared cells, or else its place.
+ * Where an evicted key is: the number of its own place, or `cells` if it may be in two shared cells, or `nothing` if the
+ * overflow table does not have the key.
  */
 export type OverflowLocation = number
 export const nothing = -1
@@ -56,7 +57,7 @@ export class OverflowTable {
   /** How many keys were forgotten because they had no place. */
   forgotten = 0
 
-  /** @param shared true if several plans share the states */
+  /** @param shared true if several plans share the states; the table then has no shared cells */
   constructor(policies: readonly Policy[], shared: boolean, maxKeys: number, seed: Seed) {
     this.#places = new StateRows(policies, true)
     if (shared) this.#places.share(0)

@@ -41,7 +41,7 @@ export interface SavedText {
   readonly life: number
 }
 
-/** The text for a key that was reset: the key has its full quota under every policy. */
+/** The text for a key that was reset: a record without states, so that the key has its full quota under every policy. */
 export const emptyRecord: string = JSON.stringify([version])
 
 /** The beginning of a text that has only the state of this policy. The rest of the text is `fullAt,[state]]]`. */
@@ -53,12 +53,13 @@ const report = new Report()
 
 export class KeyRecord extends KeyStates<SavedState> {
   readonly #found: boolean
-  /** The names of the policies that the present plan uses. */
+  /** The names of the policies that `load` was called with. Of other policies, only states without the full quota are saved. */
   readonly #used = new Set<string>()
 
   /**
    * @param text the text of the key in the store; undefined if the key has no text
-   * @param replaced true if the first command resets the key, so that its text is not read
+   * @param replaced true if the first command on the record is `reset`, so that the old text does not matter and is not
+   *   read
    * @throws HeadgateError `HEADGATE_STORE_RECORD` if the text is not a record of this version
    */
   constructor(text: string | undefined, replaced = false) {
@@ -79,7 +80,7 @@ export class KeyRecord extends KeyStates<SavedState> {
     return { ...super.stateOf(algorithm, s, now), fullAt: fullAt(algorithm, s, now) }
   }
 
-  /** Deletes the states. A key that has no text in the store gets no text. */
+  /** Deletes the states. If the store has no text for the key, nothing has to be saved. */
   override reset(): void {
     super.reset()
     this.changed = this.#found
