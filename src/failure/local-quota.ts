@@ -134,7 +134,10 @@ export class LocalQuota {
     void this.#ledgers.charged.get(scope)?.run({ verb, keys: [key], costs: units })
   }
 
-  /** Gives units back. `overcharged`: how many of these units the store was charged for, by scope and policy. */
+  /**
+   * Gives units back. `overcharged` is how many of these units the store was charged for, so that the store has to give
+   * them back too: for each scope, one number for each policy.
+   */
   giveBack(command: Command<'refund' | 'settle'>): { decision: Decision; overcharged: readonly (readonly number[])[] } {
     const spentUnits = () => this.#scopes.map((scope, n) => this.#spentUnits(scope, command.keys[n] as string))
     const before = spentUnits()

@@ -143,7 +143,10 @@ export class StoreLink {
     return this.#observed(request, result)
   }
 
-  /** Publishes the end of a request before its caller gets the result, in the asynchronous context of the caller. */
+  /**
+   * Publishes a `StoreCallEvent` when a request has ended, before the caller gets the result, and in the asynchronous
+   * context of the caller.
+   */
   #observed<V extends Verb>(request: StoreRequest<V>, result: Promise<OutcomeOf<V>>): Promise<OutcomeOf<V>> {
     if (!calls.hasSubscribers) return result
     const { store, limiter } = this

@@ -14,8 +14,8 @@ export type Cost<Request, Response = unknown> =
 
 /**
  * Reads the option `cost`.
- * @param policies the policies that must be able to admit the cost; empty if they are not known yet. A policy with a limit of 0
- *   refuses every request on purpose
+ * @param policies the policies that must be able to admit the cost; empty if they are not known yet. Policies with a limit of 0
+ *   are not checked: they refuse every request on purpose
  * @throws HeadgateError `HEADGATE_COST` if the cost is invalid, if every request would be refused, or if a record does not name
  *   the policies
  */

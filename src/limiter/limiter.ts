@@ -56,7 +56,7 @@ export class RateLimiter extends Operations<RateLimiter> {
   /** How many calls in this process hold units in flight now, and how many wait, under every plan: `{ inFlight: 3, waiting: 0 }`. */
   readonly load: Readonly<Load>
   readonly #ledger: CheckedLedger
-  /** The counters of the heaviest keys, one for each scope. Undefined if the option `top` is not set. */
+  /** The counters of the keys with the most calls, for each scope. Undefined if the option `top` is not set. */
   readonly #counts: readonly SpaceSaving[] | undefined
 
   /**

@@ -5,7 +5,7 @@ import type { CheckedLedger } from '../stores/contract/index.ts'
 
 /** The options of `list`. */
 export interface ListOptions {
-  /** True to list only keys that would be refused a call with cost 1 now. Default false. */
+  /** True to list only keys whose next call with a cost of 1 would be refused now. Default false. */
   refused?: boolean
   /** The largest number of keys to list. Default: all keys. Example: `50`. */
   limit?: number

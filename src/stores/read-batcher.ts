@@ -1,5 +1,5 @@
 /*
- * Reads all keys of one turn of the event loop by one command. If the command fails, each key is read by its own
+ * Reads all keys that calls need in one turn of the event loop by one command. If the command fails, each key is read by its own
  * command: if the client cannot decode a value, only the calls with this key fail.
  */
 import { monotonicClock } from '../common/index.ts'

@@ -87,7 +87,7 @@ export class BookingHorizon {
     this.#free = wait > 0 || paysLater ? 0 : decision.remaining
   }
 
-  /** Waits until the last booked slot is near, then books the next slots. Called when calls wait beyond the horizon. */
+  /** Waits until the last booked slot is near, then books the next slots. Called when calls wait without a slot. */
   schedule(): void {
     if (this.#next?.pending || this.#pending > 0 || this.#horizon === Infinity) return
     const at = this.#lastAt - this.#horizon / 2

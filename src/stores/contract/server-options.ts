@@ -42,7 +42,7 @@ export interface BreakerOptions {
   probeEvery?: Duration
 }
 
-/** The shared options after they were read. Durations are in milliseconds. */
+/** The options of a shared store, with their defaults. Durations are in milliseconds. */
 export type SharedTerms = Settled<Omit<SharedStoreOptions, 'breaker'>> & { readonly breaker: BreakerTerms }
 
 const prefix: Reader<string> = check(

@@ -105,12 +105,15 @@ export class KeyTable {
     return this.#overflow === undefined ? nothing : this.#overflow.find(keyName(key))
   }
 
-  /** The states of the key that `recall` was called for last. */
+  /** The states of the key for which `recall` was called last. @param found what that call returned */
   recalled(found: OverflowLocation, now: number): readonly State[] {
     return found === nothing ? none : (this.#overflow as OverflowTable).read(found, now)
   }
 
-  /** @param found what `recall` returned for the key, which has no row yet */
+  /**
+   * Gives a row to a key that has none, and moves its states there from the overflow table. Returns the row. @param found
+   * what `recall` returned for the key
+   */
   claim(key: string, found: OverflowLocation, now: number): number {
     const row = this.#free.pop() ?? this.#nextRow()
     if (found !== nothing) this.states.copy(this.recalled(found, now), row, now)
@@ -127,7 +130,8 @@ export class KeyTable {
 
   #nextRow(): number {
     const row = this.#keyOf.push(undefined) - 1
-    // The table has one row more than keys, because a new key gets its row before another key is evicted.
+    // The rows are at most two more than the keys: one is `blank`, and a new key gets its row before another key is
+    // evicted.
     if (row === this.#refused.length) this.#resize(Math.min(2 * row, this.#capacity.maxKeys + 2))
     this.states.clear(row)
     return row

@@ -77,7 +77,7 @@ export class OverflowTable {
     return this.#cells?.has(this.#one, this.#other) ? cells : nothing
   }
 
-  /** The states of the key that `find` was called for last. */
+  /** The states of the key for which `find` was called last. @param found what that call returned */
   read(found: OverflowLocation, now: number): readonly State[] {
     if (found !== cells) return this.#places.read(found)
     return (this.#cells as SharedCells).leastUsed(this.#one, this.#other, now)
@@ -161,7 +161,11 @@ export class OverflowTable {
     return found
   }
 
-  /** Frees the place of the key with most quota left; returns `nothing` if no key has more left than the new key. */
+  /**
+   * Frees the place of the key with most quota left in the two buckets, and returns this place. Returns `nothing` if no key
+   * has more quota left than the new key.
+   * @param newcomer the part of the quota that the new key has left, from 0 to 1
+   */
   #vacate(newcomer: number, now: number): OverflowLocation {
     let found = nothing
     let most = newcomer

@@ -16,10 +16,10 @@ import {
 } from '../contract/index.ts'
 import { emptyRecord, KeyRecord, type SavedText } from './key-record.ts'
 
-/** The outcome of a command on states. */
+/** The outcome of a command with a `StateVerb`. Undefined for `reset`, `ban` and `unban`. */
 export type StateOutcome = Booking | Decision | undefined
 
-/** The outcome of a call, and its ticket for each policy; undefined if it took no units from the policy. */
+/** The outcome of a call, and the tickets by which its units can be given back. */
 interface Result {
   readonly outcome: StateOutcome
   readonly tickets: Tickets | undefined

@@ -30,7 +30,7 @@ const banName = ''
 interface SavedState extends KeyState {
   /** When the key has its full quota again under the policy, in microseconds since the epoch. */
   readonly fullAt: number
-  /** The state as it was read from the text; undefined for a state that this process wrote. */
+  /** The state as it is in the text, which `save` writes again without a change; undefined for a state that this process wrote. */
   readonly packed?: PackedState
 }
 
@@ -104,7 +104,10 @@ export class KeyRecord extends KeyStates<SavedState> {
   }
 }
 
-/** Writes a ban as a state. A version without bans treats it as a state of an unknown policy, until the ban ends. */
+/**
+ * Writes a ban as a state. A version of headgate that knows no bans treats it as a state of an unknown policy, until the
+ * ban ends.
+ */
 function packBan({ from, until, reason }: StoredBan): PackedState {
   const packed: PackedBan = reason === undefined ? [from, until] : [from, until, reason]
   return [banName, ['ban', 0], until, packed as unknown as number[]]

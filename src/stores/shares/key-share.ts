@@ -141,8 +141,8 @@ export class KeyShare {
   }
 
   /**
-   * Uses the verdicts of a call that the store decided as its last answer, but only if they do not make the share larger:
-   * the units of a report that is under way are not in these verdicts.
+   * Takes the verdicts of a call that the store decided as new verdicts of this share, unless they would make the share
+   * larger: the units of a report that is under way are not in these verdicts.
    */
   learn(verdicts: readonly Verdict[], now: number): void {
     if (verdicts.some(({ remaining }, n) => remaining > this.#remaining(n, now))) return
@@ -185,7 +185,7 @@ export class KeyShare {
     return { ...verdict, retryAfter, resetAfter: Math.max(1, verdict.resetAfter - elapsed) }
   }
 
-  /** Admitted units that the store has not counted, as far as known, under the policy that has most of them. */
+  /** How many admitted units the store has not counted, as far as this process knows, under the policy with the most such units. */
   get unreported(): number {
     return Math.max(0, ...this.#admitted.map((_, n) => this.#unreported(n)))
   }
@@ -194,7 +194,7 @@ export class KeyShare {
     return (this.#admitted[n] as number) + (this.#unanswered?.admitted[n] ?? 0)
   }
 
-  /** True if there are units to report, or if the store has to be asked. */
+  /** True if the store has to be asked now: there are units to report, or a call needed more than the share. */
   get isDue(): boolean {
     return !this.asking && !this.broken && (this.#exceeded || this.unreported > 0)
   }

@@ -8,11 +8,11 @@ export interface ExactStore extends Store {
   readonly connected?: boolean
 }
 
-/** The shares of one scope under one plan. */
+/** The shares that this process has of the keys in one scope under one plan, as the Reporter sees them. */
 export interface Reports {
-  /** The name of the limiter, and the scope. */
+  /** The name of the limiter and the scope, in one text. */
   readonly name: string
-  /** The policies as JSON. Equal plans have the same text, and so the same shares. */
+  /** The policies as JSON, by which a plan that is made a second time finds its earlier shares. */
   readonly text: string
   /** The id by which the store knows the sender of reports. No other process, limiter or plan has the same id. */
   readonly sender: string
