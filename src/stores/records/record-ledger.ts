@@ -117,7 +117,16 @@ export class RecordLedger implements Ledger {
     const policies = this.#policies.map(({ name }) => verdicts.get(name) as Verdict)
     const { at, ban } = withLongestBan(decisions)
     const resetAfter = Math.max(...decisions.map((decision) => decision.resetAfter))
-    return { ...join(true, policies, 'store', at), resetAfter, ...(ban && { ban }) }
+    return {
+      ...join(
+        decisions.every(({ allowed }) => allowed),
+        policies,
+        'store',
+        at,
+      ),
+      resetAfter,
+      ...(ban && { ban }),
+    }
   }
 
   /** The items of `all` that belong to the policies of this scope. `all` has one item for each policy. */
