@@ -63,7 +63,10 @@ export class MessageLimit<Message> {
     this.#transport = transport
   }
 
-  /** How many messages wait: for earlier messages, or for a decision of the store. */
+  /**
+   * How many messages are in the queue. A message waits there for earlier messages, for a decision of the store, or, with
+   * `'delay'`, until the limiter can admit the message.
+   */
   get waiting(): number {
     return this.#queue?.length ?? 0
   }
@@ -110,7 +113,10 @@ export class MessageLimit<Message> {
     }
   }
 
-  /** The milliseconds that a message has to wait before the limiter is asked again. 0 if the message can be settled now. */
+  /**
+   * The milliseconds that a message has to wait before the limiter decides on the message again. 0 if the message need not
+   * wait: it can be delivered or refused now.
+   */
   #pauseOf(outcome: Outcome): number {
     if (this.#settings.overLimit !== 'delay' || this.#ended) return 0
     const retryAfter = 'error' in outcome ? unavailableFor(outcome.error) : outcome.retryAfter
@@ -231,7 +237,10 @@ export class MessageLimit<Message> {
   }
 }
 
-/** If the error says that the store is unavailable, the milliseconds until a new attempt makes sense. Otherwise undefined. */
+/**
+ * If the error says that the store is unavailable: the milliseconds until the limiter should call the store again. For any
+ * other error, undefined.
+ */
 function unavailableFor(error: unknown): number | undefined {
   if (!(error instanceof HeadgateError) || error.code !== 'HEADGATE_STORE_UNAVAILABLE') return undefined
   return Math.max(1, error.retryAfter ?? aSecond)

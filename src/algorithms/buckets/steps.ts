@@ -19,16 +19,16 @@ import type { Numbers } from '../algorithm.ts'
 import { ratioDown } from '../exact-math.ts'
 
 /**
- * The most steps of a state. Beyond this number, two neighbours are merged, so that some unused units are not given back: under
- * 1 per cent in a gateway with 64 open streams (docs/algorithms.md).
+ * The most steps of a state. If a state gets more steps, two neighbouring steps are merged, and then some unused units are
+ * not given back: under 1 per cent in a gateway with 64 open streams (docs/algorithms.md).
  */
 export const maxSteps = 32
 
-/** How the level falls: by `rate` in each `per` microseconds. */
+/** How the level of a bucket falls: by `rate` in each `per` microseconds. */
 export interface Drain {
   readonly rate: number
   readonly per: number
-  /** The highest level without debt, in ticks. */
+  /** The highest level without debt, in ticks (small parts of a unit: see bucket.ts). */
   readonly capacity: number
 }
 
@@ -42,14 +42,16 @@ export function endOfSteps(s: Numbers | readonly number[], start: number): numbe
   return start + 1 + 2 * (s[start] as number)
 }
 
-/** The time of the last step, which refunds may have put some microseconds after the clock; 0 if there is no step. */
+/** The time of the last step. After refunds, this time may be some microseconds later than the clock. 0 if there is no step. */
 export function lastStep(s: Numbers, start: number): number {
   return s.length > start && (s[start] as number) > 0 ? (s[endOfSteps(s, start) - 2] as number) : 0
 }
 
 /**
- * Adds the step of an arrival. Arrivals at the same time are one step, because the level does not fall in between.
- * @param after 1 if the step has to be at least 1 us after the last step, because the level has fallen since; else 0
+ * Adds a step for a call that comes while a reservation is open. Calls at the same time share one step, because the level
+ * does not fall between them.
+ * @param after 1 if the step has to be at least 1 us after the last step, because a refund has lowered the level since the
+ *   last step; otherwise 0
  */
 export function addStep(s: number[], start: number, at: number, level: number, after: number = 0): void {
   const last = lastStep(s, start)
@@ -79,8 +81,9 @@ function gapAfter(s: readonly number[], k: number): number {
 }
 
 /**
- * How many of `ticks` a call at time `since` can still give back: at most the lowest level since that time. Lowers the steps
- * after `since` by the result. The caller has to lower the level.
+ * How many of `ticks` can still be given back for a call that came at the time `since`: at most the lowest level since that
+ * time. Lowers the levels of the steps after `since` by the result. The caller has to lower the present level.
+ * @param ticks small parts of a unit: see bucket.ts
  */
 export function giveBackSince(s: number[], start: number, since: number, level: number, ticks: number): number {
   const end = s.length > start ? endOfSteps(s, start) : start
@@ -93,7 +96,7 @@ export function giveBackSince(s: number[], start: number, since: number, level: 
   return back
 }
 
-/** Multiplies all levels by `times / per`, rounded down. */
+/** Multiplies the levels of all steps by `times / per`. The new levels are rounded down. */
 export function scaleSteps(s: number[], start: number, times: number, per: number): void {
   for (let k = start + 2; k < endOfSteps(s, start); k += 2) s[k] = ratioDown(s[k] as number, times, per)
 }
