@@ -26,7 +26,7 @@ const aSecond = 1000
 /**
  * The limit on the messages of one socket. A message passes these steps:
  *
- *     take -> decide -> settle: pass, tell, close or fail
+ *     take -> decide -> settle: pass (deliver), tell (the client of a refusal), close (the socket) or fail (report an error)
  *
  * All steps are synchronous if the store is synchronous and no message waits. Otherwise the message is added to the queue, and
  * `#advance` settles the messages in the order of arrival. With `'delay'`, the limiter decides only on the first message of the

@@ -5,7 +5,7 @@
  *
  * The limiters with the same name share their debts, as they share their states. The debts of a key are settled for all
  * these limiters together. The key of a call comes first. Other keys follow in the background, a few at a time, when
- * the shard of the store that decides on them responds.
+ * the store responds again; in a store with shards, when the shard that decides on the key responds again.
  */
 import { LRUCache } from 'lru-cache'
 import { allOf, getOrInsert, isBrokenRecord } from '../common/index.ts'
@@ -118,7 +118,7 @@ export class Reconciler {
     try {
       await allOf(charges.map((each) => each.charge(scope, key, forgotten)))
     } catch (error) {
-      // A broken record is a stored text that cannot be read, so its key cannot be charged. The key is removed from the debts
+      // A broken record is one that this version cannot read, so its key cannot be charged. The key is removed from the debts
       // until the next decision on the key in this process.
       if (isBrokenRecord(error) && !forgotten()) this.#debts?.delete(name)
       debt.charges = [...new Set([...charges, ...debt.charges])]

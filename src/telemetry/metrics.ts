@@ -37,7 +37,10 @@ export interface PacerEvent {
 export class Metrics {
   readonly #counts = new DecisionCounts()
   readonly #live = new LiveObjects()
-  /** The attributes of limiters and pacers whose calls have waited. There are at most `maxNames` of them. */
+  /**
+   * The attributes under which waits are recorded, by the names of limiters and pacers whose calls have waited. At most
+   * `maxNames` names are stored. All other limiters share `otherLimiter`.
+   */
   readonly #waitAttributes = new Map<string, Attributes>()
   /** The instruments that OpenTelemetry reads when it collects metrics. */
   readonly #observables: Readonly<Record<string, Observable>> = {
@@ -53,7 +56,7 @@ export class Metrics {
   readonly #histograms = new Map<string, Histogram>()
   #stop: (() => void) | undefined
 
-  /** Reports to this meter from now on, and no longer to the meter before. */
+  /** Reports to this meter from now on, and stops reporting to the previous meter. */
   start(meter: Meter): void {
     this.stop()
     for (const [name, [explicitBucketBoundaries, unit, description]] of Object.entries(histograms)) {
@@ -115,7 +118,7 @@ export class Metrics {
   }
 }
 
-/** The cost of a call as one number. For a record with a number for each policy, the largest number. */
+/** The cost of a call as one number. If the cost is an object with a number for each policy, this is the largest number. */
 function most(cost: PacerEvent['cost']): number {
   return typeof cost === 'number' ? cost : Math.max(...Object.values(cost))
 }

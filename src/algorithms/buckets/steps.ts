@@ -1,13 +1,15 @@
 /*
  * The lowest level of a bucket since each call: a settlement gives back at most the lowest level since its call (bookings.ts).
+ * A state stores a step for each call that comes while a reservation is open (an arrival).
  *
- *     level   ____        __            an arrival: a call that comes while a reservation is open
- *            |    \      |  \___        steps: (time of an arrival, the level that it found)
+ *     level   ____        __
+ *            |    \      |  \___        a step: the time of an arrival, and the level before the arrival
  *            |     \_____|      \__
  *          call        arrival     now
  *
  * A refund is a step too, with the level after the refund. The time of this step is one microsecond after the last step, and
- * later calls at the same time get that time too. So the time in a ticket shows whether its call came before the refund.
+ * later calls at the same time get that time too. So the time in the ticket of a reservation shows whether the reservation
+ * was made before the refund.
  *
  * The levels never fall from step to step: an arrival that found a lower level replaces all earlier steps with a higher one.
  * If there are too many steps, two neighbours are merged at the lower level: a call then gives back too little, never too

@@ -1,6 +1,9 @@
 import { HeadgateError, storeError } from '../../../common/index.ts'
 
-/** The code is at the start of the error's text, or, in Redis before 7, after `-` behind the line number of the script. */
+/**
+ * Finds the code of an error in its text. The code is at the start of the text, or, in Redis before 7, after a `-` that
+ * follows the line number of the script.
+ */
 const readOnly = /(^|-)(READONLY|MASTERDOWN)/
 
 /** The error of Redis Cluster if a slot is being moved, and only some keys of a script call have reached the new node. */
@@ -27,7 +30,10 @@ export function isReadOnly(error: unknown): boolean {
   return error instanceof Error && readOnly.test(error.message)
 }
 
-/** True if a node refused the call because its slot is being moved. The call did not run, and the node works. */
+/**
+ * True if a node of Redis Cluster refused the script call because the slot of its keys is being moved to another node. The
+ * call did not run, and the node works.
+ */
 export function isTryAgain(error: unknown): boolean {
   return error instanceof Error && tryAgain.test(error.message)
 }
