@@ -221,7 +221,10 @@ export class MessageLimit<Message> {
     this.#refuse({ reason: 'queue', decision: undefined, retryAfter: aSecond, message }, closes)
   }
 
-  /** Ends the limit. Later messages are dropped, and only the waiting messages that pass the test stay in the queue. */
+  /**
+   * Ends the limit. Later messages are dropped, and of the waiting messages, only those for which `keep` returns true stay in
+   * the queue.
+   */
   #stop(keep: (waiting: WaitingMessage<Message>) => boolean): void {
     this.#ended = true
     this.#cancelSleep?.()

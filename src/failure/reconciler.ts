@@ -38,7 +38,7 @@ export class Reconciler {
   /** The breakers for which this class waits: when the store behind a breaker responds the next time, debts are settled. */
   readonly #awaited = new Set<Breaker>()
 
-  /** @param maxKeys the most keys with debts. To make space, the key that spent least recently is forgotten */
+  /** @param maxKeys the most keys with debts. To make space, the debts of the key that spent units least recently are dropped */
   constructor(link: StoreLink, maxKeys: number) {
     this.#link = link
     this.#maxKeys = maxKeys

@@ -8,8 +8,8 @@
 export type Source = 'store' | 'fallback' | 'open'
 
 /**
- * The decision of one policy about a call. Times are whole milliseconds, rounded up. The times are right if the key has no other
- * call until then.
+ * The decision of one policy about a call. Times are whole milliseconds, rounded up. Each time is right if no other call with
+ * the key comes before that time.
  *
  * The examples use `tokenBucket({ limit: 5, window: '1s' })`, which adds a unit every 200 ms.
  */

@@ -39,7 +39,7 @@ export function drained({ rate, per }: Drain, level: number, elapsed: number): n
   return elapsed <= 0 ? level : Math.max(0, level - (elapsed / per) * rate)
 }
 
-/** The index after the last step. */
+/** The index in `s` after the last step. */
 export function endOfSteps(s: Numbers | readonly number[], start: number): number {
   return start + 1 + 2 * (s[start] as number)
 }
@@ -69,7 +69,10 @@ export function addStep(s: number[], start: number, at: number, level: number, a
   if (count > maxSteps) mergeSteps(s, start, count)
 }
 
-/** Merges the two neighbours with the smallest relative difference of levels. Keeps the lower level and the later time. */
+/**
+ * Merges the two neighbouring steps whose levels have the smallest relative difference. The merged step gets the lower level
+ * and the later time.
+ */
 function mergeSteps(s: number[], start: number, count: number): void {
   let closest = start + 1
   for (let k = start + 1; k < start + 2 * count - 1; k += 2) if (gapAfter(s, k) < gapAfter(s, closest)) closest = k

@@ -3,7 +3,7 @@
  * `::ffff:c000:201`). So an address is read into eight groups of 16 bits. IPv4 becomes `::ffff:a.b.c.d`.
  */
 
-/** The groups of the last address that was read. All reads use the same array, so a read allocates no memory. */
+/** The eight groups of 16 bits of the address that was read last. All reads use the same array, so a read allocates no memory. */
 const groups = [0, 0, 0, 0, 0, 0, 0, 0]
 
 const colon = 58

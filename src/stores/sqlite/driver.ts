@@ -54,7 +54,7 @@ export interface SqliteTransaction {
 export interface SqliteClient {
   execute(statement: Bound): Promise<Rows>
   transaction(mode: 'write'): Promise<SqliteTransaction>
-  /** Optional. Opens the connection anew. */
+  /** Opens a new connection in place of the current one. Optional: a client may lack this method. */
   reconnect?(): unknown
 }
 

@@ -63,7 +63,10 @@ export function redisError(cause: unknown, script: string, shards?: readonly str
   )
 }
 
-/** The error of a client. If it only says that the connection of ioredis is closed, the error that closed the connection. */
+/**
+ * The error to report in place of the error of a client. If the client's error only says that the connection of ioredis is
+ * closed, this is the error that closed the connection. Otherwise, this is the client's error.
+ */
 export function causeOf(error: unknown, connection: { problem(): unknown }): unknown {
   if (!(error instanceof Error && error.message.startsWith('Connection is closed'))) return error
   return connection.problem() ?? error

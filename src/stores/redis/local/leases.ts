@@ -34,14 +34,14 @@ export interface Lease extends CacheEntry {
 /** What is needed to make a decision after leased units were spent. */
 interface SpentUnits {
   readonly response: ScriptResponse
-  /** Microseconds since the response that granted the lease. */
+  /** The time since the request of the lease was sent, in microseconds. */
   readonly elapsed: number
 }
 
 /** A request for a lease that has no response yet. */
 interface PendingLease {
   readonly plan: PackedPlan
-  /** The units of the requested lease that no waiting caller is going to use yet. */
+  /** How many units of the requested lease are still free: no waiting caller will use these units. */
   room: number
   /** Settles when the request settles. Callers that wait for the units of the lease are served first come, first served. */
   readonly arrival: Promise<unknown>
