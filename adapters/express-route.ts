@@ -2,7 +2,7 @@ import { METHODS } from 'node:http'
 import type { Request } from 'express'
 import { routeName } from '../src/http/index.ts'
 
-/** The part of a route of Express that is read. The package `router`, which Express uses, has the same routes. */
+/** The properties of an Express route that this file reads. The package `router`, which Express uses, has the same routes. */
 export interface DeclaredRoute {
   readonly path?: unknown
   readonly methods?: Readonly<Record<string, boolean | undefined>>
@@ -38,7 +38,8 @@ function staticPath({ rawPath, regexp }: Layer): string | undefined {
 /**
  * The static paths on which a route can be reached through these layers.
  * @param mount the path on which the layers are mounted
- * @param around the lists of layers around `layers`, which are not searched again
+ * @param around the lists of layers that contain `layers`. These lists are not searched again, because a router that is
+ *   mounted in itself would be searched forever
  */
 function staticMounts(layers: readonly Layer[], route: object, mount: string, around: readonly object[]): string[] {
   return layers.flatMap((layer) => {
@@ -52,7 +53,7 @@ function staticMounts(layers: readonly Layer[], route: object, mount: string, ar
 }
 
 interface Application {
-  /** The router in Express 4. There, reading `router` throws an error. */
+  /** The router of an Express 4 application. In Express 4, reading the property `router` throws an error. */
   readonly _router?: Layer['handle']
   readonly router?: Layer['handle']
   readonly mountpath: unknown
@@ -81,8 +82,9 @@ function mountsOf(app: Application | undefined, route: object): readonly string[
 }
 
 /**
- * The name of the route that matched, including the path on which the route's router is mounted. A client writes `baseUrl`, so
- * `baseUrl` is used only if it is one of the static mount paths of the application. For any other mount path, the name has `*`.
+ * The name of the route that matched, including the path on which the route's router is mounted. `baseUrl` is a part of the
+ * URL that the client sent, so `baseUrl` is used only if it is one of the static mount paths of the application. For any
+ * other mount path, the name has `*`.
  */
 export function expressRoute({ app, baseUrl, method, route }: Request): string {
   if (route === undefined) return routeName(undefined, undefined)

@@ -18,35 +18,39 @@ import { type Any, FetchCall, type FetchExchange, type FetchOwnOptions, fetchFra
 export { type LambdaEvent, type LambdaResult, lambdaAddress, lambdaRequest, lambdaResult } from './lambda.ts'
 export { type FetchExchange, fetchFramework }
 
-/** The result of a limiter for one request. */
+/** What a limiter for fetch handlers returns for one request. */
 export interface FetchResult {
   /**
-   * The response that ends the request: a refusal, or status 400 for an invalid event of AWS. Return this response, and do not
-   * handle the request further. Undefined if the request is admitted.
+   * The response that ends the request: a refusal, or status 400 for an invalid event of AWS Lambda. Return this response, and
+   * do not handle the request further. Undefined if the request is admitted.
    */
   readonly response: Response | undefined
-  /** The decision. Undefined if the request is not limited, if its address is on the `deny` list, or if the store has failed. */
+  /**
+   * The decision. Undefined if the request is not limited, if its address is on the `deny` list, or if the store has failed and
+   * `onStoreError` is `'closed'`.
+   */
   readonly decision: RequestDecision | undefined
   /** The rate limit fields for the response, by their names. */
   readonly headers: Record<string, string>
   /**
    * Returns the response with the rate limit fields: the same object, or a copy if the headers are immutable. If the limit has
-   * `count` or units in flight, the end of the response's body ends the request. Without a response, as after an upgrade,
-   * `apply` does the same as `end()`. Throws `HEADGATE_NO_END` if the limit has `count` or units in flight, and the response of
-   * Next.js only passes the request on: nobody sees its end.
+   * `count` or units in flight, the end of the response's body ends the request. If the response is undefined, as after an
+   * upgrade to WebSocket, `apply` does the same as `end()`. Throws `HEADGATE_NO_END` if the limit has `count` or units in
+   * flight, but the response is one by which Next.js only passes the request on: the limiter cannot see the end of the final
+   * response.
    */
   apply<Given extends Response | undefined>(response: Given): Given
   /**
-   * Ends the request if there is no Response. The units in flight of the request become free immediately. The option `count`
-   * gets the status. If the status is left out, the request counts. Example: `result.end(200)` before a Lambda function returns
-   * its own result object.
+   * Ends the request, for a handler that returns no Response object. The units in flight of the request become free immediately.
+   * The option `count` gets the status. If the status is left out, the request counts. Example: `result.end(200)` before a
+   * Lambda function returns its own result object.
    */
   end(status?: number): void
 }
 
 /** A limiter for fetch handlers. The limiter is a function that decides about a request. */
 export interface FetchRateLimit<Context = Any, Limiter = RateLimiter> {
-  /** Decides about a request. Rejects if a function in the options or a synchronous store throws. */
+  /** Decides about a request. The promise rejects if a function in the options throws, or if a synchronous store throws. */
   (request: Request, context?: Context): Promise<FetchResult>
   /**
    * Wraps a handler, so that the handler gets only admitted requests. The rate limit fields are set on the handler's response.
@@ -158,7 +162,10 @@ async function answered(call: Call<unknown>, handler: Handler, rest: unknown[]):
   }
 }
 
-/** Sets the fields on a response and awaits its end. Without a response, as after an upgrade, the request ends now. */
+/**
+ * Sets the fields on a response, and ends the request when the response has ended. Without a response, as after an upgrade to
+ * WebSocket, the request ends now.
+ */
 function apply<Given extends Response | undefined>(call: Call<unknown>, given: Given): Given {
   if (given === undefined || given === null) call.finish()
   return call.answer.apply(given, call.request)

@@ -7,7 +7,7 @@ import { addressView, answerOf, finderOver, toldFinder } from './web/index.ts'
 
 declare module 'h3' {
   interface H3EventContext {
-    /** The decision of the last rate limiter that this request passed. */
+    /** The decision of the rate limiter that decided last about this request. */
     rateLimit?: RequestDecision
   }
 }
@@ -40,7 +40,10 @@ function nearest(event: H3Event): string | undefined {
   return last === '' ? undefined : last
 }
 
-/** The client's address. With `trustProxy`, a client can write all entries of X-Forwarded-For except the last, so the last is used. */
+/**
+ * The client's address. If the server's `trustProxy` is true, the address is the last entry of X-Forwarded-For: a client can
+ * write all other entries.
+ */
 function ipOf(event: H3Event): string | undefined {
   const node = nodeOf(event)
   if (node?.trustProxy === true) return nearest(event) ?? node.req.socket.remoteAddress
@@ -59,7 +62,7 @@ export function h3Framework(own: H3OwnOptions = {}): Framework<H3Event, H3Event>
     address: own.trustedProxies === undefined ? (event) => told.peer(event) ?? undefined : view.address,
     trustsProxy: (event) => Boolean(nodeOf(event)?.trustProxy) || view.trustsProxy(event),
     param: ({ context: { params } }, name) => (params && Object.hasOwn(params, name) ? params[name] : undefined),
-    // For a route that was declared for all methods, h3 has the method ''.
+    // For a route that was declared for all methods, h3 reports the method '', but `routeName` needs undefined.
     route: ({ context: { matchedRoute } }) => routeName(matchedRoute?.method || undefined, matchedRoute?.route),
     attach({ context }, _response, decision) {
       context.rateLimit = decision
@@ -70,7 +73,8 @@ export function h3Framework(own: H3OwnOptions = {}): Framework<H3Event, H3Event>
     ended(event, done) {
       const response = nodeOf(event)?.res
       const ended = (status: number, aborted: boolean) => {
-        // Set the status again for `count`, because h3 has cleared it before the response ends.
+        // h3 clears the status of `event.res` before the response ends. Set the status again, because a `count` function may read
+        // it.
         event.res.status = status
         done(status, aborted)
       }

@@ -16,14 +16,15 @@ import { nodeResponse } from './node-response.ts'
 
 declare module 'koa' {
   interface DefaultState {
-    /** The decision of the last rate limiter that this request passed. */
+    /** The decision of the rate limiter that decided last about this request. */
     rateLimit?: RequestDecision
   }
 }
 
 /**
- * The client's address behind proxies. `maxIpsCount` is the number of proxies. Without `maxIpsCount`, the client can write the
- * first entry of X-Forwarded-For, so the last entry is used.
+ * The client's address in X-Forwarded-For. With `maxIpsCount`, the number of proxies, Koa keeps only that many entries from the
+ * end, so the first of them is the client's. Without `maxIpsCount`, a client can write every entry except the last, so the last
+ * is used.
  */
 function forwardedAddress({ app, ips }: Context): string | undefined {
   return app.maxIpsCount > 0 ? ips[0] : ips.at(-1)
@@ -35,7 +36,10 @@ interface Layer {
   readonly methods: readonly string[]
 }
 
-/** The route that matched. In `router.use`, the router reports the middleware's pattern, so the last route in the list is used. */
+/**
+ * The route that matched. Inside `router.use`, @koa/router reports the middleware's pattern as `_matchedRoute`, so the last
+ * route in `matched` is used.
+ */
 function matchedRoute({ matched = [], _matchedRoute, method }: Context): Partial<Layer> {
   const routes = (matched as readonly Layer[]).filter(({ methods }) => methods.includes(method))
   const current = routes.find(({ path }) => path === _matchedRoute)
@@ -44,12 +48,15 @@ function matchedRoute({ matched = [], _matchedRoute, method }: Context): Partial
   return isMiddleware ? (routes.at(-1) ?? {}) : { path: _matchedRoute }
 }
 
-/** The names of the response fields that limiters have set. The set stays small, because options determine the names. */
+/**
+ * The names of the response fields that limiters have set in this process. There are few names: they come from options, not from
+ * requests.
+ */
 const keptFields = new Set<string>()
 
 /**
- * Replaces `context.onerror`. The function of Koa removes all response fields. This function keeps the fields of limiters, as
- * other frameworks do. Fields of the error take precedence.
+ * Replaces Koa's `context.onerror`, which removes all response fields. This function keeps the fields that limiters have set, as
+ * other frameworks do. Fields in `error.headers` take precedence.
  */
 function onerror(this: Context, error: Error & { headers?: Record<string, unknown> }): void {
   const original = Object.getPrototypeOf(this).onerror as Context['onerror']
@@ -61,7 +68,7 @@ function onerror(this: Context, error: Error & { headers?: Record<string, unknow
   const kept = [...keptFields].filter((name) => this.res.hasHeader(name))
   error.headers = { ...Object.fromEntries(kept.map((name) => [name, this.res.getHeader(name)])), ...own }
   original.call(this, error)
-  // Restore the headers of the error, because an application may throw the same error for another request.
+  // Restore the original `error.headers`, because an application may throw the same error object for another request.
   if (own === undefined) delete error.headers
   else error.headers = own
 }
@@ -98,7 +105,7 @@ export const koaFramework: Framework<Context, Context> = {
   },
   clearRefusal({ response, res }) {
     nodeResponse.clearRefusal(res)
-    // Koa starts with status 404. If a body is set later, Koa changes 404 to 200.
+    // Restore the status with which Koa starts: if a body is set later, Koa changes 404 to 200.
     res.statusCode = 404
     Object.assign(response, { _explicitStatus: false })
   },

@@ -22,14 +22,14 @@ export type { NodeResponse }
 
 declare module 'node:http' {
   interface IncomingMessage {
-    /** The decision of the last rate limiter that this request passed. */
+    /** The decision of the rate limiter that decided last about this request. */
     rateLimit?: RequestDecision
   }
 }
 
 declare module 'node:http2' {
   interface Http2ServerRequest {
-    /** The decision of the last rate limiter that this request passed. */
+    /** The decision of the rate limiter that decided last about this request. */
     rateLimit?: RequestDecision
   }
 }
@@ -43,7 +43,10 @@ interface Routed {
   readonly route?: (DeclaredRoute & { readonly method?: string | undefined }) | undefined
 }
 
-/** The address of a request's socket. Undefined for a reset stream of HTTP/2: it has no socket, and reading the address throws. */
+/**
+ * The address of a request's socket. Undefined for a stream of HTTP/2 that was reset: the stream has no socket, and reading the
+ * address throws.
+ */
 function addressOf(request: NodeRequest): string | undefined {
   try {
     return request.socket.remoteAddress
@@ -88,7 +91,10 @@ export const nodeFramework: Framework<NodeRequest, NodeResponse> = {
   ...nodeResponse,
 }
 
-/** A limiter for servers of Node. The limiter is middleware `(request, response, next)`. A call without `next` returns a promise. */
+/**
+ * A limiter for servers of Node. The limiter is middleware `(request, response, next)`. Called without `next`, the limiter
+ * returns a promise that says if the request is admitted.
+ */
 export interface NodeRateLimit<Limiter = RateLimiter> {
   /** Calls `next()` if the request is admitted, and `next(error)` after an error. If the request is refused, sends the response. */
   (request: NodeRequest, response: NodeResponse, next: (error?: unknown) => void): void

@@ -5,7 +5,10 @@ export function isResponse(value: unknown): value is Response {
   return typeof value === 'object' && value !== null && 'headers' in value && 'status' in value
 }
 
-/** The response with these fields. A response with immutable headers, such as a result of `fetch`, is copied. Its body is not read. */
+/**
+ * The response with these fields. A response with immutable headers, such as a result of `fetch`, is copied. The copy does not
+ * read the body.
+ */
 export function withFields(response: Response, fields: Readonly<Record<string, string>>): Response {
   try {
     setFields(response, fields)
@@ -15,7 +18,10 @@ export function withFields(response: Response, fields: Readonly<Record<string, s
   }
 }
 
-/** A copy with these fields. If no copy is possible, the response unchanged: after an upgrade, or if the body is in use. */
+/**
+ * A copy with these fields. If the response cannot be copied (after an upgrade to WebSocket, or because its body is being read),
+ * returns it unchanged.
+ */
 function copyWithFields(response: Response, fields: Readonly<Record<string, string>>): Response {
   try {
     const copy = new Response(response.body, response)

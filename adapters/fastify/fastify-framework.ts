@@ -4,7 +4,7 @@ import { whenEnded } from '../../src/http/held/index.ts'
 import { type Framework, routeName } from '../../src/http/index.ts'
 import { isUnixSocket } from '../../src/http/keys/index.ts'
 
-/** True if the server trusts every proxy. It is tested with 250 addresses for documentation (RFC 5737) as a chain of proxies. */
+/** True if Fastify trusts every proxy. Tries a request through 250 proxies, with addresses reserved for documentation (RFC 5737). */
 function trustsEveryHop(request: FastifyRequest): boolean {
   const chain = Array.from({ length: 250 }, (_, n) => `198.51.100.${n}`)
   const raw = { headers: { 'x-forwarded-for': chain.join(', ') }, socket: { remoteAddress: '192.0.2.1' } }
@@ -12,8 +12,8 @@ function trustsEveryHop(request: FastifyRequest): boolean {
 }
 
 /**
- * False if `trustProxy` is a number, and this version of Fastify trusts no proxy with a number. All clients behind a proxy then
- * share one limit, so a warning is due. Reads the option, because addresses alone do not show the cause.
+ * False if `trustProxy` is a number, but this version of Fastify then trusts no proxy. All clients behind a proxy then share one
+ * limit, so the guard warns. The option is read because the addresses of a request do not show this cause.
  */
 function trustsAnyProxy(request: FastifyRequest): boolean {
   const server = request.server as unknown as Record<symbol, { trustProxy?: unknown } | undefined>
@@ -23,7 +23,10 @@ function trustsAnyProxy(request: FastifyRequest): boolean {
   return (Object.create(request, { raw: { value: raw } }) as FastifyRequest).ips?.length === 2
 }
 
-/** The symbols of a server and of its parents. The instance of a plugin inherits the symbols of its parent. */
+/**
+ * The symbols of the properties of a Fastify instance and of its prototypes: the instance of a plugin has its parent instance as
+ * prototype.
+ */
 function everySymbol(server: object | null): readonly symbol[] {
   if (server === null) return []
   return [...Object.getOwnPropertySymbols(server), ...everySymbol(Object.getPrototypeOf(server) as object | null)]
@@ -37,11 +40,14 @@ function forwardedAddress(request: FastifyRequest, ips: readonly string[]): stri
   return everyHop ? (ips[1] ?? ips[0]) : request.ip
 }
 
-/** Field names in lower case, by the names as they were set. Fastify would convert each name at every request. */
+/**
+ * The lower-case form of each response field name that the guard sets. Without this map, Fastify would make this form for every
+ * response.
+ */
 const lowerCaseNames = new Map<string, string>()
 const toLowerCase = (name: string): string => name.toLowerCase()
 
-/** The property in the config of a HEAD route that has the pattern of its GET route, if the two patterns differ. */
+/** The property in the config of a HEAD route that contains the URL pattern of its GET route, if the two patterns differ. */
 export const patternOfGet: unique symbol = Symbol('headgate.pattern')
 
 declare module 'fastify' {
@@ -50,14 +56,16 @@ declare module 'fastify' {
   }
 }
 
-/** The error for an old version of Fastify, which shows no config of a request's route, or shows a HEAD request the config of GET. */
+/**
+ * The error for a version of Fastify that is too old: it does not report the config of a request's route, or it reports the
+ * config of the GET route for a HEAD request.
+ */
 export function tooOldFastify(): HeadgateError {
   return tooOld('headgate/fastify', 'fastify', '4.25')
 }
 
 function route(request: FastifyRequest): string {
-  // A request with status 404 has no route, but the global limit applies. The missing route is no sign that the limiter runs in
-  // the wrong place.
+  // A request with status 404 has no route, but the global limit applies to the request. So the missing route is no error here.
   if (request.is404) return routeName(undefined, '404')
   const options = request.routeOptions
   if (options?.config === undefined) throw tooOldFastify()

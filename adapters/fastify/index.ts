@@ -51,7 +51,7 @@ declare module 'fastify' {
     headgate: Argument
   }
   interface FastifyRequest {
-    /** The decision of the rate limiter that this request passed. Null if no limiter applies to the route. */
+    /** The decision of the rate limiter about this request. Null if no limiter applies to the route. */
     rateLimit: RequestDecision | null
   }
 }
@@ -61,7 +61,7 @@ export type FastifyRateLimit<Limiter = RateLimiter> = FastifyPluginCallback & {
   readonly limiter: Limiter
   /**
    * The limit as a hook of Fastify, for example as `{ preHandler: limit.hook }` on a route, in `addHook` or in
-   * `setNotFoundHandler`. The hook counts each request that reaches it. The plugin need not be registered.
+   * `setNotFoundHandler`. The hook counts each request that reaches it. For the hook alone, the plugin need not be registered.
    */
   readonly hook: (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => void
 }
@@ -77,8 +77,8 @@ export type FastifyRateLimit<Limiter = RateLimiter> = FastifyPluginCallback & {
  *     await app.register(limit)
  *     await limit.limiter.reset('203.0.113.7')
  *
- * The function itself can be registered too: `await app.register(rateLimit, { limit: 100, window: '15m' })`. Then pass your own
- * `limiter` in the options, to have a reference to it.
+ * The function `rateLimit` can itself be registered: `await app.register(rateLimit, { limit: 100, window: '15m' })`. Then pass
+ * your own `limiter` in the options, to have a reference to it.
  *
  * @throws HeadgateError if a policy or an option is invalid
  */
@@ -86,7 +86,7 @@ export function rateLimit<Given extends AnyPolicies | undefined>(
   limit: Argument<Given, Own>,
   options?: Options & Own,
 ): FastifyRateLimit<LimiterOf<Given>>
-/** With `false`, only the routes with `config.rateLimit` are limited. These routes inherit the options. */
+/** If `limit` is false, only routes with `config.rateLimit` are limited. The limits of these routes inherit `options`. */
 export function rateLimit(limit: Argument<undefined, Own> | false, options?: Options & Own): FastifyPluginCallback
 export function rateLimit(app: FastifyInstance, options: PluginOptions, done: (error?: Error) => void): void
 export function rateLimit(
@@ -122,10 +122,14 @@ const checks = { configKey: text() }
 const readOwn = ownOptions<Own, FastifyRequest, FastifyReply, AnyPolicies>
 
 const metadata = { name: 'headgate' }
-// `app.register(rateLimit, options)` registers the function itself, so it needs the metadata of a plugin.
+// `app.register(rateLimit, options)` uses the function `rateLimit` as a plugin, so the function needs the metadata of a Fastify
+// plugin.
 plugin(rateLimit as unknown as FastifyPluginCallback, metadata)
 
-/** Adds the limit to an instance of Fastify. @param inherited the options that limits of routes inherit */
+/**
+ * Adds the limit to an instance of Fastify.
+ * @param inherited the options for each route's own limit, unless that limit sets its own
+ */
 function install(
   app: FastifyInstance,
   makeGuard: () => FastifyGuard | undefined,
@@ -139,7 +143,10 @@ function install(
     const routes = new RouteGuards(guard?.inherited ?? inherited, configKey)
     const declared: RouteOptions[] = []
     const isFirst = app.printRoutes() === '(empty tree)' // Fastify calls onRoute only for later routes
-    /** True if every route has the global guard, so that requests need not read the config, which Fastify makes anew at each read. */
+    /**
+     * True if the same guard decides for every route. Requests then need not read the route's config, which Fastify makes anew
+     * at each read.
+     */
     let onlyGlobal = false
     decorate(app)
     app.addHook('onReady', (ready) => {
@@ -162,8 +169,8 @@ function install(
       const own = limitIn(route.config, configKey)
       const ownGuard =
         own !== undefined && own !== false ? routes.declared(own, route.config ?? {}, route.method, route.url) : guard
-      // If limiters are nested, the hook of the innermost limiter runs last, so the guard of the innermost limiter stays in the
-      // config.
+      // If a plugin with a limiter contains another such plugin, the `onRoute` hook of the inner limiter runs last, so the config
+      // keeps the guard of the inner limiter.
       route.config = { ...route.config, [guardOfRoute]: own === false ? undefined : ownGuard }
       const pattern = routes.patternOfGet(route.method, route.url)
       if (pattern !== route.url) route.config[patternOfGet] = pattern

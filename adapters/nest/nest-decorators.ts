@@ -11,8 +11,8 @@ type ClassOrMethodDecorator = ClassDecorator & MethodDecorator
 
 /**
  * Sets the limit of a handler, or of all handlers of a class, in place of the module's limit. The class is a controller, a
- * resolver or a gateway, and its handlers share one quota. The decorator also adds the guard. The limit inherits the store and
- * the options of the module.
+ * resolver or a gateway, and its handlers share one quota. The decorator also adds the guard that enforces the limit. The limit
+ * inherits the store and the options of the module.
  *
  *     @RateLimit('5/1m')
  *     @Post('login')

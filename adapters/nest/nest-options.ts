@@ -15,7 +15,7 @@ type NoLimit = NestGuardOptions & Pick<LimiterParts, (typeof sharedParts)[number
 /** The options of the module: any argument of `rateLimit`, or `{ limit: false }` with options that limits of handlers inherit. */
 export type RateLimitModuleOptions = NestArgument | NoLimit
 
-/** Options of the module's limiter that the limits of handlers share. */
+/** The names of the options that the module's limiter shares with the limits of handlers and controllers. */
 const sharedParts = ['store', 'instances', 'storeTimeout'] as const
 
 interface Read {
@@ -37,7 +37,10 @@ export function readModuleOptions(options: RateLimitModuleOptions): Read {
   return { limited: false, argument, defaults, parts }
 }
 
-/** True if the application passes a store or a limiter. The states are then in that store. */
+/**
+ * True if the application passes a store or a limiter. The states of all keys are then in the store that the application
+ * chose.
+ */
 export function givesStore(options: RateLimitModuleOptions): boolean {
   if (options instanceof RateLimiter) return true
   return isObject(options) && (options.store !== undefined || options.limiter !== undefined)

@@ -2,23 +2,26 @@ import { randomWords } from '#platform'
 import { getOrInsert } from '../../src/common/index.ts'
 import type { RateLimiter } from '../../src/limiter/index.ts'
 
-/** The prefix of the connection keys of this process. Processes may share a store, so each process has a random prefix. */
+/**
+ * The start of every connection key of this process. The start is random, so that processes with a common store have different
+ * keys.
+ */
 const processId = [...randomWords()].map((word) => word.toString(36)).join('')
 let connections = 0
 
 /**
- * The key of one connection. No later connection has the same key, so the states of the key are reset when the connection closes.
- * Otherwise the store would keep the states until their window ends.
+ * The key of one connection. No later connection has the same key, so the states of the key are useless after the connection
+ * closes. The states are then reset, because otherwise the store would keep the states until their window ends.
  */
 export class ConnectionKey {
   readonly text: string
   #closed = false
   /**
-   * How many closed sockets have messages that the store is still deciding. A reset before these decisions would have no effect,
-   * because the decisions write the states again.
+   * How many closed sockets of the connection have messages that the store has not decided yet. A reset before these decisions
+   * would have no effect, because the decisions write the states again.
    */
   #deciding = 0
-  /** The limiters that may have states of this key. Undefined before the first message. */
+  /** The limiters that may have states of this key. Undefined before the connection's first message. */
   #limiters: Set<RateLimiter> | undefined
 
   constructor() {
@@ -54,7 +57,10 @@ export class ConnectionKey {
     this.#limiters = undefined
   }
 
-  /** A key with this connection in every scope, so that `reset` deletes no states that other connections share. */
+  /**
+   * The key to reset: in every scope, the key of this connection. So `reset` deletes no states of a key that other connections
+   * use too.
+   */
   #aloneIn({ scopes }: RateLimiter): string | Record<string, string> {
     return scopes.length === 1 ? this.text : Object.fromEntries(scopes.map((scope) => [scope, this.text]))
   }

@@ -15,7 +15,7 @@ export interface LimitedMessages {
   readonly limiter: RateLimiter
   /** The key of the socket, for methods of `limiter`. */
   readonly key: Key
-  /** How many messages wait: for earlier messages of the socket, or for a decision of the store. */
+  /** How many messages of the socket wait, until earlier messages are decided or until the store decides. */
   readonly waiting: number
 }
 

@@ -26,7 +26,7 @@ const aSecond = 1000
 /**
  * The limit on the messages of one socket. A message passes these steps:
  *
- *     take -> decide -> settle: pass, tell, close or fail
+ *     take -> decide -> settle: pass (deliver), tell (the client of a refusal), close (the socket) or fail (report an error)
  *
  * All steps are synchronous if the store is synchronous and no message waits. Otherwise the message is added to the queue, and
  * `#advance` settles the messages in the order of arrival. With `'delay'`, the limiter decides only on the first message of the
@@ -63,7 +63,10 @@ export class MessageLimit<Message> {
     this.#transport = transport
   }
 
-  /** How many messages wait: for earlier messages, or for a decision of the store. */
+  /**
+   * How many messages are in the queue. A message waits there for earlier messages, for a decision of the store, or, with
+   * `'delay'`, until the limiter can admit the message.
+   */
   get waiting(): number {
     return this.#queue?.length ?? 0
   }
@@ -110,7 +113,10 @@ export class MessageLimit<Message> {
     }
   }
 
-  /** The milliseconds that a message has to wait before the limiter is asked again. 0 if the message can be settled now. */
+  /**
+   * The milliseconds that a message has to wait before the limiter decides on the message again. 0 if the message need not
+   * wait: it can be delivered or refused now.
+   */
   #pauseOf(outcome: Outcome): number {
     if (this.#settings.overLimit !== 'delay' || this.#ended) return 0
     const retryAfter = 'error' in outcome ? unavailableFor(outcome.error) : outcome.retryAfter
@@ -215,7 +221,10 @@ export class MessageLimit<Message> {
     this.#refuse({ reason: 'queue', decision: undefined, retryAfter: aSecond, message }, closes)
   }
 
-  /** Ends the limit. Later messages are dropped, and only the waiting messages that pass the test stay in the queue. */
+  /**
+   * Ends the limit. Later messages are dropped, and of the waiting messages, only those for which `keep` returns true stay in
+   * the queue.
+   */
   #stop(keep: (waiting: WaitingMessage<Message>) => boolean): void {
     this.#ended = true
     this.#cancelSleep?.()
@@ -231,7 +240,10 @@ export class MessageLimit<Message> {
   }
 }
 
-/** If the error says that the store is unavailable, the milliseconds until a new attempt makes sense. Otherwise undefined. */
+/**
+ * If the error says that the store is unavailable: the milliseconds until the limiter should call the store again. For any
+ * other error, undefined.
+ */
 function unavailableFor(error: unknown): number | undefined {
   if (!(error instanceof HeadgateError) || error.code !== 'HEADGATE_STORE_UNAVAILABLE') return undefined
   return Math.max(1, error.retryAfter ?? aSecond)

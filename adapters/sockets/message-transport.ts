@@ -6,11 +6,11 @@ import type { MessageRefusal } from './message-options.ts'
 /** The functions that a message limit needs from the library of a socket. */
 export interface MessageTransport<Message> {
   /**
-   * Tells the client that a message was dropped. Sends nothing if the client does not read, because unsent notices would fill the
-   * memory.
+   * Tells the client that a message was dropped. Sends nothing if the client does not read earlier notices, because unsent
+   * notices would fill the memory.
    */
   tell(message: Message, notice: () => Notice): void
-  /** Closes the connection. @param tells false if the application has already told the client */
+  /** Closes the connection. @param tells true to send the notice before; false if the application has already told the client */
   close(message: Message, notice: () => Notice, tells: boolean): void
   /** Reports an error to the application with `pass(error)`. The message is dropped. */
   fail(error: unknown, pass: (error: Error) => void): void
@@ -49,8 +49,8 @@ interface ErrorEmitter {
 }
 
 /**
- * Warns once of an error, and emits the error to the listeners for `error`. If there is no listener, nothing is emitted, because
- * the event would end the process. The warning is needed because socket.io adds an empty listener to each socket.
+ * Warns once of an error. If the socket has a listener for `error`, also emits the error: without a listener, this event would
+ * end the process. The warning is needed because socket.io adds to each socket an empty listener, which hides the error.
  */
 export function failSocket(socket: ErrorEmitter, thrown: unknown, emit: (error: Error) => void): void {
   const error = asError(thrown)

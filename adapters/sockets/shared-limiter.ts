@@ -2,7 +2,10 @@ import { LRUCache } from 'lru-cache'
 import { getOrInsert, HeadgateError } from '../../src/common/index.ts'
 import { type PolicyLikes, RateLimiter } from '../../src/limiter/index.ts'
 
-/** The limiters, by their policies as text. At most 1000 are kept, because a program may make new policies all the time. */
+/**
+ * The limiters. Each limiter is stored under a text: its policies as a shorthand or as JSON. At most 1000 limiters are
+ * stored, because a program may make new policies all the time.
+ */
 const limiters = new LRUCache<string, RateLimiter>({ max: 1000 })
 
 /**

@@ -7,7 +7,7 @@ export type SocketIoMessage = readonly [name: string, ...values: unknown[]]
 /** The part of a server-side socket of socket.io that `limitMessages` uses. */
 export interface SocketIoLike {
   readonly connected: boolean
-  /** The connection to the client. All sockets of the client share this connection. */
+  /** The connection to the client. The client's sockets for all namespaces share this connection. */
   readonly conn: { once(name: 'close', listener: () => void): unknown }
   use(middleware: (event: [name: string, ...values: unknown[]], next: (error?: Error) => void) => void): unknown
   on(name: 'disconnect', listener: () => void): unknown
@@ -16,7 +16,10 @@ export interface SocketIoLike {
   disconnect(close: boolean): unknown
 }
 
-/** In packets. If more packets wait to be sent, a client gets no notices, because a client that never reads would fill the memory. */
+/**
+ * A number of packets. If more packets wait to be sent to a client, the client gets no notices, because a client that never
+ * reads would fill the memory.
+ */
 const mostBuffered = 1000
 
 export function socketIoTransport(socket: SocketIoLike): MessageTransport<SocketIoMessage> {
@@ -30,7 +33,8 @@ export function socketIoTransport(socket: SocketIoLike): MessageTransport<Socket
     tell,
     close(message, notice, tells) {
       if (tells) tell(message, notice)
-      // Wait for the next tick: socket.io delivers the admitted messages on the next tick, if the socket is still connected.
+      // Disconnect on the next tick: on that tick socket.io delivers the messages that were admitted before, if the socket is still
+      // connected.
       process.nextTick(() => socket.disconnect(true))
     },
     fail: (error, pass) => failSocket(socket, error, pass),

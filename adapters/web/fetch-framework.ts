@@ -16,7 +16,10 @@ declare global {
 // biome-ignore lint/suspicious/noExplicitAny: with unknown, a function without a declared type could not read the context
 export type Any = any
 
-/** Finds a text of a request. Declared as a method, so that a function may declare the request type of its runtime. */
+/**
+ * A function that finds a text for a request, such as the client's address. Declared as a method, so that a user's function
+ * may declare the request type of its runtime.
+ */
 type Find<Context> = { find(request: Request, context: Context): string | undefined | null }['find']
 
 /** One call of a fetch handler. The functions in the options of a limiter get it as the request and as the response. */
@@ -86,7 +89,7 @@ export class FetchCall<Context> implements FetchExchange<Context> {
     else this.answer.whenEnded(once, this.request.signal)
   }
 
-  /** Ends the call. Without a status, the request counts. */
+  /** Ends the call of a limiter. Without a valid status, the end is reported as aborted, so the request counts. */
   finish(status?: number): void {
     for (const each of this.#ends ?? []) each(status ?? 0, !isStatus(status))
   }
@@ -108,7 +111,10 @@ function paramOf({ request, context }: FetchExchange, name: string): string | un
   return undefined
 }
 
-/** The functions that the guard needs from a fetch handler. The call is both the request and the response. */
+/**
+ * The functions that the guard needs from a fetch handler. The guard gets the same `FetchCall` as its request and as its
+ * response.
+ */
 export function fetchFramework<Context>(
   own: FetchOwnOptions<Context> = {},
 ): Framework<FetchCall<Context>, FetchCall<Context>> {

@@ -1,4 +1,4 @@
-/** Functions that are called while a response body is sent. */
+/** The functions that `watchBody` calls while a response body is sent. */
 export interface BodyWatcher {
   /** Called with 1 when the server asks for a chunk, and with -1 when the server has got that chunk. */
   reads(change: 1 | -1): void

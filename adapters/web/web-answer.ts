@@ -18,7 +18,10 @@ interface End {
  * share an Answer, so their fields are joined, as they are on a response of node:http.
  */
 export class Answer {
-  /** The header fields, by the names under which they were set. A Response reads a plain object fastest. */
+  /**
+   * The header fields, by the names under which they were set. A plain object, because the constructor of Response reads a
+   * plain object fastest.
+   */
   readonly fields: Record<string, string> = {}
   status = 200
   /** The refusal, which is sent in place of the handler's response: a Response or a text. Undefined if no limiter refused. */
@@ -27,11 +30,17 @@ export class Answer {
   type: string | undefined
   /** The response of the handler. Undefined while the handler runs. */
   response: Response | undefined
-  /** True after the fields were set on a response. A limiter that comes later belongs to another request. */
+  /**
+   * True after the fields were set on a response. If a limiter asks for the Answer after that, its request is another one,
+   * and it gets a new Answer.
+   */
   used = false
-  /** How many nested handlers are running. 0 if the limiter was called without `wrap`. */
+  /**
+   * How many handlers of this request are running: a wrapped handler may call another wrapped handler. 0 if the application
+   * called the limiter without `wrap`.
+   */
   #making = 0
-  /** True if units of the request are held until its response has ended. */
+  /** True if a limiter holds units of the request until the response has ended, for `count` or for units in flight. */
   #held = false
   /** How many reads of the response body are waiting for a chunk. */
   #reads = 0
@@ -40,7 +49,10 @@ export class Answer {
   /** The response whose body is being watched for its end. */
   #watched: Response | undefined
   #end: End | undefined
-  /** The end of the last response. When no handler is running, the end of the last response is the end of the request. */
+  /**
+   * How the last response of a handler has ended. When no handler is running, the end of the last response is the end of the
+   * request.
+   */
   #passed: End | undefined
 
   /**
@@ -62,8 +74,9 @@ export class Answer {
   }
 
   /**
-   * Holds units until the response has ended, as `Framework.held` requires. Returns a function whose number grows while a handler
-   * runs and while the response body is read. Undefined if a response of node:http reports the end.
+   * Holds units until the response has ended, as `Framework.held` requires. Returns a function that returns a number. Each
+   * call returns a larger number while a handler runs or the server reads the response body, and otherwise the same number as
+   * before. Undefined if a response of node:http reports the end.
    */
   hold(node: EndingResponse | undefined): (() => number) | undefined {
     this.#held = true
@@ -110,9 +123,10 @@ export class Answer {
   }
 
   /**
-   * Sets the fields on the response of the handler. Returns the same object, unless the headers are immutable, or the response
-   * has a body whose end must be seen.
-   * @throws HeadgateError `HEADGATE_NO_END` for a response that only passes the request on, if units are held until its end
+   * Sets the fields on the response of the handler. Returns the same object, unless the headers are immutable, or the
+   * response has a body whose end must be seen.
+   * @throws HeadgateError `HEADGATE_NO_END` if units are held until the response has ended, but the response only tells the
+   *   framework to make the real response later (`NextResponse.next()`): the end of the real response cannot be seen
    */
   apply<Given extends Answered>(response: Given, request: Pick<Request, 'method'>): Given {
     this.used = true

@@ -62,7 +62,7 @@ function inFlight(text: string, limit: number, lease: string | undefined, option
   return concurrency({ limit, ...(lease === undefined ? {} : { lease: lease as Duration }), ...options })
 }
 
-/** Throws if an option is in the text too, because the option would silently replace the number in the text. */
+/** Throws if an option is both in the text and in `options`, because the option would silently replace the number in the text. */
 function checkOptions(text: string, options: object, words: string): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw new HeadgateError(

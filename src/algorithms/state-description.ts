@@ -17,7 +17,7 @@ export interface Facts {
   readonly used: number
   /** The time until a call of one unit is admitted; 0 if it is admitted now. */
   readonly retry: number
-  /** The time until more units are left than now. */
+  /** The time from now until more units are left. */
   readonly next: number
   readonly reset: number
 }
@@ -28,7 +28,10 @@ export interface UnitsAt {
   readonly time: number
 }
 
-/** The numbers of one state, by their names. Amounts are in units of cost, times are in milliseconds since the epoch. */
+/**
+ * The numbers of one state that an inspection shows, each by its name. Amounts are in units of cost, times are in milliseconds
+ * since the epoch.
+ */
 export type InspectedNumbers = Readonly<Record<string, number | readonly number[]>>
 
 export interface Description {
@@ -39,7 +42,10 @@ export interface Description {
   readonly debt?: number
   /** When units in flight are freed if they are never released, the earliest first. Absent except for `concurrency`. */
   readonly inFlight?: readonly UnitsAt[]
-  /** The units that are booked for a later time, the earliest first. Bookings that were merged are listed at the last time. */
+  /**
+   * The units that are booked for a later time, the earliest first. Several bookings that were merged are one entry, with the
+   * time of the last booking.
+   */
   readonly booked?: readonly UnitsAt[]
 }
 

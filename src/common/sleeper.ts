@@ -19,7 +19,7 @@ export function timerSleeper(unref = false, timers: Timers = globalThis): Sleepe
   }
 }
 
-/** Makes a sleeper that fake timers do not stop, for deadlines: with a stopped deadline, a call could wait forever. */
+/** Makes a sleeper for deadlines. Fake timers in a test do not stop this sleeper: if they did, a call could wait forever. */
 export function realSleeper(unref = false): Sleeper {
   return timerSleeper(unref, realTimers)
 }

@@ -2,7 +2,10 @@ import { shown } from './errors.ts'
 import { check } from './option-readers.ts'
 import { type Reader, type Readers, readOptions } from './options.ts'
 
-/** A reader of one of the words, by default the first, or of an object of options. @param example such an object, for the message */
+/**
+ * A reader of an option that is one of these words, or an object of options. The default is the first word.
+ * @param example a valid object, for the error message
+ */
 export function wordOrOptions<const Word, Values extends object>(
   words: readonly Word[],
   readers: Readers<Values>,

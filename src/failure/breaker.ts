@@ -36,7 +36,7 @@ export interface StoreStateEvent {
 
 const states = channel('headgate:store-state')
 
-/** The settings of the breaker for a store that has none in its traits. Durations are in milliseconds. */
+/** The settings of the breaker for a store whose `traits` do not set them. Durations are in milliseconds. */
 const defaultTerms: BreakerTerms = { failures: 5, openFor: 500, probeEvery: 500 }
 
 export class Breaker {
@@ -49,17 +49,20 @@ export class Breaker {
   since: number
   /** When the breaker opened, in microseconds; undefined while the breaker is closed. */
   openedAt: number | undefined
-  /** How long the state `'open'` lasts until the next probe, in microseconds. */
+  /** How long the breaker stays `'open'` before the next probe may start, in microseconds. */
   #pause = 0
   #failures = 0
-  /** How many failures the breakers of all stores have counted. Each request notes this number when it is sent. */
+  /**
+   * How many failures the breakers of all stores have counted. Each request notes this number when it is sent, so that `failed`
+   * can count requests that fail together only once.
+   */
   static counted = 0
   /** The value of `Breaker.counted` after the last failure that this breaker counted. */
   #countedAt = 0
   /** The error of the last request or probe that failed. */
   lastError: unknown
   #listeners: (() => void)[] = []
-  /** Called when the breaker closes after it was open. */
+  /** Called once, when the breaker closes after it was open. The argument is the name of the limiter that sent the probe. */
   onClosed: ((limiter: string) => void) | undefined
 
   constructor(store: Store, clock: Clock, shard?: string) {
@@ -85,7 +88,7 @@ export class Breaker {
     return Math.max(1, Math.ceil(left / 1000))
   }
 
-  /** True if a request has failed since the store's last response. */
+  /** True if a request to the store has failed, and none has succeeded since. */
   get doubtful(): boolean {
     return this.#failures > 0
   }
@@ -110,8 +113,8 @@ export class Breaker {
   }
 
   /**
-   * True if the caller must now send a probe, and report its result by `endProbe`. Only one probe is sent at a time,
-   * except in runtimes that end a probe when the client of its request leaves.
+   * True if the caller must now send a probe, and report its result by `endProbe`. Only one probe is sent at a time, except in a
+   * runtime that stops all work for a request when its client disconnects: there a probe may end without a result.
    */
   startProbe(limiter = ''): boolean {
     const due = this.state === 'open' || (this.state === 'half-open' && isolatesRequests)
@@ -136,7 +139,7 @@ export class Breaker {
     for (const run of this.#listeners.splice(0)) run()
   }
 
-  /** Calls `run` once, when the store responds the next time. */
+  /** Calls `run` once, when the next request or probe to the store succeeds. */
   onNextResponse(run: () => void): void {
     this.#listeners.push(run)
   }
@@ -153,7 +156,10 @@ export class Breaker {
 
 const breakers = new WeakMap<Store, Map<string | undefined, Breaker>>()
 
-/** The breakers of a store that is in use, by shard. The shard is undefined if the store has no shards. */
+/**
+ * The breakers of a store, by shard. The shard is undefined if the store has no shards. Empty for a store that no limiter has
+ * used.
+ */
 export function breakersOf(store: Store): ReadonlyMap<string | undefined, Breaker> {
   return breakers.get(store) ?? new Map()
 }

@@ -11,11 +11,17 @@ interface Refund {
   readonly run: () => Promise<unknown>
 }
 
-/** Refunds that wait until the store responds again, or the shards of the store that decide on their keys. */
+/**
+ * Refunds that wait until the store responds again. In a store with shards, a refund waits only for the shards that decide on
+ * its keys.
+ */
 export class DeferredRefunds {
   readonly #link: StoreLink
   readonly #refunds = new Set<Refund>()
-  /** The breakers whose next response starts the waiting refunds. */
+  /**
+   * The breakers for which this class waits: when the store behind a breaker responds the next time, the waiting refunds are
+   * run.
+   */
   readonly #awaited = new Set<Breaker>()
   #running = false
   #again = false
@@ -25,8 +31,8 @@ export class DeferredRefunds {
   }
 
   /**
-   * Runs the refund now if the breakers of its keys are closed, else after their next response. Each refund runs once,
-   * in order. A refund that fails is not repeated.
+   * Runs the refund now if the breakers of its keys are closed. Otherwise runs the refund when the store behind these
+   * breakers responds again. Each refund runs once, in order. A refund that fails is not repeated.
    */
   add(refund: Refund): void {
     const [oldest] = this.#refunds

@@ -44,7 +44,10 @@ class FailoverLedger implements CheckedLedger {
     this.#fallback = fallback
   }
 
-  /** A ledger for other policies with the same limiter name: new in the store, but with the same local states. */
+  /**
+   * A ledger for other policies of the same limiter name. In the store it is a new ledger, in this process it has the same local
+   * states.
+   */
   joined(terms: LedgerTerms): FailoverLedger {
     const { shared, quota, ledger } = this.#fallback
     return new FailoverLedger(new Fallback(terms, shared, quota.joined(terms), shared.open(terms, ledger)))
@@ -119,7 +122,7 @@ class FailoverLedger implements CheckedLedger {
     this.forgetAll()
   }
 
-  /** Forgets what all keys have spent in this process. After that, the keys do not owe the store anything. */
+  /** Forgets the units that keys have spent in this process while the store failed. After that, no key owes units to the store. */
   forgetAll(): void {
     const { quota, shared } = this.#fallback
     shared.reconciler.forgetAll()
@@ -156,7 +159,7 @@ class FailoverLedger implements CheckedLedger {
  *
  * Without `terms.failure`, and for a store that cannot fail, the result is the ledger that `open` returns.
  * @param joins the second argument of the store's `open`
- * @param open opens the store's own ledger; its argument `joins` is such a ledger, too
+ * @param open opens the store's own ledger; its argument `joins` is also a ledger of the store itself
  */
 export function withFailover(store: Store, terms: LedgerTerms, joins: Ledger | undefined, open: OpenLedger): Ledger {
   const { failure, ...bare } = terms

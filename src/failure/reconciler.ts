@@ -5,7 +5,7 @@
  *
  * The limiters with the same name share their debts, as they share their states. The debts of a key are settled for all
  * these limiters together. The key of a call comes first. Other keys follow in the background, a few at a time, when
- * the shard of the store that decides on them responds.
+ * the store responds again; in a store with shards, when the shard that decides on the key responds again.
  */
 import { LRUCache } from 'lru-cache'
 import { allOf, getOrInsert, isBrokenRecord } from '../common/index.ts'
@@ -35,10 +35,10 @@ export class Reconciler {
   #debts: LRUCache<string, Debt> | undefined
   #running = false
   #again = false
-  /** The breakers whose next response starts the settling of debts. */
+  /** The breakers for which this class waits: when the store behind a breaker responds the next time, debts are settled. */
   readonly #awaited = new Set<Breaker>()
 
-  /** @param maxKeys the most keys with debts. To make space, the key that spent least recently is forgotten */
+  /** @param maxKeys the most keys with debts. To make space, the debts of the key that spent units least recently are dropped */
   constructor(link: StoreLink, maxKeys: number) {
     this.#link = link
     this.#maxKeys = maxKeys
@@ -108,7 +108,8 @@ export class Reconciler {
   async #charge(debt: Debt): Promise<void> {
     const { name, scope, key } = debt
     const forgotten = () => this.#debts?.peek(name) !== debt
-    // A charge that times out counts as made. So a store that may be failing is first tested by a charge of 0 units.
+    // A charge that times out is treated as made, and is not repeated. So if the last request has failed, a charge of 0 units
+    // first tests whether the store responds.
     if (this.#link.parts.of([key]).some(({ doubtful }) => doubtful)) await debt.charges[0]?.check(scope, key)
     if (debt.reset) await allOf(debt.charges.map((each) => each.reset(scope, key)))
     debt.reset = false
@@ -117,7 +118,8 @@ export class Reconciler {
     try {
       await allOf(charges.map((each) => each.charge(scope, key, forgotten)))
     } catch (error) {
-      // A broken record cannot be charged. The key is removed from the debts until its next decision in this process.
+      // A broken record is one that this version cannot read, so its key cannot be charged. The key is removed from the debts
+      // until the next decision on the key in this process.
       if (isBrokenRecord(error) && !forgotten()) this.#debts?.delete(name)
       debt.charges = [...new Set([...charges, ...debt.charges])]
       throw error
@@ -144,8 +146,8 @@ export class Reconciler {
   }
 
   /**
-   * Settles each debt once, unless the breaker of its key is open. A debt that fails stays until the next call with its
-   * key, or until the next response.
+   * Settles each debt once, unless the breaker of its key is open. A debt that cannot be settled stays until the next call
+   * with its key, or until the store responds the next time.
    */
   async #settleAll(): Promise<void> {
     this.#running = true

@@ -2,7 +2,7 @@ import type { Clock } from '../common/index.ts'
 import type { Store } from '../stores/contract/index.ts'
 import { type Breaker, breakerOf } from './breaker.ts'
 
-/** A part of the store, and the last key that this part decided on for this limiter. */
+/** A part (shard) of the store, and this limiter's last key on which the part decided. */
 interface Part {
   readonly breaker: Breaker
   key: string
@@ -16,7 +16,7 @@ interface Part {
 export class StoreParts {
   readonly #store: Store
   readonly #clock: Clock
-  /** The breaker of a store without parts; undefined for a store with parts. */
+  /** The one breaker of a store without parts; undefined for a store with parts. */
   readonly #whole: readonly Breaker[] | undefined
   readonly #parts = new Map<string, Part>()
 
@@ -26,7 +26,10 @@ export class StoreParts {
     this.#whole = store.traits?.shardOf === undefined ? [breakerOf(store, clock)] : undefined
   }
 
-  /** The breakers of the parts that decide on these keys; none without keys. A store without parts has one breaker. */
+  /**
+   * The breakers of the parts that decide on these keys; an empty list if there are no keys. A store without parts has one
+   * breaker.
+   */
   of(keys: readonly (string | undefined)[] = []): readonly Breaker[] {
     if (this.#whole !== undefined) return this.#whole
     return [...new Set(keys.flatMap((key) => (key === undefined ? [] : this.#breakerOf(key))))]
@@ -43,7 +46,10 @@ export class StoreParts {
     return part.breaker
   }
 
-  /** The breakers of all parts that were used. A part that does not decide on its last key any more does not count. */
+  /**
+   * The breakers of all parts that this limiter has used. A part is left out if another part now decides on its last key, as
+   * after a change of the cluster.
+   */
   get breakers(): readonly Breaker[] {
     const { shardOf } = this.#store.traits ?? {}
     const present = [...this.#parts].filter(([name, { key }]) => shardOf?.(key) === name)

@@ -31,7 +31,10 @@ const anHour = 3_600_000
  */
 export class Delay {
   readonly #max: number
-  /** The scope of the policy whose times are booked. Requests with the same key in this scope share their places. */
+  /**
+   * The scope of the policy under which the times of waiting requests are booked. Requests with the same key in this scope
+   * share their places.
+   */
   readonly #scope: string
   readonly #slots = new BookedSlots()
   /** How many places each key has now. A key without a place is removed. */
@@ -104,12 +107,19 @@ export class Delay {
     return typeof key === 'string' ? key : (key[this.#scope] as string)
   }
 
-  /** Call `ask` when you ask an asynchronous store for a slot, as for `BookedSlots.ask`. */
+  /**
+   * Call `ask` when you ask an asynchronous store for a slot. After the store has answered, call the returned function, with
+   * true if you call `pause` next.
+   */
   ask(key: Key, cost: Units): (waits: boolean) => void {
     return this.#slots.ask(key, cost)
   }
 
-  /** Waits for a slot of the key, as `BookedSlots.wait` does. Then frees the place of the key. */
+  /**
+   * Waits for a slot of the key, then frees the request's place in the queue. Resolves to the reservation of the slot that
+   * the request uses, or to undefined if the client disconnected.
+   * @param onEnd calls its argument when the response has ended
+   */
   async pause(booked: Booked, onEnd: (left: () => void) => void): Promise<Reservation | undefined> {
     const reservation = await this.#slots.wait(booked, onEnd)
     this.leave(booked.key)

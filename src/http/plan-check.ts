@@ -32,7 +32,7 @@ export interface GuardParts<Request, Response> {
 }
 
 /**
- * Checks requests under one plan, in these steps:
+ * Checks requests under one plan (the policies of one limiter), in these steps:
  *
  *     key -> cost -> decide -> respond: attach, notify, headers, refuse
  */
@@ -43,15 +43,22 @@ export class PlanCheck<Request, Response> {
   readonly #cost: Cost<Request, Response>
   readonly #heldUnits: HeldReservations<Request, Response> | undefined
   readonly #headers: Headers
-  /** The extra arguments of a call if nobody listens for store errors. The extra arguments are the same for every request. */
+  /**
+   * The extra arguments of a call to the limiter, made once for all requests. If somebody listens for store errors, each call
+   * gets its own extra arguments.
+   */
   readonly #extras: CallExtras
   readonly #attach: GuardOptions<Request, Response>['attach']
-  /** The last decision. Each request has a new decision object, so it identifies the last request without keeping it in memory. */
+  /**
+   * The last decision. A request that already has this decision is passing the limiter again. The request itself is not stored,
+   * because it would then stay in memory.
+   */
   #latest: RequestDecision | undefined
 
   /**
    * @param extractors a key extractor for each scope of the limiter
-   * @param one false if the guard has several plans: a cost may then exceed the limit of this plan
+   * @param one false if the guard has several plans: the option `cost` is then not checked here, because a cost may exceed the
+   * limit of this plan
    * @throws HeadgateError if an option is invalid
    */
   constructor(
@@ -182,8 +189,9 @@ export class PlanCheck<Request, Response> {
   }
 
   /**
-   * Handles an error of the store. Responds with status 503 if `onStoreError` is `'closed'`. Otherwise throws the error, unless
-   * refusals of this key are not enforced.
+   * Handles an error of a call. If the error is not one of the store, or if the store is in this process, the error is thrown.
+   * For another store, the request is admitted if refusals of its key are not enforced. Otherwise the response has status 503 if
+   * `onStoreError` is `'closed'`, and any other error is thrown.
    */
   #failed(error: unknown, key: Key, request: Request, response: Response): boolean {
     const { enforcement, events, refusal } = this.#parts
@@ -193,7 +201,8 @@ export class PlanCheck<Request, Response> {
       if (!enforcement.appliesTo(key)) return true
       return refusal.unavailable((error as HeadgateError).retryAfter, request, response)
     }
-    // An error of any other store was reported when `onStoreError` chose what happens.
+    // Only the error of a store in this process is reported here. Any other error was reported when `onStoreError` chose what
+    // happens.
     if (isLocal(this.#limiter.store)) events.storeFailed(error, key, request, response)
     else if (!enforcement.appliesTo(key)) return true
     throw error

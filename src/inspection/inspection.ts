@@ -35,7 +35,10 @@ export interface Inspection {
   readonly ban: InspectedBan | undefined
   /** The state of the key under each policy of the limiter, in the order of the policies. */
   readonly policies: readonly PolicyInspection[]
-  /** States of the key under policies of other deploys or plans of the limiter, which still count for those. */
+  /**
+   * States of the key under policies that this limiter lacks, but other deploys or other plans of the limiter have. There,
+   * these states still count.
+   */
   readonly others: readonly PolicyInspection[]
   /** When a call last changed a state of the key; undefined if the store does not know the key. */
   readonly lastUsedAt: number | undefined
@@ -45,20 +48,26 @@ export interface Inspection {
   readonly source: Source
   /** False if more units may be shown as used than are really used. `notes` say why. */
   readonly exact: boolean
-  /** Sentences about what the numbers leave out: units taken in advance, and decisions that are not reported yet. */
+  /**
+   * Sentences about what the numbers do not show: units that a process has taken from the store in advance, and decisions
+   * that a process has not reported to the store yet.
+   */
   readonly notes: readonly string[]
 }
 
 /** The facts about a limiter that an inspection needs. */
 export interface InspectedLimiter {
-  /** Undefined if the policies are unknown, or differ between keys: then each state is shown as it was written. */
+  /**
+   * The policies of the limiter. Undefined if they are unknown or differ between keys: then each state is shown under the
+   * settings with which the state was written.
+   */
   readonly policies?: readonly Policy[] | undefined
   readonly scopes: readonly string[]
-  /** The rule for a state that was written with other numbers of the policy, such as another limit. */
+  /** How a state counts that was written with other settings of its policy, such as another limit. */
   readonly onChange: StateRule
 }
 
-/** @param kept what the store has for each key, one key for each scope */
+/** @param kept the ban and the states that the store has for each key of the call, one key for each scope */
 export function inspectionOf({ policies, scopes, onChange }: InspectedLimiter, kept: readonly KeptKey[]): Inspection {
   const inspected = policies?.map((policy) => {
     const key = kept[scopes.indexOf(policy.scope)] as KeptKey
@@ -105,7 +114,10 @@ function joined(policies: readonly PolicyInspection[], others: readonly PolicyIn
   }
 }
 
-/** @param after a sentence to append about a policy that refuses the key for longer than the ban */
+/**
+ * @param after a sentence to append to the result, about a policy that refuses the key for longer than the ban; empty if
+ *   there is none
+ */
 function banSentence({ wait, reason }: CallBan, after: string): string {
   const time = wait === Infinity ? 'until the ban is lifted' : `for ${timeText(wait)} more`
   const why = reason === undefined ? '' : `: ${JSON.stringify(reason)}`
@@ -125,7 +137,10 @@ function sentence(
   return reset > 0 ? `Admitted; the full quota is back in ${timeText(reset * 1000)}.` : 'Admitted, with the full quota.'
 }
 
-/** The state of a key under a policy. A state that was written with another limit is shown as it counts now. */
+/**
+ * The state of a key under a policy of the limiter. If the state was written with another limit, the result shows what the
+ * state means under the present limit, by the option `onChange`.
+ */
 function inspectOwn(policy: Policy, { now, states }: KeptKey, rule: StateRule): PolicyInspection {
   const state = states.find(({ name }) => name === policy.name)
   const evaluation = new PolicyEvaluation(policy)
@@ -133,7 +148,10 @@ function inspectOwn(policy: Policy, { now, states }: KeptKey, rule: StateRule): 
   return inspectPolicy(policy, evaluation.s as number[], now, evaluation.foreign)
 }
 
-/** A state as it was written. The list is empty if the state is outdated, or if this version lacks its algorithm. */
+/**
+ * A state under the settings with which the state was written. The list is empty if the key has its full quota under these
+ * settings, or if this version of headgate lacks the algorithm of the state.
+ */
 function inspectState({ name, hash, definition, s }: KeptState, now: number): PolicyInspection[] {
   const algorithm = revive(definition)
   if (algorithm === undefined || hasFullQuota(s.slice(), 0, algorithm, now)) return []

@@ -108,7 +108,8 @@ export function readPlans<Limiter extends object>(options: Omit<RateLimiterOptio
   if (name === undefined && store.traits?.prefix !== undefined) throw unnamed(store.traits.prefix)
   return new Plans({
     name: name ?? 'default',
-    // On a synchronous store, limiters without a name do not share states.
+    // False for a limiter without a name on a synchronous store: other limiters may have the name `'default'` too, and they
+    // do not share their states.
     uniqueName: name !== undefined || !store.synchronous,
     store,
     onChange,

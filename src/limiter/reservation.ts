@@ -12,11 +12,14 @@ export interface ReservedCall {
   readonly policies: readonly Policy[]
   readonly keys: readonly string[]
   readonly costs: Costs
-  /** Counts this reservation while it holds units in flight. Undefined if it is not counted. */
+  /**
+   * The count of reservations with units in flight. This reservation is part of the count until its units are freed. Undefined
+   * if there is no such count.
+   */
   readonly load?: Load
 }
 
-// The class below assigns this function, because only code in the class can call its private methods.
+// Used by `settleAndHold`. The class below assigns this function, because only code in the class can call its private methods.
 let settleAndHoldBy: typeof settleAndHold
 
 /** `settle` for adapters: corrects the cost, but units in flight stay held until `release`. */
@@ -26,7 +29,7 @@ export function settleAndHold(reservation: Reservation, actual: Units): MaybePro
 
 /**
  * Units that were taken from a limiter before the actual cost of the call is known. Call `settle` or `cancel` once: later calls
- * do nothing. If the reservation was refused, both do nothing. Units that are never settled stay used.
+ * do nothing. If the reservation was refused, `settle` and `cancel` do nothing. Units that are never settled stay used.
  */
 export class Reservation {
   /** True if the units were taken. False if the reservation was refused. */
@@ -96,7 +99,8 @@ export class Reservation {
   async renew(): Promise<boolean> {
     if (this.#settled) return false
     if (this.#released) return this.allowed
-    // Simultaneous calls share one renewal. A second renewal would not find its ticket, and would take the units again.
+    // Simultaneous calls share one renewal. A renewal replaces the tickets, so a second one with the old tickets would take the
+    // units again.
     this.#renewal ??= this.#renew().finally(() => {
       this.#renewal = undefined
     })
@@ -130,7 +134,10 @@ export class Reservation {
     settleAndHoldBy = (reservation, actual) => reservation.#settleAndHold(actual)
   }
 
-  /** The units that each policy has to charge or give back. @throws HeadgateError `HEADGATE_COST` if `actual` is invalid */
+  /**
+   * The units that each policy has to charge; a negative number is given back.
+   * @throws HeadgateError `HEADGATE_COST` if `actual` is invalid
+   */
   #corrections(actual: Units): readonly number[] {
     const { policies, costs } = this.#call
     if (typeof actual === 'object' && actual !== null) checkNames(actual, policies, 'The actual cost')
@@ -139,7 +146,7 @@ export class Reservation {
     return policies.map((policy, n) => this.#correction(policy, n, actual))
   }
 
-  /** The units that a policy has to charge. A negative number of units is given back. */
+  /** The units that one policy has to charge for the actual cost. A negative number of units is given back. */
   #correction({ name, algorithm }: Policy, n: number, actual: Units): number {
     const reserved = this.#cost(n)
     if (typeof actual === 'object' && !Object.hasOwn(actual, name)) return 0

@@ -36,12 +36,12 @@ export function unitsIn(cost: CallCost): Units {
   return typeof cost === 'number' ? cost : cost.units
 }
 
-/** Returns equal values for two costs if a slot that was booked for one cost can be used for the other. */
+/** Returns equal values for two costs if a slot that was booked for a call with one cost can be used for a call with the other. */
 export function sizeOf(cost: CallCost): Size {
   return typeof cost === 'number' ? cost : cost.text
 }
 
-/** The cost as one number, for counters: of a record, its largest number. */
+/** The cost as one number, for totals of costs. For a record, this is its largest number. */
 export function mostOf(cost: CallCost): number {
   return typeof cost === 'number' ? cost : Math.max(...cost.costs)
 }

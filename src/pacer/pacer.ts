@@ -31,7 +31,10 @@ export class Pacer extends Pace {
   readonly #root: Queue
   /** The queue of each key. The queue of calls without a key is not in this map. */
   readonly #byKey = new KeyMap<Queue>()
-  /** The unresolved promises of `drain` and `waitingBelow`. `kept` returns true when the promise is to be resolved. */
+  /**
+   * The promises of `drain` and `waitingBelow` that are not resolved yet. `kept` returns true as soon as the promise can be
+   * resolved.
+   */
   #promises: { readonly kept: () => boolean; readonly resolve: () => void }[] = []
 
   /**
@@ -49,7 +52,7 @@ export class Pacer extends Pace {
     const units = new PacerLedger(limiter, failure)
     this.name = limiter.name
     this.store = limiter.store
-    // Each field is copied: an object made by spreading the settings is slow to read, and doubled the time of a call.
+    // Copy each field of the settings: an object that is made by spreading them is slow to read, and doubled the time of a call.
     this.#context = {
       clock,
       polling,
@@ -100,7 +103,8 @@ export class Pacer extends Pace {
   }
 
   /**
-   * Removes an idle queue when its last call has ended. If that queue has a hold or a reservation, it is removed later.
+   * Removes the queue of a key when its last call has ended. A queue that has a booked slot, or that `hold` has stopped, is
+   * removed later.
    */
   #settled(queue: { readonly key: string; readonly idle: boolean }): void {
     if (queue !== this.#root && queue.idle) this.#byKey.delete(queue.key)

@@ -17,7 +17,10 @@ import type { PacerLedger } from './pacer-ledger.ts'
 
 /** The longest time between two polls, as a multiple of the shortest. */
 const slowest = 4
-/** How long released units are left to other processes, and then used here, in multiples of `slowest` polls. */
+/**
+ * For how many turns released units are left to other processes, and for how many turns this process then takes the units. A
+ * turn is as long as the longest time between two polls.
+ */
 const turnsOfOthers = 1
 const ownTurns = 19
 
@@ -34,9 +37,12 @@ export class PollTimes {
   readonly #polling: Polling
   /** How many requests to the store were refused since the last request that was granted. */
   #refusals = 0
-  /** The time at which all policies except `concurrency` admit the first waiter. */
+  /** The time from which all policies except `concurrency` admit the first waiting call. */
   #readyAt = 0
-  /** Until this time, released units are left to other processes. At `#othersFrom`, the next such period begins. */
+  /**
+   * Until this time, units that this process releases are left to other processes. The first release after `#othersFrom` begins
+   * the next such period.
+   */
   #othersUntil = 0
   #othersFrom = 0
 
@@ -49,7 +55,7 @@ export class PollTimes {
     this.#refusals = 0
   }
 
-  /** The shortest useful wait after a refusal: the wait if all units in flight were released now. */
+  /** The shortest useful wait after a refusal: the wait under the policies that do not count units in flight. */
   shortest({ policies, retryAfter }: Decision): number {
     const counted = ({ name }: Verdict) =>
       this.#units.policies.some((policy) => policy.name === name && policy.algorithm.leases)

@@ -8,8 +8,8 @@
 export type Source = 'store' | 'fallback' | 'open'
 
 /**
- * The decision of one policy about a call. Times are whole milliseconds, rounded up. The times are right if the key has no other
- * call until then.
+ * The decision of one policy about a call. Times are whole milliseconds, rounded up. Each time is right if no other call with
+ * the key comes before that time.
  *
  * The examples use `tokenBucket({ limit: 5, window: '1s' })`, which adds a unit every 200 ms.
  */
@@ -96,16 +96,17 @@ export interface Decision {
   readonly at?: number
   /**
    * The ban of the call's key by hand. Undefined if there is none. With a ban, `consume`, `reserve` and `peek` are refused,
-   * `remaining` is 0, and the verdicts are those of `peek` without the ban.
+   * `remaining` is 0, and the verdicts are those that `peek` would return if there were no ban.
    */
   readonly ban?: Ban
 }
 
 /**
- * Makes a decision from the verdicts of several policies. If every policy is a shadow, the numbers come from the shadow policies.
+ * Makes a decision from the verdicts of several policies. If every policy is a shadow, the numbers come from the shadow
+ * policies.
  * @param allowed whether the call is allowed; a refund is always allowed
- * @param at the time of the decision in milliseconds since the epoch, if the call has the option `at`; rounded down, because
- *   waits are rounded up
+ * @param at the time of the decision in milliseconds since the epoch, if the call has the option `at`. The time is rounded
+ *   down, and waits are rounded up, so the sum of the two is wrong by less than 1 ms
  */
 export function join(allowed: boolean, verdicts: readonly Verdict[], source: Source, at?: number): Decision {
   if (verdicts.length === 1) return alone(allowed, verdicts, source, at)

@@ -5,7 +5,10 @@ import { type Attributes, DecisionCounts, type Reading } from './decision-counts
 import { LiveObjects, type LivePacer, maxNames } from './live-objects.ts'
 import type { Result } from './result.ts'
 
-/** Histogram bounds for exchanges with a store's server, in seconds: close together up to the timeout of 100 ms. */
+/**
+ * Histogram bounds for exchanges with a store's server, in seconds. The bounds are close together up to 0.1, because the
+ * default timeout of a store is 100 ms.
+ */
 const exchanges = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1]
 /** Histogram bounds for durations of requests, in seconds, as the conventions of OpenTelemetry recommend. */
 const waits = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
@@ -37,7 +40,10 @@ export interface PacerEvent {
 export class Metrics {
   readonly #counts = new DecisionCounts()
   readonly #live = new LiveObjects()
-  /** The attributes of limiters and pacers whose calls have waited. There are at most `maxNames` of them. */
+  /**
+   * The attributes under which waits are recorded, by the names of limiters and pacers whose calls have waited. At most
+   * `maxNames` names are stored. All other limiters share `otherLimiter`.
+   */
   readonly #waitAttributes = new Map<string, Attributes>()
   /** The instruments that OpenTelemetry reads when it collects metrics. */
   readonly #observables: Readonly<Record<string, Observable>> = {
@@ -53,7 +59,7 @@ export class Metrics {
   readonly #histograms = new Map<string, Histogram>()
   #stop: (() => void) | undefined
 
-  /** Reports to this meter from now on, and no longer to the meter before. */
+  /** Reports to this meter from now on, and stops reporting to the previous meter. */
   start(meter: Meter): void {
     this.stop()
     for (const [name, [explicitBucketBoundaries, unit, description]] of Object.entries(histograms)) {
@@ -115,7 +121,7 @@ export class Metrics {
   }
 }
 
-/** The cost of a call as one number. For a record with a number for each policy, the largest number. */
+/** The cost of a call as one number. If the cost is an object with a number for each policy, this is the largest number. */
 function most(cost: PacerEvent['cost']): number {
   return typeof cost === 'number' ? cost : Math.max(...Object.values(cost))
 }

@@ -27,8 +27,8 @@ export function resultOf({ decision, enforced, instance }: LimiterCallEvent): Re
 }
 
 /**
- * The name of the policy that a call counts under: the penalty that bans it, else the shadow policy that would refuse
- * it, else the binding policy. For a ban by hand it is `'ban'`; for a call without a decision it is undefined.
+ * The name of the policy that a call counts under: the penalty that bans it, else the shadow policy that would refuse it, else
+ * the binding policy (`decision.policy`). For a ban by hand it is `'ban'`; for a call without a decision it is undefined.
  */
 export function policyOf({ decision, instance }: LimiterCallEvent): string | undefined {
   if (decision === undefined) return undefined

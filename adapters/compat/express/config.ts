@@ -11,7 +11,10 @@ const consoleLogger: Logger = {
   warn: (...values) => console.warn(...values.reverse()),
 }
 
-/** Returns the logger unchanged. @throws TypeError unless the logger has functions for errors and warnings */
+/**
+ * Returns the logger unchanged.
+ * @throws TypeError unless the logger has the methods `error` and `warn`
+ */
 function checkedLogger(logger: Logger): Logger {
   if (typeof logger?.error === 'function' && typeof logger.warn === 'function') return logger
   throw new TypeError(`logger must have the methods error and warn, such as console, got ${shown(logger)}.`)
@@ -65,7 +68,10 @@ export function configOf(given: Partial<Options>): Config {
   return config
 }
 
-/** The store for the option `store`: a store of headgate, of express-rate-limit, or with the interface of the versions before 6. */
+/**
+ * Makes the store for the option `store`: from a store of headgate, a store of express-rate-limit, or a store with the
+ * methods that express-rate-limit required before version 6 (`incr` in place of `increment`).
+ */
 function storeOf(given: Options['store'] | undefined, windowMs: number, name: string | undefined): Store {
   const own = counterStoreOf(given, windowMs, name)
   if (own !== undefined) return own

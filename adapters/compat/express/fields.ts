@@ -4,7 +4,7 @@ import { draftFields, secondsLeft } from '../counter-store.ts'
 import { DAY, HOUR, MINUTE, type RateLimitInfo, SECOND, type ValueDeterminingMiddleware } from './types.ts'
 import type { Config } from './validations.ts'
 
-/** The default name of a policy, such as `5-in-1min`. */
+/** The default of the option `identifier`, which names the policy: its limit and its window, such as `5-in-1min`. */
 export function policyName(info: RateLimitInfo | undefined, windowMs: number): string {
   const units = [
     [DAY, 'day', 's'],
@@ -26,7 +26,10 @@ function setLegacyHeaders(response: Response, { limit, remaining, resetTime }: R
   response.setHeader('X-RateLimit-Reset', String(Math.ceil(resetTime.getTime() / 1000)))
 }
 
-/** Sets the fields of the draft in `standardHeaders`. @param name the name of the policy; only draft-8 sends it */
+/**
+ * Sets the fields of the IETF draft that the option `standardHeaders` names.
+ * @param name the name of the policy; only draft-8 sends it
+ */
 function setStandardHeaders(config: Config, response: Response, info: RateLimitInfo, name: string | undefined): void {
   const { limit, remaining, resetTime, key } = info
   const { windowMs, standardHeaders, validations } = config

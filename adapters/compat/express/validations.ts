@@ -55,7 +55,10 @@ export class Validations {
     else this.#logger.error(new ValidationError('ValidationError', code, message))
   }
 
-  /** Runs validations that read a request, which may be a mock or of another framework. Logs the error of a validation that throws. */
+  /**
+   * Runs validations that read a request. The request may be a mock, or may belong to another framework, and then a
+   * validation may throw. The error is logged.
+   */
   #look(names: readonly ValidationName[], validations: () => void): void {
     if (!names.some((name) => this.due(name))) return
     try {
@@ -96,7 +99,10 @@ export class Validations {
     this.warn('unsharedStore', reused, 'ERR_ERL_STORE_REUSE', 'Give each limiter a store of its own.')
   }
 
-  /** Checks the window of a store in memory or of headgate. Other stores have their own rules. */
+  /**
+   * Checks `windowMs` for a store in memory and for a store of headgate. For any other store, `windowMs` is not checked,
+   * because that store may accept other windows.
+   */
   window(milliseconds: unknown): void {
     const fits = typeof milliseconds === 'number' && milliseconds >= 1 && milliseconds <= longestWindow
     const range = `windowMs should be a number from 1 to ${longestWindow}, got ${shown(milliseconds)}.`
@@ -114,7 +120,10 @@ export class Validations {
     this.#look(['ip', 'trustProxy', 'xForwardedForHeader', 'forwardedHeader'], () => this.#lookAtAddress(request))
   }
 
-  /** Looks for mistakes in the address. A request of another framework has no `app`, and a mock may have no `headers`. */
+  /**
+   * Looks for mistakes in how the application gets the client's address. A request of another framework has no `app`, and a
+   * mock may have no `headers`.
+   */
   #lookAtAddress({ ip, headers, app, socket }: Partial<Request>): void {
     if (ip === undefined) this.warn('ip', true, 'ERR_ERL_UNDEFINED_IP_ADDRESS', 'request.ip is undefined.')
     this.warn('ip', !isIP(ip ?? ''), 'ERR_ERL_INVALID_IP_ADDRESS', `request.ip is no address: ${ip}.`)
@@ -143,7 +152,10 @@ export class Validations {
   }
 }
 
-/** The place where a store has its keys. Two stores in memory never share keys, but two clients of one Redis server may. */
+/**
+ * A text for the memory or the kind of server in which a store has its keys. Stores with the same text may share keys. Two
+ * stores in memory never share keys, but two stores of one class may use the same server.
+ */
 function placeOf(store: Store): string {
   return store.localKeys ? getOrInsert(places, store, () => `#${++placeCount}`) : store.constructor.name
 }

@@ -3,7 +3,10 @@ import { connectionOf } from '../../../src/stores/redis/client/index.ts'
 import type { WindowCount } from '../counters.ts'
 import type { Counting, Settings } from './settings.ts'
 
-/** Counts a hit. A hit over the limit starts the window again ('continues') or makes it longer ('backs off'). */
+/**
+ * Counts a hit. A hit over the limit starts the window again if the argument `rule` is 'continues', and makes the window
+ * longer if `rule` is 'backs off'.
+ */
 const hit = `
   local window, max, rule = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
   local used = redis.call('INCR', KEYS[1])
@@ -17,8 +20,9 @@ const hit = `
 const read = "return { tonumber(redis.call('GET', KEYS[1]) or 0), math.max(0, redis.call('PTTL', KEYS[1])) }"
 
 /**
- * Counts hits in Redis, under the keys of @fastify/rate-limit. A refusal starts the window of a key again, or makes it
- * longer, if the settings say so. Otherwise the length of a window is that of its first hit.
+ * Counts hits in Redis, under the keys of @fastify/rate-limit. With `continueExceeding`, a refused hit starts the window of
+ * its key again. With `exponentialBackoff`, a refused hit makes the window longer. With neither, the window keeps the length
+ * that it got at its first hit.
  */
 export function changingInRedis(client: unknown, prefix: string, settings: Settings): Counting {
   const { continueExceeding, exponentialBackoff } = settings

@@ -43,8 +43,8 @@ export async function apply(
     const counted = increments ? counting.hit(...asked) : counting.read(...asked)
     count = isPromise(counted) ? await counted : counted
   } catch (error) {
-    // With `skipOnError`, a failing store refuses no request. `CannotRead` is no such failure: the class of the store has
-    // no method `read`, and its author has to know.
+    // With `skipOnError`, a failing store refuses no request. But `CannotRead` is thrown: a store without the method `read`
+    // is a mistake in the application, not a failure.
     if (!settings.skipOnError || error instanceof CannotRead) throw error
   }
   const { used, resetAfter: ttl } = count
@@ -121,8 +121,8 @@ function refusal(settings: Settings, request: FastifyRequest, { max, ttl, ttlInS
 const aYear = 365.25 * 24 * 60 * 60 * 1000
 
 /**
- * The wait as text, such as '1 minute'. The option `exponentialBackoff` can make waits of many years, which the package
- * `ms` would write in days.
+ * The wait as text, such as '1 minute'. Waits of a year or more, which the option `exponentialBackoff` can make, are
+ * written in years.
  */
 function waitText(milliseconds: number): string {
   const years = Math.round(milliseconds / aYear)

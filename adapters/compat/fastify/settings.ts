@@ -6,8 +6,8 @@ import { networkOf } from '../network.ts'
 import type { RateLimitOptions, RateLimitPluginOptions } from './types.ts'
 
 /**
- * The key of an IP address. For IPv4, the key is the address. For IPv6, the key is the first address of its network.
- * Undefined without an address.
+ * The key of an IP address. For IPv4, the key is the address. For IPv6, the key is the first address of its network. Any
+ * other text is its own key, in lower case. Undefined if `ip` is undefined.
  * @param ipv6Subnet the length of the network's prefix in bits
  */
 export function normalizeIP(ip: string, ipv6Subnet = 64): string {
@@ -71,8 +71,8 @@ export function settingsOf(options: RateLimitPluginOptions): Settings {
   return {
     ...options,
     ...numbersOf(options),
-    // In the options of the plugin, only true has an effect. In the options of a route, any truthy value does, as in the
-    // original.
+    // In the options of the plugin, only the value true turns on the two options below. In the options of a route, any truthy
+    // value turns them on. @fastify/rate-limit does the same.
     continueExceeding: options.continueExceeding === true,
     exponentialBackoff: options.exponentialBackoff === true,
     hook: options.hook ?? 'onRequest',
@@ -94,7 +94,10 @@ function numbersOf(options: RateLimitOptions): Pick<Settings, 'max' | 'timeWindo
   }
 }
 
-/** The settings of a limit in the plugin. An option of the limit takes precedence over the same option of the plugin. */
+/**
+ * The settings of one limit of the plugin, such as the limit of a route. An option in `own` takes precedence over the same
+ * option of the plugin, which is in `settings`.
+ */
 export function merged(settings: Settings, own: RateLimitOptions, routeInfo: Partial<RouteOptions>): Settings {
   const all = { ...settings, ...own } as RateLimitPluginOptions
   if (all.groupId !== undefined && typeof all.groupId !== 'string') throw new Error('groupId must be a string')

@@ -61,7 +61,10 @@ export interface HonoConfigType<E extends Env = Env, P extends string = string, 
   windowMs: number
   /** How many requests a client may make in one window. Default 5. */
   limit: number | ((c: Context<E, P, I>) => Promisify<number>)
-  /** The draft whose response fields are set. True means `'draft-6'`, and false sets no fields. Default `'draft-6'`. */
+  /**
+   * The draft of the IETF whose rate limit fields a response gets. True means `'draft-6'`. With false, no response gets these
+   * fields. Default `'draft-6'`.
+   */
   standardHeaders: boolean | 'draft-6' | 'draft-7'
   /** The name of the context's variable that has the hits and the limit. Default `'rateLimit'`. */
   requestPropertyName: string

@@ -1,6 +1,6 @@
 /*
- * Buckets: calls raise the level of a bucket, and time lowers the level. GCRA, the token bucket and the leaky bucket are one
- * arithmetic under three names. This folder imports the contract of algorithms, `policy` and `common`.
+ * Buckets: calls raise the level of a bucket, and time lowers the level. GCRA, the token bucket and the leaky bucket are three
+ * names for the same calculation. This folder imports the base class of algorithms (algorithm.ts), `policy` and `common`.
  */
 
 export { Bucket } from './bucket.ts'

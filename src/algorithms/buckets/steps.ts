@@ -1,13 +1,15 @@
 /*
  * The lowest level of a bucket since each call: a settlement gives back at most the lowest level since its call (bookings.ts).
+ * A state stores a step for each call that comes while a reservation is open (an arrival).
  *
- *     level   ____        __            an arrival: a call that comes while a reservation is open
- *            |    \      |  \___        steps: (time of an arrival, the level that it found)
+ *     level   ____        __
+ *            |    \      |  \___        a step: the time of an arrival, and the level before the arrival
  *            |     \_____|      \__
  *          call        arrival     now
  *
  * A refund is a step too, with the level after the refund. The time of this step is one microsecond after the last step, and
- * later calls at the same time get that time too. So the time in a ticket shows whether its call came before the refund.
+ * later calls at the same time get that time too. So the time in the ticket of a reservation shows whether the reservation
+ * was made before the refund.
  *
  * The levels never fall from step to step: an arrival that found a lower level replaces all earlier steps with a higher one.
  * If there are too many steps, two neighbours are merged at the lower level: a call then gives back too little, never too
@@ -19,16 +21,16 @@ import type { Numbers } from '../algorithm.ts'
 import { ratioDown } from '../exact-math.ts'
 
 /**
- * The most steps of a state. Beyond this number, two neighbours are merged, so that some unused units are not given back: under
- * 1 per cent in a gateway with 64 open streams (docs/algorithms.md).
+ * The most steps of a state. If a state gets more steps, two neighbouring steps are merged, and then some unused units are
+ * not given back: under 1 per cent in a gateway with 64 open streams (docs/algorithms.md).
  */
 export const maxSteps = 32
 
-/** How the level falls: by `rate` in each `per` microseconds. */
+/** How the level of a bucket falls: by `rate` in each `per` microseconds. */
 export interface Drain {
   readonly rate: number
   readonly per: number
-  /** The highest level without debt, in ticks. */
+  /** The highest level without debt, in ticks (small parts of a unit: see bucket.ts). */
   readonly capacity: number
 }
 
@@ -37,19 +39,21 @@ export function drained({ rate, per }: Drain, level: number, elapsed: number): n
   return elapsed <= 0 ? level : Math.max(0, level - (elapsed / per) * rate)
 }
 
-/** The index after the last step. */
+/** The index in `s` after the last step. */
 export function endOfSteps(s: Numbers | readonly number[], start: number): number {
   return start + 1 + 2 * (s[start] as number)
 }
 
-/** The time of the last step, which refunds may have put some microseconds after the clock; 0 if there is no step. */
+/** The time of the last step. After refunds, this time may be some microseconds later than the clock. 0 if there is no step. */
 export function lastStep(s: Numbers, start: number): number {
   return s.length > start && (s[start] as number) > 0 ? (s[endOfSteps(s, start) - 2] as number) : 0
 }
 
 /**
- * Adds the step of an arrival. Arrivals at the same time are one step, because the level does not fall in between.
- * @param after 1 if the step has to be at least 1 us after the last step, because the level has fallen since; else 0
+ * Adds a step for a call that comes while a reservation is open. Calls at the same time share one step, because the level
+ * does not fall between them.
+ * @param after 1 if the step has to be at least 1 us after the last step, because a refund has lowered the level since the
+ *   last step; otherwise 0
  */
 export function addStep(s: number[], start: number, at: number, level: number, after: number = 0): void {
   const last = lastStep(s, start)
@@ -65,7 +69,10 @@ export function addStep(s: number[], start: number, at: number, level: number, a
   if (count > maxSteps) mergeSteps(s, start, count)
 }
 
-/** Merges the two neighbours with the smallest relative difference of levels. Keeps the lower level and the later time. */
+/**
+ * Merges the two neighbouring steps whose levels have the smallest relative difference. The merged step gets the lower level
+ * and the later time.
+ */
 function mergeSteps(s: number[], start: number, count: number): void {
   let closest = start + 1
   for (let k = start + 1; k < start + 2 * count - 1; k += 2) if (gapAfter(s, k) < gapAfter(s, closest)) closest = k
@@ -79,8 +86,9 @@ function gapAfter(s: readonly number[], k: number): number {
 }
 
 /**
- * How many of `ticks` a call at time `since` can still give back: at most the lowest level since that time. Lowers the steps
- * after `since` by the result. The caller has to lower the level.
+ * How many of `ticks` can still be given back for a call that came at the time `since`: at most the lowest level since that
+ * time. Lowers the levels of the steps after `since` by the result. The caller has to lower the present level.
+ * @param ticks small parts of a unit: see bucket.ts
  */
 export function giveBackSince(s: number[], start: number, since: number, level: number, ticks: number): number {
   const end = s.length > start ? endOfSteps(s, start) : start
@@ -93,7 +101,7 @@ export function giveBackSince(s: number[], start: number, since: number, level: 
   return back
 }
 
-/** Multiplies all levels by `times / per`, rounded down. */
+/** Multiplies the levels of all steps by `times / per`. The new levels are rounded down. */
 export function scaleSteps(s: number[], start: number, times: number, per: number): void {
   for (let k = start + 2; k < endOfSteps(s, start); k += 2) s[k] = ratioDown(s[k] as number, times, per)
 }

@@ -7,7 +7,7 @@ import { type FixedWindowOptions, windowBuilder } from './fixed-window.ts'
 /** The options of `counter`. */
 export interface CounterOptions extends Pick<PolicyOptions, 'window' | 'name' | 'label' | 'scope'> {
   /**
-   * `'first-request'` (default): a window starts with its first call. `'clock'`: windows of length W start at multiples of W
+   * `'first-request'` (default): a window starts with its first call. `'clock'`: windows start at multiples of their length
    * since the epoch.
    */
   align?: FixedWindowOptions['align']

@@ -15,7 +15,7 @@ function draftOf(dialect: Dialect) {
 
 /** Sets the rate limit fields on responses, for the policies of one limiter. */
 export class Headers {
-  /** Details that the store must add to decisions, because these fields need them. */
+  /** The optional parts of a decision that the store must fill in, because the fields are calculated from them. */
   readonly details: Details
   readonly #writers: readonly Writer[]
   readonly #reported: readonly ReportedPolicy[] = []
@@ -56,7 +56,7 @@ export class Headers {
     for (let n = 0; n < writers.length; n++) (writers[n] as Writer)(decision, sink, response, key)
   }
 
-  /** True on a refusal, or if a policy has used at least 80 per cent of the units that it can admit. */
+  /** True if the decision is a refusal, or if at least 80 per cent of a policy's burst are used. */
   #isNear(decision: Decision): boolean {
     if (!decision.allowed) return true
     return this.#reported.some((each) => verdictOf(decision, each).remaining * 5 <= each.policy.burst)
@@ -82,9 +82,9 @@ function isInFlight({ algorithm }: Policy): boolean {
 }
 
 /**
- * The writer of a dialect that can only describe policies with a window. Policies that count units in flight are removed from
- * each decision.
- * @param write the writer for the policies that have a window
+ * Wraps the writer of a dialect that can only describe policies with a window. The writer gets each decision without the
+ * policies that count units in flight.
+ * @param write the writer of the dialect
  */
 function windowsOnly(policies: readonly Policy[], write: Writer): Writer {
   if (!policies.some(isInFlight)) return write

@@ -7,7 +7,10 @@ import type { FindClient } from './platform-address.ts'
 /** How an extractor finds the client's address: from the framework, or with a function that reads a platform's field. */
 type AddressSource = 'framework' | FindClient
 
-/** The address source of each extractor that needs the client's address, including the extractors that `combine` made. */
+/**
+ * The address source of each extractor that needs the client's address. An extractor that `combine` made needs the address if
+ * one of its parts does.
+ */
 const sources = new WeakMap<KeyExtractor<never, never>, AddressSource>()
 
 /** Records the address source of an extractor. Returns the extractor. */
@@ -29,8 +32,8 @@ type KeysOption<Request, Response> =
 type Keys<Request, Response> = KeysOption<Request, Response> | readonly KeyExtractor<Request, Response>[]
 
 /**
- * The address source of these extractors. If one extractor reads a platform's field and another asks the framework, the result is
- * the platform. Undefined if no extractor needs an address.
+ * The address source of these extractors. If one extractor reads a platform's field and another asks the framework, the result
+ * is the function for the platform. Undefined if no extractor needs an address.
  */
 export function addressSource<Request, Response>(keys: Keys<Request, Response>): AddressSource | undefined {
   const extractors = typeof keys === 'function' ? [keys] : Object.values(keys ?? {})
@@ -47,8 +50,9 @@ export function declaresPlatform<Request, Response>(keys: Keys<Request, Response
 }
 
 /**
- * A view of the request with the address that the platform in `byIp({ platform })` reports. So `allow`, `deny` and requests
- * without a key use the same address as the key extractor. Without a platform, the view is returned unchanged.
+ * The framework's functions, but `address` returns what the platform in `byIp({ platform })` reports. So `allow`, `deny` and
+ * requests without a key use the same address as the key extractor. Without a platform, the framework's functions are returned
+ * unchanged.
  */
 export function onPlatform<Request, Response, View extends RequestView<Request>>(
   framework: View,

@@ -3,7 +3,7 @@
  * `::ffff:c000:201`). So an address is read into eight groups of 16 bits. IPv4 becomes `::ffff:a.b.c.d`.
  */
 
-/** The groups of the last address that was read. All reads use the same array, so a read allocates no memory. */
+/** The eight groups of 16 bits of the address that was read last. All reads use the same array, so a read allocates no memory. */
 const groups = [0, 0, 0, 0, 0, 0, 0, 0]
 
 const colon = 58
@@ -32,8 +32,9 @@ export function isAddress(text: string): boolean {
 }
 
 /**
- * The address in a text of a server or a proxy. The text may have brackets, a port (`192.0.2.1:80`, `[2001:db8::1]:80`), or a
- * zone after IPv6. Undefined for a list of addresses, because a client may have written the first entry.
+ * The address in a text that a server or a proxy reports. The text may have brackets, a port (`192.0.2.1:80`,
+ * `[2001:db8::1]:80`), or a zone after IPv6. Undefined for a list of addresses, because a client may have written the first
+ * entry.
  */
 export function addressIn(text: string): string | undefined {
   if (isAddress(text)) return text
@@ -79,13 +80,16 @@ export function parseIPv6(text: string): readonly number[] | undefined {
   return isNat64() ? mapped() : groups
 }
 
-/** True if the last address read is in 64:ff9b::/96: an IPv4 client behind a NAT64 (RFC 6052, 2.1). */
+/** True if the address in `groups` is in 64:ff9b::/96: an IPv4 client behind a NAT64 (RFC 6052, 2.1). */
 function isNat64(): boolean {
   const [a, b, c, d, e, f] = groups
   return a === 0x64 && b === 0xff9b && c === 0 && d === 0 && e === 0 && f === 0
 }
 
-/** Returns the IPv4 address in the last two groups, in mapped form (RFC 4291, 2.5.5.2). */
+/**
+ * Changes the address in `groups` to the IPv4 address that its last two groups contain, written as `::ffff:a.b.c.d` (RFC
+ * 4291, 2.5.5.2).
+ */
 function mapped(): readonly number[] {
   for (let n = 0; n < 5; n++) groups[n] = 0
   groups[5] = 0xffff
@@ -129,7 +133,11 @@ function hex(code: number): number {
   return lower >= 97 && lower <= 102 ? lower - 87 : -1
 }
 
-/** Reads the IPv4 address at the end of a text into two groups. Returns false if it is invalid. @param count the groups before it */
+/**
+ * Reads the IPv4 address that begins at the position `start` of the text into two groups. Returns false if this IPv4 address
+ * is invalid.
+ * @param count how many groups come before these two groups
+ */
 function readQuad(text: string, start: number, count: number): boolean {
   let position = start
   for (let part = 0; part < 4; part++) {

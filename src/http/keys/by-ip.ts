@@ -32,7 +32,10 @@ export interface ByIpOptions {
   warn?: boolean
 }
 
-/** A proxy adds its field to every request, so the first requests show whether there is a proxy. */
+/**
+ * How many requests are checked for all fields of proxies. A proxy adds its field to every request, so the first requests
+ * show whether there is a proxy.
+ */
 const firstRequests = 1000
 const forwarded = ['x-forwarded-for']
 const platformNames = Object.values(platformFields).flatMap(({ names }) => names)
@@ -94,9 +97,12 @@ function findClient({ platform, proxies, trustedProxies }: ByIpOptions, warns: b
   return trustedProxies === undefined ? undefined : clientBehind(trustedProxies)
 }
 
-/** False after the warning was given: later requests are not checked. */
+/** False after `warnOfFields` has given its warning: later requests are not checked. */
 let watching = true
-/** How many more requests are checked for all fields of proxies. Later, only X-Forwarded-For is checked, because checks take time. */
+/**
+ * How many more requests are checked for all of `proxyFields`. Later requests are checked only for X-Forwarded-For, because
+ * each check takes time.
+ */
 let searches = firstRequests
 
 /**
@@ -138,7 +144,7 @@ function trustFix(field: string): string {
   )
 }
 
-/** Allows the warning again, for tests: a process runs many tests. */
+/** Allows the warning of `warnOfFields` to be given again. For tests: one process runs many tests. */
 export function watchForwarded(): void {
   watching = true
   searches = firstRequests

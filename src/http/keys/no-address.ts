@@ -2,7 +2,10 @@ import { HeadgateError, isPromise, shown, warnOnce } from '../../common/index.ts
 import { addressIn } from './address.ts'
 import type { RequestView } from './key-extractor.ts'
 
-/** Warns once that a request has no address because the adapter cannot find it. A disconnected client causes no warning. */
+/**
+ * Warns once that a request has no address, because its connection has none (a unix socket) or the adapter cannot find it. A
+ * client that has disconnected causes no warning.
+ */
 export function warnOfNoAddress<Request>(view: Pick<RequestView<Request>, 'unaddressed'>, request: Request): void {
   const unaddressed = view.unaddressed === undefined || view.unaddressed(request)
   if (unaddressed === undefined) warnOfUnknownAddress()
@@ -48,7 +51,7 @@ export function toldAddress(told: unknown, option: string): string | undefined {
 }
 
 function notText(told: unknown, option: string): HeadgateError {
-  // No other code awaits this promise, so its rejection would end the process.
+  // No other code handles a rejection of this promise, and an unhandled rejection would end the process.
   if (isPromise(told)) void Promise.resolve(told).catch(() => undefined)
   return new HeadgateError(
     'HEADGATE_OPTION',

@@ -44,7 +44,7 @@ export function clientOn(
       warn?.('missing', peer)
       return peer ?? undefined
     }
-    // If the field is repeated, its text is a list, which is not an address.
+    // If a request has the field several times, `text` is the list of all values, and a list is not an address.
     const whole = isAddress(text) ? text : undefined
     const address = field.fromEnd === undefined ? whole : entryAddress(text, field.fromEnd)
     if (address === undefined) warn?.('malformed', peer)
@@ -106,7 +106,10 @@ function entryAddress(list: string, fromEnd: number): string | undefined {
 
 type Fault = 'stranger' | 'missing' | 'malformed'
 
-/** Returns a function that warns once of each fault. Many requests may have the fault, so only the first one makes the text. */
+/**
+ * Returns a function that warns once of each kind of fault. Many requests may have the same fault, so the text of the warning
+ * is made only for the first of these requests.
+ */
 function warnOf(
   platform: AddressPlatform,
   { names }: PlatformField,

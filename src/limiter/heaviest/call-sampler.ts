@@ -22,7 +22,10 @@ const rarest = 64
 
 export class CallSampler {
   readonly #random: () => number
-  /** How many calls are left until one is counted. `private`: every call reads this field, and `#left` takes more bytecode. */
+  /**
+   * How many calls are left until one is counted. `private` in place of `#left`: every call reads this field, and V8 needs
+   * more bytecode to read a `#` field.
+   */
   private left = 1
   /** How many calls the next counted call stands for. */
   #weight = 1

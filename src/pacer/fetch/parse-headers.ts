@@ -32,7 +32,10 @@ export function parseRateLimit(fields: HeaderFields, now: number = Date.now()): 
   return { dialect: units.length > 0 ? 'units' : undefined, quotas: units, retryAfter }
 }
 
-/** The wait that a response names. `Retry-After-Ms` (OpenAI, Azure) is read first: `Retry-After` has whole seconds. */
+/**
+ * The wait that a response names. `Retry-After-Ms` (OpenAI, Azure) takes precedence over `Retry-After`, because `Retry-After`
+ * has only whole seconds.
+ */
 function waitOf(read: Read, now: number): number | undefined {
   const exact = decimal(read('retry-after-ms') ?? '', 1)
   const text = read('retry-after')
@@ -105,7 +108,10 @@ function legacy(read: Read, now: number): readonly Quota[] {
   return quotas.length > 0 ? quotas : separateFields(read, 'x-rate-limit-', now)
 }
 
-/** The only limit in a dialect without names. Drafts 6 and 7 send the window as `RateLimit-Policy: 2;w=900`. */
+/**
+ * The limit that a response reports in a dialect without names of limits. Empty if the response reports no limit. Drafts 6
+ * and 7 send the window as `RateLimit-Policy: 2;w=900`.
+ */
 function quotaOf(
   read: Read,
   limit: number | undefined,

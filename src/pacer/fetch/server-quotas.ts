@@ -1,16 +1,16 @@
 /*
- * Estimates how much the server has left of each quota, from its responses and from the requests that were sent.
+ * Estimates how many units of each quota the server has left, from the server's responses and from the requests that were sent.
  *
- * The number in a response is as old as the response. Of the requests that were in flight at the same time, the server
- * may have counted some, all or none:
+ * The units left that a response reports are as old as the response. Of the requests that were in flight at the same time, the
+ * server may have counted some, all or none before it sent the response:
  *
  *     A   |--------------|            A, B and C are in flight at some time of B's flight. So if B's response says that 7
  *     B        |----------------|     are left, at least 7 less the cost of A and C are left.
  *     C                  |----------|
  *
- * If nobody else uses the quota, there is a second lower bound: the units that were left before, less the units of the
- * requests sent since. The larger of the two bounds is used. If the server reports less than the second bound, others
- * do use the quota, and only the first bound is true.
+ * This is the first lower bound of the units left. If no other client uses the quota, there is a second lower bound: the bound
+ * from earlier responses, less the units of the requests sent since. The larger of the two bounds is used. If the server reports
+ * less than the second bound, another client uses the quota too, and only the first bound is true.
  */
 import type { Units } from '../../limiter/index.ts'
 import type { Quota } from './quota.ts'
@@ -18,21 +18,27 @@ import type { Quota } from './quota.ts'
 /** The cost of a request: one number of units for every policy, or a record by the names of the policies. */
 export type RequestCost = Units
 
-/** A quota of the server whose numbers are read from responses. */
+/** A quota of the server that a pacer follows: the pacer reads the numbers of the quota from the responses. */
 export interface Followed {
   /** The name of the quota, or its unit. */
   readonly quota: string
-  /** The name of the policy that follows the quota. Undefined for `'requests'` if no policy follows it. */
+  /**
+   * The name of the pacer's policy whose costs are the units that requests take from the quota. Undefined for `'requests'` if
+   * there is no such policy.
+   */
   readonly policy: string | undefined
 }
 
-/** The units of one quota that a request takes. If no policy follows the quota, each request takes 1 unit. */
+/**
+ * The units that a request takes from one quota: its cost under the quota's policy. If the quota has no policy, each request
+ * takes 1 unit.
+ */
 function unitsOf(cost: RequestCost, { policy }: Followed): number {
   if (policy === undefined) return 1
   return typeof cost === 'number' ? cost : (cost[policy] ?? 0)
 }
 
-/** Returns a function that is true for the followed quota, found in a response by its name or its unit. */
+/** Returns a function that recognises the followed quota among the quotas of a response, by its name or its unit. */
 export function follows({ quota }: Followed): (found: Quota) => boolean {
   return ({ name, unit }) => quota === name || quota === unit
 }
@@ -44,7 +50,7 @@ interface Known {
   readonly until: number
 }
 
-/** A followed quota: the units of all sent requests, and the units of the requests that have got a response. */
+/** A followed quota, with the units of all requests that were sent, and the units of the requests that have ended. */
 interface Counter {
   readonly followed: Followed
   sent: number
@@ -54,7 +60,7 @@ interface Counter {
 /** A request that was sent and has no response yet. */
 export interface Flight {
   readonly cost: RequestCost
-  /** For each counter, how many of its units had got a response when this request was sent. */
+  /** The value of `answered` of each counter when this request was sent. */
   readonly answered: readonly number[]
 }
 
@@ -78,14 +84,15 @@ export class ServerQuotas {
     this.#now = now
   }
 
-  /** True if no request is in flight and no number is left that a later request needs. */
+  /** True if no request is in flight, and no number of the server is remembered for later requests. */
   get idle(): boolean {
     this.#forget()
     return this.#inFlight === 0 && this.#known.size === 0
   }
 
   /**
-   * How many milliseconds a request waits until the server has its cost left. 0 if enough units are known to be left.
+   * How many milliseconds a request has to wait, until the server has enough units for its cost. 0 unless a quota is known to
+   * have too few units.
    */
   wait(cost: RequestCost): number {
     const now = this.#forget()
@@ -111,7 +118,7 @@ export class ServerQuotas {
 
   /**
    * Notes the quotas that a response reports.
-   * @param unnamed for how many milliseconds a number is remembered if the server names no time
+   * @param unnamed for how many milliseconds a number is remembered if the response names no reset time and no window
    */
   note(flight: Flight, quotas: readonly Quota[], unnamed: number): void {
     const now = this.#now()
@@ -139,7 +146,12 @@ export class ServerQuotas {
   }
 }
 
-/** A lower bound for the units left: see the top of this file. @param before the bound from earlier responses */
+/**
+ * A lower bound for the units left: see the top of this file.
+ * @param said the units left in the response
+ * @param least `said` less the cost of other requests in flight
+ * @param before the bound from earlier responses
+ */
 function bound(said: number, least: number, before = Number.NEGATIVE_INFINITY): number {
   return said < before ? least : Math.max(least, before)
 }

@@ -1,6 +1,6 @@
 /*
  * The queue of one key. The queue books slots ahead (reserving-queue.ts), or requests units again and again
- * (polling-queue.ts). This folder imports `runs` and `timers`.
+ * (polling-queue.ts). This folder imports the folders `runs` and `timers` of the pacer.
  */
 
 export type { ReservedSlot } from './booked-slot.ts'

@@ -23,14 +23,23 @@ import { Queue } from './queue.ts'
 import type { Waiter } from './waiter.ts'
 
 export class ReservingQueue extends Queue {
-  /** Waiters without a slot: the queue is stopped, or their slots would be beyond the horizon. */
+  /**
+   * Waiters without a slot: the queue is stopped, or their slots would be later than the horizon, up to which slots are
+   * booked in advance.
+   */
   readonly #unbooked = new PriorityQueue()
   /** The booked slots, and the waiters for these slots. */
   readonly #booked = new PacerSlots()
   readonly #horizon: BookingHorizon
-  /** Slots whose time has come but whose waiters must not start yet. Undefined unless `spacing` is `'actual'`. */
+  /**
+   * Slots whose time has come but whose waiters must not start yet, because earlier calls started late. Undefined unless
+   * `spacing` is `'actual'`.
+   */
   readonly #late: LateSlots | undefined
-  /** The time of the last slot that was booked before the latest change of the rate. */
+  /**
+   * The time of the last slot that was booked before the latest change of the rate. Until this slot is over, booked slots are
+   * not given back to be booked again at earlier times.
+   */
   #keptUntil = 0
   /** True between the moment when a waiter leaves and the moment when the waiters behind it get earlier slots. */
   #closingUp = false
@@ -80,7 +89,7 @@ export class ReservingQueue extends Queue {
     )
   }
 
-  /** Books slots for waiters that have no slot, as many as fit before the horizon. */
+  /** Books slots for waiters that have no slot, as many as fit before the horizon, up to which slots are booked in advance. */
   restart(): void {
     if (this.stopped) return
     while (this.#unbooked.first !== undefined && this.#horizon.hasRoom) this.#book(this.#unbooked.shift() as Waiter)
@@ -141,15 +150,19 @@ export class ReservingQueue extends Queue {
     if (slot !== undefined) this.#cancel(slot)
   }
 
-  /** True if all slots can be given back and booked again without a later time for any waiter. */
+  /**
+   * True if all slots can be given back and booked again without a later time for any waiter: no other process and no
+   * reservation books too, and the rate has not changed since the first slot was booked.
+   */
   get #movable(): boolean {
     if (!this.context.units.exclusive || this.reserved.prune(this.now).first !== undefined) return false
     return (this.#booked.list.first?.at ?? 0) > this.#keptUntil
   }
 
   /**
-   * Fills the slots of waiters that left, if the waiters have different costs. The waiters that left are still in their
-   * queues. All slots after the first vacant slot are given back and booked again.
+   * Fills the slots of waiters that left, if the waiters have different costs. If the slots are movable, the first vacant
+   * slot and all later slots are given back, and the slots that are still needed are booked again, at the same time or at an
+   * earlier time. Otherwise, only the vacant slots are given back. The waiters that left are still in their queues.
    */
   #closeUp(): void {
     this.#closingUp = false
@@ -183,7 +196,10 @@ export class ReservingQueue extends Queue {
     void this.context.units.giveBack(this.keys, tickets)
   }
 
-  /** Gives the last slot back first: Guava's limiters give units back in full only for the last booking. */
+  /**
+   * Gives all slots back. The last slot is given back first, because limiters like Guava's give units back in full only for
+   * the booking that was made last.
+   */
   stop(): void {
     this.#horizon.cancel()
     for (const slot of [...this.#booked.list].reverse()) this.#cancel(slot)

@@ -57,7 +57,10 @@ export class Waiter implements ListNode<Waiter> {
   readonly since: number
   /** The number of this call among all calls of the queue: later calls have higher numbers. */
   readonly number: number
-  /** The function of `throttle` or `wrap`, which `concurrency` counts. Undefined for `acquire`. */
+  /**
+   * The function that was passed to `throttle` or `wrap`. The option `concurrency` limits how many functions run. Undefined for
+   * `acquire`.
+   */
   readonly run: (() => unknown) | undefined
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
@@ -128,7 +131,10 @@ export class Waiter implements ListNode<Waiter> {
     }
   }
 
-  /** Resolves the promise with the time waited. For a call with a function, resolves with the waiter: see `start`. */
+  /**
+   * Resolves the promise of the call. `acquire` gets the time waited. A call with a function gets this waiter, and `start` then
+   * runs the function.
+   */
   admit(waited: number): void {
     this.resolve(this.run === undefined ? waited : this)
   }
@@ -150,7 +156,7 @@ class WaitDeadline extends Task {
     signal?.addEventListener('abort', this, { once: true })
   }
 
-  /** The rank that lets a deadline run after all slots of the same time. */
+  /** A higher rank than that of a slot, so that a slot at the same time runs before the deadline. */
   override get rank(): number {
     return 1
   }
@@ -169,7 +175,7 @@ class WaitDeadline extends Task {
 }
 
 /**
- * Runs the function of an admitted call. The promise that `throttle` returned calls `start`, so inside the function
+ * Runs the function of an admitted call. `throttle` passes `start` to the `then` of the waiting promise. So inside the function,
  * `AsyncLocalStorage` has the values that it had where `throttle` was called.
  */
 export function start(waiter: unknown): Promise<unknown> {

@@ -31,8 +31,9 @@ export class Scheduler {
   }
 
   /**
-   * Calls `run` at the time `at`, in microseconds. To move a task to another time, remove the task and call `at` again:
-   * a removed task may still be in the heap at its old time, and cannot be added again.
+   * Calls `run` at the time `at`, in microseconds. To move a task to another time, remove the task and call `at` again: a
+   * removed task may still be in the heap at its old time, and cannot be added again.
+   * @param rank of the tasks at the same time, the task with the lowest rank runs first
    */
   at(at: number, run: () => void, rank = 0): Task {
     const task = new Timer(run, rank)

@@ -19,7 +19,7 @@ const readers = {
   name: text('default', 'HEADGATE_NAME'),
   timeout: sharedOptions.timeout,
   breaker: sharedOptions.breaker,
-  // The memory store, which the primary makes, checks these options.
+  // Accepts any value: the memory store that the primary makes checks these options.
   ...{ maxKeys: anything, onFull: anything, clock: anything },
 }
 

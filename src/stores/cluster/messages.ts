@@ -10,7 +10,10 @@ import type { Command, LedgerTerms, Outcome } from '../contract/index.ts'
 export interface RequestMessage {
   /** The name of the store. */
   readonly headgate: string
-  /** The terms of each ledger of the requests, as texts. Each message has them: the primary may not know them yet. */
+  /**
+   * The terms of each ledger that the requests need, as JSON. Each message has the terms, because the primary may not know them
+   * yet.
+   */
   readonly terms: readonly string[]
   readonly requests: readonly (readonly [id: number, termsIndex: number, command: Command])[]
 }
@@ -67,7 +70,7 @@ function unpackPolicy(packed: Policy): Policy {
 }
 
 /**
- * Restores values that JSON changed to null, in the message itself. Null in a list was undefined (a missing key or
+ * Restores the values that JSON has changed to null, in the message itself. A null in a list was undefined (a missing key or
  * ticket). Any other null was Infinity (a wait without an end).
  */
 export function restore<T>(value: T): T {

@@ -11,8 +11,9 @@ import {
 
 const ignore = (): void => {}
 /**
- * If a timer fires this many microseconds late, this process stood still. Smaller delays are usual for timers. With a
- * short timeout, a quarter of it is used, so that every standstill longer than the timeout is noticed.
+ * If a timer fires at least this many microseconds late, this process is assumed to have stood still. Smaller delays are
+ * usual for timers. If a quarter of the timeout is shorter, that quarter is used in place of this number, so that every
+ * standstill longer than the timeout is noticed.
  */
 const standstill = 20_000
 
@@ -24,7 +25,10 @@ const defaultFix = 'Check the connection, or set a longer timeout.'
 export abstract class DeadlineItem implements ListNode<DeadlineItem> {
   due = 0
   waits = false
-  /** False if the store cannot have counted the request of this item. */
+  /**
+   * False if the store cannot have counted the call that waits. The error at the deadline then says that the call did not
+   * count.
+   */
   sent = true
   /** True if the deadline was extended because this process stood still. A deadline is extended only once. */
   moved = false
@@ -58,7 +62,7 @@ export class Deadlines {
   #alive = 0
 
   /**
-   * @param who the subject of the error message, which did not answer, such as `'The store'`
+   * @param who what did not answer, as the subject of the error message, such as `'The store'`
    * @param timeout the time until the deadline, in milliseconds
    * @param fix a sentence of the error message that says what the user can do
    */
@@ -88,7 +92,7 @@ export class Deadlines {
     else if (!this.#scheduled) this.#sleep(now)
   }
 
-  /** Sets a timer for this item only. In this runtime, timers end with the request that set them. */
+  /** Sets a timer for this item only. For Cloudflare Workers, where a timer ends with the request that set the timer. */
   #wakeAlone(item: DeadlineItem, nap: number): void {
     this.#sleeper(nap, () => {
       const left = item.due - this.#clock()
@@ -115,8 +119,9 @@ export class Deadlines {
   }
 
   /**
-   * Settles as `answer` does, or rejects with HEADGATE_STORE_TIMEOUT at the deadline.
+   * Returns a promise that settles as `answer` does, or rejects with HEADGATE_STORE_TIMEOUT at the deadline.
    * @param late called with a result that comes after the rejection
+   * @param sent false if the request cannot have counted a call: see `DeadlineItem`
    */
   bound<T>(answer: Promise<T>, late: (answer: T) => void = ignore, sent = true): Promise<T> {
     return this.promise((call) => {
@@ -128,7 +133,7 @@ export class Deadlines {
     })
   }
 
-  /** Does what `bound` does, for a request that reads and counts nothing. */
+  /** Does what `bound` does, for a request that only reads from the store, so that no call is counted. */
   reading<T>(answer: Promise<T>): Promise<T> {
     return this.bound(answer, ignore, false)
   }
@@ -193,7 +198,7 @@ export class Deadlines {
     return now
   }
 
-  /** Moves later deadlines to `latest`, because a clock that went back must not make a wait longer. */
+  /** Moves every deadline after `latest` to `latest`, because a clock that went back must not make a wait longer. */
   #limit(latest: number): void {
     for (let item = this.#waiting.first; item !== undefined; item = item.after) item.due = Math.min(item.due, latest)
   }

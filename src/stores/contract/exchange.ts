@@ -2,8 +2,8 @@ import { channel } from '#platform'
 import { monotonicClock } from '../../common/index.ts'
 
 /**
- * The event of the channel `headgate:store:exchange`. An exchange is a request of a store to its server with the
- * answer, such as a script call or a transaction. It decides one call or several.
+ * The event of the channel `headgate:store:exchange`. An exchange is one request of a store to its server, such as a script
+ * call or a transaction, and the server's answer. An exchange decides one call or several.
  */
 export interface ExchangeEvent {
   /** The kind of the store, such as `'redis'`. */

@@ -27,7 +27,7 @@ export type OnFailure = (error: unknown) => StoreErrorAction | undefined
 export interface StoreFailure {
   /** The error of the store. While the breaker is open, it is the last error. */
   readonly error: unknown
-  /** The key of the call, or a record with a key for each scope. */
+  /** The key of the call, or an object with a key for each scope. */
   readonly key: string | Readonly<Record<string, string>>
   /** The name of the limiter. */
   readonly limiter: string
@@ -38,7 +38,7 @@ export type OnStoreError<Event = StoreFailure> =
   | StoreErrorAction
   | ((event: Event) => StoreErrorAction | undefined | void | Promise<void>)
 
-/** What a limiter says about calls for which its store fails. */
+/** The settings of a limiter for calls for which its store fails. */
 export interface FailureTerms {
   readonly onStoreError: OnStoreError | undefined
   readonly instances: number
@@ -87,7 +87,10 @@ export function choose<Event>(option: OnStoreError<Event> | undefined, event: Ev
 /** The channel that gets an event for every call for which a store failed. */
 export const storeErrors: Channel = channel('headgate:store-error')
 
-/** The limiter's action for a call. Publishes the failure, unless the call's `onFailure` does so. */
+/**
+ * Chooses the limiter's action for a call for which the store failed.
+ * @param published true if the function `onFailure` of the call publishes the failure; otherwise, this function publishes it
+ */
 export function choiceFor(
   option: OnStoreError | undefined,
   error: unknown,

@@ -7,7 +7,7 @@ import type { MaybePromise } from '../../common/index.ts'
 import type { Command, OutcomeOf, Verb } from './command.ts'
 import type { FailureTerms } from './on-store-error.ts'
 
-/** What a limiter tells a store when it opens its states there. */
+/** What a limiter passes to `Store.open`, to open its states in the store. */
 export interface LedgerTerms {
   /** The name of the limiter, which is the namespace of its states. Two limiters in one store never share a state. */
   readonly name: string
@@ -17,12 +17,13 @@ export interface LedgerTerms {
   /** What happens to a state if the policy's numbers, such as its limit, have changed since. Default `'keep'`. */
   readonly onChange?: StateRule
   /**
-   * True if the joined ledger is no longer used. An `exclusive` store then changes all its states to the new policies.
+   * True if the ledger that was passed as `joins` to `Store.open` is no longer used. A store with the trait `exclusive` then
+   * changes all states of that ledger to the new policies.
    */
   readonly replaces?: boolean
   /**
-   * What happens to a call if the store fails. A store that can fail passes this to `withFailover`. If it is undefined,
-   * errors of the store reach the caller.
+   * What happens to a call if the store fails. A store that can fail passes `failure` to `withFailover`. If `failure` is
+   * undefined, errors of the store reach the caller.
    */
   readonly failure?: FailureTerms | undefined
 }
@@ -57,7 +58,7 @@ export interface StoreTraits {
    */
   readonly prefix?: string
   /**
-   * The longest time of a call in milliseconds, if the store itself enforces it: a later call rejects with
+   * The longest time of a call in milliseconds, if the store itself enforces it: a call that takes longer rejects with
    * HeadgateError `HEADGATE_STORE_TIMEOUT`. Without `timeout`, the limiter enforces a timeout.
    */
   readonly timeout?: number
@@ -69,7 +70,10 @@ export interface StoreTraits {
    * store.
    */
   readonly shardOf?: (key: string) => string
-  /** True if no other process can reach the states. Then `open` with `joins` may change the rate. Default false. */
+  /**
+   * True if no other process can reach the states. Then `open` with `joins` may change the rate of existing states. Default
+   * false.
+   */
   readonly exclusive?: boolean
   /**
    * True if a command can fail: then ledgers come from `withFailover`. Default: true unless the store is synchronous.
@@ -106,7 +110,10 @@ export function isFallible({ synchronous, traits }: Store): boolean {
   return traits?.fallible ?? !synchronous
 }
 
-/** True if the store is in this process alone, and cannot fail. A file is neither. */
+/**
+ * True if the store is in the memory of this process, and cannot fail. A store in a file is not local: other processes reach it,
+ * and it can fail.
+ */
 export function isLocal(store: Store): boolean {
   return store.synchronous && !isFallible(store)
 }

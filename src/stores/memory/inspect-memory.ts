@@ -1,5 +1,6 @@
 /*
- * What a memory store returns for `inspect` and `scan`: copies of states, from its rows or its overflow table.
+ * What a memory store returns for `inspect` and `scan`: copies of states, from the rows of its key table, or from the overflow
+ * table, which has the keys for which a full store has no row.
  */
 import type { KeptKey, KeptState, KeyPage } from '../../inspection/index.ts'
 import { keyName, keyOfName } from './key-name.ts'
@@ -34,7 +35,7 @@ const condensed =
   'The key is in the overflow table of a full memory store, where times of a log are rounded up. Raise maxKeys.'
 
 /**
- * Lists first the keys that have a row, then the keys that have only a ban.
+ * Lists the keys of one scope: first the keys that have a row in the key table, then the keys that have only a ban.
  * @param from where the page starts: a row, or the names of the banned keys that were not listed yet
  */
 export function keptPage(scope: Scope, bans: MemoryBans, from: unknown, now: number): KeyPage {
@@ -59,7 +60,10 @@ function bannedPage(scope: Scope, bans: MemoryBans, names: readonly string[], no
   return { keys, next: names.length > pageSize ? names.slice(pageSize) : undefined }
 }
 
-/** @param reopening the present time, for states in shared cells: the states are shown as the key would continue now */
+/**
+ * @param reopening the present time, if the states are merged states of several keys: they are shown as a call of this key would
+ * find them now
+ */
 function keptStates(states: readonly State[], reopening?: number): KeptState[] {
   return states
     .filter((state) => !isUnused(state))

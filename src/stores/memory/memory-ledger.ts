@@ -37,12 +37,15 @@ export class MemoryLedger implements Ledger {
   private readonly capacity: Capacity
   private readonly evaluation: Evaluation
   private readonly scopes: readonly Scope[]
-  /** The scope, if there is one plan with one scope: in this usual case no loop over scopes is needed. */
+  /**
+   * The only scope, if there is one plan with one scope, as in most limiters: then no loop over scopes is needed. Otherwise
+   * undefined.
+   */
   private only: Scope | undefined
   private readonly bans: MemoryBans
   readonly keys: LimiterKeys
 
-  /** @param keys the keys of the ledger that this ledger joins */
+  /** @param keys the tables and bans of the ledger that this ledger joins; undefined if this ledger joins none */
   constructor(terms: LedgerTerms, capacity: Capacity, clock: Clock, keys?: LimiterKeys) {
     this.clock = clock
     this.capacity = capacity
@@ -110,7 +113,10 @@ export class MemoryLedger implements Ledger {
     return decision
   }
 
-  /** Lets the evaluation read the states of the keys. Returns true if each key has a row. */
+  /**
+   * Looks up the keys, so that the evaluation can read their states. Returns true if each key has a row in the table of its
+   * scope.
+   */
   private find(keys: readonly string[], now: number): boolean {
     const { scopes } = this
     let found = true
@@ -123,7 +129,7 @@ export class MemoryLedger implements Ledger {
     for (const [n, scope] of this.scopes.entries()) scope.claim(keys[n] as string, now)
   }
 
-  /** Gives units back. A key that is not known has used no units, and gets a row only if the call charges units. */
+  /** Gives units back. A key without states has used no units, and gets a row in the table only if the call charges units. */
   private giveBack(keys: readonly string[], now: number): void {
     const charges = this.evaluation.charges
     for (const [n, scope] of this.scopes.entries()) {
@@ -187,7 +193,10 @@ export class MemoryLedger implements Ledger {
     this.bans.clear()
   }
 
-  /** A ledger for the same states under other policies, which is used beside this ledger or replaces this ledger. */
+  /**
+   * A ledger for the same states under other policies. With `terms.replaces`, the new ledger replaces this ledger; otherwise
+   * both are used.
+   */
   joined(terms: LedgerTerms): MemoryLedger {
     const now = this.clock()
     if (!terms.replaces) {

@@ -1,7 +1,7 @@
 /*
  * One statement for calls of `consume` under one policy, each on one key. The statement locks the rows of the keys,
- * decides each call by the policy's step, and writes the rows of admitted calls. The statement returns what it read and
- * wrote, so that this process can compute the answers by the algorithm itself, and compare.
+ * decides each call with the SQL of the policy's algorithm (plain-steps.ts), and writes the rows of admitted calls. The
+ * statement returns what it read and wrote, so that this process can compute the answers by the algorithm itself, and compare.
  *
  *     kept      the rows of the keys, now locked. A row that another process has locked is left out
  *     timed     each call with its row, and the time after the locks
@@ -34,8 +34,8 @@ export interface PlainStatement {
 
 /**
  * The statement of an algorithm. Its arguments are the text with which the policy's records start, the algorithm's
- * tolerance, span and parameters, and then three lists: the keys, the costs and the times of the calls. A time is null
- * if Postgres gives the time. All keys are different.
+ * `tolerance`, `span` and parameters (see `Algorithm`), and then three lists: the keys, the costs and the times of the calls.
+ * A time is null if Postgres gives the time. All keys are different.
  * @param table the quoted name of the table
  * @param now an expression for the time in microseconds
  * @param ttlMargin for how many milliseconds a row stays after the time until which it is needed
@@ -63,7 +63,7 @@ interface Names {
   readonly times: string
 }
 
-/** `offset 0` stops Postgres from computing a column again wherever the column is used. */
+/** `offset 0` stops Postgres from computing a column again at each use of the column. */
 function textOf(step: SqlStep, { table, now, ttlMargin, head, tolerance, keys, costs, times }: Names): string {
   const call = 'key, cost, found, locked, record, now'
   const numbers = step.state.slice(1)
@@ -114,7 +114,7 @@ select key, decided.record, now, coalesce(written.record, added.record) as saved
 from decided left join written using (key) left join added using (key)`
 }
 
-/** Reads the numbers of the state from the end of the record: `fullAt,[last,...]]]`, split at the commas. */
+/** Reads the numbers of the state from `fields`: the end of the record, `fullAt,[last,...]]]`, split at the commas. */
 function numbersOf({ state, ends }: SqlStep): string {
   const numbers = state.map((name, n) => {
     const field = `fields[${n + 2}]`

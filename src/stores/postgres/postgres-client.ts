@@ -69,7 +69,10 @@ const ignore = (): void => {}
 const yes = (): boolean => true
 const no = (): boolean => false
 
-/** Gets a connection, or rejects if the pool takes longer than `longest`. A connection that comes later is returned. */
+/**
+ * Gets a connection, or rejects if the pool takes longer than `longest`. A connection that comes later is given back to the
+ * pool.
+ */
 function connected(pool: PostgresPool, longest: number): Promise<PostgresClient> {
   return new Promise((resolve, reject) => {
     const tooLong = () => {

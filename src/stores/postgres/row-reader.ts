@@ -6,7 +6,12 @@ import { pageSize, type Sql } from './sql.ts'
 /** Reads rows for an inspection, without locks and in read-only transactions. */
 export interface RowReader {
   read(keys: readonly string[]): Promise<ReadTexts>
-  /** Reads a page of rows. @param start how the keys begin, with a colon at the end @param ending how the keys end */
+  /**
+   * Reads a page of rows.
+   * @param start the text that the keys begin with; its last character is a colon
+   * @param after the page begins with the first key after this text
+   * @param ending the text that the keys end with
+   */
   page(start: string, after: string, ending?: string): Promise<TextPage>
 }
 

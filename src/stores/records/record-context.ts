@@ -3,13 +3,13 @@ import type { BreakerTerms, Deadlines } from '../contract/index.ts'
 import type { KeyQueue } from './key-queue.ts'
 import type { SizeLimit } from './size-limit.ts'
 
-/** The texts of some keys, and the time of the store in microseconds. */
+/** The stored records of some keys as texts, and the time of the store in microseconds. */
 export interface ReadTexts {
   readonly texts: readonly (string | undefined)[]
   readonly now: number
 }
 
-/** A page of texts, in the order of their keys. The page is small enough to be read in a short time. */
+/** A page of stored records as texts, in the order of their keys. The page is small enough to be read in a short time. */
 export interface TextPage {
   readonly keys: readonly string[]
   readonly texts: readonly string[]
@@ -29,14 +29,14 @@ export interface RecordContext {
   readonly clock: Clock
   readonly deadlines: Deadlines
   readonly queue: KeyQueue
-  /** Reads the texts of these keys for an inspection. */
+  /** Reads the stored records of these keys for an inspection. */
   readonly read: (keys: readonly string[]) => Promise<ReadTexts>
   /**
-   * Reads the next texts that are still needed, of keys that begin with `start`, after the key `after`. Undefined if
-   * the store cannot list its keys.
+   * Reads the next page of records: of keys that begin with `start` and come after the key `after`. Undefined if the store
+   * cannot list its keys.
    */
   readonly page?: ((start: string, after: string) => Promise<TextPage>) | undefined
-  /** The most bytes that the store can have for a key; undefined if there is no limit. */
+  /** The size limit of a record. Undefined if the store does not limit the size of a value. */
   readonly size?: SizeLimit | undefined
   /** Deletes every key that begins with `start`. Absent if the store cannot list its keys. */
   readonly clear?: (start: string) => Promise<void>

@@ -27,9 +27,9 @@ export class RecordLedger implements Ledger {
   readonly #context: RecordContext
   readonly #policies: LedgerTerms['policies']
   protected readonly whole: ScopedEvaluation
-  /** For each scope, an evaluation of its policies alone. */
+  /** For each scope, an evaluation of only the policies of this scope. */
   readonly #parts: readonly ScopedEvaluation[]
-  /** For each scope, the text with which its keys begin. */
+  /** For each scope, the text with which the scope's keys begin in the store. */
   readonly #keyStarts: readonly string[]
   readonly #scopes: readonly string[]
   /** The text with which all keys of the limiter begin. */
@@ -117,7 +117,16 @@ export class RecordLedger implements Ledger {
     const policies = this.#policies.map(({ name }) => verdicts.get(name) as Verdict)
     const { at, ban } = withLongestBan(decisions)
     const resetAfter = Math.max(...decisions.map((decision) => decision.resetAfter))
-    return { ...join(true, policies, 'store', at), resetAfter, ...(ban && { ban }) }
+    return {
+      ...join(
+        decisions.every(({ allowed }) => allowed),
+        policies,
+        'store',
+        at,
+      ),
+      resetAfter,
+      ...(ban && { ban }),
+    }
   }
 
   /** The items of `all` that belong to the policies of this scope. `all` has one item for each policy. */
@@ -126,7 +135,7 @@ export class RecordLedger implements Ledger {
     return places.map((place) => all[place] as T)
   }
 
-  /** The key of each record; undefined where there is no key. */
+  /** The key in the store for each key of a call; undefined for each key that is undefined. */
   protected recordKeys<Key extends string | undefined>(keys: readonly Key[]): readonly Key[] {
     const { prefix } = this.#context
     return keys.map((key, n) => {
@@ -146,8 +155,9 @@ export class RecordLedger implements Ledger {
   }
 
   /**
-   * Gives back what a call took after its timeout. There is no deadline, because no caller waits. A charge is not given
-   * back, because reconciliation counts the charge as made. A renewed reservation continues with its old tickets.
+   * Gives back what a call took if the call was decided only after its timeout. There is no deadline for this, because no
+   * caller waits. Only `consume` and `reserve` are given back. A charge is not, because reconciliation treats a charge that
+   * timed out as made. A renewal is not, because its caller continues with the tickets from before the renewal.
    */
   #takeBack(
     keys: readonly string[],
@@ -166,7 +176,10 @@ export class RecordLedger implements Ledger {
     }
   }
 
-  /** The command that gives the units back. A shadow policy that refused the call took no units. */
+  /**
+   * The command that gives the units of a call back to key number `n`. Only a shadow policy can have refused an allowed call.
+   * Such a policy took no units, so it gets no units back.
+   */
   #takingBack(n: number, costs: Costs, { policies }: Decision, taken: Tickets | undefined): Command<StateVerb> {
     if (taken === undefined) {
       const units = policies.map(({ allowed }, place) => {
@@ -179,7 +192,10 @@ export class RecordLedger implements Ledger {
   }
 }
 
-/** The error of `clear` or `list` if long names make keys digests, which do not begin with the limiter's name. */
+/**
+ * The error of `clear` and `list` if names are so long that the store uses digests as keys. A digest does not begin with the
+ * limiter's name, so the keys of the limiter cannot be found.
+ */
 function cannotFind(method: 'clear' | 'list'): HeadgateError {
   const alone = method === 'clear' ? 'Reset' : 'Inspect'
   return new HeadgateError(

@@ -1,9 +1,10 @@
 /*
  * Runs jobs on a store that reads and swaps (replaces) one key at a time.
  *
- * A swap fails if others have written the key since the read. After that, the job reads and evaluates again. Several
- * keys are swapped in the order of their names. If one swap fails, the keys that were swapped before get their old
- * texts back. If others have written such a key meanwhile, the units that the job took are given back by its tickets.
+ * A swap fails if another process has written the key since the read. After that, the job reads and evaluates again. Several
+ * keys are swapped in the order of their names. If one swap fails, the keys that were swapped before get their old texts back.
+ * If another process has written such a key meanwhile, its new text stays, and the job gives back the units that it took by its
+ * tickets.
  *
  * So no policy admits too much. Two guarantees are weaker than with one atomic step. Between two swaps the units are
  * taken, so another call may be refused too early. If this process dies between two swaps, the units stay taken until
@@ -39,7 +40,7 @@ export interface ReadAndSwap<Version> {
 
 export interface SwapRunnerOptions<Version> extends ReadAndSwap<Version> {
   readonly retries: number
-  /** For how many milliseconds a record stays after the time until which it is needed. */
+  /** For how many milliseconds a record stays in the store after its states are no longer needed. */
   readonly ttlMargin: number
   /** The clock of this process. */
   readonly clock: Clock
@@ -56,8 +57,8 @@ export interface SwapRunnerOptions<Version> extends ReadAndSwap<Version> {
 const longestPause = 16
 
 /**
- * How often undoing a write is tried. A call is tried less often, because giving up a call only loses its result.
- * Giving up an undo loses units until the window ends.
+ * How many times undoing a write is tried. This is more often than for a call: a call that is given up only loses its result,
+ * but an undo that is given up loses units until the window ends.
  */
 const undoAttempts = 1000
 
@@ -68,7 +69,7 @@ export class SwapRunner<Version> {
     this.#options = options
   }
 
-  /** Reads the texts of these keys for an inspection. */
+  /** Reads the texts that the store has for these keys, for an inspection. */
   async read(keys: readonly string[]): Promise<ReadTexts> {
     try {
       const found = await Promise.all(keys.map((key) => this.#read(key)))

@@ -14,7 +14,10 @@ export function keyStart(prefix: string, limiter: string, scope: string): string
   return `${limiterStart(prefix, limiter)}${within}{`
 }
 
-/** The Redis key of the number of the last report of the sender `by`, in the slot of `stateKey`. It is no limiter's key. */
+/**
+ * The Redis key for the number of the last report that the sender `by` has sent. The key is in the slot of `stateKey`, and no
+ * limiter uses this key.
+ */
 export function reportKey(prefix: string, stateKey: string, by: string): string {
   return `${limiterStart(prefix, '~reports')}${by}:${stateKey.slice(stateKey.indexOf('{'))}`
 }

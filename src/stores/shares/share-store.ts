@@ -9,13 +9,13 @@
  *                                      /    v
  *     process B      admit admit |report|   admit ...
  *
- * The bound. `used` is what the store has counted. `share` is what a process may still admit before its next report,
- * plus what it has admitted since the last report. A share is at most burst / instances, so all shares of `instances`
- * processes are at most `burst`. The store admits, and a report renews a share, only while `used` is at most `burst`.
- * So `used` and all shares together are at most 2 x burst at that time. From then on a unit only moves from a share to
- * `used`. The units that a bucket frees for all shares together are at most the units that it frees in `used`. So at
- * any time at most 2 x burst units of a key were admitted, plus the units that came back. This is true for every order
- * and timing of calls.
+ * Why the used units have a bound: `used` is the number of units that the store has counted for a key. `share` is the number of
+ * units that a process may still admit before its next report, plus those that the process has admitted since the last report. A
+ * share is at most burst / instances, so all shares of `instances` processes are at most `burst`. The store admits, and a report
+ * renews a share, only while `used` is at most `burst`. So `used` and all shares together are at most 2 x burst at that time.
+ * From then on, units only move from a share to `used`. The units that a bucket frees for all shares together are at most the
+ * units that it frees in `used`. So at any time at most 2 x burst units of a key were admitted, plus the units that came back.
+ * This is true for every order and timing of calls.
  */
 import type { Policy } from '../../algorithms/index.ts'
 import {
@@ -99,7 +99,10 @@ export class ShareStore implements Store {
     this.#reporter.close()
   }
 
-  /** @throws HeadgateError `HEADGATE_POLICY` for a policy that only the store can decide */
+  /**
+   * @throws HeadgateError `HEADGATE_POLICY` for a policy that no share can decide: a penalty, `concurrency`, one with
+   * `countRefused`, or a limiter of Guava
+   */
   open({ failure, ...terms }: LedgerTerms, joins?: Ledger): Ledger {
     for (const policy of terms.policies) checkPolicy(policy)
     const instances = Math.max(this.#instances, failure?.instances ?? 1)

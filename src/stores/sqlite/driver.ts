@@ -21,9 +21,12 @@ export interface SqliteDatabase {
   exec(sql: string): unknown
   /** True while a transaction is open. Without this member and `isTransaction`, each decision is a transaction. */
   readonly inTransaction?: boolean
-  /** The same, as node:sqlite calls it. */
+  /** The same flag as `inTransaction`, under the name that node:sqlite gives it. */
   readonly isTransaction?: boolean
-  /** False once the database is closed. Without this member, the driver itself has to refuse calls then. */
+  /**
+   * False once the database is closed. If the driver lacks this member, the driver itself has to refuse calls to a closed
+   * database.
+   */
   readonly open?: unknown
 }
 
@@ -51,7 +54,7 @@ export interface SqliteTransaction {
 export interface SqliteClient {
   execute(statement: Bound): Promise<Rows>
   transaction(mode: 'write'): Promise<SqliteTransaction>
-  /** Optional. Opens the connection anew. */
+  /** Opens a new connection in place of the current one. Optional: a client may lack this method. */
   reconnect?(): unknown
 }
 

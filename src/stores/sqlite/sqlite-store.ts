@@ -29,14 +29,15 @@ export interface SqliteStoreOptions extends SharedStoreOptions {
   /** The table of the states. The store creates it. Default `'headgate'`. */
   table?: string
   /**
-   * What an admitted call waits for. With `'full'`, its units are on the disk before the answer, and no power loss takes them back.
-   * With `'normal'`, they survive a crash of the process, and a power loss may take back the last seconds. A client of
-   * @libsql/client decides that itself, so the option is not for it. Default `'normal'`.
+   * What the store waits for before it admits a call. With `'full'`, the units of the call are on the disk before the answer,
+   * and survive a power loss. With `'normal'`, the units survive a crash of the process, but a power loss may lose the units
+   * of the last seconds. A client of @libsql/client decides that itself, so do not set the option for such a client. Default
+   * `'normal'`.
    */
   synchronous?: Durability
   /**
-   * How long a call may wait for the lock of the file. A driver that answers at once blocks the event loop meanwhile. After that, the
-   * call fails with HeadgateError `HEADGATE_STORE_TIMEOUT`. Default 100 ms.
+   * How long a call may wait for the lock of the file. A driver that answers at once blocks the event loop during this time.
+   * When the time is over, the call fails with HeadgateError `HEADGATE_STORE_TIMEOUT`. Default 100 ms.
    */
   timeout?: Duration
   /** A clock of whole microseconds since the epoch. Default: the wall clock of the machine. */

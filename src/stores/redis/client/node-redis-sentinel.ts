@@ -1,8 +1,10 @@
 /*
- * A sentinel client of node-redis has clients of the master, and `_execute` passes one of them to a function. If the
- * connection breaks while the function runs, the sentinel client finds the new master and runs the function again.
+ * A sentinel client of node-redis has clients that are connected to the master. Its method `_execute` passes one of these
+ * clients to a function. If the connection breaks while the function runs, the sentinel client finds the new master and runs the
+ * function again.
  *
- * A script may have run before the connection broke, so this file sends each script call only once.
+ * A script may have run before the connection broke, and would then count a call twice. So this file sends each script call only
+ * once.
  */
 import type { Args } from './script-call.ts'
 

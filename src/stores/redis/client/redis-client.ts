@@ -169,7 +169,10 @@ function nodeRedisSentinel(client: NodeRedisSentinel, connection: Connection): C
   }
 }
 
-/** The states of ioredis in which commands only wait. (In the state `wait`, the first command opens the connection.) */
+/**
+ * The values of an ioredis client's `status` with which commands wait in the client. (With `wait`, the first command opens the
+ * connection.)
+ */
 const queueing = new Set(['connecting', 'connect', 'reconnecting', 'close'])
 
 interface IoredisNode extends IoredisLike {

@@ -1,6 +1,9 @@
 import { HeadgateError, storeError } from '../../../common/index.ts'
 
-/** The code is at the start of the error's text, or, in Redis before 7, after `-` behind the line number of the script. */
+/**
+ * Finds the code of an error in its text. The code is at the start of the text, or, in Redis before 7, after a `-` that
+ * follows the line number of the script.
+ */
 const readOnly = /(^|-)(READONLY|MASTERDOWN)/
 
 /** The error of Redis Cluster if a slot is being moved, and only some keys of a script call have reached the new node. */
@@ -27,7 +30,10 @@ export function isReadOnly(error: unknown): boolean {
   return error instanceof Error && readOnly.test(error.message)
 }
 
-/** True if a node refused the call because its slot is being moved. The call did not run, and the node works. */
+/**
+ * True if a node of Redis Cluster refused the script call because the slot of its keys is being moved to another node. The
+ * call did not run, and the node works.
+ */
 export function isTryAgain(error: unknown): boolean {
   return error instanceof Error && tryAgain.test(error.message)
 }
@@ -57,7 +63,10 @@ export function redisError(cause: unknown, script: string, shards?: readonly str
   )
 }
 
-/** The error of a client. If it only says that the connection of ioredis is closed, the error that closed the connection. */
+/**
+ * The error to report in place of the error of a client. If the client's error only says that the connection of ioredis is
+ * closed, this is the error that closed the connection. Otherwise, this is the client's error.
+ */
 export function causeOf(error: unknown, connection: { problem(): unknown }): unknown {
   if (!(error instanceof Error && error.message.startsWith('Connection is closed'))) return error
   return connection.problem() ?? error

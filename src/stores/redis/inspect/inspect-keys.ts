@@ -1,4 +1,7 @@
-/* What the store reports about keys (the verbs `inspect` and `scan`): the decoded values, and notes of this process. */
+/*
+ * What the store reports about keys (the verbs `inspect` and `scan`): the decoded values, and notes on what this process decides
+ * without Redis.
+ */
 import type { KeptKey, KeyPage } from '../../../inspection/index.ts'
 import { decodeId, type LedgerTerms } from '../../contract/index.ts'
 import type { RedisContext } from '../redis-context.ts'
@@ -52,7 +55,7 @@ export class KeptKeys {
     }
   }
 
-  /** Texts about cached refusals and leased units of these keys, by which this process answers without Redis. */
+  /** Notes for people, if this process answers calls on these keys without Redis: by a cached refusal, or by leased units. */
   #notes(keys: readonly string[]): string[] {
     const { leases, refusalCache } = this.#context
     const lease = leases?.find(keys)

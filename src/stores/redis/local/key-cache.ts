@@ -16,9 +16,12 @@ export interface CacheEntry {
 export class KeyCache<Entry extends CacheEntry> {
   protected readonly clock: Clock
   readonly #entries = new LRUCache<string, Entry>({ max: maxEntries })
-  /** The number of changes by this process. If it grows while a request waits for its response, the response is not cached. */
+  /**
+   * How many changes this process has made. If the number has grown when a response arrives, the response may be older than a
+   * change, and is not cached.
+   */
   version = 0
-  /** The local time of the last `find` that returned an entry. */
+  /** The local time, in microseconds, when `find` last returned an entry. */
   foundAt = 0
 
   constructor(clock: Clock) {
@@ -32,7 +35,7 @@ export class KeyCache<Entry extends CacheEntry> {
     const entry = this.#entries.get(name)
     if (entry === undefined) return undefined
     const now = this.clock()
-    // A change is not noted by key, so after any change, all entries for more than one key are invalid.
+    // The cache does not note which key a change is about, so after any change, all entries for more than one key are invalid.
     const outdated = keys.length > 1 && entry.version !== this.version
     if (now >= entry.from && now < entry.until && !outdated) {
       this.foundAt = now

@@ -24,21 +24,24 @@ export interface Lease extends CacheEntry {
   readonly response: ScriptResponse
   /** The units of the lease that are not spent yet. */
   units: number
-  /** Units spent since the response, minus the units of earlier leases that were unspent when the response came. */
+  /**
+   * How many units are used now beyond those that `response` counts: the units spent since the response, minus the units of
+   * earlier leases that were unspent when the response came. The response counts unspent units of earlier leases as used.
+   */
   spent: number
 }
 
 /** What is needed to make a decision after leased units were spent. */
 interface SpentUnits {
   readonly response: ScriptResponse
-  /** Microseconds since the response that granted the lease. */
+  /** The time since the request of the lease was sent, in microseconds. */
   readonly elapsed: number
 }
 
 /** A request for a lease that has no response yet. */
 interface PendingLease {
   readonly plan: PackedPlan
-  /** The units of the lease for which no caller waits yet. */
+  /** How many units of the requested lease are still free: no waiting caller will use these units. */
   room: number
   /** Settles when the request settles. Callers that wait for the units of the lease are served first come, first served. */
   readonly arrival: Promise<unknown>
@@ -59,12 +62,15 @@ export class Leases extends KeyCache<Lease> {
     this.#size = size
   }
 
-  /** A lease with a shorter life, in microseconds, is not worth a request. */
+  /** The shortest time, in microseconds, for which a lease must be valid to be worth a request. */
   get shortestLife(): number {
     return Math.ceil(this.#size.shortestLife(this.#roundTrip))
   }
 
-  /** Adds a call to the demand for its keys. Called once for each call. */
+  /**
+   * Adds the cost of a call to the measured demand for its keys, which decides how many units are leased. Called once for
+   * each call.
+   */
   wants(keys: readonly string[], cost: number): void {
     this.#size.wants(nameOf(keys), cost, this.clock())
   }
@@ -119,7 +125,7 @@ export class Leases extends KeyCache<Lease> {
 
   /**
    * Registers a request for a lease, so that other calls can wait for its units.
-   * @param units how many units the request takes in addition to the cost of its call
+   * @param units how many units the request takes for other calls, beyond the cost of its own call
    * @param arrival settles when the request settles, after `add` was called with the response
    */
   request(plan: PackedPlan, keys: readonly string[], units: number, arrival: Promise<unknown>): void {
@@ -136,7 +142,8 @@ export class Leases extends KeyCache<Lease> {
   /**
    * Stores the units of a lease that a response granted.
    * @param sent the local time at which the request was sent, in microseconds
-   * @param version the field `version` of this cache when the request was sent
+   * @param version the `version` of this cache when the request was sent. If `version` has changed since then, the lease is
+   *   not stored
    */
   add(plan: PackedPlan, keys: readonly string[], response: ScriptResponse, sent: number, version: number): void {
     const now = this.clock()

@@ -1,6 +1,6 @@
 /*
- * Tells other processes which keys were reset, so that they remove cached refusals and leased units of these keys. If a message
- * is lost because a connection broke, a process may repeat a cached refusal until the refusal expires.
+ * Tells other processes which keys were reset, so that they remove cached refusals and leased units (units taken in advance) of
+ * these keys. If a message is lost because a connection broke, a process may repeat a cached refusal until the refusal expires.
  */
 import { invalidOption, reason, warnOnce } from '../../../common/index.ts'
 import type { RedisClient } from '../client/index.ts'
@@ -28,7 +28,7 @@ interface NodeRedisSubscriber {
 /** Separates the keys of a message: no Redis key of headgate contains a line feed. */
 const separator = '\n'
 
-/** A message of a text and `*` means all keys that begin with the text. No Redis key of headgate ends with `*`. */
+/** A message that ends with `*` names all keys that begin with the text before `*`. No Redis key of headgate ends with `*`. */
 const all = '*'
 
 export class ResetMessages {

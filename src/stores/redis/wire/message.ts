@@ -22,7 +22,11 @@ export interface Message {
   readonly calls: WaitingRequest[]
 }
 
-/** @param whole the script that can decide every request @param ttlMargin how much longer than needed keys live, in ms */
+/**
+ * @param whole the script that can decide every request. It is called if the short script of the plan cannot decide all
+ *   `calls`
+ * @param ttlMargin for how many milliseconds a key stays in Redis after the time until which it is needed
+ */
 export function messageOf(calls: WaitingRequest[], whole: Script, ttlMargin: number): Message {
   const { request: first } = calls[0] as WaitingRequest
   const { plain } = first.plan
@@ -30,7 +34,10 @@ export function messageOf(calls: WaitingRequest[], whole: Script, ttlMargin: num
   return { script: whole, calls, ...wholeArgs(calls, ttlMargin) }
 }
 
-/** True if the short script of a plan can decide `request` and `first` in one message: they have the same plan, cost and time. */
+/**
+ * True if the short script of a plan can decide `request` together with `first` in one message. The script can do so for
+ * calls of `consume` with the same plan, cost and time, without a lease, if both calls or neither want `nextAfter`.
+ */
 function isPlain(request: ScriptRequest, first: ScriptRequest): boolean {
   const { plan, verb, costs, now, lease } = request
   return (
@@ -44,7 +51,10 @@ function isPlain(request: ScriptRequest, first: ScriptRequest): boolean {
   )
 }
 
-/** A message for the short script of one plan (script/plain/plain-script.ts), which replies to all calls key by key. */
+/**
+ * A message for the short script of one plan (script/plain/plain-script.ts). The message has each key once. The script
+ * replies to all calls of the first key, then to all calls of the second key, and so on.
+ */
 function plainMessage(all: readonly WaitingRequest[], script: Script): Message {
   const { request: first } = all[0] as WaitingRequest
   const byKey = new Map<string, WaitingRequest[]>()

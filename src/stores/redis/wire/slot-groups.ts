@@ -6,7 +6,7 @@ import { type PackedPlan, packPlan } from '../script/index.ts'
 export interface SlotGroup {
   readonly plan: PackedPlan
   readonly keys: readonly string[]
-  /** For each policy of the group: its index among all policies of the plan. */
+  /** For each policy of this group: the index of the policy in the list of all policies of the plan. */
   readonly places: readonly number[]
 }
 

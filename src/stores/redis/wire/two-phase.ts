@@ -36,7 +36,7 @@ export async function sendInTwoPhases(
     throw error
   })
   const allowed = responses.every((response) => response.allowed)
-  // If a key is banned, penalties in no slot count the refusal.
+  // If a key is banned, no penalty in any slot counts the refusal.
   const punish = responses.some(({ ban }) => ban?.refuses) ? undefined : longestDelay(responses)
   if (!allowed && takes) {
     await allOf(
@@ -125,7 +125,10 @@ async function giveBack(
   return { ...after, allowed, repeats, reports, ban }
 }
 
-/** The request that gives back what one slot took: a settlement of its tickets, or, for a charge, a refund. */
+/**
+ * The request that gives back what one slot took: a settlement of its tickets, or a refund for the verb `charge`, which gives no
+ * tickets.
+ */
 function undo(
   whole: ScriptRequest,
   group: SlotGroup,
@@ -138,7 +141,8 @@ function undo(
     return { plan, verb: 'refund', keys, costs, now: whole.now, details: extras.details }
   }
   const back = unitsBack(tickets)
-  // For a policy that counts refusals, the request has the cost of the call, so that the script reports the wait of that cost.
+  // For a policy with `countRefused`, the request has the cost of the call and not the units to give back, so that the script
+  // reports how long that cost would have to wait.
   const counted = (n: number) => extras.punish !== undefined && plan.policies[n]?.countRefused === true
   const settled = back.map((units, n) => (counted(n) ? costOf(costs, n) : units))
   return { plan, verb: 'settle', keys, costs: settled, now: whole.now, tickets, ...extras }

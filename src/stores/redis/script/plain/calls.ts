@@ -3,8 +3,9 @@ import { freshState, type PlainPolicy } from './plain-records.ts'
 import { waitFor } from './step.ts'
 
 /**
- * Lua code that decides the calls of one key. Its responses are those of the whole script. The code sets `written` to true if
- * the value of the key has to be written, and sets `fullAt` to the time at which the key has its full quota.
+ * Lua code that decides the calls of one key, and replies in the same format as the script that can decide every request. The
+ * code sets `written` to true if the value of the key has to be written, and sets `fullAt` to the time at which the key has
+ * its full quota.
  */
 export function decideCalls(parts: readonly PlainPolicy[], cacheable: boolean): string {
   const each = (write: (part: PlainPolicy) => string): string => parts.map(write).join('\n')
@@ -42,8 +43,8 @@ function wait({ n, step }: PlainPolicy): string {
 }
 
 /**
- * Lua code for a refusal that changes the states of only some policies. The value is then written: the other policies' states
- * are written without a change, unless a call of the batch was admitted.
+ * Lua code for a refused call that changes only the states of policies with `countRefused`. The states of the other policies
+ * are then written as they were before the batch, unless a call of the batch was admitted.
  */
 function unchangedBy(parts: readonly PlainPolicy[]): {
   readonly keep: string
@@ -68,13 +69,16 @@ function count(part: PlainPolicy): string {
   return step.counts === undefined ? counted : `if ${step.counts} then\n${counted}end\n`
 }
 
-/** The Lua of `restart` in algorithms/evaluation. @param keep code that makes the new state the one that refusals restore */
+/**
+ * The Lua of `restart` in algorithms/evaluation: resets the policies of the key when a ban starts.
+ * @param keep code that makes the new states those to which later refusals return
+ */
 function restart(parts: readonly PlainPolicy[], keep: string): string {
   const renewed = parts.map((part) => `at${part.n} = now\n${part.step.advance}\n${wait(part)}`)
   return [...parts.map(freshState), keep, ...renewed].join('\n')
 }
 
-/** Lua code that adds the numbers of a policy to the reply, in the format of the whole script. */
+/** Lua code that adds the numbers of a policy to the reply, in the same format as the script that can decide every request. */
 function respond({ n, policy: { burst }, step }: PlainPolicy, cacheable: boolean): string {
   return `
 if not allowed then

@@ -6,7 +6,7 @@ export interface PlainPolicy {
   /** The number of the policy, from 1 on. */
   readonly n: number
   readonly policy: Policy
-  /** The first bytes of the policy's record in the value of a key. */
+  /** The first bytes of the policy's record in the value of a key, before the numbers of the state. */
   readonly head: Buffer
   readonly step: PlainStep
 }
@@ -23,13 +23,13 @@ export interface Records {
   readonly pack: string
 }
 
-/** @param parts the policies; a sliding log has to be the first */
+/** Makes the Lua code for these policies. @param parts the policies; if one is a sliding log, it has to be the first */
 export function recordsOf(parts: readonly PlainPolicy[]): Records {
   const log = parts[0]?.step.log
   return log === undefined ? fixedRecords(parts) : withLog(parts[0] as PlainPolicy, log, fixedRecords(parts.slice(1)))
 }
 
-/** Lua code: sets the variables to the state of a new key. */
+/** Lua code: sets the Lua variables of this policy to the state of a new key. */
 export function freshState({ step: { log, state, lastNumber } }: PlainPolicy): string {
   if (log !== undefined) return log.fresh
   const names = lastNumber === undefined ? state : [...state, lastNumber]
@@ -44,7 +44,10 @@ export function headsOf(parts: readonly PlainPolicy[]): readonly (readonly [name
   })
 }
 
-/** The head of a state that has one number more. The first byte of a head is the size of the state. */
+/**
+ * The head of a record whose state has one number more than usual. The first byte of a head is the size of the state; a number
+ * has 7 bytes.
+ */
 function longer(head: Buffer): Buffer {
   return Buffer.concat([Buffer.from([(head[0] as number) + 7]), head.subarray(1)])
 }
@@ -60,7 +63,10 @@ interface FixedRecords extends Records {
   packAfter(format: string, values: readonly string[]): string
 }
 
-/** Code for records of fixed length: each state has a fixed count of numbers, but the last record may lack its last number. */
+/**
+ * Lua code for records of fixed length: each state has a fixed count of numbers. Only the last record may leave out its last
+ * number, if that number is 0.
+ */
 function fixedRecords(parts: readonly PlainPolicy[]): FixedRecords {
   const last = parts.at(-1)?.step.lastNumber
   const [short, long] = [formOf(parts, undefined), formOf(parts, last)]
@@ -94,7 +100,10 @@ end
   return { names: long.names, check, read, pack, hasLength, readAfter, isPlain, packAfter }
 }
 
-/** @param last the name of the last record's last number; undefined for the form without that number */
+/**
+ * The Lua code for records in one form.
+ * @param last the name of the last record's last number; undefined for the form without that number
+ */
 function formOf(parts: readonly PlainPolicy[], last: string | undefined) {
   const records = parts.map(({ n, head, step: { state } }, index) => {
     const isLong = last !== undefined && index === parts.length - 1

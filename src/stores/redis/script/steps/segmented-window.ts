@@ -1,6 +1,6 @@
 /**
- * Restates algorithms/windows/segmented-window.ts. State: last, index of the newest segment, its counter, the older
- * counters, and the id of the reservations.
+ * The Lua of algorithms/windows/segmented-window.ts. The numbers of a state: the time of the last commit, the index of the
+ * newest segment, its counter, the counters of the older segments, and the id of the open reservations.
  */
 export const segmentedWindow = `
 function makers.segmentedWindow()
