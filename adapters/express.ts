@@ -23,7 +23,10 @@ declare global {
   }
 }
 
-/** An address for documentation (RFC 5737). A proxy setting that trusts this address as the thousandth hop trusts every proxy. */
+/**
+ * An address that no computer has (RFC 5737). A proxy setting that trusts this address, at the place of the thousandth
+ * proxy, trusts every proxy.
+ */
 const anyAddress = '192.0.2.1'
 
 function forwardedAddress(request: Request, settings: Record<string, unknown>): string | undefined {
@@ -31,10 +34,10 @@ function forwardedAddress(request: Request, settings: Record<string, unknown>): 
   return trusts(anyAddress, 1000) ? (request.ips.at(-1) ?? request.socket.remoteAddress) : request.ip
 }
 
-/** The functions that the guard needs from Express 4 and 5. */
+/** The functions that the guard (src/http/guard.ts) needs from Express 4 and 5. */
 export const expressFramework: Framework<Request, Response> = {
   address(request) {
-    // Read the settings first, because `request.ip` parses X-Forwarded-For even if no proxy is trusted.
+    // Without a trusted proxy, the address of the socket is enough: `request.ip` would parse X-Forwarded-For for nothing.
     const settings: Record<string, unknown> | undefined = request.app?.settings
     return settings?.['trust proxy'] ? forwardedAddress(request, settings) : request.socket.remoteAddress
   },

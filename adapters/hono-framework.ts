@@ -35,20 +35,23 @@ export function honoNodePair({ env }: Context): Partial<NodePair> | undefined {
   return pairBeside(env)
 }
 
-/** The response of node:http, which reports its end. Undefined on other servers. */
+/** The response object of node:http, which emits an event when the response has ended. Undefined on other servers. */
 function nodeResponse(context: Context): NodePair['res'] {
   return honoNodePair(context)?.res ?? pairOf(context.req.raw)?.res
 }
 
 /** The route that matched. In `app.use`, Hono reports the pattern of the middleware, so the next handler in the list is used. */
 function matchedRoute(context: Context): { readonly method: string; readonly path: string } | undefined {
-  // The helper in `hono/route` does not exist in Hono below 4.8.
+  // Hono below 4.8 has no function `matchedRoutes` in `hono/route`, so the list is read from the request.
   const routes = context.req.matchedRoutes.slice(context.req.routeIndex)
   // A handler of `app.all` has one parameter. Middleware has the method ALL too, but a second parameter.
   return routes.find(({ method, handler }) => method !== 'ALL' || handler.length < 2)
 }
 
-/** The address in connection info. A value without an address, such as a promise, is returned, and a later check refuses it. */
+/**
+ * The client's address in connection info. If the info has no `remote`, such as a promise, returns the info, which
+ * `toldFinder` refuses.
+ */
 function connected(info: ConnInfo | undefined): unknown {
   return info?.remote === undefined ? info : info.remote.address
 }

@@ -21,7 +21,10 @@ export function networkOf(
   return { address: new URL(`http://[${masked.join(':')}]`).hostname.slice(1, -1), isIPv4: false }
 }
 
-/** True if the client disconnected before its address was read. False for a unix socket, whose requests never have an address. */
+/**
+ * True if the socket has no address any more, because the client has disconnected. False for a unix socket, which never has
+ * an address.
+ */
 export function hasLeft({ socket }: { readonly socket?: LocalSocket | null }): boolean {
   return Boolean(socket && socket.remoteAddress === undefined && !isUnixSocket(socket))
 }

@@ -94,8 +94,9 @@ export class RateLimitModule implements OnModuleInit {
   }
 
   /**
-   * Makes the limits of all handlers when the application starts. Throws if a limit is invalid, or if a limit needs the end of
-   * calls and no interceptor would see it. The application then does not start.
+   * Makes the limits of all handlers when the application starts. Throws if a limit is invalid. Throws also if a limit of a
+   * message handler has to know when each call ends, and no `RateLimitInterceptor` runs around the handler. After an error,
+   * the application does not start.
    */
   onModuleInit(): void {
     for (const { metatype, isNotMetatype } of [

@@ -3,12 +3,15 @@ import type { Key } from '../../src/limiter/index.ts'
 import { defaultScope } from '../../src/policy/index.ts'
 import type { ConnectionKey } from './connection-key.ts'
 
-/** The scope whose key is a key of the socket itself. */
+/** The name of the scope that limits each connection by itself: the key of this scope is the key of the connection. */
 const connectionScope = 'connection'
 
 export interface SocketKey {
   readonly key: Key
-  /** The key of this connection, if `key` contains the key of the connection. Undefined if `key` has only texts of the application. */
+  /**
+   * The key of this connection, if `key` is this key or has this key for a scope. Undefined if the application gave every
+   * key in `key`.
+   */
   readonly own: ConnectionKey | undefined
 }
 
@@ -43,7 +46,10 @@ export function socketKey(
   return { key: Object.fromEntries(scopes.map((scope, n) => [scope, keys[n] as string])), own: ownPart }
 }
 
-/** The option `key` as a record. A text is the key of the only scope besides `connection`. */
+/**
+ * The option `key`, given as a text, as a record: the text is the key of the limiter's only scope, or of its only scope
+ * besides `connection`. Undefined if no scope or several scopes could be meant.
+ */
 function recordOf(
   key: string,
   scopes: readonly string[],

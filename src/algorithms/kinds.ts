@@ -14,7 +14,10 @@ import {
   slidingWindow,
 } from './windows/index.ts'
 
-/** The numbers that define an algorithm. Stores write them beside each state, so that other deploys can read the state. */
+/**
+ * The numbers that define an algorithm. Stores write them beside each state, so that a process with other limits can read
+ * the state.
+ */
 export interface Definition extends Pick<Algorithm, 'span' | 'parameters'> {
   /** A `Kind`, or the name of a kind that only another version of headgate has. */
   readonly kind: string
@@ -77,7 +80,8 @@ export function isKind(kind: string): kind is Kind {
 
 /**
  * The algorithm that has this definition; undefined for an unknown kind.
- * @param window the window of the policy, in microseconds; it decides only by how much a clock may go back without effect
+ * @param window the window of the policy, in microseconds; only the algorithm's `tolerance` depends on it: by how much a
+ *   clock may go back before the algorithm changes a state
  */
 export function revive({ kind, span, parameters }: Definition, window?: number): Algorithm | undefined {
   return isKind(kind) ? kinds[kind].revive(span, parameters, window) : undefined
@@ -104,7 +108,7 @@ export function isConstructor(value: unknown): boolean {
   return Object.values(kinds).some(({ constructors }) => constructors.includes(value))
 }
 
-/** True if a state that `a` wrote has the same meaning under `b`. */
+/** True if the definitions are equal, so that a state which was written under `a` needs no conversion under `b`. */
 export function sameDefinition(a: Definition, b: Definition): boolean {
   return (
     a.kind === b.kind &&

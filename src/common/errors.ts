@@ -180,7 +180,7 @@ const without: Readonly<Record<string, string>> = {
   ban: 'cannot ban keys. Use a memory store, redisStore, postgresStore, sqliteStore or memcachedStore.',
 }
 
-/** The error for a verb that a store's ledger does not support. */
+/** The error for a verb, such as `ban` or `clear`, that the store does not support. */
 export function unsupported(verb: string): HeadgateError {
   const fix = without[verb === 'unban' ? 'ban' : verb] ?? `has no ${verb}. Use another store.`
   return new HeadgateError('HEADGATE_UNSUPPORTED', `This store ${fix}`)

@@ -10,7 +10,7 @@ const code = 'HEADGATE_STORE_STATE'
 
 /** For each breaker that a warning was given about: when the breaker had opened, in microseconds. */
 const toldAt = new WeakMap<Breaker, number>()
-/** For each breaker: the last time of opening that this file has handled, with a warning or without one. */
+/** For each breaker: the last opening that `warnIfOpened` has handled, with a warning or without one, as a time in microseconds. */
 const seen = new WeakMap<Breaker, number>()
 
 const actions: Readonly<Record<StoreErrorAction, string>> = {

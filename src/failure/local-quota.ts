@@ -7,10 +7,10 @@
  *     charged           .-- 100 ----.____________________    charged when the store was back
  *     owed     = spent - charged, of the units that still count
  *
- * Spent and charged units are states under the same policies in a memory store, so both become free by the same
- * arithmetic. Spent units stay spent when the store was charged for them, so that repeated failures of the store do not
- * grant new quotas. Limiters with the same name (`withPlan`) share these states, as in the store. The states are
- * deleted when all keys have their full quota.
+ * A memory store has two states of a key under each policy: one of the spent units, one of the charged units. As time
+ * passes, units become free in both states by the same rules. Spent units stay spent when the store was charged for
+ * them, so that repeated failures of the store do not grant new quotas. Limiters with the same name (`withPlan`) share
+ * these states, as they share the states in the store. The states are deleted when all keys have their full quota.
  */
 
 import type { DecidingVerb } from '../algorithms/evaluation/index.ts'
@@ -68,7 +68,7 @@ export class LocalQuota {
     return new LocalQuota(terms, { instances, maxKeys, clock, states: undefined })
   }
 
-  /** A local quota that uses the same states under other policies. */
+  /** A local quota for another plan of the limiter: it has other policies and shares the states of this local quota. */
   joined(terms: LedgerTerms): LocalQuota {
     return new LocalQuota(terms, this.#shared)
   }
@@ -129,12 +129,15 @@ export class LocalQuota {
     return this.#spentUnits(scope, key).map((spent, n) => Math.max(0, spent - (charged[n] as number)))
   }
 
-  /** Notes that the store was charged or refunded. @param units one number for each policy of the scope */
+  /** Counts units that the store was charged for, or has got back. @param units one number for each policy of the scope */
   changeCharged(verb: 'charge' | 'refund', scope: string, key: string, units: readonly number[]): void {
     void this.#ledgers.charged.get(scope)?.run({ verb, keys: [key], costs: units })
   }
 
-  /** Gives units back. `overcharged`: how many of these units the store was charged for, by scope and policy. */
+  /**
+   * Gives units back. `overcharged` is how many of these units the store was charged for, so that the store has to give
+   * them back too: for each scope, one number for each policy.
+   */
   giveBack(command: Command<'refund' | 'settle'>): { decision: Decision; overcharged: readonly (readonly number[])[] } {
     const spentUnits = () => this.#scopes.map((scope, n) => this.#spentUnits(scope, command.keys[n] as string))
     const before = spentUnits()
@@ -166,7 +169,10 @@ export class LocalQuota {
     }
   }
 
-  /** Bans keys in this process, if there is space for more bans: a store may have more bans than one process. */
+  /**
+   * Bans keys in this process too. A process has space for fewer bans than a store may have: without space, it does not ban
+   * the keys.
+   */
   ban(command: Command<'ban'>): void {
     try {
       void this.#ledgers.spent.run(command)
@@ -184,7 +190,10 @@ export class LocalQuota {
     this.#shared.states = undefined
   }
 
-  /** The spent units for each policy of the scope. The peek needs a key for each scope; other scopes are ignored. */
+  /**
+   * The spent units of a key, for each policy of the scope. The peek needs a key for every scope, so it uses this key for
+   * all scopes, and the verdicts of the other scopes are ignored.
+   */
   #spentUnits(scope: string, key: string): readonly number[] {
     const decision = this.#ledgers.spent.run({ verb: 'peek', keys: this.#scopes.map(() => key) }) as Decision
     return decision.policies.flatMap((verdict, n) => {
@@ -201,8 +210,9 @@ export class LocalQuota {
 }
 
 /**
- * The used units to charge the store for: none under a penalty, and no units in flight, which this process frees.
- * Guava's limiters make the next call wait for used units, so the wait says how many they are.
+ * The units of a verdict that the store has to be charged for. A penalty has no such units. Units in flight are not
+ * charged: this process frees them itself. Guava's limiters report used units only as a wait of the next call, so the units
+ * are computed from this wait.
  */
 function usedUnits({ algorithm, limit, window }: Policy, { used, retryAfter }: Verdict): number {
   if (algorithm.punishes || algorithm.leases) return 0
@@ -212,14 +222,16 @@ function usedUnits({ algorithm, limit, window }: Policy, { used, retryAfter }: V
 
 /**
  * The part of a policy that one process gets: an equal part of limit and burst, at least 1 unit unless the limit is 0.
- * @throws HeadgateError `HEADGATE_POLICY` if no constructor made the policy, `HEADGATE_INEXACT` if no part is exact
+ * @throws HeadgateError `HEADGATE_POLICY` if no constructor made the policy, `HEADGATE_INEXACT` if integers below 2^53
+ *   cannot count any part exactly
  */
 function shareOf(policy: Policy, instances: number): Policy {
   if (instances === 1 || policy.limit === 0) return policy
   const whole = Number.isInteger(policy.limit)
   const limit = whole ? Math.max(1, Math.floor(policy.limit / instances)) : policy.limit / instances
   const burst = Math.max(1, Math.floor(policy.burst / instances))
-  // A part without a common divisor with the window may give inexact times. Such a part is rounded down.
+  // Integers below 2^53 may be too small to count a part such as 33333 exactly, if it has no common divisor with the
+  // window. Such a part is rounded down: to a multiple of 10, or else of 100, and so on.
   for (let round = 10; ; round *= 10) {
     try {
       return withLimit(policy, Math.max(1, limit - (round > 10 ? limit % (round / 10) : 0)), burst)

@@ -25,7 +25,10 @@ export interface StoreCallEvent {
   readonly store: Store
   /** The name of the limiter. */
   readonly limiter: string
-  /** The shard of the store, such as a node of Redis Cluster; several are joined by `+`; undefined without shards. */
+  /**
+   * The name of the shard that the call needed, such as a node of Redis Cluster. If the call needed several shards, their
+   * names, joined by `+`. Undefined if the store has no shards.
+   */
   readonly shard: string | undefined
   /** The start of the call, in milliseconds since the epoch. */
   readonly startedAt: number
@@ -44,9 +47,12 @@ const grace = 10
 
 /** One command to the store. The caller gets what `succeeded` or `failed` returns. */
 export class StoreRequest<V extends Verb> extends DeadlineItem {
-  /** True, because the request was sent: a timeout counts as a failure of the store. */
+  /**
+   * False until `sendAfter` sends the request; all other requests are sent at once. Only the timeout of a sent request
+   * counts as a failure of the store.
+   */
   override sent = true
-  /** The value of `Breaker.counted` when the request was sent. */
+  /** How many failures all breakers had counted (`Breaker.counted`) when this request was sent. */
   failuresBefore = 0
   /** The error of this request, if it failed. */
   failure: unknown
@@ -90,8 +96,9 @@ export class StoreRequest<V extends Verb> extends DeadlineItem {
  * The link to a store. Each request succeeds or fails before a deadline. The breakers of the shards that the request
  * needs count the outcome.
  *
- * The store enforces the deadline of a request if its traits have a `timeout`, else the link does. The link does too
- * with the option `storeTimeout`, unless that is Infinity. A response that is not a promise needs no deadline.
+ * If the option `storeTimeout` is a time, the link enforces the deadline of each request. If the option is Infinity, the link
+ * enforces none. Without the option, the store does if its traits have a `timeout`, and otherwise the link does. A response
+ * that is not a promise needs no deadline.
  */
 export class StoreLink {
   readonly store: Store
@@ -136,7 +143,10 @@ export class StoreLink {
     return this.#observed(request, result)
   }
 
-  /** Publishes the end of a request before its caller gets the result, in the asynchronous context of the caller. */
+  /**
+   * Publishes a `StoreCallEvent` when a request has ended, before the caller gets the result, and in the asynchronous
+   * context of the caller.
+   */
   #observed<V extends Verb>(request: StoreRequest<V>, result: Promise<OutcomeOf<V>>): Promise<OutcomeOf<V>> {
     if (!calls.hasSubscribers) return result
     const { store, limiter } = this
@@ -152,7 +162,10 @@ export class StoreLink {
     return result
   }
 
-  /** Sends the request after `before`, with one deadline for both. A breaker has counted a failure of `before`. */
+  /**
+   * Sends the request after `before`, with one deadline for both. If `before` fails, the request is not sent, and its
+   * failure is not counted: a breaker has counted the failure of `before`.
+   */
   sendAfter<V extends Verb>(before: Promise<unknown>, request: StoreRequest<V>): Promise<OutcomeOf<V>> {
     request.sent = false
     const send = () => {
@@ -170,8 +183,8 @@ export class StoreLink {
   }
 
   /**
-   * Sends a probe to each shard that decides on this key, if a probe is due. Returns a promise that the caller has to
-   * await, in runtimes where the probes end with the request of the caller.
+   * Sends a probe to each shard that decides on this key and whose breaker has to be probed now. In Cloudflare Workers,
+   * where promises end with their request, returns a promise that the caller has to await.
    * @param send sends a request with the key
    */
   probe(key: string, send: () => Promise<void>): Promise<unknown> | undefined {
@@ -201,7 +214,7 @@ export class StoreLink {
     })
   }
 
-  /** Gives the caller of a request that failed its outcome. */
+  /** Ends a request that has failed: its caller gets the outcome that `failed` returns, or the error that `failed` throws. */
   settle<V extends Verb>(request: StoreRequest<V>, error: unknown): void {
     try {
       request.resolve(this.failed(request, error))

@@ -15,7 +15,8 @@ export interface RequestDecision extends Decision {
 
 /**
  * The functions that the guard needs from a framework, written for the framework's own request and response. With Koa, the
- * context is both. An adapter is this table, and the code that calls the guard from the framework. All rules are in the guard.
+ * context is both. An adapter consists of these functions and of the code
+ * through which the framework calls the guard. All rules of limits are in the guard.
  */
 export interface Framework<Request, Response> {
   /** The client's address, as the framework's proxy setting determines it. Never text that a client can write. Undefined if unknown. */
@@ -63,10 +64,10 @@ export interface Framework<Request, Response> {
   ended(response: Response, done: (status: number, aborted: boolean) => void): void
   /**
    * Called when units of the request are held until its response has ended, for `count` or for units in flight. Returns a
-   * function whose result is a number. The number must grow while somebody is known to write or to read the response. Leases of
-   * units in flight are renewed only if the number has grown. If the connection always reports its end, leave `held` out: leases
-   * are then renewed until `ended` calls `done`. Throws if the adapter cannot see the end of the request. The guard then refunds
-   * the units.
+   * function whose result is a number. This number must grow as long as the adapter can see that the server writes the
+   * response or that the client reads the response: the leases of units in flight are renewed only if the number has grown.
+   * If the connection always reports its end, leave `held` out: leases are then renewed until `ended` calls `done`. Throws
+   * if the adapter cannot see the end of the request. The guard then refunds the units.
    */
   held?(response: Response): (() => number) | undefined
   setHeader(response: Response, name: string, value: string): void

@@ -18,7 +18,10 @@ import { inheritedOf, readArgument } from './read-argument.ts'
 import { type Exemption, Exemptions, Refusal } from './refusal/index.ts'
 import { RequestEvents } from './request-events.ts'
 
-/** Where the default options of a guard come from: from the middleware itself (`'own'`), or from an outer limit. */
+/**
+ * Where the default options of a guard come from: from the middleware itself (`'own'`), or from a limit that has this limit
+ * inside (`'inherited'`).
+ */
 export type DefaultsOrigin = 'own' | 'inherited'
 
 /**
@@ -97,8 +100,8 @@ export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
     this.#parts = parts
     const exemptions = new Exemptions(parts.framework, options)
     this.#exemptions = exemptions.needed ? exemptions : undefined
-    // If the plans are not known yet, an example policy is checked with the options, so that an invalid option throws at
-    // construction.
+    // If the policies are a function of the request, no plan is known yet. An example policy is then checked with the
+    // options, so that an invalid option throws at construction.
     const known =
       limiter instanceof RateLimiter ? limiter : new RateLimiter({ name: 'no plan', policies: '1/1s token-bucket' })
     const check = new PlanCheck(parts, known, this.#extractors, isOnly)

@@ -14,8 +14,8 @@ export type Cost<Request, Response = unknown> =
 
 /**
  * Reads the option `cost`.
- * @param policies the policies that must be able to admit the cost; empty if they are not known yet. A policy with a limit of 0
- *   refuses every request on purpose
+ * @param policies the policies that must be able to admit the cost; empty if they are not known yet. Policies with a limit of 0
+ *   are not checked: they refuse every request on purpose
  * @throws HeadgateError `HEADGATE_COST` if the cost is invalid, if every request would be refused, or if a record does not name
  *   the policies
  */
@@ -42,7 +42,7 @@ function checkAdmits(policy: Policy, units: number): void {
   )
 }
 
-/** True if this cost is refused even for a new key. False for a limit of 0. */
+/** True if the policy refuses this cost however long the key waits, even if the key is new. */
 function neverAdmits({ algorithm }: Policy, units: number): boolean {
   return algorithm.wait(new Array(algorithm.slots).fill(0), 0, 0, units) === Infinity
 }

@@ -18,7 +18,10 @@ export interface KeptState {
 export interface KeptKey {
   /** The time by the store's clock, in whole microseconds since the epoch. */
   readonly now: number
-  /** The states, also under policies of other plans and deploys. A policy without a state has its full quota. */
+  /**
+   * The states of the key, also under policies of other plans, and under policies that only other versions of the
+   * application have. A policy without a state has its full quota.
+   */
   readonly states: readonly KeptState[]
   /** The last ban of the key by hand, which may be over; undefined if the store has none. */
   readonly ban?: StoredBan | undefined
@@ -26,7 +29,7 @@ export interface KeptKey {
   readonly source?: Source
   /** The policies that decide about this key. Default: the policies of the limiter. */
   readonly policies?: readonly Policy[]
-  /** True if more units may be shown as used than are really used. Default false. */
+  /** True if the states may have more used units than the key has really used. Default false. */
   readonly atMost?: boolean
   /** Sentences about what the states do not show. Default: none. */
   readonly notes?: readonly string[]

@@ -22,7 +22,10 @@ export type { BanOptions } from './operator-verbs.ts'
 export interface CallExtras {
   readonly details?: Details | undefined
   readonly onFailure?: OnFailure | undefined
-  /** False if the adapter does not enforce a refusal of this call. Only events show this value. Default true. */
+  /**
+   * False if the adapter admits the request even if this call is refused. Events report this value; the decision does not
+   * depend on it. Default true.
+   */
   readonly enforced?: boolean
 }
 
@@ -53,7 +56,7 @@ export class RateLimiter extends Operations<RateLimiter> {
   /** How many calls in this process hold units in flight now, and how many wait, under every plan: `{ inFlight: 3, waiting: 0 }`. */
   readonly load: Readonly<Load>
   readonly #ledger: CheckedLedger
-  /** The counters of the heaviest keys, one for each scope. Undefined if the option `top` is not set. */
+  /** The counters of the keys with the most calls, for each scope. Undefined if the option `top` is not set. */
   readonly #counts: readonly SpaceSaving[] | undefined
 
   /**
@@ -158,9 +161,10 @@ export class RateLimiter extends Operations<RateLimiter> {
   }
 
   /**
-   * Ends what the store of this limiter began itself: its subscription to resets, the messages of `node:cluster`, the reports of shares.
-   * Call it after the last call, when the server has closed. Then close the client, pool or database that you gave to the store.
-   * Limiters on one store share it: one `close()` is enough, and a second one does nothing.
+   * Stops what the store of this limiter has started: its subscription to messages about resets, its messages over
+   * `node:cluster`, its reports of used units (`shareStore`). Call `close` after the last call, when the server has closed.
+   * Then close the client, pool or database that you gave to the store. If several limiters use one store, one `close()` is
+   * enough, and a second one does nothing.
    */
   close(): void {
     this.store.close?.()
@@ -205,7 +209,10 @@ export class RateLimiter extends Operations<RateLimiter> {
   }
 }
 
-/** `consume` for adapters. Returns a promise only if the store does, and throws on an invalid argument. `extras` can ask for details. */
+/**
+ * `consume` for adapters. Returns a promise only if the store does, and throws on an invalid argument. `extras` can ask for
+ * more fields in the decision.
+ */
 export function decide(limiter: RateLimiter, key: Key, cost: Units, extras?: CallExtras): MaybePromise<Decision> {
   return decideBy(limiter, key, cost, extras)
 }

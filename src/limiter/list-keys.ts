@@ -5,7 +5,7 @@ import type { CheckedLedger } from '../stores/contract/index.ts'
 
 /** The options of `list`. */
 export interface ListOptions {
-  /** True to list only keys that would be refused a call with cost 1 now. Default false. */
+  /** True to list only keys whose next call with a cost of 1 would be refused now. Default false. */
   refused?: boolean
   /** The largest number of keys to list. Default: all keys. Example: `50`. */
   limit?: number
@@ -20,7 +20,7 @@ export interface ListedKey {
   /** The hash of the key. Undefined if the key itself is known. */
   readonly hash: string | undefined
   readonly scope: string
-  /** The result of `inspect` for the key, under the policies of its scope, from the time when the key was read. */
+  /** What `inspect` would have returned for the key, under the policies of its scope, when `list` read the key. */
   readonly inspection: Inspection
 }
 
@@ -29,7 +29,7 @@ export interface ShownLimiter extends InspectedLimiter {
   readonly ledger: CheckedLedger
 }
 
-/** How many listed keys are remembered, so that no key is listed twice. */
+/** How many listed keys `list` remembers, to list each key once. If there are more keys, a key may be listed twice. */
 const remembered = 100_000
 
 /** Lists the keys of a limiter. @throws HeadgateError `HEADGATE_OPTION` if an option is invalid */

@@ -4,7 +4,10 @@ import { type PlanLike, type RateLimiterOptions, readPlans } from './limiter-opt
 import type { ShownLimiter } from './list-keys.ts'
 import { Operations } from './operator-verbs.ts'
 
-/** How many policies' names are remembered at most. A store that has only hashes of the names needs them to show keys. */
+/**
+ * How many names of policies a PlanLimiter remembers at most. A store that has only hashes of the names needs the names to
+ * show the states of a key.
+ */
 const mostNames = 100
 
 /**
@@ -19,9 +22,12 @@ const mostNames = 100
 export class PlanLimiter extends Operations<RateLimiter> {
   /** The scopes of the keys. With several scopes, a key is a record with a text for each scope. */
   readonly scopes: readonly string[]
-  /** The policies of all plans so far: one for each scope and name. */
+  /** The policies of the plans so far: for each scope and name of a policy, the first one. */
   readonly #policies = new Map<string, Policy>()
-  /** Reads the states of keys. Made when an operator's method is first called, and again after a plan has a new policy name. */
+  /**
+   * What `inspect` and `list` use to read states. Made when an operator's method is first called, and again after a plan
+   * has a new policy name.
+   */
   #shown: ShownLimiter | undefined
 
   /** @throws HeadgateError if an option is invalid, or if another limiter on this store has the same name */
@@ -56,7 +62,10 @@ export class PlanLimiter extends Operations<RateLimiter> {
     return limiter
   }
 
-  /** Opens a ledger for all scopes. A scope without a known policy gets a placeholder policy that no call uses. */
+  /**
+   * Opens a ledger for all scopes. A ledger needs a policy for each scope, so a scope whose policies are not known yet gets
+   * a placeholder, which no call uses.
+   */
   #open(): ShownLimiter {
     const { scopes } = this
     const known = [...this.#policies.values()].filter(({ scope }) => scopes.includes(scope))

@@ -10,16 +10,22 @@ type Shared = 'clock' | 'polling' | 'maxQueue' | 'horizon' | 'order' | 'concurre
 export interface PacerContext extends Pick<PacerSettings, Shared> {
   readonly scheduler: Scheduler
   readonly units: PacerLedger
-  /** Renews leases of units in flight; undefined without such units. Its timers do not keep the process alive. */
+  /**
+   * Renews the leases of this pacer's units in flight; undefined if no policy counts units in flight. Its timers do not
+   * keep the process alive.
+   */
   readonly renewals: Scheduler | undefined
-  /** Counts calls by the times at which they really started. Undefined unless `spacing` is `'actual'`. */
+  /**
+   * Counts each call at the time at which the call really started, which may be after its slot. Undefined unless `spacing`
+   * is `'actual'`.
+   */
   readonly runs: Runs | undefined
   readonly events: PacerEvents
-  /** True if the store can promise a slot at a future time. */
+  /** True if the store can book a slot: a time in the future at which a call may start. */
   readonly reservable: boolean
   paused: boolean
   closed: boolean
   calls: number
-  /** Called when a call, a slot or a request to the store has ended for the key of this queue. */
+  /** Called with the queue of a key when one of its calls, one of its slots or one of its requests to the store has ended. */
   settled(queue: { readonly key: string; readonly idle: boolean }): void
 }

@@ -19,14 +19,17 @@ const verbs = [
   ...(['reserve', 'reserve', 'reserve', 'settle', 'settle', 'settle', 'release', 'renew', 'reset'] as const),
 ]
 
-/** The pauses without those that go far back: they may need a state that one of the two stores has removed. */
+/**
+ * The pauses without those that move the clock far back. After such a pause, a decision may depend on a state that one of
+ * the two stores has already removed, because the key had its full quota.
+ */
 const shortPauses = pauses.filter((pause) => pause > -1000)
 
 /** `ban` is picked less often than the other verbs, because a ban refuses most of the calls after it. */
 const banVerbs = [...verbs, ...verbs, ...(['ban', 'unban', 'unban', 'unban'] as const)]
 const banTimes = ['1ms', '100ms', '700ms', '1s', '2500ms', Infinity]
 
-/** The index of the open reservation that a step settles or renews. There may be no reservation at this index. */
+/** Indexes in the list of open reservations. A step picks one and settles or renews this reservation, if the list is so long. */
 const places = [0, 1, 2, 3, 5]
 
 type Pick = <T>(from: readonly T[]) => T
@@ -95,8 +98,9 @@ export async function compareLimiters(
 }
 
 /**
- * The parts of an inspection that are equal in all stores. Left out are states with their full quota, notes, and open
- * reservations: a store that writes one key after the other makes a reservation for every call on several keys.
+ * The parts of an inspection that are equal in all stores. States with their full quota and notes are left out. Open
+ * reservations are left out because some stores write one key after the other: for a call on several keys, these stores
+ * always make a reservation.
  */
 function lasting({ policies, words, lastUsedAt: _, notes: __, ...inspection }: Inspection): object {
   const states = policies.map(({ reservations: _, ...policy }) => {
@@ -112,7 +116,10 @@ function costs({ policies }: RateLimiter, pick: Pick): Units {
   return Object.fromEntries(named.map(({ name }) => [name, pick([0, 1, 1, 2, 5])]))
 }
 
-/** Settles both reservations with the actual cost. If their cost is a record, a number can only cancel them. */
+/**
+ * Settles the reservations of both limiters. A record must be settled by a record: if the cost is a record and `units` is a
+ * number, both are settled with 0.
+ */
 async function settle({ cost, actual, expected }: Open, units: Units): Promise<void> {
   const used = typeof units === 'number' ? (typeof cost === 'number' ? units - 1 : 0) : units
   await Promise.all([actual.settle(used), expected.settle(used)])

@@ -24,7 +24,8 @@ const samplesOf: Readonly<Record<Kind, Readonly<Record<string, MakePolicy>>>> = 
   concurrency: {
     concurrency: ({ countRefused, window, ...options }) => concurrency({ name: 'at-once', ...options, lease: window }),
   },
-  // No policy of Guava: a store may remove a key that has its full quota, and then the new state is stricter.
+  // No samples of Guava's limiters: a store may remove the state of a key that has its full quota, and the key's new state
+  // then limits more strictly than the removed state would.
   smoothBursty: {},
   smoothWarmingUp: {},
   penalty: {},

@@ -26,7 +26,10 @@ export class Concurrency extends SlidingLog {
   override readonly promises = false
   override readonly leases = true
 
-  /** The ticket of a call contains the end of its lease, which stays the same if the policy later gets another lease. */
+  /**
+   * Returns the number in the ticket of a call: the end of its lease. This end does not change if the policy's option
+   * `lease` changes later.
+   */
   override bookedAt(_s: Numbers, _i: number, at: number): number {
     return at + this.span
   }
@@ -39,13 +42,19 @@ export class Concurrency extends SlidingLog {
     return from instanceof Concurrency
   }
 
-  /** Takes over a state of other numbers: the same units stay in flight, and no lease ends sooner or later. */
+  /**
+   * Takes over a state that was written with another `limit` or `lease`: its units stay in flight, and each lease keeps its
+   * end.
+   */
   override carry(s: Numbers, i: number, at: number, from: Algorithm): void {
     from.take(s, i, at, 0, 0)
     shift(s, i, this.span - from.span)
   }
 
-  /** Describes the state without a debt: units in flight above a lowered limit are no debt. */
+  /**
+   * Describes the state without a debt. After the limit was lowered, more units than the limit may be in flight: the key
+   * does not owe these units.
+   */
   override describe(s: readonly number[], facts: Facts): Description {
     const inFlight = this.entries(s as number[]).map(({ time, units }) => ({ time: time + this.span, units }))
     const [first] = inFlight

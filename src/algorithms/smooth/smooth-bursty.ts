@@ -7,9 +7,11 @@
  *                     0  |____________|
  *                        0  stored   max
  *
- * A limiter starts without stored permits. If `max` is 0, nothing is stored, so calls never come closer than their price.
+ * A limiter starts without stored permits. If `max` is 0, nothing is stored, so each call waits until the price of the
+ * calls before it has passed.
  *
- * Bound: in any span t, max + rate * t units, plus the cost of the last call, for which only the next call waits.
+ * Bound: in any span of time t, at most max + rate * t units, plus the cost of the last call. Only the call after the last
+ * call waits for this cost.
  */
 import { type Duration, duration, invalidOption } from '../../common/index.ts'
 import type { Policy } from '../algorithm.ts'
@@ -21,7 +23,10 @@ export class SmoothBursty extends Smooth {
   readonly parameters: readonly number[]
   protected readonly initial = 0
 
-  /** @param stable microseconds per fresh permit @param max the most stored permits @param window the `per` in microseconds */
+  /**
+   * @param stable microseconds per fresh permit @param max the most stored permits @param window the option `per` in
+   *   microseconds
+   */
   constructor(stable: number, max: number, window: number = stable) {
     super(stable, max, stable, stable, window)
     this.parameters = [stable, max]
@@ -40,7 +45,7 @@ export class SmoothBursty extends Smooth {
 export interface SmoothBurstyOptions extends SmoothOptions {
   /** The longest idle time for which permits are stored. Default `'1s'`; with 0, no permits are stored. */
   maxBurst?: Duration
-  /** The most stored permits, in place of `maxBurst`: give only one of these two options. Default: what `maxBurst` says. */
+  /** The most stored permits. Give this option or `maxBurst`, not both. Default: the permits that come in the time `maxBurst`. */
   maxStored?: number
 }
 

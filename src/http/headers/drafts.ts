@@ -14,7 +14,10 @@ import {
 } from './dialect.ts'
 import type { PartitionKeys } from './partition-keys.ts'
 
-/** Which of the two Lists a writer sets. A List that a later dialect of the same limiter sets is left out. */
+/**
+ * Which of two fields a writer sets: RateLimit-Policy (`policies`) and RateLimit (`left`). If a limiter writes several
+ * dialects, each writer leaves out a field that the writer of a later dialect sets.
+ */
 interface OwnLists {
   readonly policies: boolean
   readonly left: boolean
@@ -31,7 +34,10 @@ interface Draft {
   readonly nextAfter?: boolean
 }
 
-/** Draft 6: three fields with the numbers of the binding policy, and all policies in the field RateLimit-Policy. */
+/**
+ * Draft 6: three fields with the numbers of one policy (see `bindingVerdict`), and the field RateLimit-Policy with all
+ * policies.
+ */
 const draft6: MakeWriter = (reported, own) => {
   return ofBinding(reported, own, (set, limit, remaining, reset) => {
     set('RateLimit-Limit', String(limit))
@@ -90,8 +96,9 @@ function ofBinding(
 }
 
 /**
- * Makes the writer of the Lists in draft 8 and later, which are Structured Fields (RFC 9651). The text that depends only on the
- * policies is made once, because a general serialiser would take longer for each request than the decision.
+ * Makes the writer of the Lists in draft 8 and later, which are Structured Fields (RFC 9651). The text that depends only on
+ * the policies is made once, and not for each request: a general serialiser would take longer than the decision about the
+ * request.
  * @param time returns the parameter `t` of an Item; an empty text for no `t`
  */
 function namedItems(

@@ -6,8 +6,9 @@ import { byCookie, byHeader, byParam, byRoute } from './extractors.ts'
 import type { KeyExtractor } from './key-extractor.ts'
 
 /**
- * Limits by several extractors together. Different parts never give the same key. If an extractor finds no key, the client's
- * address replaces its part. If an extractor returns false, the request is not limited.
+ * Limits by several extractors together: the key has a part from each extractor, and two keys are equal only if all their
+ * parts are equal. If an extractor finds no key, the client's address replaces its part. If an extractor returns false, the
+ * request is not limited.
  *
  *     combine(byIp(), byRoute())
  *

@@ -28,7 +28,10 @@ export interface PlatformField {
   readonly fromEnd?: number
   /** The ranges of the platform's proxies. */
   readonly proxies: readonly string[]
-  /** True if a runtime that shows no peer may get the address directly from the platform. That address precedes these fields. */
+  /**
+   * True if the platform may give the address directly, in a runtime that does not show the other end of the socket. The
+   * fields are read only if the platform gives no address.
+   */
   readonly given?: true
 }
 
@@ -99,16 +102,17 @@ export const platformFields: Readonly<Record<AddressPlatform, PlatformField>> = 
   // Render's front end is Cloudflare, which replaces this field. Cloudflare and Render's own proxies append to X-Forwarded-For,
   // so its first entry may be a client's text. Example: https://github.com/arcjet/arcjet-js/issues/5411
   render: { names: ['cf-connecting-ip'], proxies: privateRanges },
-  // https://docs.railway.com/reference/public-networking#technical-specifications
+  // Railway sets this field: https://docs.railway.com/reference/public-networking#technical-specifications
   railway: { names: ['x-real-ip'], proxies: privateRanges },
   // Netlify sets this field to the address of `context.ip`: https://docs.netlify.com/build/functions/api/
   netlify: { names: ['x-nf-client-connection-ip'], proxies: privateRanges },
-  // AWS reports the address as `requestContext.http.sourceIp`: https://docs.aws.amazon.com/lambda/latest/dg/urls-invocation.html
+  // The adapter gives the address that AWS reports as `requestContext.http.sourceIp`:
+  // https://docs.aws.amazon.com/lambda/latest/dg/urls-invocation.html
   'aws-lambda': { ...appended, given: true },
-  // The load balancer appends, in its mode `append`:
+  // The load balancer appends the client's address, if its mode is `append`:
   // https://docs.aws.amazon.com/elasticloadbalancing/latest/application/x-forwarded-headers.html
   'aws-alb': appended,
-  // The list ends with the client, then the load balancer:
+  // The last entry is the load balancer's address, and the entry before is the client's address:
   // https://cloud.google.com/load-balancing/docs/https#x-forwarded-for_header
   gcp: { names: ['x-forwarded-for'], fromEnd: 2, proxies: googleRanges },
   // App Service and Application Gateway append `address:port`. X-Azure-ClientIP is not safe: Front Door may copy it from the

@@ -10,9 +10,9 @@ export type TrustedProxies = number | readonly string[]
 export type PeerView<Request> = Pick<Framework<Request, never>, 'peer' | 'unaddressed' | 'header'>
 
 /**
- * Makes a function that finds the client's address behind trusted proxies, starting at the end of X-Forwarded-For. The nearest
- * proxy has written the last entry, and the proxy before it the entry before. An entry that a trusted proxy has not written is
- * not trusted.
+ * Makes a function that finds the client's address behind trusted proxies, starting at the end of X-Forwarded-For. The
+ * nearest proxy has written the last entry of this list, the proxy before the nearest has written the entry before, and so
+ * on. An entry that a trusted proxy has not written is not trusted.
  * @throws HeadgateError `HEADGATE_OPTION` if the proxies are invalid
  */
 export function clientBehind(

@@ -15,7 +15,10 @@ export function capped(value: number): number {
   return Math.min(value, Number.MAX_SAFE_INTEGER)
 }
 
-/** Parses a decimal number such as `7.66`, times a unit. Rounds parts of a millisecond up, but no rounding error. */
+/**
+ * Parses a decimal number such as `7.66`, and multiplies the number by `unit`. Rounds the product up to a whole
+ * millisecond, but a rounding error of the multiplication adds no millisecond.
+ */
 export function decimal(text: string, unit: number): number | undefined {
   return number.test(text) ? wholeMilliseconds(Number(text) * unit) : undefined
 }
@@ -37,7 +40,10 @@ function parseDuration(text: string): number | undefined {
   return wholeMilliseconds(parts.reduce((sum, part = '0', n) => sum + Number(part) * (unitsOfDuration[n] as number), 0))
 }
 
-/** The wait of a reset field in milliseconds. The field has seconds, a duration, a date or an epoch time. */
+/**
+ * How long to wait by a reset field, in milliseconds. The field contains seconds, a duration, a date or an epoch time.
+ * @param now the time in milliseconds since the epoch
+ */
 export function parseReset(text: string, now: number): number | undefined {
   const trimmed = text.trim()
   const [first = ''] = trimmed.split(/[,;]/, 1) // a field that was sent twice arrives as one text, joined by a comma

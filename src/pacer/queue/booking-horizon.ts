@@ -25,11 +25,11 @@ export class BookingHorizon {
   readonly #slots: LinkedList<Slot>
   readonly #refill: () => void
   #next: Task | undefined
-  /** Units of bookings that were sent to the store and have no answer yet. */
+  /** How many units the bookings have that were sent to the store and that the store has not answered yet. */
   #pending = 0
   /** The priority of the last waiter for which a slot was booked. */
   #priority = 0
-  /** How many units the store could still admit without a wait, by its last answer to a booking. */
+  /** How many units the store could still admit at once, by its last answer to a booking. */
   #free = 0
 
   constructor(queue: Queue, slots: LinkedList<Slot>, refill: () => void) {
@@ -47,10 +47,11 @@ export class BookingHorizon {
     return Math.max(this.#queue.now, this.#slots.last?.at ?? 0)
   }
 
-  /** True if a slot may be booked for this waiter now. `othersWait`: calls wait beyond the horizon already. */
+  /** True if a slot may be booked for this waiter now. @param othersWait true if calls already wait without a slot */
   admits(waiter: Waiter, othersWait: boolean): boolean {
     if (this.#horizon === Infinity) return true
-    // The waiter has a higher priority, or its timeout is near: a refusal by the store then ends the wait early.
+    // Always book for a waiter of higher priority. Also book if the waiter's timeout is within the horizon: if the store
+    // has no slot before this timeout, the waiter is refused now and does not wait in vain.
     if (waiter.priority > this.#priority || this.#queue.maxWaitOf(waiter) <= this.#horizon) return true
     return !othersWait && this.hasRoom
   }
@@ -80,16 +81,18 @@ export class BookingHorizon {
   }
 
   answered({ decision, wait }: Booking): void {
-    // Guava's limiters admit any cost without a wait, and the next call waits longer instead.
+    // Guava's limiters admit any cost at once and make the next call wait longer. So their `remaining` does not say what
+    // the next call may take.
     const paysLater = this.#queue.context.units.policies.some(({ algorithm }) => algorithm.kind.startsWith('smooth'))
     this.#free = wait > 0 || paysLater ? 0 : decision.remaining
   }
 
-  /** Waits until the last booked slot is near, then books the next slots. Called when calls wait beyond the horizon. */
+  /** Waits until the last booked slot is near, then books the next slots. Called when calls wait without a slot. */
   schedule(): void {
     if (this.#next?.pending || this.#pending > 0 || this.#horizon === Infinity) return
     const at = this.#lastAt - this.#horizon / 2
-    // At a slow rate, the next slot may be beyond the horizon until the time of the last slot has come.
+    // At a slow rate, `at` may be in the past, although the next slot is still beyond the horizon. Then wait for the last
+    // slot.
     const { context, now } = this.#queue
     this.#next = context.scheduler.at(at > now ? at : this.#lastAt, this.#refill)
   }

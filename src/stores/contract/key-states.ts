@@ -37,7 +37,7 @@ export class KeyStates<State extends KeyState = KeyState> {
   readonly states: Map<string, State>
   /** The last ban of the key by hand, which may be over; undefined if there is none. */
   storedBan: StoredBan | undefined
-  /** True if the store has to save the states. */
+  /** True if a state or the ban has changed, so that the store has to save them. */
   changed = false
 
   constructor(states: Map<string, State> = new Map(), storedBan?: StoredBan) {
@@ -45,12 +45,15 @@ export class KeyStates<State extends KeyState = KeyState> {
     this.storedBan = storedBan
   }
 
-  /** Gives each policy its state. If it was written with other numbers, a copy is converted (algorithms/carry.ts). */
+  /**
+   * Gives each policy its state. If the state was written under other limits, the policy gets a copy, which is converted to
+   * its own limits (algorithms/carry.ts).
+   */
   load(policies: readonly PolicyEvaluation[], now: number, onChange: StateRule): void {
     for (const policy of policies) pointTo(policy, this.states.get(policy.policy.name), now, onChange)
   }
 
-  /** Stores the states that the evaluation wrote. Converted copies that were not written are not stored. */
+  /** Stores the states that the evaluation changed. Copies that `load` converted are stored only if the evaluation changed them. */
   update(policies: readonly PolicyEvaluation[], now: number): void {
     for (const { policy, algorithm, s, wrote, wroteForeign, foreign } of policies) {
       if (wrote) this.set(policy.name, algorithm, s, now)
@@ -84,7 +87,7 @@ export class KeyStates<State extends KeyState = KeyState> {
     this.changed = true
   }
 
-  /** Ends the ban of the key and its bans by penalties, also under the policies of other deploys. */
+  /** Ends the ban of the key, and bans by penalties, also by penalties that only other versions of the application have. */
   unban(now: number): void {
     if (this.storedBan !== undefined) this.changed = true
     this.storedBan = undefined
@@ -96,7 +99,7 @@ export class KeyStates<State extends KeyState = KeyState> {
     }
   }
 
-  /** Gives the key its full quota, also under the policies of other deploys. */
+  /** Gives the key its full quota under every policy, also under policies that only other versions of the application have. */
   reset(): void {
     this.states.clear()
     this.storedBan = undefined
@@ -109,7 +112,10 @@ export class KeyStates<State extends KeyState = KeyState> {
   }
 }
 
-/** The verbs that read or write the states of given keys. */
+/**
+ * The verbs that `runOn` can run. Only the store itself can run the others, because they need more than the states of some
+ * keys.
+ */
 export type StateVerb = Exclude<Verb, 'inspect' | 'scan' | 'clear'>
 
 /**

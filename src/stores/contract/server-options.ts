@@ -19,11 +19,14 @@ export interface SharedStoreOptions {
    */
   prefix?: string
   /**
-   * The longest time of a call, in milliseconds or as text. A later call rejects with HeadgateError
+   * How long a call to the store may take, in milliseconds or as text. A call that takes longer rejects with HeadgateError
    * `HEADGATE_STORE_TIMEOUT`. Default 100 ms.
    */
   timeout?: Duration
-  /** How long a key stays after it has its full quota again, because clocks of processes differ. Default `'1s'`. */
+  /**
+   * How long the store keeps a key that has its full quota again, in milliseconds or as text. A process whose clock is slow
+   * still needs the key. Default `'1s'`.
+   */
   ttlMargin?: Duration
   /** When the circuit breaker of the store opens, and how often it then sends a probe to the store. */
   breaker?: BreakerOptions
@@ -39,7 +42,7 @@ export interface BreakerOptions {
   probeEvery?: Duration
 }
 
-/** The shared options after they were read. Durations are in milliseconds. */
+/** The options of a shared store, with their defaults. Durations are in milliseconds. */
 export type SharedTerms = Settled<Omit<SharedStoreOptions, 'breaker'>> & { readonly breaker: BreakerTerms }
 
 const prefix: Reader<string> = check(

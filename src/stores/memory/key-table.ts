@@ -24,10 +24,13 @@ export interface Capacity {
   readonly seed: Seed | undefined
 }
 
-/** The number of a row whose states stay zero. Every key without a row is read from this row. */
+/**
+ * The number of the row whose states are always zero, as the states of a new key are. The states of a key without a row are
+ * read from this row.
+ */
 export const blank = 0
 
-/** How many rows are checked for each new key: `swept` while the table has space, `considered` when it is full. */
+/** How many rows are checked when a new key comes: `swept` rows while the table has space, `considered` rows when it is full. */
 const swept = 2
 const considered = 16
 /** While the table has space, a row is not freed in this time after its last use, in microseconds (10 s). */
@@ -97,17 +100,20 @@ export class KeyTable {
     return { rows, next: row < this.#keyOf.length ? row : undefined }
   }
 
-  /** Looks for a key without a row in the overflow table. */
+  /** Returns where the overflow table has a key that has no row in this table. */
   recall(key: string): OverflowLocation {
     return this.#overflow === undefined ? nothing : this.#overflow.find(keyName(key))
   }
 
-  /** The states of the key that `recall` was called for last. */
+  /** The states of the key for which `recall` was called last. @param found what that call returned */
   recalled(found: OverflowLocation, now: number): readonly State[] {
     return found === nothing ? none : (this.#overflow as OverflowTable).read(found, now)
   }
 
-  /** @param found what `recall` returned for the key, which has no row yet */
+  /**
+   * Gives a row to a key that has none, and moves its states there from the overflow table. Returns the row. @param found
+   * what `recall` returned for the key
+   */
   claim(key: string, found: OverflowLocation, now: number): number {
     const row = this.#free.pop() ?? this.#nextRow()
     if (found !== nothing) this.states.copy(this.recalled(found, now), row, now)
@@ -124,7 +130,8 @@ export class KeyTable {
 
   #nextRow(): number {
     const row = this.#keyOf.push(undefined) - 1
-    // The table has one row more than keys, because a new key gets its row before another key is evicted.
+    // The rows are at most two more than the keys: one is `blank`, and a new key gets its row before another key is
+    // evicted.
     if (row === this.#refused.length) this.#resize(Math.min(2 * row, this.#capacity.maxKeys + 2))
     this.states.clear(row)
     return row
@@ -158,13 +165,13 @@ export class KeyTable {
     this.#overflow = undefined
   }
 
-  /** Changes the layout of the states, so that several plans can share them. */
+  /** Changes the layout of the states, so that several plans can share these states. */
   share(now: number): void {
     this.states.share(now)
     this.#overflow?.share(now)
   }
 
-  /** Changes the states to other limits of the same policies. The limiter must have only one plan. */
+  /** Converts the states after the limits of the same policies have changed. The limiter must have only one plan. */
   retune(policies: readonly Policy[], now: number): void {
     this.#policies = policies
     this.states = this.states.retuned(policies, now)

@@ -31,7 +31,8 @@ const placesPerKey = 12
 const swept = 2
 
 /**
- * Where an evicted key is: `nothing` if it is not here, `cells` if it may be in two shared cells, or else its place.
+ * Where an evicted key is: the number of its own place, or `cells` if it may be in two shared cells, or `nothing` if the
+ * overflow table does not have the key.
  */
 export type OverflowLocation = number
 export const nothing = -1
@@ -56,7 +57,7 @@ export class OverflowTable {
   /** How many keys were forgotten because they had no place. */
   forgotten = 0
 
-  /** @param shared true if several plans share the states */
+  /** @param shared true if several plans share the states; the table then has no shared cells */
   constructor(policies: readonly Policy[], shared: boolean, maxKeys: number, seed: Seed) {
     this.#places = new StateRows(policies, true)
     if (shared) this.#places.share(0)
@@ -76,7 +77,7 @@ export class OverflowTable {
     return this.#cells?.has(this.#one, this.#other) ? cells : nothing
   }
 
-  /** The states of the key that `find` was called for last. */
+  /** The states of the key for which `find` was called last. @param found what that call returned */
   read(found: OverflowLocation, now: number): readonly State[] {
     if (found !== cells) return this.#places.read(found)
     return (this.#cells as SharedCells).leastUsed(this.#one, this.#other, now)
@@ -160,7 +161,11 @@ export class OverflowTable {
     return found
   }
 
-  /** Frees the place of the key with most quota left; returns `nothing` if no key has more left than the new key. */
+  /**
+   * Frees the place of the key with most quota left in the two buckets, and returns this place. Returns `nothing` if no key
+   * has more quota left than the new key.
+   * @param newcomer the part of the quota that the new key has left, from 0 to 1
+   */
   #vacate(newcomer: number, now: number): OverflowLocation {
     let found = nothing
     let most = newcomer

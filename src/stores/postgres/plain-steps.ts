@@ -3,13 +3,14 @@ import type { Algorithm, Kind } from '../../algorithms/index.ts'
 /**
  * The step of an algorithm as SQL over bigint, for a call of `cost` on a state without reservations. Each text is one
  * expression or a list of columns. A text can use the columns `at` (the effective time) and `cost`, the numbers of the
- * state, and the columns of the lists before it. A division of integers rounds down, because all integers are positive.
+ * state, and the columns that earlier lists define. A division of integers rounds down, because all integers are positive.
  */
 export interface SqlStep {
   /** The names of the state's numbers. The first is `last`. */
   readonly state: readonly string[]
   /**
-   * True if the state ends with the id of its last reservation. The statement needs a state without reservations: id 0.
+   * True if the last number of the state is the id of its last reservation. The SQL decides only if this id is 0: the state
+   * then has no reservation.
    */
   readonly ends: boolean
   /** Lists of columns that bring the state to the time `at`, in order. The last list has all numbers except `last`. */
@@ -22,7 +23,10 @@ export interface SqlStep {
   readonly reset: string
 }
 
-/** Makes a step. The parameters are the placeholders of the statement's arguments, such as `$3`. */
+/**
+ * Makes the step of an algorithm. The arguments are the placeholders of the algorithm's `span` and `parameters` in the SQL
+ * statement, such as `$3`.
+ */
 export type MakeStep = (span: string, parameters: readonly string[]) => SqlStep
 
 /** The step of algorithms/buckets/bucket.ts, as SQL. */

@@ -8,9 +8,9 @@ import { postgresCode } from './postgres-error.ts'
 const duplicate = '42P05'
 
 /**
- * The codes of errors after which a statement cannot be used: `duplicate_prepared_statement`,
- * `invalid_sql_statement_name`, and, if the server does not support a part of it, `syntax_error`, `undefined_object`,
- * `undefined_function`, `feature_not_supported`.
+ * The codes of errors after which a statement cannot be used: `duplicate_prepared_statement`, `invalid_sql_statement_name`,
+ * and the codes for SQL that the server does not support: `syntax_error`, `undefined_object`, `undefined_function`,
+ * `feature_not_supported`.
  */
 const unusable: readonly unknown[] = [duplicate, '26000', '42601', '42704', '42883', '0A000']
 
@@ -54,8 +54,9 @@ export class PreparedStatement {
 }
 
 /**
- * True if the connection does not know the statement, if it knows the statement already (because a pooler lends
- * connections to several processes), or if the server cannot execute the statement.
+ * True if the error says that the statement cannot be used: the connection does not have it, or the server does not support
+ * its SQL, or the name is taken. The name is taken if a pooler lends the connection to several processes, and another
+ * process has prepared the statement.
  */
 export function isUnusable(error: unknown): boolean {
   return unusable.includes(postgresCode(error))

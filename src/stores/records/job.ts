@@ -16,10 +16,10 @@ import {
 } from '../contract/index.ts'
 import { emptyRecord, KeyRecord, type SavedText } from './key-record.ts'
 
-/** The outcome of a command on states. */
+/** The outcome of a command with a `StateVerb`. Undefined for `reset`, `ban` and `unban`. */
 export type StateOutcome = Booking | Decision | undefined
 
-/** The outcome of a call, and its ticket for each policy; undefined if it took no units from the policy. */
+/** The outcome of a call, and the tickets by which its units can be given back. */
 interface Result {
   readonly outcome: StateOutcome
   readonly tickets: Tickets | undefined
@@ -31,7 +31,10 @@ export interface RecordCall {
   /** The time of the call by this process's clock, in microseconds, for stores that do not report a time. */
   readonly now: number
   readonly pending: PendingCall<StateOutcome>
-  /** Called with an outcome that comes after the call has timed out, and with the tickets of the units it took. */
+  /**
+   * Called with an outcome that comes after the call has timed out, and with the tickets, by which the units of the call
+   * can be given back.
+   */
   readonly late: (outcome: StateOutcome, tickets: Tickets | undefined) => void
 }
 
@@ -47,7 +50,10 @@ export class Job {
   readonly scoped: ScopedEvaluation
   readonly keys: readonly string[]
   readonly #calls: RecordCall[] = []
-  /** The result of each call until everything is saved. Undefined for a call that has got its result or an error. */
+  /**
+   * The result of each call, until all records of the job are saved. Undefined for a call that has already ended, with a
+   * result or an error.
+   */
   #results: (Result | undefined)[] = []
 
   constructor(scoped: ScopedEvaluation, keys: readonly string[]) {
@@ -69,12 +75,12 @@ export class Job {
     return this.#calls.length === 1 ? this.#calls[0] : undefined
   }
 
-  /** True if no caller waits for a result any more. */
+  /** True if every call has ended, with a result or an error. */
   get settled(): boolean {
     return this.#calls.every(({ pending }) => pending.settled)
   }
 
-  /** Notes that calls may have counted. @param may false if it is known that none of them has counted */
+  /** Notes that the store may have counted the calls. @param may false if it is known that the store has counted none of them */
   writes(may = true): void {
     for (const { pending } of this.#calls) pending.sent = may
   }
@@ -85,10 +91,10 @@ export class Job {
   }
 
   /**
-   * Evaluates every call on the texts of the keys. Returns the records that have to be saved before `resolve` is
-   * called. If saving fails, `run` may be called again with newer texts.
+   * Evaluates every call on the texts that the store has for the keys. Returns the records that have to be saved before
+   * `resolve` is called. If saving fails, `run` may be called again with newer texts.
    * @param storeTime the store's time in microseconds; undefined to use the time of each call
-   * @param counted true if the store has counted all calls, even if some have timed out since
+   * @param counted true if the store has already counted all calls: calls that have timed out since are then evaluated too
    */
   run(texts: readonly (string | undefined)[], storeTime: number | undefined, counted = false): Write[] {
     const records = texts.map((text) => new KeyRecord(text, this.#calls[0]?.command.verb === 'reset'))
@@ -104,7 +110,8 @@ export class Job {
   #evaluate({ command }: RecordCall, records: readonly KeyRecord[], now: number): Result {
     const outcome = runOn(records, this.scoped, command, now)
     if (outcome !== undefined && 'tickets' in outcome) return { outcome, tickets: outcome.tickets }
-    // A call on several keys needs tickets, because its units may have to be withdrawn from some of these keys.
+    // A call on several keys needs tickets: if the records of some keys cannot be saved, `withdraw` takes the call's units
+    // back from the others.
     const { evaluation } = this.scoped
     const withdrawable = outcome !== undefined && evaluation.takes && this.keys.length > 1
     return { outcome, tickets: withdrawable ? evaluation.tickets() : undefined }
@@ -124,8 +131,9 @@ export class Job {
   }
 
   /**
-   * Removes the units that this job took from a text that others have written since. The calls of others stay counted,
-   * and so do refused calls that were counted.
+   * Returns `text`, the newest record of a key, without the units that this job took. The calls that others have counted
+   * since stay counted, and so do refused calls of this job that were counted.
+   * @param index the index of the key in `keys`
    */
   withdraw(index: number, text: string, now: number): SavedText {
     const { places, policies } = this.scoped.scopes[index] as EvaluationScope
@@ -145,5 +153,5 @@ export class Job {
   }
 }
 
-/** The text that is saved for a key that had no text before. */
+/** Replaces the text of a key that had no text before the job. The text has no states and is never needed: `life` is 0. */
 export const emptyText: SavedText = { text: emptyRecord, life: 0 }

@@ -11,7 +11,10 @@ import { longestSleep } from '../../common/index.ts'
 import type { ScopedEvaluation } from '../contract/index.ts'
 import { Job, type RecordCall } from './job.ts'
 
-/** Runs jobs that have no key in common. Each promise resolves when its job has ended, whether or not it succeeded. */
+/**
+ * Runs jobs that have no key in common. Returns a promise for each job, which resolves when this job has ended, even if it
+ * failed.
+ */
 export type RunJobs = (jobs: readonly Job[]) => readonly Promise<void>[]
 
 interface QueuedJob {
@@ -46,7 +49,7 @@ export class KeyQueue {
     queued.job.add(call)
   }
 
-  /** Runs a call outside the queue, in a runtime where a call cannot wait for the calls of another HTTP request. */
+  /** Runs a call at once, for Cloudflare Workers: there, a call cannot wait for the calls of another HTTP request. */
   #runAlone(job: Job, call: RecordCall): void {
     job.add(call)
     this.#run([job])
@@ -81,7 +84,7 @@ export class KeyQueue {
     if (wanted.length > 0) void this.#start(wanted)
   }
 
-  /** Runs jobs. A job leaves its queues after the timeout at the latest, even if the job still runs. */
+  /** Runs jobs. A job leaves the queues of its keys when the job has ended, or after the timeout if the job still runs then. */
   async #start(started: readonly QueuedJob[]): Promise<void> {
     const timer = setTimeout(
       () => {

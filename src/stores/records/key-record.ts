@@ -30,7 +30,7 @@ const banName = ''
 interface SavedState extends KeyState {
   /** When the key has its full quota again under the policy, in microseconds since the epoch. */
   readonly fullAt: number
-  /** The state as it was read from the text; undefined for a state that this process wrote. */
+  /** The state as it is in the text, which `save` writes again without a change; undefined for a state that this process wrote. */
   readonly packed?: PackedState
 }
 
@@ -41,7 +41,7 @@ export interface SavedText {
   readonly life: number
 }
 
-/** The text for a key that was reset: the key has its full quota under every policy. */
+/** The text for a key that was reset: a record without states, so that the key has its full quota under every policy. */
 export const emptyRecord: string = JSON.stringify([version])
 
 /** The beginning of a text that has only the state of this policy. The rest of the text is `fullAt,[state]]]`. */
@@ -53,12 +53,13 @@ const report = new Report()
 
 export class KeyRecord extends KeyStates<SavedState> {
   readonly #found: boolean
-  /** The names of the policies that the present plan uses. */
+  /** The names of the policies that `load` was called with. Of other policies, only states without the full quota are saved. */
   readonly #used = new Set<string>()
 
   /**
    * @param text the text of the key in the store; undefined if the key has no text
-   * @param replaced true if the first command resets the key, so that its text is not read
+   * @param replaced true if the first command on the record is `reset`, so that the old text does not matter and is not
+   *   read
    * @throws HeadgateError `HEADGATE_STORE_RECORD` if the text is not a record of this version
    */
   constructor(text: string | undefined, replaced = false) {
@@ -79,7 +80,7 @@ export class KeyRecord extends KeyStates<SavedState> {
     return { ...super.stateOf(algorithm, s, now), fullAt: fullAt(algorithm, s, now) }
   }
 
-  /** Deletes the states. A key that has no text in the store gets no text. */
+  /** Deletes the states. If the store has no text for the key, nothing has to be saved. */
   override reset(): void {
     super.reset()
     this.changed = this.#found
@@ -103,7 +104,10 @@ export class KeyRecord extends KeyStates<SavedState> {
   }
 }
 
-/** Writes a ban as a state. A version without bans treats it as a state of an unknown policy, until the ban ends. */
+/**
+ * Writes a ban as a state. A version of headgate that knows no bans treats it as a state of an unknown policy, until the
+ * ban ends.
+ */
 function packBan({ from, until, reason }: StoredBan): PackedState {
   const packed: PackedBan = reason === undefined ? [from, until] : [from, until, reason]
   return [banName, ['ban', 0], until, packed as unknown as number[]]

@@ -4,7 +4,7 @@ import type { Decision, Verdict } from '../../policy/index.ts'
 /** The content of a report. A report that is sent again has the same content, because the store may have counted it. */
 export interface Report {
   readonly number: number
-  /** For each policy, the units that were admitted since the report before. */
+  /** For each policy, the units that were admitted since the previous report. */
   readonly admitted: readonly number[]
 }
 
@@ -17,16 +17,16 @@ interface Refusal {
 
 /** A question to the store that has no answer yet. */
 export interface Sent {
-  /** The report that the question carries; undefined if this process has no units to report and only asks. */
+  /** The report that is sent with the question; undefined if this process has no units to report. */
   readonly report: Report | undefined
-  /** How often this process had banned the key at the time of the question. */
+  /** How often this process had banned the key when it sent the question. */
   readonly bans: number
 }
 
 /**
- * The units of a key that a process may admit without asking: an equal part of what remained by the store's last
- * answer, less what the process has admitted since. When units come back to a bucket, each process gets an equal part
- * of them. `share-store.ts` proves the bound.
+ * The units of a key that a process may admit without asking the store: an equal part of the units that remained by the
+ * store's last answer, less the units that the process has admitted since. When a bucket frees units, each process gets an
+ * equal part of them. `share-store.ts` proves how many units are admitted at most.
  */
 export class KeyShare {
   readonly #policies: readonly Policy[]
@@ -48,7 +48,7 @@ export class KeyShare {
   broken = false
   /** When the ban of the key ends, by the local clock in microseconds, as far as this process knows. */
   bannedUntil = 0
-  /** How often this process has banned the key. An answer to a question from before a ban does not know the ban. */
+  /** How often this process has banned the key. If a question was sent before a ban, its answer does not contain the ban. */
   #bans = 0
 
   /** @param instances how many processes share the limits */
@@ -84,8 +84,8 @@ export class KeyShare {
   }
 
   /**
-   * Units that a bucket has freed since the last answer. For windows and logs it is 0: the store knows when they free
-   * units.
+   * The units that a bucket has freed since the store's last answer. 0 for windows and logs: only the store knows when
+   * their units become free.
    */
   #back(n: number, now: number): number {
     const { algorithm, limit, window } = this.#policies[n] as Policy
@@ -103,19 +103,19 @@ export class KeyShare {
     this.#admitted[n] = (this.#admitted[n] as number) + cost
   }
 
-  /** Takes units off those that are not reported. Returns how many are left to be given back in the store. */
+  /** Gives back units that were not reported yet. Returns how many units are left, which the store has to give back. */
   giveBack(n: number, units: number): number {
     const back = Math.min(units, this.#admitted[n] as number)
     this.count(n, -back)
     return units - back
   }
 
-  /** Notes a call that the store has to decide. The next answer may make the share larger. */
+  /** Notes a call that needs more than the share, so that the store has to decide it. The next answer may make the share larger. */
   exceed(): void {
     this.#exceeded = true
   }
 
-  /** The verdict of a call that this process admitted and counted, as far as this process knows. */
+  /** The verdict of a call that this process admitted and counted. It does not contain what other processes have not reported. */
   verdict(n: number, now: number, withNextAfter: boolean | undefined): Verdict {
     const { name, limit, window, shadow, algorithm } = this.#policies[n] as Policy
     const last = this.#verdicts?.[n]
@@ -141,8 +141,8 @@ export class KeyShare {
   }
 
   /**
-   * Uses the verdicts of a call that the store decided, but only those that make the share smaller: a report without an
-   * answer is not counted in these verdicts.
+   * Takes the verdicts of a call that the store decided as new verdicts of this share, unless they would make the share
+   * larger: the units of a report that is under way are not in these verdicts.
    */
   learn(verdicts: readonly Verdict[], now: number): void {
     if (verdicts.some(({ remaining }, n) => remaining > this.#remaining(n, now))) return
@@ -158,14 +158,18 @@ export class KeyShare {
     this.#refusals[n] = { cost, verdict, at }
   }
 
-  /** Removes the refusals, so that the next call asks the store. Call this when units of the key may be free again. */
+  /**
+   * Forgets the refusals by the store, so that the next call asks the store. Call this when units of the key may have
+   * become free.
+   */
   forgetRefusals(): void {
     this.#refusals.fill(undefined)
   }
 
   /**
-   * The verdict of a cost that the store refused lately. In a bucket, each further unit takes the same time. Under other policies, only the
-   * store knows how long a larger cost has to wait.
+   * The verdict of a cost, from the store's last refusal; undefined if that refusal does not answer for this cost. In a
+   * bucket, each further unit takes the same time, so the wait of a larger cost is known. Under other policies, only the
+   * store knows it.
    * @param untilReport milliseconds until the store is asked again
    */
   refusal(n: number, cost: number, now: number, untilReport: number): Verdict | undefined {
@@ -181,7 +185,7 @@ export class KeyShare {
     return { ...verdict, retryAfter, resetAfter: Math.max(1, verdict.resetAfter - elapsed) }
   }
 
-  /** Admitted units that the store has not counted, as far as known, under the policy that has most of them. */
+  /** How many admitted units the store has not counted, as far as this process knows, under the policy with the most such units. */
   get unreported(): number {
     return Math.max(0, ...this.#admitted.map((_, n) => this.#unreported(n)))
   }
@@ -190,15 +194,15 @@ export class KeyShare {
     return (this.#admitted[n] as number) + (this.#unanswered?.admitted[n] ?? 0)
   }
 
-  /** True if there are units to report, or if the store has to be asked. */
+  /** True if the store has to be asked now: there are units to report, or a call needed more than the share. */
   get isDue(): boolean {
     return !this.asking && !this.broken && (this.#exceeded || this.unreported > 0)
   }
 
   /**
-   * Returns what has to be sent: a new report, or again the last report if it has no answer. In that case, units
-   * admitted since then wait for the next report.
-   * @param number the number of a new report
+   * Returns what has to be sent: a new report, or again the last report if the store has not answered it. In that case, the
+   * units that were admitted since the last report wait for the next report.
+   * @param number the number of a new report, by which the store notices a report that arrives twice
    */
   ask(number: number): Sent {
     if (this.#unanswered === undefined && this.unreported > 0) {

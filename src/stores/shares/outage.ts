@@ -24,8 +24,8 @@ export class Outage {
   }
 
   /**
-   * True if reports have failed for three periods, and for at least 300 ms. From that time on, too little is known of what the
-   * other processes admit.
+   * True if reports have failed for three periods, and for at least 300 ms. After that time, this process knows too little
+   * of the units that the other processes have admitted.
    */
   isLong(now: number): boolean {
     return this.#since !== undefined && now - this.#since > this.#longest

@@ -8,13 +8,13 @@ export interface ExactStore extends Store {
   readonly connected?: boolean
 }
 
-/** The shares of one scope under one plan. */
+/** The shares that this process has of the keys in one scope under one plan, as the Reporter sees them. */
 export interface Reports {
-  /** The name of the limiter, and the scope. */
+  /** The name of the limiter and the scope, in one text. */
   readonly name: string
-  /** The policies as a text. */
+  /** The policies as JSON, by which a plan that is made a second time finds its earlier shares. */
   readonly text: string
-  /** The sender's id in reports. */
+  /** The id by which the store knows the sender of reports. No other process, limiter or plan has the same id. */
   readonly sender: string
   /** The number of keys with a share. */
   readonly size: number
@@ -22,7 +22,7 @@ export interface Reports {
   report(now: number): void
 }
 
-/** Sends the reports of all limiters of a store together, once in a period, as long as a key has a share. */
+/** Sends the reports of all limiters on a store at the same time: once in each period, while any key has a share. */
 export class Reporter<Shares extends Reports> {
   readonly store: ExactStore
   /** True as soon as the store has answered a report. */
@@ -31,7 +31,10 @@ export class Reporter<Shares extends Reports> {
   /** The time between two reports, in microseconds. */
   readonly period: number
   readonly #sleeper: Sleeper
-  /** The shares of each plan that has keys, by the name of the limiter with the scope, and by the text of the policies. */
+  /**
+   * The shares of each plan that has keys: first by the name of the limiter with the scope, then by the text of the plan's
+   * policies.
+   */
   readonly #scopes = new Map<string, Map<string, Shares>>()
   readonly #outages = new Map<string, Outage>()
   #nextAt = 0
@@ -51,12 +54,12 @@ export class Reporter<Shares extends Reports> {
     plans.set(known === undefined || known === shares ? shares.text : shares.sender, shares)
   }
 
-  /** The shares of each plan of a limiter in one scope that has keys. */
+  /** The shares of the plans under which keys have a share. @param name the name of the limiter, and the scope */
   plansOf(name: string): Iterable<Shares> {
     return this.#scopes.get(name)?.values() ?? []
   }
 
-  /** The shares of this plan, if any key has one. A plan that is made again finds them here. */
+  /** The shares that this plan already has, if any key has one. So a plan that is made a second time gets its earlier shares. */
   known({ name, text }: Shares): Shares | undefined {
     return this.#scopes.get(name)?.get(text)
   }
@@ -66,7 +69,7 @@ export class Reporter<Shares extends Reports> {
     return Math.ceil(Math.max(0, this.#nextAt - now) / 1000)
   }
 
-  /** True if the store has never answered, and is known to fail: a report has failed, or no connection is open. */
+  /** True if the store has never answered a report, and is known to fail: a report has failed, or no connection is open. */
   isCold(keys: readonly string[]): boolean {
     return !this.answered && (this.store.connected === false || keys.some((key) => this.outageOf(key).fails))
   }

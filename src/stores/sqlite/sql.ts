@@ -9,7 +9,7 @@ export const layoutKey = ''
 /** How many rows are listed, or cleared, at once. */
 export const pageSize = 100
 
-/** How many rows are saved between two sweeps. Each sweep looks at more rows than that, so expired rows never pile up. */
+/** How many rows are saved between two sweeps. A sweep checks twice as many rows, so expired rows never pile up. */
 export const sweepEvery = 100
 const sweepSize = 200
 
@@ -19,13 +19,13 @@ export class Sql {
   readonly create: readonly string[]
   readonly read: string
   readonly save: string
-  /** Saves a row of a key that has none. */
+  /** Saves the row of a key, unless the key has a row already. */
   readonly add: string
-  /** Saves a row that has the record of the last parameter. */
+  /** Saves the row of a key, if the record of the row is still the one in the last parameter. */
   readonly swap: string
   readonly page: string
   readonly remove: string
-  /** The last of the next rows after a key, and how many of these rows had expired at a time. */
+  /** Reads the rows that a sweep checks, which come after a key: the last key of these rows, and how many rows have expired. */
   readonly sweepEnd: string
   /** Deletes the expired rows after one key, up to another. */
   readonly sweep: string
@@ -62,7 +62,7 @@ export class Sql {
   }
 }
 
-/** The key after all keys that begin with `start`, which ends with a colon. */
+/** A text above all keys that begin with `start`. The last character of `start`, a colon, is replaced by the next character. */
 export function endOf(start: string): string {
   return `${start.slice(0, -1)};`
 }

@@ -15,7 +15,7 @@ import { usualNames } from './usual-names.ts'
 export interface InspectRedisOptions {
   /** The option `prefix` of the store. Default `'headgate'`. */
   prefix?: string
-  /** More names of policies, besides usual names. Redis has only hashes of names: an unknown name is shown as its hash. */
+  /** Names of policies, besides usual names such as `15m`. Redis has only hashes of names: an unknown name is shown as its hash. */
   names?: readonly string[]
 }
 
@@ -26,8 +26,8 @@ export interface RedisInspector extends StoreInspector {
 }
 
 /**
- * Shows the states of limiters in Redis without their policies. The Redis user needs SCAN, EVAL, MGET and TIME; for `reset` and
- * `unban` also PUBLISH and all commands of the script that decides.
+ * Shows the states that limiters have in Redis, without a definition of their policies. The Redis user needs SCAN, EVAL,
+ * MGET and TIME; for `reset` and `unban` also PUBLISH and all commands of the script that decides.
  * @throws HeadgateError `HEADGATE_OPTION` if the client or an option is invalid
  */
 export function inspectRedis(client: RedisClient, options: InspectRedisOptions = {}): RedisInspector {
@@ -44,7 +44,8 @@ export function inspectRedis(client: RedisClient, options: InspectRedisOptions =
     batcher ??= new Batcher({ connection, ...batching })
     const plan = packPlan('', [], [''], 'keep')
     await batcher.send({ plan, verb, keys: [storeKey], costs: 1, now: -1 }, () => undefined)
-    // If the message fails, other processes see the change when their cached refusals expire.
+    // This message tells other processes to forget their cached refusals of the key. If it fails, they see the change when
+    // these refusals expire.
     await (client as unknown as Publisher).publish(`${prefix}:resets`, storeKey).catch(() => undefined)
   }
   const store = {
@@ -56,7 +57,7 @@ export function inspectRedis(client: RedisClient, options: InspectRedisOptions =
   return { ...inspectStore(store, prefix), scriptSha: batching.script.sha }
 }
 
-/** Settings for an operator, who sends one request at a time. Times are in milliseconds. */
+/** Settings of the Batcher, without batches: an operator sends one request at a time. Times are in milliseconds. */
 const batching = {
   script: new Script(script),
   timeout: 10_000,
@@ -81,7 +82,7 @@ async function* recordsOf(
     for (const { key: storeKey, now, value } of values) {
       if (seen.has(storeKey)) continue
       if (seen.size < mostSeen) seen.add(storeKey)
-      // If the key is not a string, `value` is undefined and `read` throws.
+      // If the value of the key in Redis is not a string, `value` is undefined and `read` throws an error.
       yield { storeKey, now, bytes: value?.length ?? 0, read: () => unpackRecords(value as Buffer, names) }
     }
     from = next

@@ -9,17 +9,18 @@ const wanted = 0x31 // '1'
 /** The number of each verb in a request. The script has the same numbers. */
 const verbs = {
   ...{ consume: 0, reserve: 1, charge: 2, refund: 3, peek: 4, reset: 5, settle: 6, renew: 7 },
-  // `ban` and `unban` are a reset (5) with a flag, because the three bits for verbs have no free number.
+  // `ban` and `unban` are the number of `reset` (5) and a flag: a verb has three bits, and all their eight numbers are
+  // used.
   ...{ ban: 5 + 8, unban: 5 + 16 },
 } as const
 const leaseFlag = 32
 const costsFlag = 64
-/** The flag for `punish` in a settlement, and for `countsLater` in a reservation. */
+/** The flag of a settlement that has the field `punish`, and of a reservation whose field `countsLater` is true. */
 const punishFlag = 128
-/** The flag for `report` in a charge. */
+/** The flag of a charge that has the field `report`. */
 const reportFlag = 128
 
-/** A list that contains each added value once. The place of a value is its index in the list, from 1. */
+/** A list that contains each value once. `of` adds a value if it is new, and returns its index in the list, counted from 1. */
 class Places<T> {
   readonly values: T[] = []
   readonly #places = new Map<T, number>()
@@ -35,7 +36,8 @@ class Places<T> {
 }
 
 /**
- * The keys and arguments for the whole script (script/main.ts), which can decide any requests. Each key and plan is sent once.
+ * The keys and arguments for the whole script (script/main.ts), which decides every kind of request, unlike the short
+ * scripts (script/plain). Each key and plan is sent once.
  * @param ttlMargin for how long a key lives after it has its full quota again, in milliseconds
  */
 export function wholeArgs(

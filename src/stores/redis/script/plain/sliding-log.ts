@@ -1,11 +1,14 @@
 import type { SlidingLog } from '../../../../algorithms/logs/index.ts'
 import type { PlainSteps } from './step.ts'
 
-/** How many different times an entry can store in 6 bytes, and totals in 3 bytes (see ../steps/log-entries.ts). */
+/** An entry stores a time in 6 bytes, modulo `times`, and a total in 3 bytes, modulo `totals` (see ../steps/log-entries.ts). */
 const times = 2 ** 48
 const totals = 2 ** 24
 
-/** With a larger total, the whole script has to decide, which starts the totals from 0 again (../steps/log-entries.ts). */
+/**
+ * The short script cannot decide with a larger total: the whole script does, and starts the totals from 0 again
+ * (../steps/log-entries.ts).
+ */
 const largestTotal = 2 ** 50
 
 /** The largest limit of a log for which a short script is made. With a larger limit, a total may need more than 3 bytes. */
