@@ -2,7 +2,10 @@ import { subscribe } from 'node:diagnostics_channel'
 import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import type { RateLimitArgument } from '../../src/http/index.ts'
 
-/** The mark in the config of a route: an object that belongs to this route only. Fastify copies a config, but keeps the mark. */
+/**
+ * The property of a route's config whose value, an object, identifies the route. Fastify copies a config, but the copy has the
+ * same object.
+ */
 export const routeMark: unique symbol = Symbol('headgate.route')
 
 declare module 'fastify' {

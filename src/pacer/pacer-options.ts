@@ -152,7 +152,7 @@ export function readPacerOptions(policy: PolicyLike | PacerConfig, more: PacerOp
     sleeper: sleeper ?? timerSleeper(unref),
     quietSleeper: sleeper ?? timerSleeper(true),
     polling: { poll: poll * 1000, random },
-    // Nobody else books in a local store.
+    // Only this process books slots in a local store, so the horizon needs no bound.
     horizon: isLocal(store) ? Infinity : horizon * 1000,
     failure: { onStoreError, instances, storeTimeout, clock, sleeper: sleeper ?? realSleeper(unref) },
     ...queue,

@@ -8,7 +8,10 @@ import type { Reservation } from '../../limiter/index.ts'
  * garbage-collected, nobody can report that end any more, so the units are freed.
  */
 export interface Owner {
-  /** The function that `Framework.held` returned. Undefined if the request is known to run until its end is reported. */
+  /**
+   * The function that `Framework.held` returned for the request: its result grows while the request runs. Undefined if the
+   * connection always reports the end of the request.
+   */
   readonly progress: (() => number) | undefined
   failed(error: unknown): void
 }

@@ -89,7 +89,10 @@ function orOne(cost: RequestCost = 1): RequestCost {
   return cost
 }
 
-/** The quota that each policy follows. `'requests'` is always followed: many servers report nothing else. */
+/**
+ * The quota that each policy follows. The quota `'requests'` is added if no policy follows it, because many servers report only
+ * this quota.
+ */
 function followedBy({ policies }: Pace, quotas: Readonly<Record<string, string>>): Followed[] {
   const names = policies.map(({ name }) => name)
   knownOptions('pacedFetch: quotas', quotas, names)

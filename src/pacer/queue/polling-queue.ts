@@ -117,7 +117,7 @@ export class PollingQueue extends Queue {
     return true
   }
 
-  /** Leaves a refused waiter in the queue. If the waiter must not wait, it is removed. */
+  /** Leaves a waiter in the queue that the store refused. A waiter that is not allowed to wait (longer) is removed. */
   #stay(waiter: Waiter): void {
     if (waiter.stage === 'queued' && !this.wait(waiter)) this.#waiters.remove(waiter)
   }
