@@ -27,7 +27,10 @@ export interface RefusalFields {
   readonly policy?: string
   /** `'shadow'`: the refusal was not enforced. `'error'`: the store failed, and so the call was rejected. */
   readonly result: 'refused' | 'banned' | 'shadow' | 'error'
-  /** The key that was refused, in the form of the option `key`. A record for a call that passed a record of keys. */
+  /**
+   * The key that was refused, in the form that the option `key` says. If the call passed an object with a key for each scope,
+   * `key` is such an object too.
+   */
   readonly key?: Key
   readonly cost: Units
   /** The limit of the policy that refused. Absent if the store failed. */
@@ -210,7 +213,10 @@ function nameOf(key: Key): string {
   return keyName(typeof key === 'string' ? key : JSON.stringify(key))
 }
 
-/** Writes a key in this form. A hash has 72 bits and a secret: hashing all addresses does not reveal an address. */
+/**
+ * Returns a function that writes a key in the form `form`. A hash has 72 bits and depends on the secret: without the secret,
+ * nobody can find an address by hashing all addresses.
+ */
 function shownBy(form: 'hash' | 'plain' | 'none', secret: string): ((key: string) => string) | undefined {
   if (form === 'plain') return (key) => key
   if (form === 'none') return undefined

@@ -27,13 +27,16 @@ export class Batch extends DeadlineItem {
   /** True once every call has its response or an error. */
   settled = false
   override sent = false
-  /** How many batches had been answered when this batch began to wait, or was last postponed. */
+  /**
+   * How many batches were already answered when this batch began to wait or was last postponed. If the number has grown since
+   * then, Redis is still answering.
+   */
   answersBefore = 0
   /** When the batch was sent, in microseconds; 0 if nobody listens to events about batches. */
   sentAt = 0
   /** How often the batch was postponed. */
   turns = 0
-  /** A text for the limiter and the slot of the requests: the batcher has at most one growing batch for each such text. */
+  /** The limiter and the slot of the requests, as a text. The batcher adds requests to at most one batch for each such text. */
   readonly name: string
   /** The slot of the batch's keys in Redis Cluster; 0 without a Cluster. */
   readonly slot: number
