@@ -133,7 +133,10 @@ export class CounterStore {
 export class MemoryStore extends CounterStore {
   /** The length of a window in milliseconds. */
   windowMs: number = 60_000
-  /** The end of each key's window, for keys with a removed hit. `get` reads this map. At 1000 keys, the map is emptied. */
+  /**
+   * The end of the window of each key that had a hit removed, so that `get` can return 0 hits until that time. The map is
+   * emptied when it has 1000 keys, to bound its memory.
+   */
   readonly #ends = new Map<string, Date>()
 
   constructor() {

@@ -45,7 +45,7 @@ function heldCall(context: ExecutionContext): HeldCall {
   return getOrInsert(held, context.getArgs(), () => new HeldCall())
 }
 
-/** Calls `done` after the interceptor has seen the end of this call. */
+/** Calls `done` when the call of this context has ended. Only `RateLimitInterceptor` sees that end. */
 export function whenCallEnded(context: ExecutionContext, done: Ending): void {
   heldCall(context).endings.push(done)
 }

@@ -1,7 +1,11 @@
 /** The clocks of different machines are assumed to differ by less than 60 s. In microseconds. */
 const clockSkew = 60_000_000
 
-/** By how much a clock may go back without effect: the longest of these times (a window, a refill), at least 60 s. */
+/**
+ * The tolerance of a state, in microseconds: while a clock is behind the last time of the state by less than the tolerance, the
+ * state is handled as if the clock stood still. Returns the longest of `times` (such as the window and the time of a refill),
+ * but at least 60 s.
+ */
 export function toleranceOf(...times: readonly number[]): number {
   return Math.max(clockSkew, ...times)
 }

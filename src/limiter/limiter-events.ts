@@ -76,7 +76,10 @@ export function watch<Result extends Decision | Booking>(
   return result
 }
 
-/** Makes a call, and publishes the result before the caller gets it. Errors in the caller's own code are not published. */
+/**
+ * Makes a call, and publishes the result before the caller gets it. An error is published only if the store failed, not if the
+ * arguments of the call are invalid.
+ */
 function published<Result extends Decision | Booking>(
   call: WatchedCall,
   run: () => MaybePromise<Result>,

@@ -42,8 +42,8 @@ export class PacerLedger {
   }
 
   /**
-   * True if future times can be promised: at most one policy is enforced, this policy can promise future times, and no
-   * policy counts units in flight.
+   * True if the ledger can promise a waiting call the time of its admission: at most one policy is enforced, this policy can
+   * promise future times, and no policy counts units in flight.
    */
   get reservable(): boolean {
     const [policy, ...others] = this.policies.filter(({ shadow }) => !shadow)
@@ -105,7 +105,10 @@ export class PacerLedger {
     return new Reservation({ run: this.#settling, policies, keys, costs: costsIn(cost) }, booking)
   }
 
-  /** Settles a reservation. If the store fails, a charge rejects; a refund resolves, and its units stay spent. */
+  /**
+   * Settles a reservation. If the store fails, a settlement that takes more units rejects. A settlement that gives units back
+   * resolves, and the units stay spent.
+   */
   readonly #settling: ReservedCall['run'] = (command) => {
     const outcome = this.#ledger.run(command)
     const quiet = command.verb === 'settle' && !charges(command.costs ?? 1)

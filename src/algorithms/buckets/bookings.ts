@@ -44,7 +44,10 @@ export class Bookings {
     this.#start = slots
   }
 
-  /** True if the state has steps or bookings. Only a state that is stored alone in an array, from index 0, can have them. */
+  /**
+   * True if the state has steps or bookings. Steps and bookings are possible only for a state that is stored alone in an array,
+   * from index 0.
+   */
   in(s: Numbers): s is number[] {
     return s.length > this.#start && Array.isArray(s)
   }

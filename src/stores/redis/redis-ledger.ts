@@ -234,7 +234,10 @@ export class RedisLedger implements Ledger {
     })
   }
 
-  /** The keys by slot, because one script call can use only one slot of a Cluster. Undefined if all keys are in one slot. */
+  /**
+   * The keys in groups, one group for each slot, because one script call can use only one slot of a Cluster. Undefined if all
+   * keys are in one slot.
+   */
   #groups(keys: readonly string[]): readonly SlotGroup[] | undefined {
     return this.#context.connection.cluster && keys.length > 1 ? this.#slotGroups.of(keys) : undefined
   }

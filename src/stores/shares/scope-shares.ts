@@ -30,7 +30,8 @@ export class ScopeShares implements Reports {
   /** The sender's id in reports. No other process, limiter or plan has the same id. */
   readonly sender: string = newReservationId().toString(36)
   /**
-   * The number of the last report, counted over all keys: a key that is forgotten and comes back gets higher numbers.
+   * The number of the last report. Reports of all keys have one sequence of numbers, so a key that is forgotten and comes back
+   * gets higher numbers than before.
    */
   #number = 0
 
@@ -65,7 +66,7 @@ export class ScopeShares implements Reports {
     return new Set([this, ...this.#reporter.plansOf(this.name)])
   }
 
-  /** Notes under all plans that the key is banned. @param until in microseconds of the local clock */
+  /** Bans the key in the shares of all plans. @param until the end of the ban, in microseconds of the local clock */
   ban(key: string, until: number): void {
     this.shareOf(key)
     for (const plan of this.plans) plan.#shares.get(key)?.ban(until)
@@ -84,7 +85,10 @@ export class ScopeShares implements Reports {
     return this.#shares.get(key)?.giveBack(n, units) ?? units
   }
 
-  /** Notes that the key's record can be read again. Call this when the store has decided about the key. */
+  /**
+   * Removes the share of a key whose record could not be read, so that the key gets a new share. Called when the store has
+   * decided a call of the key, which shows that the record can be read again.
+   */
   mended(key: string): void {
     if (this.#shares.get(key)?.broken) this.#shares.delete(key)
   }
@@ -144,7 +148,7 @@ export class ScopeShares implements Reports {
       outage.reported()
     } catch (error) {
       share.failed()
-      // An error of a broken record concerns only its own key. Other errors mean that the store fails.
+      // If the record is broken, only this key has an error. Any other error means that the store fails.
       share.broken = isBrokenRecord(error)
       if (share.broken) outage.reported()
       else outage.failed(error, this.#reporter.clock())

@@ -15,7 +15,7 @@ interface Sender {
   settled(batch: Batch, size: number, error?: unknown): void
   /** Called when a sent batch gets no answer within the timeout. */
   unanswered(batch: Batch): void
-  /** True if a batch that was not sent within the timeout may wait longer. */
+  /** Called when the timeout of a batch passes before the batch is sent. Returns true if the batch may wait longer. */
   postpone(batch: Batch): boolean
 }
 
@@ -122,7 +122,10 @@ export class Batch extends DeadlineItem {
     this.fail(this.sent ? this.#unanswered(error) : this.#unsent(error))
   }
 
-  /** The error of a batch that was not sent before its deadline: there was no connection, or other batches had to go first. */
+  /**
+   * The error of a batch that was not sent before its deadline: there was no connection, or other batches had to be sent before
+   * this batch.
+   */
   #unsent({ code, message }: HeadgateError): HeadgateError {
     const { connection } = this.#sender
     const cause = connection.ready() ? undefined : connection.problem()
