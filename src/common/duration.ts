@@ -32,7 +32,10 @@ export function milliseconds(
   return value
 }
 
-/** The milliseconds of a text such as '15m'. Refuses capital letters: `ms` reads '1M' as a minute, but other packages mean a month. */
+/**
+ * The milliseconds of a text such as '15m'. Refuses capital letters: the package `ms` reads '1M' as one minute, but in other
+ * packages '1M' is one month.
+ */
 function textMilliseconds(text: string): number | undefined {
   return /[a-z]$/.test(text) && !/[A-Z]/.test(text) ? ms(text as StringValue) : undefined
 }

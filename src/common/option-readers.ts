@@ -18,7 +18,10 @@ interface Range {
 }
 
 interface DurationRange extends Range {
-  /** A number below this many milliseconds causes a warning, because a user may mean seconds. Default: no warning. */
+  /**
+   * The shortest usual duration, in milliseconds. A smaller number causes a warning, because the user may mean seconds.
+   * Default: no warning.
+   */
   readonly usual?: number
 }
 

@@ -34,7 +34,7 @@ export class PacerLedger {
     this.#ledger = this.#open()
   }
 
-  /** @param joins the ledger that was used at the previous rate. The new ledger continues its states */
+  /** @param joins the ledger that was used at the previous rate. The new ledger continues the states of that ledger */
   #open(joins?: CheckedLedger): CheckedLedger {
     const { name, scopes, store } = this.#limiter
     const terms: LedgerTerms = { name, policies: this.policies, scopes, onChange: 'retune', failure: this.#failure }

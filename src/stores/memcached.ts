@@ -16,8 +16,8 @@ export interface MemcachedClient {
   /** Sends `add`: rejects with NOT_STORED if the key has a value. @param options lifetime in seconds */
   add(key: string, text: string, options: { lifetime: number }): Promise<unknown>
   /**
-   * Optional. Sends one `gets` for several keys. Resolves with an object that has, for each found key, the result that
-   * `gets` returns. Without `xretrieve`, one command is sent for each key.
+   * Optional. Sends one `gets` for several keys. Resolves with an object that has, for each key with a value, what `gets`
+   * resolves with. Without `xretrieve`, one command is sent for each key.
    */
   xretrieve?(command: 'gets', keys: string[]): Promise<unknown>
   /**

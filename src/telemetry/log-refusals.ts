@@ -147,8 +147,8 @@ class RefusalLog {
 
   #sampled(id: string, now: number): Sampled {
     const known = this.#keys.get(id)
-    // If the clock went back to a time before the key's last line, the key is handled as a new key. Otherwise its refusals
-    // would not be logged until the clock passes that time.
+    // If the clock went back to a time before the key's last line, the key is handled as a new key. Otherwise the refusals of
+    // the key would not be logged until the clock passes that time.
     if (known !== undefined && known.at <= now) return known
     const begun = { at: -Infinity, refusals: 0 }
     this.#keys.set(id, begun)

@@ -68,7 +68,10 @@ export class SegmentedWindow extends Algorithm {
     return at < (s[i] as number) ? 0 : Math.floor(at / this.width) - (s[i + 1] as number)
   }
 
-  /** How long until the segment of counter `n` has left the window, if the state's newest segment is `age` segments old. */
+  /**
+   * How long until the segment with the counter `n` is entirely before the window, if `age` segments have started after the
+   * state's newest segment.
+   */
   #untilLeft(n: number, age: number, at: number): number {
     return (Math.floor(at / this.width) - age - n + this.segments + 1) * this.width - at
   }
@@ -131,8 +134,8 @@ export class SegmentedWindow extends Algorithm {
   }
 
   /**
-   * Converts counters of another policy. If their sum exceeds the limit, the units of the newest segments are kept, up to the
-   * limit.
+   * Converts counters of another policy. If the sum of the converted counters exceeds the limit, the units of the newest
+   * segments are kept, up to the limit.
    */
   override carry(s: Numbers, i: number, at: number, _from: Algorithm, times: number, per: number): void {
     this.take(s, i, at, 0)

@@ -84,7 +84,7 @@ export function readSettings(options: PacedFetchOptions): PacedFetchSettings {
   }
 }
 
-/** The cost that the user's function returned, or 1 if the function returned undefined. */
+/** The cost that the function in the option `cost` returned, or 1 if the function returned undefined. */
 function orOne(cost: RequestCost = 1): RequestCost {
   return cost
 }

@@ -40,7 +40,10 @@ export class Batch extends DeadlineItem {
   readonly name: string
   /** The slot of the batch's keys in Redis Cluster; 0 without a Cluster. */
   readonly slot: number
-  /** The nodes of Redis Cluster that an error of the batch reports as failed. Undefined without Redis Cluster. */
+  /**
+   * The nodes of Redis Cluster that the errors of the calls name as failed, if the batch fails. Undefined without Redis
+   * Cluster.
+   */
   #shards: readonly string[] | undefined
   /** The requests. Emptied when the batch is settled, so that a client with a reference to the batch keeps none in memory. */
   calls: WaitingRequest[]
