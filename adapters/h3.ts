@@ -65,7 +65,10 @@ function goOn(admitted: boolean, event: H3Event, next: Next): unknown {
   return answer.awaited ? answered(event, next) : next()
 }
 
-/** Runs the next handler, and awaits the end of the response body. For requests whose server shows no response of Node. */
+/**
+ * Runs the next handler, and awaits the end of the response body. Used on servers that give no response object of node:http,
+ * whose events would show that end.
+ */
 async function answered(event: H3Event, next: Next): Promise<unknown> {
   const answer = answerOf(event)
   try {

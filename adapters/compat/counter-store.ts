@@ -25,7 +25,7 @@ export interface HitStore<Info> {
   prefix?: string
 }
 
-/** The numbers that an application reads from a request after the request was counted. */
+/** The state of a client's limit, which an application can read from a request after the request was counted. */
 export interface HitInfo {
   limit: number
   used: number
@@ -45,7 +45,10 @@ export function checkedLimit(limit: number): number {
   throw new TypeError(`limit must be a number, or a function that returns one, got ${shown(limit)}.`)
 }
 
-/** The rate limit fields for a response, as draft 6 or draft 7 of the IETF defines them. */
+/**
+ * The header fields of a response that tell a client its rate limit, as draft 6 or draft 7 of "RateLimit header fields for
+ * HTTP" (IETF) defines them.
+ */
 export function draftFields(
   draft: unknown,
   { limit, remaining, resetTime }: HitInfo,
@@ -77,10 +80,10 @@ export function undoOf(
 }
 
 /**
- * The store for the option `store`. Without a value: a store in memory. For a store of headgate: a store that counts hits
- * in it. For any other value: undefined.
+ * The store for the value `given` of the option `store`. If `given` is undefined: a store in memory. If `given` is a store of
+ * headgate: an object that counts hits in `given`. If `given` is any other value: undefined.
  * @throws TypeError unless `windowMs` is a number or the text of a number
- * @throws HeadgateError if the name is invalid, or if a limiter with that name uses the store of headgate already
+ * @throws HeadgateError if `name` is invalid, or if another limiter named `name` uses the store of headgate already
  */
 export function counterStoreOf(given: unknown, windowMs: unknown, name: string | undefined): CounterStore | undefined {
   const window = numberFor('windowMs', windowMs, 0, Infinity)
@@ -130,7 +133,10 @@ export class CounterStore {
 export class MemoryStore extends CounterStore {
   /** The length of a window in milliseconds. */
   windowMs: number = 60_000
-  /** The end of each key's window, for keys with a removed hit. `get` reads this map. At 1000 keys, the map is emptied. */
+  /**
+   * The end of the window of each key that had a hit removed, so that `get` can return 0 hits until that time. The map is
+   * emptied when it has 1000 keys, to bound its memory.
+   */
   readonly #ends = new Map<string, Date>()
 
   constructor() {

@@ -7,11 +7,11 @@
  *   return promises.
  * - `RedisStore` and `UnstorageStore` are not exported. Import them from hono-rate-limiter, or pass a store of headgate.
  * - If every hit of a window is removed, as `skipFailedRequests` does, the next request opens a new window. A hit is not removed
- *   after its window has ended. In hono-rate-limiter, a hit of the next window is then removed.
+ *   after its window has ended. In hono-rate-limiter, a removal after the end of the window removes a hit of the next window.
  * - A window lasts from 1 ms to 366 days.
- * - Making the middleware throws if `keyGenerator` is missing, or if `limit` or `windowMs` is no number. If `limit` is a function
- *   that returns no number, the request fails. In hono-rate-limiter, a limit of NaN refuses no request, and without
- *   `keyGenerator` every request fails.
+ * - Making the middleware throws if `keyGenerator` is missing, or if `limit` or `windowMs` is not a number. If `limit` is a
+ *   function that returns something other than a number, the request fails. In hono-rate-limiter, a limit of NaN refuses no
+ *   request, and without `keyGenerator` every request fails.
  * - If a client of a Node server has disconnected and its request has no key, the request is refused with status 403. In
  *   hono-rate-limiter, all requests without a key share one count.
  */
@@ -57,7 +57,8 @@ export function rateLimiter<
   // biome-ignore lint/suspicious/noExplicitAny: Hono's MiddlewareHandler has the same type parameter
   R extends HandlerResponse<any> = Response,
 >(config: ConfigProps<E, P, I>): MiddlewareHandler<E, P, I, R> {
-  // Hono passes the context to the functions in the options, so the type of their argument is right.
+  // The functions in the options expect a context with the types `E`, `P` and `I`. Hono passes such a context, so the casts are
+  // safe.
   const middleware =
     config.binding === undefined
       ? countedInStore(config as unknown as HonoConfigProps)
@@ -95,7 +96,10 @@ function countedInStore(config: HonoConfigProps): MiddlewareHandler {
   }
 }
 
-/** Removes the hit of this request if `skipFailedRequests` or `skipSuccessfulRequests` excludes its response. */
+/**
+ * Removes the hit of a request that does not count: the request failed and `skipFailedRequests` is true, or the request
+ * succeeded and `skipSuccessfulRequests` is true.
+ */
 async function uncountIfSkipped(options: HonoConfigType, context: AnyContext, { uncount }: Hit): Promise<void> {
   const { skipFailedRequests, skipSuccessfulRequests, requestWasSuccessful } = options
   if (!skipFailedRequests && !skipSuccessfulRequests) return
@@ -106,7 +110,8 @@ function setHeaders(context: AnyContext, options: HonoConfigType, info: RateLimi
   const { standardHeaders, windowMs } = options
   if (!standardHeaders || context.finalized) return
   const fields = draftFields(standardHeaders, info, windowMs)
-  // Draft 6 has no `RateLimit-Reset` if the store reports no reset time, or if the window ends now.
+  // hono-rate-limiter leaves out the field `RateLimit-Reset` of draft 6 if the store reports no reset time, or if the window
+  // ends now.
   if (info.resetTime === undefined || fields['RateLimit-Reset'] === '0') delete fields['RateLimit-Reset']
   for (const [name, value] of Object.entries(fields)) context.header(name, value)
 }

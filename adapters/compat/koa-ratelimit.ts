@@ -3,12 +3,12 @@
  *
  * What differs, and why:
  *
- * - The reset time and `Retry-After` are in whole seconds, rounded up: a client that waits until then is admitted.
- * - A Map in the option `db` has one entry for the counts of all keys, and none for each key. The number of counted keys is
- *   bounded. `db.clear()` removes all counts.
+ * - The reset time and `Retry-After` are in whole seconds, rounded up: a client that waits until that time is admitted.
+ * - A Map in the option `db` gets one entry for all counts together. In koa-ratelimit, the Map has an entry for each key. The
+ *   number of counted keys is bounded. `db.clear()` removes all counts.
  * - With the driver `'memory'`, `db` may be left out.
- * - With the driver `'redis'`, `redisStore` keeps the log of each client under other keys of Redis than koa-ratelimit. So each
- *   client starts once with an empty log.
+ * - With the driver `'redis'`, `redisStore` keeps the log of request times of each client under a Redis key that koa-ratelimit
+ *   does not use. So after the change of the import, each client starts with an empty log.
  * - If Redis does not answer within a second, the request fails.
  * - A window lasts from 1 ms to 366 days.
  * - An `id` that is an object, such as a promise, is an error. In koa-ratelimit, all objects share one count.
@@ -106,7 +106,10 @@ function byCounters(find: () => RateLimiter, max: number): Limit {
   }
 }
 
-/** Limits requests by a log of times in Redis. A request leaves the log when it is as old as the window. */
+/**
+ * Limits requests by a log in Redis, which has the times of the requests. The time of a request is removed from the log when
+ * that time is one window ago.
+ */
 async function byRedis({ db, duration, max, namespace }: Settings): Promise<Limit> {
   assert(db, 'db required')
   const { redisStore } = await import('../../src/stores/redis/index.ts')

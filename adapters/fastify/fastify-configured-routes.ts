@@ -2,7 +2,10 @@ import { subscribe } from 'node:diagnostics_channel'
 import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import type { RateLimitArgument } from '../../src/http/index.ts'
 
-/** The mark in the config of a route: an object that belongs to this route only. Fastify copies a config, but keeps the mark. */
+/**
+ * The property of a route's config whose value, an object, identifies the route. Fastify copies a config, but the copy has the
+ * same object.
+ */
 export const routeMark: unique symbol = Symbol('headgate.route')
 
 declare module 'fastify' {
@@ -31,7 +34,10 @@ subscribe('fastify.initialization', (message) => {
   })
 })
 
-/** The mark of the GET route to which an automatic HEAD route belongs: both routes use one guard. Undefined for other routes. */
+/**
+ * The mark of the GET route to which an automatic HEAD route belongs: routes with the same mark use the same guard. Undefined
+ * if `route` is not an automatic HEAD route.
+ */
 function markOfGet(route: RouteOptions, routes: readonly DeclaredRoute[]): object | undefined {
   if (route.method !== 'HEAD') return undefined
   const get = routes.findLast(

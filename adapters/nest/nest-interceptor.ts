@@ -19,7 +19,10 @@ class HeldCall {
   running = false
   #signs = 0
 
-  /** Returns a number that grows with each call of this function, as long as the handler runs and its client is connected. */
+  /**
+   * Returns a larger number at each call of `progress` while the handler runs and the client is connected; else the number of
+   * the last call.
+   */
   progress(context: ExecutionContext): number {
     return this.running && !hasLeft(context) ? ++this.#signs : this.#signs
   }
@@ -30,7 +33,7 @@ class HeldCall {
   }
 }
 
-/** Checks the version of rxjs. @throws HeadgateError if `rxjs` does not export the operator that is used */
+/** Checks the version of rxjs. @throws HeadgateError if `rxjs` does not export the operator `tap`, which the interceptor needs */
 export function checkRxjs(): void {
   if (rxjs.tap === undefined) throw tooOld('headgate/nest', 'rxjs', '7.3')
 }
@@ -42,15 +45,15 @@ function heldCall(context: ExecutionContext): HeldCall {
   return getOrInsert(held, context.getArgs(), () => new HeldCall())
 }
 
-/** Calls `done` after the interceptor has seen the end of this call. */
+/** Calls `done` when the call of this context has ended. Only `RateLimitInterceptor` sees that end. */
 export function whenCallEnded(context: ExecutionContext, done: Ending): void {
   heldCall(context).endings.push(done)
 }
 
 /**
- * Returns a function whose result grows while the handler of this call runs. Leases of units in flight are renewed only while the
- * result grows. Before the interceptor has started the handler, the result does not grow: another guard may end the call, and
- * nobody would see that end.
+ * Returns a function that returns a larger number each time while the handler of this call runs. Leases of units in flight are
+ * renewed only while the number grows. Before the interceptor has started the handler, the number stays the same: another guard
+ * may end the call, and the interceptor would not see that end.
  */
 export function progressOf(context: ExecutionContext): () => number {
   const call = heldCall(context)
@@ -72,8 +75,9 @@ function isDestroyed(end: unknown): boolean {
 }
 
 /**
- * Reports to limits how a call ended that is not HTTP: in GraphQL, gateways and microservices. Units in flight and the option
- * `count` need this report. If a handler has such a limit and no interceptor, the application does not start.
+ * For calls that are not HTTP requests (in GraphQL, gateways and microservices): reports to the limits how a call has ended.
+ * Units in flight and the option `count` need this report. If a handler has such a limit and no interceptor, the application
+ * does not start.
  *
  *     providers: [{ provide: APP_INTERCEPTOR, useClass: RateLimitInterceptor }]
  */

@@ -1,21 +1,29 @@
 /** The clocks of different machines are assumed to differ by less than 60 s. In microseconds. */
 const clockSkew = 60_000_000
 
-/** By how much a clock may go back without effect: the longest of these times (a window, a refill), at least 60 s. */
+/**
+ * The tolerance of a state, in microseconds: while a clock is behind the last time of the state by less than the tolerance, the
+ * state is handled as if the clock stood still. Returns the longest of `times` (such as the window and the time of a refill),
+ * but at least 60 s.
+ */
 export function toleranceOf(...times: readonly number[]): number {
   return Math.max(clockSkew, ...times)
 }
 
 /**
- * The time at which a state is evaluated. If the clock went back by less than the tolerance, it is the last time of the state
- * until the clock passes that time. So no unit comes back twice, also if machines with different clocks write to one key. If
- * the clock went back further, it is the time of the clock, so that no key is refused for longer than the tolerance.
+ * The time at which a state is evaluated. If the clock went back by less than the tolerance, the state is evaluated at its own
+ * last time until the clock passes that time. So no unit comes back twice, also if machines with different clocks write to one
+ * key. If the clock went back further, the state is evaluated at the time of the clock, so that no key is refused for longer
+ * than the tolerance.
  */
 export function effectiveTime(algorithm: { readonly tolerance: number }, last: number, now: number): number {
   return now < last && last - now < algorithm.tolerance ? last : now
 }
 
-/** A wait by the store's clock: `wait` counts from the time of the state, which is `lag` microseconds after that clock. */
+/**
+ * Converts a wait that starts at the time of the state into a wait that starts now: the store's clock is `lag` microseconds
+ * behind the state.
+ */
 export function withLag(wait: number, lag: number): number {
   return wait === 0 ? 0 : wait + lag
 }

@@ -46,7 +46,10 @@ export function ratioUp(a: number, times: number, per: number): number {
   return a * whole + (a - mulDiv(a, c - (times / divisor - whole * c), c))
 }
 
-/** floor(a * times / per) for the same numbers. In the two cases where `ratioUp` is inexact, the result may be too small. */
+/**
+ * floor(a * times / per) for the numbers that `ratioUp` accepts. In the two cases where `ratioUp` is inexact, the result may be
+ * too small.
+ */
 export function ratioDown(a: number, times: number, per: number): number {
   const divisor = gcd(times, per)
   const c = per / divisor

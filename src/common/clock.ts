@@ -1,7 +1,10 @@
 import { microseconds } from '#platform'
 import { HeadgateError, shown } from './errors.ts'
 
-/** Returns the time in whole microseconds since the epoch, as `() => Date.now() * 1000`. A clock that goes back adds no quota. */
+/**
+ * Returns the time in whole microseconds since the epoch. Example: `() => Date.now() * 1000`. A clock that goes back adds no
+ * quota.
+ */
 export type Clock = () => number
 
 /**
@@ -16,7 +19,10 @@ export const monotonicClock: Clock = microseconds
  */
 export const wallClock: Clock = () => Date.now() * 1000
 
-/** Calls the clock once, and returns the clock. @throws HeadgateError `HEADGATE_CLOCK` unless the time is whole microseconds from 0 */
+/**
+ * Calls the clock once, and returns the clock.
+ * @throws HeadgateError `HEADGATE_CLOCK` unless the time is a whole number of microseconds, 0 or more
+ */
 export function checkClock(clock: Clock): Clock {
   const now: unknown = typeof clock === 'function' ? clock() : undefined
   if (!Number.isSafeInteger(now) || (now as number) < 0) {

@@ -32,7 +32,10 @@ export function milliseconds(
   return value
 }
 
-/** The milliseconds of a text such as '15m'. Refuses capital letters: `ms` reads '1M' as a minute, but other packages mean a month. */
+/**
+ * The milliseconds of a text such as '15m'. Refuses capital letters: the package `ms` reads '1M' as one minute, but in other
+ * packages '1M' is one month.
+ */
 function textMilliseconds(text: string): number | undefined {
   return /[a-z]$/.test(text) && !/[A-Z]/.test(text) ? ms(text as StringValue) : undefined
 }
@@ -53,7 +56,8 @@ function fixOf(duration: unknown): string {
 
 /**
  * Warns if a number such as `60` may be meant in seconds, as in other packages. Here, `60` is 60 ms. Text with a unit never
- * causes the warning. Each option is warned of once, because a program may compute its durations, such as those of bans.
+ * causes the warning. For each option, the warning is given once, because a program may compute its durations, such as those of
+ * bans.
  * @param what the name of the duration, for the message
  * @param least the shortest duration in milliseconds that causes no warning
  */
@@ -67,8 +71,8 @@ export function warnOfSeconds(duration: unknown, what: string, least = 1000): vo
 }
 
 /**
- * True for a number that is a usual duration in seconds: half hours and days, such as 3600, 86400 and 2592000. As milliseconds,
- * such a number is neither a multiple of half a second nor a whole number of minutes.
+ * True for a number that looks like seconds: it is a whole number of half hours or days in seconds, such as 3600, 86400 and
+ * 2592000. As milliseconds, such a number is neither a multiple of half a second nor a whole number of minutes.
  */
 function isWholeInSeconds(duration: number): boolean {
   return (duration % 1800 === 0 && duration % 500 !== 0) || (duration % 86_400 === 0 && duration % 60_000 !== 0)

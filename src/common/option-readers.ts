@@ -18,7 +18,10 @@ interface Range {
 }
 
 interface DurationRange extends Range {
-  /** A number below this many milliseconds causes a warning, because a user may mean seconds. Default: no warning. */
+  /**
+   * The shortest usual duration, in milliseconds. A smaller number causes a warning, because the user may mean seconds.
+   * Default: no warning.
+   */
   readonly usual?: number
 }
 
@@ -70,7 +73,7 @@ export function unbounded(reader: Reader<number>, otherwise?: number): Reader<nu
   }
 }
 
-/** A reader that accepts any value. Code elsewhere checks the value, and refuses null too. */
+/** A reader that accepts any value. The code that uses the option checks the value, and refuses null too. */
 export const anything: Reader<unknown> = (given) => given
 
 /** A reader that accepts undefined, and all values that `reader` accepts. The option is not required. */

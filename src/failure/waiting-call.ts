@@ -12,7 +12,8 @@ export class WaitingCall<V extends CallVerb> extends StoreRequest<V> {
   readonly #fallback: Fallback
   readonly #onFailure: OnFailure | undefined
   /**
-   * True for a settlement while the breaker is open, which is sent later. A settlement that was sent is not repeated.
+   * True for a settlement that was not sent because the breaker is open. Such a settlement is sent later. A settlement that was
+   * already sent is not sent again, because the store may have made it.
    */
   readonly #unsent: boolean
 
@@ -28,7 +29,7 @@ export class WaitingCall<V extends CallVerb> extends StoreRequest<V> {
     return outcome
   }
 
-  /** Gives back the units that the store took after the caller had got its result. */
+  /** Called if the store answers after the caller got a result without the store. Gives back the units that the store has taken. */
   override late(outcome: OutcomeOf<V>): void {
     const { verb, keys, costs = 1, tickets: renewed } = this.command
     if (verb === 'consume' && (outcome as Decision).allowed) void this.#fallback.giveBack(keys, costs)

@@ -2,7 +2,7 @@
  * The requests that wait because of the option `delay`. src/common/slots.ts explains how they use booked times (slots).
  *
  * While the store has not answered a request of the queue, it is not known which slot was booked last. If a slot becomes unused
- * in this time, it is refunded after the answer, unless another request uses the slot before.
+ * in this time, the slot is refunded after the answer, unless another request uses the slot before the answer.
  */
 
 import { isolatesRequests } from '#platform'

@@ -1,6 +1,6 @@
 /*
  * The channel on which limiters publish their decisions: one event for every `consume` and `reserve`, no matter who calls: an
- * adapter, a pacer or the application. Without subscribers, a call only checks that there are none.
+ * adapter, a pacer or the application. If the channel has no subscribers, a call only checks this, and makes no event.
  */
 import { channel } from '#platform'
 import type { PenaltyOptions } from '../algorithms/bans/index.ts'
@@ -59,7 +59,10 @@ interface WatchedCall {
   readonly enforced: boolean | undefined
   /** The counters of the heaviest keys, one for each scope. Undefined if the limiter has no option `top`. */
   readonly counts: readonly SpaceSaving[] | undefined
-  /** How many calls this call stands for in the counters of the heaviest keys. 0 if this call is not counted. */
+  /**
+   * By how much this call raises the counters of the heaviest keys: only some calls are counted, each also for calls before it
+   * that were not counted. 0 if this call is not counted.
+   */
   readonly weight: number
 }
 
@@ -73,7 +76,10 @@ export function watch<Result extends Decision | Booking>(
   return result
 }
 
-/** Makes a call, and publishes the result before the caller gets it. Errors in the caller's own code are not published. */
+/**
+ * Makes a call, and publishes the result before the caller gets it. An error is published only if the store failed, not if the
+ * arguments of the call are invalid.
+ */
 function published<Result extends Decision | Booking>(
   call: WatchedCall,
   run: () => MaybePromise<Result>,

@@ -16,8 +16,8 @@ import { type CallCost, costsIn } from './pacer-cost.ts'
 const longestWait = longestWindow * 1000
 
 /**
- * Takes the units of a pacer from the store and gives them back. The rate of the policy can be changed. The ledger
- * behind this one handles timeouts and failures of the store: see src/failure.
+ * Takes the units of a pacer from the store and gives them back. The rate of the policy can be changed. The ledger `#ledger`,
+ * which sends the calls to the store, handles timeouts and failures of the store: see src/failure.
  */
 export class PacerLedger {
   readonly #limiter: RateLimiter
@@ -34,7 +34,7 @@ export class PacerLedger {
     this.#ledger = this.#open()
   }
 
-  /** @param joins the ledger of the rate before, whose states the new ledger continues */
+  /** @param joins the ledger that was used at the previous rate. The new ledger continues the states of that ledger */
   #open(joins?: CheckedLedger): CheckedLedger {
     const { name, scopes, store } = this.#limiter
     const terms: LedgerTerms = { name, policies: this.policies, scopes, onChange: 'retune', failure: this.#failure }
@@ -42,8 +42,8 @@ export class PacerLedger {
   }
 
   /**
-   * True if future times can be promised: at most one policy is enforced, this policy can promise future times, and no
-   * policy counts units in flight.
+   * True if the ledger can promise a waiting call the time of its admission: at most one policy is enforced, this policy can
+   * promise future times, and no policy counts units in flight.
    */
   get reservable(): boolean {
     const [policy, ...others] = this.policies.filter(({ shadow }) => !shadow)
@@ -73,7 +73,10 @@ export class PacerLedger {
     return this.#limiter.scopes.map(() => key)
   }
 
-  /** Starts the idle time of Guava's limiters when they are made. The states of other algorithms start with a call. */
+  /**
+   * Makes the state of Guava's limiters when the pacer is made, because these limiters store permits from that time. The states
+   * of other algorithms begin with the first call.
+   */
   begin(keys: readonly string[]): void {
     if (!isLocal(this.#limiter.store)) return
     if (!this.policies.some(({ algorithm }) => algorithm.paysLater)) return
@@ -102,7 +105,10 @@ export class PacerLedger {
     return new Reservation({ run: this.#settling, policies, keys, costs: costsIn(cost) }, booking)
   }
 
-  /** Settles a reservation. If the store fails, a charge rejects; a refund resolves, and its units stay spent. */
+  /**
+   * Settles a reservation. If the store fails, a settlement that takes more units rejects. A settlement that gives units back
+   * resolves, and the units stay spent.
+   */
   readonly #settling: ReservedCall['run'] = (command) => {
     const outcome = this.#ledger.run(command)
     const quiet = command.verb === 'settle' && !charges(command.costs ?? 1)

@@ -125,7 +125,7 @@ const readers = {
 
 type OwnOptions = Omit<PacerOptions, 'store' | 'name' | 'unref' | 'poll' | 'random' | keyof typeof failureOptions>
 
-/** The options with their defaults. `horizon` is in microseconds; Infinity if no other process books slots. */
+/** The options with their defaults. `horizon` is in microseconds, and Infinity if no other process can book slots in the store. */
 export interface PacerSettings extends Settled<OwnOptions, 'onProgress'> {
   readonly limiter: RateLimiter
   /** The sleeper of timers that do not keep the process alive. */
@@ -152,7 +152,7 @@ export function readPacerOptions(policy: PolicyLike | PacerConfig, more: PacerOp
     sleeper: sleeper ?? timerSleeper(unref),
     quietSleeper: sleeper ?? timerSleeper(true),
     polling: { poll: poll * 1000, random },
-    // Nobody else books in a local store.
+    // Only this process books slots in a local store, so the horizon needs no bound.
     horizon: isLocal(store) ? Infinity : horizon * 1000,
     failure: { onStoreError, instances, storeTimeout, clock, sleeper: sleeper ?? realSleeper(unref) },
     ...queue,

@@ -12,7 +12,7 @@ interface WebGlobals {
 
 const web = globalThis as unknown as WebGlobals
 
-/** Some workers stop this clock between two events. While a clock stands still, no quota is added. */
+/** Some runtimes for workers stop `performance.now()` until the next event. While this clock stands still, no quota is added. */
 export const microseconds: Platform['microseconds'] = () =>
   Math.floor((web.performance.timeOrigin + web.performance.now()) * 1000)
 

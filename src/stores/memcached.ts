@@ -16,8 +16,8 @@ export interface MemcachedClient {
   /** Sends `add`: rejects with NOT_STORED if the key has a value. @param options lifetime in seconds */
   add(key: string, text: string, options: { lifetime: number }): Promise<unknown>
   /**
-   * Optional. Sends one `gets` for several keys. Resolves with an object that has, for each found key, the result that
-   * `gets` returns. Without `xretrieve`, one command is sent for each key.
+   * Optional. Sends one `gets` for several keys. Resolves with an object that has, for each key with a value, what `gets`
+   * resolves with. Without `xretrieve`, one command is sent for each key.
    */
   xretrieve?(command: 'gets', keys: string[]): Promise<unknown>
   /**
@@ -55,7 +55,7 @@ const readers = {
   ...swapOptions,
 }
 
-/** The server's answer to `cas` or `add` if another process has written the key in between. */
+/** The server's answer to `cas` or `add` if the key was written after the store had read the key. */
 const changed = /^(EXISTS|NOT_FOUND|NOT_STORED)\b/
 
 /** The server's answer if its item size is smaller than `maxBytes`. */
@@ -150,8 +150,8 @@ function gathererOf(client: MemcachedClient): () => void {
 }
 
 /**
- * The lifetime in seconds, or, if it is longer than 30 days, its end in seconds since the epoch. For an end after 2038,
- * which the server does not know, it is 0: the item never expires. One second is added because Memcached's clock ticks
+ * The lifetime in seconds, or, if it is longer than 30 days, its end in seconds since the epoch. If the end is after 2038,
+ * which the server cannot represent, returns 0: the item never expires. One second is added because Memcached's clock ticks
  * once a second: an item with a lifetime of one second could expire immediately.
  */
 function lifetimeOf(ttl: number): number {

@@ -27,7 +27,10 @@ export interface RefusalFields {
   readonly policy?: string
   /** `'shadow'`: the refusal was not enforced. `'error'`: the store failed, and so the call was rejected. */
   readonly result: 'refused' | 'banned' | 'shadow' | 'error'
-  /** The key that was refused, in the form of the option `key`. A record for a call that passed a record of keys. */
+  /**
+   * The key that was refused, in the form that the option `key` says. If the call passed an object with a key for each scope,
+   * `key` is such an object too.
+   */
   readonly key?: Key
   readonly cost: Units
   /** The limit of the policy that refused. Absent if the store failed. */
@@ -144,7 +147,8 @@ class RefusalLog {
 
   #sampled(id: string, now: number): Sampled {
     const known = this.#keys.get(id)
-    // If the clock went back behind the last line, the key counts as new, so that its refusals are logged again.
+    // If the clock went back to a time before the key's last line, the key is handled as a new key. Otherwise the refusals of
+    // the key would not be logged until the clock passes that time.
     if (known !== undefined && known.at <= now) return known
     const begun = { at: -Infinity, refusals: 0 }
     this.#keys.set(id, begun)
@@ -210,7 +214,10 @@ function nameOf(key: Key): string {
   return keyName(typeof key === 'string' ? key : JSON.stringify(key))
 }
 
-/** Writes a key in this form. A hash has 72 bits and a secret: hashing all addresses does not reveal an address. */
+/**
+ * Returns a function that writes a key in the form `form`. A hash has 72 bits and depends on the secret: without the secret,
+ * nobody can find an address by hashing all addresses.
+ */
 function shownBy(form: 'hash' | 'plain' | 'none', secret: string): ((key: string) => string) | undefined {
   if (form === 'plain') return (key) => key
   if (form === 'none') return undefined

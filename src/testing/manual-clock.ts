@@ -30,7 +30,8 @@ export class ManualClock {
   }
 
   /**
-   * Moves the time forward, by milliseconds or text such as `'10s'`. Every sleeper that is due wakes at its own time.
+   * Moves the time forward, by milliseconds or text such as `'10s'`. The functions that wait (see `sleeper`) are called in the
+   * order of their times. During each call, the clock shows the time for which the function has waited.
    * @throws HeadgateError `HEADGATE_CLOCK` if the duration is invalid
    */
   advance(by: Duration): void {

@@ -67,7 +67,8 @@ export function testStore({ name, create, test, close }: StoreContract): void {
     checkDecisions(fixture, all),
   )
   for (const [what, rules] of Object.entries(penalties)) {
-    // A penalty that ends with the window depends only on the wait of the policy, so three algorithms are enough.
+    // The end of a ban that lasts until the window ends depends only on the wait that the policy reports. So three algorithms
+    // are enough.
     const policies = rules.until === undefined ? all : all.slice(0, 3)
     const penalty = { after: 3, within: '2s', ...rules } as PenaltyOptions
     declare(`bans by hand and by a penalty${what}: the same decisions as the memory store`, (fixture) =>

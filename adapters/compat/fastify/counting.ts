@@ -7,7 +7,10 @@ import { countersIn, countersOn, hit, isHeadgateStore, read, type WindowCount } 
 import type { Counting, Settings } from './settings.ts'
 import type { FastifyRateLimitStore, FastifyRateLimitStoreCtor } from './types.ts'
 
-/** Throws the error of the store's client in place of headgate's, because a store of @fastify/rate-limit throws it too. */
+/**
+ * Throws the error of the store's client if that error caused `error`, as a store of @fastify/rate-limit does. Else throws
+ * `error`.
+ */
 function clientError(error: unknown): never {
   throw error instanceof HeadgateError && error.cause instanceof Error ? error.cause : error
 }
@@ -15,7 +18,7 @@ function clientError(error: unknown): never {
 /** Returns the counter of hits for one limit of the plugin. A limit with `routeInfo`, of a route or a handler, has its own hits. */
 export type CountingOf = (settings: Settings) => Counting
 
-/** Counts hits in a store of headgate. @param make makes a limiter that counts in windows of a length in milliseconds */
+/** Counts hits in a store of headgate. @param make returns a limiter; its argument is the length of the windows in milliseconds */
 function inStore(make: (window: number) => RateLimiter): Counting {
   const byWindow = new LRUCache<number, RateLimiter>({ max: 1000 })
   return {
@@ -49,8 +52,9 @@ interface ChangingWindow {
 }
 
 /**
- * Counts hits in memory. A refusal starts the window of a key again, or makes it longer, if the settings say so. Otherwise
- * each call determines the length of the window.
+ * Counts hits in memory. With `continueExceeding`, a refusal starts the window of a key again; with `exponentialBackoff`, a
+ * refusal makes the window longer. Without both options, the function `timeWindow` gives the length of the window for each
+ * call.
  */
 function changingInMemory(settings: Settings): Counting {
   const windows = new LRUCache<string, ChangingWindow>({ max: settings.cache })

@@ -21,7 +21,7 @@ export interface FastifyRateLimitStoreCtor {
   new (options: FastifyRateLimitOptions): FastifyRateLimitStore
 }
 
-/** The argument of `errorResponseBuilder`: the numbers of a refusal. */
+/** The argument of `errorResponseBuilder`: the facts about a refused request. */
 export interface errorResponseBuilderContext {
   statusCode: number
   ban: boolean
@@ -68,7 +68,7 @@ export interface RateLimitOptions extends CreateRateLimitOptions {
   groupId?: string
   /** Returns the error that a refused request is answered with. */
   errorResponseBuilder?: (request: FastifyRequest, context: errorResponseBuilderContext) => object
-  /** True to set the fields of draft 6, such as `ratelimit-limit`, in place of `x-ratelimit-*`. Default false. */
+  /** True to set the header fields of the IETF's draft 6, such as `ratelimit-limit`, in place of `x-ratelimit-*`. Default false. */
   enableDraftSpec?: boolean
   onExceeding?: (request: FastifyRequest, key: string) => void
   onExceeded?: (request: FastifyRequest, key: string) => void

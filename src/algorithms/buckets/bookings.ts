@@ -1,5 +1,6 @@
 /*
- * The numbers that a bucket stores for reservations that may still be settled.
+ * The numbers that a bucket stores for reservations that may still be settled. Levels and costs are counted in ticks, which are
+ * whole numbers: one unit is one tick or more.
  *
  * A call raises the level of the bucket by its cost. Then the level falls (the bucket drains) at a steady rate. If a call is
  * settled for d units less, the level becomes what it would be if the call had cost d less from the start. If the level was
@@ -12,13 +13,13 @@
  *          call    lowest         now
  * So it is enough to know, for the time of each call, the lowest level since that time (steps.ts).
  *
- * A reservation that has to wait is booked ahead: its units raise the level at the promised time (the booking acts then).
- * Bookings are first come, first served: no call is admitted before the last booking. Each booking has an entry, so a
- * cancelled booking can be removed exactly. If there are too many bookings, the two earliest are merged into a run: units
- * that enter the bucket from `start` to `end`, each as soon as it fits. The level after `end` is the same as without a run.
- * Only the last booking of a run can be given back. While a state has a run, calls before the run give nothing back.
- * These numbers come after the other numbers of a state: how many steps; each step (time, lowest level); each booking
- * (start, end, ticks). A state without these numbers has no open reservation, or no call since the last reservation.
+ * A reservation that has to wait is booked ahead: its units raise the level at the promised time. Bookings are first come,
+ * first served: no call is admitted before the last booking. Each booking has an entry, so a cancelled booking can be removed
+ * exactly. If there are too many bookings, the two earliest are merged into a run: units that enter the bucket from `start` to
+ * `end`, each as soon as it fits. The level after `end` is the same as without a run. Only the last booking of a run can be
+ * given back. While a state has a run, calls before the run give nothing back. These numbers come after the other numbers of a
+ * state: how many steps; each step (time, lowest level); each booking (start, end, ticks). A state without these numbers has no
+ * open reservation, or no call since the last reservation.
  */
 import type { Numbers } from '../algorithm.ts'
 import { ratioUp } from '../exact-math.ts'
@@ -29,7 +30,10 @@ export const maxBookings = 64
 
 export class Bookings {
   readonly #drain: Drain
-  /** The index in a state of the number of steps. The `slots` other numbers of the state come before. */
+  /**
+   * The index at which a state has the number of its steps. Before this index, a state has the `slots` numbers of the
+   * algorithm.
+   */
   readonly #start: number
   /** The time at which the last call of `#pour` stopped. `#level` is the level at that time. */
   #time = 0
@@ -40,7 +44,10 @@ export class Bookings {
     this.#start = slots
   }
 
-  /** True if the state has steps or bookings. Only a state that is stored alone in an array, from index 0, can have them. */
+  /**
+   * True if the state has steps or bookings. Steps and bookings are possible only for a state that is stored alone in an array,
+   * from index 0.
+   */
   in(s: Numbers): s is number[] {
     return s.length > this.#start && Array.isArray(s)
   }
@@ -63,7 +70,10 @@ export class Bookings {
     return drained(this.#drain, this.#level, at - this.#time)
   }
 
-  /** Calculates the level after the booking at index `k`, at `at` at the latest. Returns the level just before that booking. */
+  /**
+   * Moves `#time` and `#level` to the end of the booking at index `k`, or to the start of a run that ends after `at`. Returns
+   * the level just before the booking.
+   */
   #pour(s: Numbers, k: number, at: number): number {
     const drain = this.#drain
     const [start, end, ticks] = [s[k] as number, s[k + 1] as number, s[k + 2] as number]
@@ -77,7 +87,7 @@ export class Bookings {
     return Math.max(0, this.#level - ticks)
   }
 
-  /** The ticks of all bookings that start after `at`, added up. */
+  /** The sum of the ticks of all bookings that start after `at`. */
   ahead(s: Numbers, at: number): number {
     let ticks = 0
     for (let k = this.#firstBooking(s); k < s.length; k += 3) if ((s[k] as number) > at) ticks += s[k + 2] as number
@@ -114,7 +124,10 @@ export class Bookings {
     addStep(s, this.#start, time, level, fell)
   }
 
-  /** The time for the ticket of a call at `time`. After a refund at the same time it is 1 us later, so that the two differ. */
+  /**
+   * The time for the ticket of a call at `time`. If a refund came at the same time, the time in the ticket is 1 us later, so
+   * that the order of the refund and the call is known.
+   */
   since(s: Numbers, time: number): number {
     return this.in(s) ? Math.max(time, lastStep(s, this.#start)) : time
   }
@@ -153,7 +166,10 @@ export class Bookings {
     return this.#level
   }
 
-  /** How many of `ticks` the call at time `since` can still give back. The caller lowers the level by the result. */
+  /**
+   * How many of its unused `ticks` the call at the time `since` can still give back. The caller of `settle` lowers the level by
+   * the result.
+   */
   settle(s: number[], level: number, since: number, ticks: number): number {
     const bookings = this.#firstBooking(s)
     if (bookings < s.length && s[bookings] !== s[bookings + 1]) return 0 // the length of a run depends on the level before the run
@@ -161,8 +177,8 @@ export class Bookings {
   }
 
   /**
-   * Cancels ticks of a booking in the future. In a run, only the last booking can be cancelled. Returns by how many ticks the
-   * caller has to lower the level, because the level may include some units of a run already.
+   * Cancels `ticks` of the future booking that ends at `time`. In a run, only the last booking can be cancelled. Returns by how
+   * many ticks the caller has to lower the level, because the level may already include some ticks of a run.
    * @param whole all ticks of the booking
    */
   cancel(s: number[], now: number, level: number, time: number, whole: number, ticks: number): number {
@@ -195,7 +211,10 @@ export class Bookings {
     s[k + 2] = left
   }
 
-  /** Takes a refund of `ticks` from the newest bookings first. Returns the ticks that are left to refund from the level. */
+  /**
+   * Refunds `ticks`: cancels ticks of bookings, the newest booking first. Returns the other ticks, which the caller subtracts
+   * from the level.
+   */
   refund(s: number[], now: number, level: number, ticks: number): number {
     while (ticks > 0 && this.#firstBooking(s) < s.length) {
       const end = s.length
@@ -206,7 +225,10 @@ export class Bookings {
     return ticks
   }
 
-  /** Removes the steps, so earlier tickets give nothing back. Bookings become `ahead` sooner: the clock went back by `ahead`. */
+  /**
+   * For a clock that went back by `ahead` microseconds: moves the bookings back by `ahead`, and removes the steps, so that
+   * earlier tickets give nothing back.
+   */
   restart(s: number[], ahead: number): void {
     const bookings = s.slice(this.#firstBooking(s))
     s.length = this.#start
@@ -219,7 +241,10 @@ export class Bookings {
     return level === 0 && this.#firstBooking(s) >= s.length
   }
 
-  /** Multiplies all ticks by `times / per`. Rounds the ticks of bookings up, and the levels of steps down. */
+  /**
+   * Multiplies all ticks by `times / per`. Rounds the ticks of bookings up, and the levels of steps down, so that a booking
+   * never takes less, and a step never gives back more, than its exact part.
+   */
   scale(s: number[], times: number, per: number): void {
     if (this.in(s)) scaleSteps(s, this.#start, times, per)
     for (let k = this.#firstBooking(s) + 2; k < s.length; k += 3) s[k] = ratioUp(s[k] as number, times, per)
@@ -241,7 +266,10 @@ export class Bookings {
     return all
   }
 
-  /** A level at `at` that replaces the level and all bookings: after the last booking, no call waits less than before. */
+  /**
+   * A level at `at` for a state without bookings. The level is so high that after the last booking, no call waits less than
+   * with the bookings.
+   */
   folded(s: Numbers, time: number, level: number, at: number): number {
     const until = Math.max(at, this.until(s, at))
     return this.levelAt(s, time, level, until) + ((until - at) / this.#drain.per) * this.#drain.rate

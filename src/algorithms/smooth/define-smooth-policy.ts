@@ -14,7 +14,7 @@ export interface SmoothOptions extends Pick<PolicyOptions, 'name' | 'label' | 's
 const common = ['rate', 'per', 'name', 'scope', 'countRefused', 'shadow', 'label']
 
 /**
- * Makes a policy of Guava's limiters, whose options have a rate in place of a limit.
+ * Makes a policy with the algorithm of a limiter of Guava. The options of the policy have a rate in place of a limit.
  * @param build makes the algorithm from the rate, and from `per` in milliseconds
  * @throws HeadgateError `HEADGATE_RATE` if the rate is not positive and finite, or the code of another invalid option
  */

@@ -1,9 +1,11 @@
 /*
  * Guava's SmoothWarmingUp: a limiter that had no calls for some time is cold: it admits the next calls at a lower rate.
  *
- * Here a stored permit costs more time than a fresh permit. A limiter with `max` stored permits is cold: the first permit
- * costs the cold interval, which is coldFactor times the stable interval. While stored permits are spent, the interval falls
- * along a straight line. Below the threshold, each permit costs the stable interval.
+ * A permit allows one unit. While no calls come, permits are stored, up to `max`. A permit costs the time for which the next
+ * call has to wait. Here a stored permit costs more time than a fresh permit, which a call gets when no permits are stored. A
+ * limiter with `max` stored permits is cold: the first permit costs the cold interval, which is coldFactor times the stable
+ * interval. While stored permits are spent, the interval falls along a straight line. Below the threshold, each permit costs
+ * the stable interval.
  *
  *     price of          ^
  *     a permit    cold  +                  /
@@ -34,7 +36,11 @@ export class SmoothWarmingUp extends Smooth {
   readonly threshold: number
   readonly slope: number
 
-  /** @param stable microseconds per fresh permit @param warmup in microseconds @param window the option `per`, in microseconds */
+  /**
+   * @param stable microseconds that a permit costs when no permits are stored
+   * @param warmup in microseconds
+   * @param window the option `per`, in microseconds
+   */
   constructor(stable: number, warmup: number, coldFactor: number, window: number = stable) {
     const cold = stable * coldFactor
     const threshold = (0.5 * warmup) / stable

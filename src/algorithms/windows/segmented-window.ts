@@ -1,9 +1,10 @@
 /*
  * The window in segments: a hard bound in any window, with a few counters.
  *
- * The sliding window counter estimates how the old calls were spread. The log knows it, at the price of memory. Here the
- * window is cut into k segments with a counter each, and a segment counts in full until it has left the window entirely.
- * So there are never more than `limit` units in ANY span of one window, and used units come back up to one segment late.
+ * The sliding window counter estimates when the old calls came. The sliding log stores the time of each call, which takes more
+ * memory. Here the window is cut into k segments with a counter each, and a segment counts in full until it has left the window
+ * entirely. So there are never more than `limit` units in ANY span of one window, and used units come back up to one segment
+ * late.
  *
  *      leaving   |<------------- W ------------>|
  *     |###|##.|#..|...|..#|###|##.|#..|##.|...|#|        k + 1 counters: k whole segments, and the one that is leaving
@@ -11,7 +12,7 @@
  *
  * A segment is ceil(W / k) long, aligned to the clock. If k does not divide W, a segment leaves less than k microseconds late.
  *
- * State: last (us), index of the segment that holds `last`, then k + 1 counters, the newest first, and the id of the
+ * State: last (us), index of the segment that holds `last`, then k + 1 counters, the newest first, and the id of the open
  * reservations.
  */
 import { HeadgateError, whole } from '../../common/index.ts'
@@ -62,12 +63,15 @@ export class SegmentedWindow extends Algorithm {
     return this.#untilLeft(n, age, at)
   }
 
-  /** How many segments have started since the newest segment of the state. */
+  /** How many segments have started after the newest segment that the state has a counter for. */
   #ageAt(s: Numbers, i: number, at: number): number {
     return at < (s[i] as number) ? 0 : Math.floor(at / this.width) - (s[i + 1] as number)
   }
 
-  /** How long until the segment of counter `n` has left the window, if the state's newest segment is `age` segments old. */
+  /**
+   * How long until the segment with the counter `n` is entirely before the window, if `age` segments have started after the
+   * state's newest segment.
+   */
   #untilLeft(n: number, age: number, at: number): number {
     return (Math.floor(at / this.width) - age - n + this.segments + 1) * this.width - at
   }
@@ -129,7 +133,10 @@ export class SegmentedWindow extends Algorithm {
     return from instanceof SegmentedWindow && from.span === this.span && from.segments === this.segments
   }
 
-  /** If the sum of the counters exceeds the limit, the newest segments count. */
+  /**
+   * Converts counters of another policy. If the sum of the converted counters exceeds the limit, the units of the newest
+   * segments are kept, up to the limit.
+   */
   override carry(s: Numbers, i: number, at: number, _from: Algorithm, times: number, per: number): void {
     this.take(s, i, at, 0)
     if (times !== per) s[i + this.idSlot] = 0

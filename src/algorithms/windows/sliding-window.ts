@@ -1,9 +1,9 @@
 /*
- * The sliding window counter: two numbers per key, and no boundary to exploit.
+ * The sliding window counter: two counts per key, and no moment at which all units come back at once.
  *
- * A fixed window forgets everything at once, so twice the limit passes across a boundary. A log of every call is exact
- * but remembers every call. This is the middle way. It keeps the counts of the current clock window and of the one
- * before, and lets the older count fade as if its calls had been spread evenly.
+ * A fixed window forgets everything at once, so calls just before and just after its end can take twice the limit. A log of
+ * every call is exact, but needs memory for every call. The sliding window counter is between the two: it keeps the counts of
+ * the current clock window and of the one before, and lets the older count fade as if its calls had been spread evenly.
  *
  *        previous            current
  *     |##############|######........|
@@ -13,7 +13,7 @@
  * The estimate is never rounded. With whole costs, `estimate + cost <= limit` means the same as
  * `previous - floor(previous * e / W) + current + cost <= limit`, and the product is exact (exact-math.ts).
  *
- * State: last (us), start of the clock window that holds `last` (us), current, previous (units), id of the reservations.
+ * State: last (us), start of the clock window that holds `last` (us), current, previous (units), id of the open reservations.
  * Bound: `limit` by the estimate; 2 * limit - 1 in the worst span of one window, when all calls are at its two ends.
  */
 import { HeadgateError } from '../../common/index.ts'
@@ -61,7 +61,10 @@ export class SlidingWindow extends Algorithm {
     return spare >= previous ? 0 : this.#fadingWait(start, current, previous, spare, at)
   }
 
-  /** How long until the previous count has faded far enough. If the current count has to fade too, one window longer. */
+  /**
+   * How long until the counts have faded so far that a call fits. `spare` is how large the faded previous count may be. If
+   * `spare` is negative, the current count has to fade too, in the next window.
+   */
   #fadingWait(start: number, current: number, previous: number, spare: number, at: number): number {
     if (spare >= previous - mulDiv(previous, at - start, this.span)) return 0
     if (spare >= 0) return start + this.#fadeTime(previous, previous - spare) - at
@@ -155,7 +158,10 @@ export class SlidingWindow extends Algorithm {
     this.#endDebt(s, i, at)
   }
 
-  /** Removes the debt: the whole limit stays used. A call that the debt refuses at this moment is still refused. */
+  /**
+   * Removes the debt, which is the part of the estimate above the limit. The whole limit stays used, so a call that is refused
+   * now because of the debt is still refused.
+   */
   #endDebt(s: Numbers, i: number, at: number): void {
     const [start, current, previous] = [s[i + 1] as number, s[i + 2] as number, s[i + 3] as number]
     const left = this.span - (at - start)

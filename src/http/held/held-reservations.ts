@@ -188,7 +188,10 @@ export class HeldReservations<Request, Response> {
     }
   }
 
-  /** Reports an error of a local store after the response. Failover reports the errors of any other store. */
+  /**
+   * Reports an error that came after the response. Passes errors of a local store to the events; errors of other stores are
+   * passed by src/failure.
+   */
   #failed(error: unknown, { key, request, response }: HeldRequest<Request, Response>): void {
     warnOnce('HEADGATE_SETTLE', `The store failed to settle or free units, so they stay as they were. ${reason(error)}`)
     if (isLocal(this.#limiter.store)) this.#events.storeFailed(error, key, request, response)

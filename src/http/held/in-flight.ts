@@ -4,11 +4,14 @@ import { longestSleep, warnOnce } from '../../common/index.ts'
 import type { Reservation } from '../../limiter/index.ts'
 
 /**
- * The request that holds units. Only the object that reports the end of the request may have a reference to it. If the Owner is
- * garbage-collected, nobody can report that end any more, so the units are freed.
+ * The request that holds units. Only the object that reports the end of the request may have a reference to the Owner. If the
+ * Owner is garbage-collected, no object can report that end any more, so the units are freed.
  */
 export interface Owner {
-  /** The function that `Framework.held` returned. Undefined if the request is known to run until its end is reported. */
+  /**
+   * The function that `Framework.held` returned for the request: its result grows while the request runs. Undefined if the
+   * connection always reports the end of the request.
+   */
   readonly progress: (() => number) | undefined
   failed(error: unknown): void
 }

@@ -7,8 +7,8 @@ import type { KeyExtractor } from './key-extractor.ts'
 /**
  * The key extractors of a limiter, one for each scope, in the order of its scopes.
  * @param keys the option `keys`
- * @param strict true if an extractor for an unknown scope is an error. False for inherited keys, which may have extractors for
- *   other limits
+ * @param strict true if an extractor for an unknown scope is an error. False if `keys` is shared by several limiters: an
+ *   extractor may then be for the scope of another limiter
  * @throws HeadgateError `HEADGATE_OPTION` if a value is not an extractor, or if a scope has no extractor
  */
 export function scopeExtractors<Request, Response>(

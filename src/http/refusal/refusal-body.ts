@@ -15,7 +15,10 @@ export const contentTypes: Readonly<Record<Form, string>> = {
 /** A response body: a text in the format `text`, or else an object that is sent as JSON. */
 export type Body = string | object
 
-/** The body for a refused request. In the format `problem`, it has the problem type and the member that draft-11 defines. */
+/**
+ * The body for a refused request. In the format `problem`, the body has the problem type and the member `violated-policies`
+ * that draft 11 of the RateLimit header fields (IETF) defines.
+ */
 export function refusalBody(form: Form, decision: Decision, status: number, policies: readonly Policy[]): Body {
   const text = message(decision)
   if (form === 'text') return text
@@ -40,7 +43,10 @@ export function denialBody(form: Form): Body {
   return form === 'json' ? { error: 'forbidden', message: 'Forbidden.' } : 'Forbidden.'
 }
 
-/** The response body for a request that the store could not decide. @param seconds until a new attempt makes sense */
+/**
+ * The response body for a request that the store could not decide.
+ * @param seconds how many seconds the client should wait before a new attempt
+ */
 export function unavailableBody(form: Form, seconds: number): Body {
   const text = `Service unavailable. ${tryAgain(seconds)}`
   if (form === 'problem') return { type: 'about:blank', title: 'Service Unavailable', status: 503, detail: text }
@@ -54,7 +60,10 @@ function message({ limit, retryAfter }: Decision): string {
   return `Too many requests. ${tryAgain(seconds)}`
 }
 
-/** In characters. Browsers send about 150. Reading 15,000 characters takes 4 ms, too long in a flood of refused requests. */
+/**
+ * How many characters of the field `Accept` are read. Browsers send about 150. Reading 15,000 takes 4 ms, too long for a flood
+ * of refused requests.
+ */
 const longestAccept = 512
 
 /** True if the client prefers JSON to plain text, by its `Accept` field. A client without a preference gets plain text. */

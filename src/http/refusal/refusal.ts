@@ -65,7 +65,7 @@ export class Refusal<Request, Response> {
     )
   }
 
-  /** Responds with status 403, because `deny` refused the request, or because the request has no address. */
+  /** Responds with status 403, because the option `deny` excludes the client, or because the request has no address. */
   deny(request: Request, response: Response): false {
     if (this.#framework.headersSent(response)) return this.tooLate(response)
     this.#begin(response, 403)

@@ -84,12 +84,15 @@ export function readSettings(options: PacedFetchOptions): PacedFetchSettings {
   }
 }
 
-/** The cost that the user's function returned, or 1 if the function returned undefined. */
+/** The cost that the function in the option `cost` returned, or 1 if the function returned undefined. */
 function orOne(cost: RequestCost = 1): RequestCost {
   return cost
 }
 
-/** The quota that each policy follows. `'requests'` is always followed: many servers report nothing else. */
+/**
+ * The quota that each policy follows. The quota `'requests'` is added if no policy follows it, because many servers report only
+ * this quota.
+ */
 function followedBy({ policies }: Pace, quotas: Readonly<Record<string, string>>): Followed[] {
   const names = policies.map(({ name }) => name)
   knownOptions('pacedFetch: quotas', quotas, names)

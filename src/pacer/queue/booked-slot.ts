@@ -35,7 +35,7 @@ export class PacerSlots extends Slots<Slot, Waiter, PriorityQueue> {
     super(() => new PriorityQueue())
   }
 
-  /** Removes the waiters that are admitted or refused. Returns the slots that the refused waiters would have used. */
+  /** Removes the waiters that are already admitted or refused. Returns the slots that no waiter will use now. */
   vacate(): Set<Slot> {
     const vacant = new Set<Slot>()
     const queues = new Map([...this.waiters].map(([size, queue]) => [size, queue[Symbol.iterator]()]))

@@ -18,11 +18,17 @@ import type { Waiter } from './waiter.ts'
 
 export class PollingQueue extends Queue {
   readonly #waiters = new PriorityQueue()
-  /** Waiters that came while a request to the store was pending. They may be admitted right after the response. */
+  /**
+   * Waiters that came while a request to the store was pending. After the response, each of these waiters is either admitted,
+   * or checked for whether it may wait.
+   */
   #fresh: Waiter[] = []
   #retry: Task | undefined
   #requesting = false
-  /** True if units in flight were released while the request was pending. */
+  /**
+   * True if units in flight were released while a request to the store was pending, so that a refusal in its response may be
+   * out of date.
+   */
   #freed = false
   readonly #times: PollTimes
 
@@ -117,7 +123,7 @@ export class PollingQueue extends Queue {
     return true
   }
 
-  /** Leaves a refused waiter in the queue. If the waiter must not wait, it is removed. */
+  /** Leaves a waiter in the queue that the store refused. A waiter that is not allowed to wait (longer) is removed. */
   #stay(waiter: Waiter): void {
     if (waiter.stage === 'queued' && !this.wait(waiter)) this.#waiters.remove(waiter)
   }

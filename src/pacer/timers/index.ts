@@ -1,5 +1,6 @@
 /*
- * One timer for all slots, deadlines and holds of a pacer. This folder imports `common`.
+ * One timer for a pacer: for its slots, its deadlines, and the ends of its holds (times without admissions). This folder
+ * imports `common`.
  */
 
 export { Scheduler } from './scheduler.ts'

@@ -28,11 +28,17 @@ export class WorkerStore implements Store {
   readonly #deadlines: Deadlines
   /** The requests that have no response yet, by their ids. */
   readonly #pending = new Map<number, PendingRequest>()
-  /** The index of each ledger's terms in the list of terms of the next message. */
+  /**
+   * The terms (policies and settings) of each ledger that has requests in the next message, with the index of the terms in that
+   * message.
+   */
   #terms = new Map<string, number>()
   /** The requests of the next message. */
   #requests: RequestMessage['requests'][number][] = []
-  /** The messages without a response, by the id of their first request. Empty if nobody observes exchanges. */
+  /**
+   * The messages without a response, by the id of their first request. Empty if the channel `headgate:store:exchange` has no
+   * subscribers.
+   */
   readonly #exchanges = new Map<number, PendingCall<void>>()
   #nextId = 0
 

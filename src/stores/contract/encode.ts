@@ -32,7 +32,10 @@ export function encodeId(id: string): string {
   return encode(id, escapedInId)
 }
 
-/** The id that was encoded. If the encoding is a digest, the result is the digest as `hash`. */
+/**
+ * Decodes an encoded id. The result has the id as `key`. If the encoding is a digest, the id is unknown, and the result has the
+ * digest as `hash`.
+ */
 export function decodeId(encoded: string): { key: string } | { hash: string } {
   return encoded.startsWith('#') ? { hash: encoded } : { key: decodeName(encoded) }
 }
@@ -49,7 +52,7 @@ export function soughtId(keyOrHash: string): { encoded: string; shown: string } 
   return { encoded, shown: encoded.startsWith('#') ? encoded : keyOrHash }
 }
 
-/** The name that was encoded; for a long name, the digest of the name. */
+/** Decodes an encoded name. For a long name, returns the digest that replaced the name. */
 export function decodeName(encoded: string): string {
   if (encoded === '%') return ''
   return encoded.replace(/%([0-9a-f]{4})/g, (_, unit: string) => String.fromCharCode(Number.parseInt(unit, 16)))

@@ -21,7 +21,10 @@ export class MemoryBans {
   readonly #bans = new Map<string, StoredBan>()
   #sweptAt = -Infinity
 
-  /** How many bans are stored. Callers test this number first, because most limiters have no ban. */
+  /**
+   * How many bans are stored. Callers test this number before they look for a ban, because most limiters have no ban and the
+   * test is cheap.
+   */
   get size(): number {
     return this.#bans.size
   }
@@ -45,7 +48,10 @@ export class MemoryBans {
     this.#bans.clear()
   }
 
-  /** The longest ban of these keys; undefined if no key is banned. @param writes false if the call must not write */
+  /**
+   * The longest ban of these keys; undefined if no key is banned.
+   * @param writes true to store the ban that `banAt` returns, whose times differ after the clock has gone back
+   */
   find(scopes: Scopes, keys: readonly string[], now: number, writes: boolean): CallBan | undefined {
     return longestBan(scopes, now, ({ name }, n) => this.#find(idOf(name, keyName(keys[n] as string)), now, writes))
   }

@@ -11,7 +11,10 @@ export function errorOf(cause: unknown): HeadgateError {
   return new HeadgateError('HEADGATE_STORE', `Postgres failed: ${reasonOf(cause)}${fix}`, { cause })
 }
 
-/** The error if Postgres and the decision wrote different records. @param written true if Postgres wrote a record */
+/**
+ * The error if the record in the table is not the record that the decision of this call had to write.
+ * @param written true if Postgres wrote a record
+ */
 export function differentRecord(key: string, written: boolean): HeadgateError {
   return new HeadgateError(
     'HEADGATE_STORE_RECORD',

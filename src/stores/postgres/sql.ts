@@ -51,8 +51,9 @@ export class Sql {
   }
 
   /**
-   * `expires` is in whole minutes, so it rarely changes in a row that is written often. If it does not change, Postgres
-   * writes only the row and not the index (a heap-only tuple). Pages are left half empty, to have space for this.
+   * The column `expires` is rounded to whole minutes, so that its value rarely changes in a row that is written often. If the
+   * value does not change, Postgres writes only the row and not the index (a heap-only tuple). Pages are left half empty, to
+   * have space for this.
    */
   schema(): string {
     return [
@@ -71,7 +72,10 @@ export class Sql {
     return `begin; select pg_advisory_xact_lock(hashtext('headgate schema')); ${this.schema()} commit`
   }
 
-  /** Reads the rows of these keys. The last three results are the rows, the time and the commit. */
+  /**
+   * Reads the rows of these keys, by several statements. The results of the last three statements are the rows, the time, and
+   * the result of the commit.
+   */
   read(keys: readonly string[], quote: Quote): string {
     return (
       `begin isolation level read committed read only; set local statement_timeout = ${this.#timeout}; ` +
@@ -81,7 +85,7 @@ export class Sql {
 
   /**
    * Reads the next page of records: of keys after `after` and before `end`, and with `ending` only of keys that end
-   * with this text. Expired records are left out. The last three results are the same as those of `read`.
+   * with this text. Expired records are left out. The last three results are as in `read`.
    */
   page(after: string, end: string, ending: string, quote: Quote): string {
     return (
@@ -92,10 +96,9 @@ export class Sql {
   }
 
   /**
-   * Begins a transaction that locks the rows of these keys. The last two results are the rows, and the time after the
-   * rows were locked. The keys have to be sorted, so that no two transactions wait for each other. Missing rows are
-   * created in a transaction before: other transactions cannot skip a row that is not committed yet, and would all wait
-   * for it.
+   * Begins a transaction that locks the rows of these keys. The results of the last two statements are the rows, and the time
+   * after the rows were locked. The keys have to be sorted, so that no two transactions wait for each other. Missing rows are
+   * created in a transaction before: other transactions cannot skip a row that is not committed yet, and would all wait for it.
    * @param waits true to wait for rows that other transactions have locked, false to skip these rows
    */
   lock(keys: readonly string[], waits: boolean, quote: Quote): string {

@@ -8,12 +8,18 @@ export function recordKeyStart(prefix: string, limiter: string, scope: string): 
   return `${limiterStart(prefix, limiter)}${encodeName(scope)}:`
 }
 
-/** True if every key of the scope begins with `start`, because no key is so long that its digest is stored instead. */
+/**
+ * True if every record key of the scope begins with `start`. False if the key of a long id may exceed `longestKey`: a digest
+ * then replaces that key.
+ */
 export function keepsStart(start: string): boolean {
   return start.length + longestEncoding <= longestKey
 }
 
-/** The key of a record, in ASCII without spaces: prefix:limiter:scope:id, or prefix:#digest if that is too long. */
+/**
+ * The key of a record, in ASCII without spaces: prefix:limiter:scope:id, or prefix:#digest if the first form is longer than
+ * `longestKey`.
+ */
 export function recordKey(prefix: string, start: string, id: string): string {
   const key = start + encodeId(id)
   return key.length <= longestKey ? key : `${prefix}:${digest(new TextEncoder().encode(key))}`

@@ -42,7 +42,7 @@ function policyTooLarge({ store, bytes }: SizeLimit, policy: Policy, size: numbe
   )
 }
 
-/** The most bytes that the state of a policy takes in a record. Debt beyond the limit may take more. */
+/** The most bytes that the state of a policy takes in a record. A state with debt (units above the limit) may take more bytes. */
 function largestSizeOf({ name, limit, algorithm }: Policy, units: number = limit): number {
   const { kind, span, parameters, slots, bookingNumbers } = algorithm
   const head = JSON.stringify([name, [kind, span, ...parameters], 0, []]).length + 1 + wholeSize

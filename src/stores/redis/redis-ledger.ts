@@ -159,7 +159,7 @@ export class RedisLedger implements Ledger {
     return decisionOf(policies, spent.response, details, spent.elapsed)
   }
 
-  /** @param prefetched how many units to lease for later calls; default: as many as `leases` decides */
+  /** @param prefetched how many units to lease for later calls; default: the number that `leases.unitsFor` returns */
   #sendConsume(keys: readonly string[], cost: number, details?: Details, prefetched?: number): Promise<Decision> {
     const { batcher, clock, refusalCache, leases } = this.#context
     const plan = this.#plan
@@ -194,7 +194,7 @@ export class RedisLedger implements Ledger {
     return { plan: this.#plan, verb, keys, costs, now: this.#context.clock?.() ?? -1, ...extras }
   }
 
-  /** Sends a request of another kind than `#sendConsume`. It may give units back, so cached refusals of its keys are removed. */
+  /** Sends a request that is not a `consume`. The request may give units back, so the cached refusals of its keys are removed. */
   async #sendOther(request: ScriptRequest): Promise<ScriptResponse> {
     const { verb, keys } = request
     if (verb === 'peek') return this.#send(request)
@@ -219,7 +219,7 @@ export class RedisLedger implements Ledger {
     const { batcher, connection } = this.#context
     const send = (each: ScriptRequest) => batcher.send(each, (response) => response)
     if (groups === undefined) return send(request)
-    /** The nodes that have not answered yet. They are the cause if the timeout of the whole call passes. */
+    /** The nodes that have not answered yet. If the timeout of the whole call passes, the error names these nodes as the cause. */
     const waiting = new Map<ScriptRequest, string>()
     const sendPart = async (each: ScriptRequest) => {
       waiting.set(each, connection.nodeOf(slotOf(each.keys[0] as string)))
@@ -234,7 +234,10 @@ export class RedisLedger implements Ledger {
     })
   }
 
-  /** The keys by slot, because one script call can use only one slot of a Cluster. Undefined if all keys are in one slot. */
+  /**
+   * The keys in groups, one group for each slot, because one script call can use only one slot of a Cluster. Undefined if all
+   * keys are in one slot.
+   */
   #groups(keys: readonly string[]): readonly SlotGroup[] | undefined {
     return this.#context.connection.cluster && keys.length > 1 ? this.#slotGroups.of(keys) : undefined
   }

@@ -61,14 +61,17 @@ export interface RedisStoreOptions extends SharedStoreOptions {
    */
   leases?: LeasesOption
   /**
-   * If Redis answers no request for this time, the store makes the client reconnect, because a broken connection may not be
-   * noticed otherwise. It is also the shortest time between two reconnections because a server has become a replica. Default
+   * If Redis answers no request for this time, the store makes the client reconnect, because the client may not notice a broken
+   * connection. The store also makes the client reconnect if a server has become a replica, at most once in this time. Default
    * `'5s'`; Infinity for never.
    */
   reconnectAfter?: Duration
 }
 
-/** The largest size of a batch: requests count keys in 16 bits, and Redis runs no other command while it decides a batch. */
+/**
+ * The largest size of a batch. A request gives the place of a key as a number of 16 bits. And Redis runs no other command while
+ * Redis decides a batch.
+ */
 const largestBatch = 1000
 
 const readers = {

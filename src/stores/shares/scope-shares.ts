@@ -7,15 +7,21 @@ import type { Reporter, Reports } from './reporter.ts'
 
 /** The most keys of a scope that have a share in this process, at about 500 bytes each. */
 const mostKeys = 100_000
-/** For how long, at least, the store remembers a report's number, in microseconds: a report sent twice counts once. */
+/**
+ * For how long the store remembers the number of a report at least, in microseconds. By this number, the store counts a report
+ * only once if the report is sent again.
+ */
 const shortestMemory = 120_000_000
 
-/** The shares that this process has of the keys in one scope under one plan of a limiter, for all shards of the store. */
+/**
+ * The shares that this process has of the keys in one scope under one plan of a limiter. Includes the keys of all shards of the
+ * store.
+ */
 export class ScopeShares implements Reports {
   /** The name of the limiter, and the scope. All plans of the limiter share the states. */
   readonly name: string
   readonly policies: readonly Policy[]
-  /** The policies as a text. */
+  /** The policies as a text: plans with the same text use the same shares. */
   readonly text: string
   readonly #instances: number
   readonly #reporter: Reporter<ScopeShares>
@@ -24,7 +30,8 @@ export class ScopeShares implements Reports {
   /** The sender's id in reports. No other process, limiter or plan has the same id. */
   readonly sender: string = newReservationId().toString(36)
   /**
-   * The number of the last report, counted over all keys: a key that is forgotten and comes back gets higher numbers.
+   * The number of the last report. Reports of all keys have one sequence of numbers, so a key that is forgotten and comes back
+   * gets higher numbers than before.
    */
   #number = 0
 
@@ -54,12 +61,12 @@ export class ScopeShares implements Reports {
     return created
   }
 
-  /** These shares and those of all other plans of the limiter that have keys. */
+  /** These shares, and the shares of the other plans of the limiter that this process has keys under. */
   get plans(): Iterable<ScopeShares> {
     return new Set([this, ...this.#reporter.plansOf(this.name)])
   }
 
-  /** Notes under all plans that the key is banned. @param until in microseconds of the local clock */
+  /** Bans the key in the shares of all plans. @param until the end of the ban, in microseconds of the local clock */
   ban(key: string, until: number): void {
     this.shareOf(key)
     for (const plan of this.plans) plan.#shares.get(key)?.ban(until)
@@ -70,17 +77,26 @@ export class ScopeShares implements Reports {
     for (const plan of this.plans) plan.#shares.get(key)?.forgetRefusals()
   }
 
-  /** Takes units off those that the store has not been told of. Returns how many are left to be given back there. */
+  /**
+   * Gives back units under the policy at index `n`: first units that this process has not reported to the store. Returns how
+   * many units the caller has to give back in the store.
+   */
   giveBack(key: string, n: number, units: number): number {
     return this.#shares.get(key)?.giveBack(n, units) ?? units
   }
 
-  /** Notes that the key's record can be read again. Call this when the store has decided about the key. */
+  /**
+   * Removes the share of a key whose record could not be read, so that the key gets a new share. Called when the store has
+   * decided a call of the key, which shows that the record can be read again.
+   */
   mended(key: string): void {
     if (this.#shares.get(key)?.broken) this.#shares.delete(key)
   }
 
-  /** Units of a key that this process admitted since its last report, under the policy that has most of them. */
+  /**
+   * How many units of a key this process has admitted and the store has not counted yet, under the policy with the largest such
+   * number.
+   */
   unreported(key: string): number {
     return this.#shares.get(key)?.unreported ?? 0
   }
@@ -101,7 +117,7 @@ export class ScopeShares implements Reports {
     }
   }
 
-  /** Sends the report of a key now, before a call that the store decides. */
+  /** Sends the report of a key now, because a call follows that the store decides. */
   reportAhead(key: string, plans: Iterable<ScopeShares> = [this]): void {
     for (const plan of plans) {
       const share = plan.#shares.get(key)
@@ -132,7 +148,7 @@ export class ScopeShares implements Reports {
       outage.reported()
     } catch (error) {
       share.failed()
-      // An error of a broken record concerns only its own key. Other errors mean that the store fails.
+      // If the record is broken, only this key has an error. Any other error means that the store fails.
       share.broken = isBrokenRecord(error)
       if (share.broken) outage.reported()
       else outage.failed(error, this.#reporter.clock())

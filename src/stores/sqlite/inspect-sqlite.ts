@@ -21,8 +21,9 @@ const readers = {
 }
 
 /**
- * Shows what limiters keep in a file of SQLite, from the records alone. `reset` deletes a row.
- * @throws HeadgateError `HEADGATE_OPTION` if the database or an option is invalid, `HEADGATE_STORE` if the file has no such table
+ * Shows what limiters store in a file of SQLite. Needs only the rows, not the limiters. `reset` deletes the row of a key.
+ * @throws HeadgateError `HEADGATE_OPTION` if the database or an option is invalid, `HEADGATE_STORE` if the file has no table of
+ *   that name
  */
 export function inspectSqlite(database: SqliteDatabase, options: InspectSqliteOptions = {}): StoreInspector {
   const { prefix, table } = readOptions('inspectSqlite', { database, ...options }, readers)

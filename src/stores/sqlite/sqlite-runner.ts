@@ -1,6 +1,7 @@
 /*
- * Carries out jobs by a driver that answers by promises. One transaction is open at a time, since a file has one write lock.
- * Jobs that arrive meanwhile share the next transaction: one read of all their keys, and one write of all that changed.
+ * Runs jobs (calls that read and write the records of some keys) with a driver that returns promises. Only one transaction is
+ * open at a time, because a file has one write lock. Jobs that arrive during a transaction share the next transaction: one read
+ * of all their keys, and one write of all changed records.
  */
 import { type HeadgateError, monotonicClock } from '../../common/index.ts'
 import { Deadlines, exchanged, exchangeStart } from '../contract/index.ts'
@@ -12,17 +13,17 @@ import { isBusy, sqliteError } from './sqlite-error.ts'
 /** The most jobs in one transaction. */
 const maxJobs = 64
 
-/** The pause before the lock is tried again, in milliseconds. */
+/** How long a job waits after another process was found to have the write lock, before it tries again. In milliseconds. */
 const pause = 2
 
 export interface SqliteRunnerOptions {
   readonly client: SqliteClient
   readonly sql: Sql
-  /** In milliseconds. */
+  /** How long a call may take, in milliseconds. */
   readonly timeout: number
-  /** In milliseconds. */
+  /** How long a row is kept after its key has its full quota again, in milliseconds. */
   readonly ttlMargin: number
-  /** The time in whole microseconds. */
+  /** Returns the time in whole microseconds since the epoch. */
   readonly clock: () => number
 }
 
@@ -41,10 +42,13 @@ export class SqliteRunner {
   #tasks: Task[] = []
   #running = false
   #saved = 0
-  /** Where the last sweep ended. */
+  /** The last key that the last sweep checked. The next sweep begins after this key. */
   #swept = layoutKey
   #opened: Promise<void> | undefined
-  /** Bounds a transaction whose driver does not answer. Twice the timeout: the calls have timed out by then. */
+  /**
+   * Ends the wait for a transaction whose driver does not answer, after twice the timeout. By that time, the calls of the
+   * transaction have timed out.
+   */
   readonly #deadlines: Deadlines
 
   constructor(options: SqliteRunnerOptions) {
@@ -166,7 +170,10 @@ export class SqliteRunner {
     }
   }
 
-  /** Evaluates the jobs on what the file has. A job whose record is broken is rejected alone. */
+  /**
+   * Reads the records of the jobs and evaluates the jobs on them. If a record is broken, only the job of that record is
+   * rejected.
+   */
   async #decide(transaction: SqliteTransaction, jobs: readonly Job[]): Promise<{ decided: Job[]; saved: Bound[] }> {
     const { sql, clock, ttlMargin } = this.#options
     const keys = jobs.flatMap((job) => job.keys)

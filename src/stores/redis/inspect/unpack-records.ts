@@ -7,13 +7,22 @@ import { type Definition, revive } from '../../../algorithms/index.ts'
 import type { KeptKey, KeptState } from '../../../inspection/index.ts'
 import { kindOf, kinds } from '../script/index.ts'
 
-/** First bytes of a record from 254 on are no size but a form: a log, or a state whose size is in four bytes after the head. */
+/**
+ * The first byte of a record is the size of the state if the byte is below 254. The bytes 254 and 255 are marks of a form
+ * instead: the state is a log or has more than 253 bytes, and its size follows after the head as 4 bytes.
+ */
 const narrow = 254
-/** Kinds from 32 on are written by versions of headgate with another layout of records. 31 is the kind of a ban. */
+/**
+ * The kind is the number of the algorithm. Versions of headgate with another layout of records write kinds from 32. A ban has
+ * the kind 31.
+ */
 const layouts = 32
 const banKind = 31
 
-/** How many bytes an entry of a log has for its time and for its total, in the short form. */
+/**
+ * How many bytes an entry of a log has for its time, and for its running total of units: in a record with the mark `narrow`.
+ * `wideEntry`: in any other record.
+ */
 const narrowEntry = [6, 3] as const
 const wideEntry = [7, 7] as const
 
@@ -47,7 +56,10 @@ export function unpackRecords(value: Buffer, names: ReadonlyMap<string, string>)
   return { states, ban }
 }
 
-/** Reads a ban: two times, then the text of the reason, if the ban has a reason. */
+/**
+ * Reads a ban: the time at which the ban began, the time at which the ban ends, and the text of the reason, if the ban has a
+ * reason.
+ */
 function unpackBan(bytes: Buffer): StoredBan {
   const reason = bytes.toString('utf8', 14)
   return { from: seven(bytes, 0), until: seven(bytes, 7), reason: reason === '' ? undefined : reason }
@@ -94,7 +106,10 @@ function unpackState(bytes: Buffer, form: number, definition: Definition): numbe
   })
 }
 
-/** Reads a log. Each entry has the lower bytes of its time and total. The upper bytes follow from the entry before. */
+/**
+ * Reads a log. Each entry has the lower bytes of its time and of its running total. The upper bytes are calculated from a time
+ * and a total that the log has before its entries, because no entry has smaller numbers.
+ */
 function unpackLog(bytes: Buffer, form: number): number[] {
   const [last, before, base] = [seven(bytes, 0), seven(bytes, 7), seven(bytes, 14)]
   const [time, total] = form === narrow ? narrowEntry : wideEntry

@@ -38,7 +38,10 @@ export class RefusalCache extends KeyCache<CachedRefusal> {
     return refusal !== undefined && refusal.plan === plan && refusal.cost === cost ? refusal : undefined
   }
 
-  /** Removes the cached refusal of these keys if it is for another plan, because a request under this plan may change it. */
+  /**
+   * Removes the cached refusal of these keys if it is for another plan, because a request under `plan` may change the units of
+   * these keys.
+   */
   forgetOtherPlans(plan: PackedPlan, keys: readonly string[]): void {
     const refusal = this.find(keys)
     if (refusal !== undefined && refusal.plan !== plan) this.forget(keys)
@@ -66,18 +69,19 @@ export class RefusalCache extends KeyCache<CachedRefusal> {
     let life = Math.min(this.#longest, response.ban?.wait ?? Infinity)
     for (const { next } of response.reports) if (next !== undefined && next > 0) life = Math.min(life, next)
     const now = this.clock()
-    // Counts the life from when the request was sent, so that no call is refused here that Redis would admit.
+    // The refusal is valid for `life` microseconds from the time at which the request was sent. A later start could refuse
+    // calls here that Redis would admit.
     const until = sent + life
     if (now < until) this.set(keys, { plan, cost, response, from: now, until, version })
   }
 }
 
-/** True if no call can change the refusal: each of the keys is banned, or has nothing left. */
+/** True if no call can change the refusal: each of the keys is banned, or has no units left. */
 function onlyTimeChanges(plan: PackedPlan, { reports, ban }: ScriptResponse): boolean {
   return (ban !== undefined && plan.scopes.length === 1) || isExhausted(plan, reports)
 }
 
-/** True if every scope has a policy that refuses and has nothing left. */
+/** True if every scope has a policy that refuses the call and has no units left. */
 function isExhausted({ policies, scopes }: PackedPlan, reports: readonly PolicyReport[]): boolean {
   // With a penalty, a refusal may be repeated only during a ban, because any other refusal is counted by the penalty.
   const deciding = punishes(policies) ? policies.filter(({ algorithm }) => algorithm.punishes) : policies

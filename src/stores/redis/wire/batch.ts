@@ -15,7 +15,7 @@ interface Sender {
   settled(batch: Batch, size: number, error?: unknown): void
   /** Called when a sent batch gets no answer within the timeout. */
   unanswered(batch: Batch): void
-  /** True if a batch that was not sent within the timeout may wait longer. */
+  /** Called when the timeout of a batch passes before the batch is sent. Returns true if the batch may wait longer. */
   postpone(batch: Batch): boolean
 }
 
@@ -27,17 +27,23 @@ export class Batch extends DeadlineItem {
   /** True once every call has its response or an error. */
   settled = false
   override sent = false
-  /** How many batches had been answered when this batch began to wait, or was last postponed. */
+  /**
+   * How many batches were already answered when this batch began to wait or was last postponed. If the number has grown since
+   * then, Redis is still answering.
+   */
   answersBefore = 0
   /** When the batch was sent, in microseconds; 0 if nobody listens to events about batches. */
   sentAt = 0
   /** How often the batch was postponed. */
   turns = 0
-  /** A text for the limiter and the slot of the requests: the batcher has at most one growing batch for each such text. */
+  /** The limiter and the slot of the requests, as a text. The batcher adds requests to at most one batch for each such text. */
   readonly name: string
   /** The slot of the batch's keys in Redis Cluster; 0 without a Cluster. */
   readonly slot: number
-  /** The nodes of Redis Cluster that an error of the batch reports as failed. Undefined without Redis Cluster. */
+  /**
+   * The nodes of Redis Cluster that the errors of the calls name as failed, if the batch fails. Undefined without Redis
+   * Cluster.
+   */
   #shards: readonly string[] | undefined
   /** The requests. Emptied when the batch is settled, so that a client with a reference to the batch keeps none in memory. */
   calls: WaitingRequest[]
@@ -119,7 +125,10 @@ export class Batch extends DeadlineItem {
     this.fail(this.sent ? this.#unanswered(error) : this.#unsent(error))
   }
 
-  /** The error of a batch that was not sent before its deadline: there was no connection, or other batches had to go first. */
+  /**
+   * The error of a batch that was not sent before its deadline: there was no connection, or other batches had to be sent before
+   * this batch.
+   */
   #unsent({ code, message }: HeadgateError): HeadgateError {
     const { connection } = this.#sender
     const cause = connection.ready() ? undefined : connection.problem()

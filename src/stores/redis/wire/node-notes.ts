@@ -27,8 +27,8 @@ export class RedisNode {
   }
 
   /**
-   * True if the node has not answered for `duration` microseconds. The time starts again with the next batch. The connection may
-   * be broken without notice, so the client has to open another connection.
+   * True if the node has not answered for `duration` microseconds. The caller then makes the client reconnect, because the
+   * connection may be broken without notice. After the result true, the time is measured again from the next batch.
    */
   isSilentFor(duration: number): boolean {
     const since = this.#silentSince

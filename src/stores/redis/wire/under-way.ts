@@ -8,7 +8,7 @@ import { RedisNode } from './node-notes.ts'
 
 export interface BatcherOptions {
   readonly connection: Connection
-  /** The whole script, which can decide every request. */
+  /** The script that can decide every request. For some batches, a shorter script is sent. */
   readonly script: Script
   /** How long a request may take before it fails, in milliseconds. */
   readonly timeout: number
@@ -18,11 +18,14 @@ export interface BatcherOptions {
   readonly size: number
   /** The most requests in a batch, however many batches wait to be sent before it. */
   readonly most: number
-  /** After this time without any answer, the client is made to reconnect. In milliseconds. */
+  /** The time without any answer, in milliseconds, after which the client is made to reconnect. */
   readonly reconnectAfter: number
 }
 
-/** Redis is assumed to decide 5 calls in a millisecond. No more calls are under way than it then decides within the timeout. */
+/**
+ * How many calls Redis is assumed to decide in a millisecond. While as many calls are under way as Redis decides within the
+ * timeout at this rate, other calls wait in this process.
+ */
 const trustedRate = 5
 
 /** Calls wait to be collected into larger batches only if a round trip takes at most this time, in microseconds. */
@@ -64,7 +67,8 @@ export class UnderWay {
 
   /**
    * True if so many calls are under way that more calls would time out. Then more calls wait in this process, where they are
-   * collected into larger batches. Always false in a Cluster, because each node has other calls, and for batches of a fixed size.
+   * collected into larger batches. Always false for batches of a fixed size, and in a Cluster, where the number of all calls
+   * does not show how busy one node is.
    */
   get isBusy(): boolean {
     const { connection, size, most, timeout } = this.#options
