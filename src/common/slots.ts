@@ -12,7 +12,7 @@
  */
 import { LinkedList, type ListNode } from './linked-list.ts'
 
-/** The cost class of a slot or a waiter. A waiter can use any slot of the same size. */
+/** Identifies a cost: two slots or waiters with the same cost have the same size. A waiter can use any slot of its size. */
 export type Size = number | string
 
 interface Sized {

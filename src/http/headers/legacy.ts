@@ -45,13 +45,17 @@ export function legacy(reported: readonly ReportedPolicy[], options: LegacyOptio
   }
 }
 
-/** In milliseconds. A smaller difference between two clocks is hardly visible in whole seconds. */
+/**
+ * Two clocks whose times differ by less than this many milliseconds count as equal: a field in whole seconds hardly shows a
+ * smaller difference.
+ */
 const tolerance = 250
 
 /**
- * The time of a decision, in milliseconds, as wall-clock time. The default clock of a store does not follow when an operator sets
- * the machine's time, because decisions need a clock that never jumps. But a client compares the field with its wall clock. Times
- * of another clock, such as a database's or a test's, are returned unchanged. A decision without a time was made now.
+ * The time of a decision, in milliseconds, as wall-clock time. The default clock of a store does not change when an operator
+ * sets the machine's time, because decisions need a clock that never jumps. But a client compares the field with its wall
+ * clock. Times of another clock, such as a database's or a test's, are returned unchanged. A decision without a time was made
+ * now.
  */
 function timeOfDay(at: number | undefined): number {
   const wall = Date.now()
