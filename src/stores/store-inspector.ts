@@ -14,7 +14,10 @@ export interface StoredKey {
   readonly hash: string | undefined
   /** The size of the stored value, in bytes. */
   readonly bytes: number
-  /** What the states mean, by their stored definitions; undefined if the value is no record of this version. */
+  /**
+   * What the states mean, explained with the numbers of the policies that are stored with them; undefined if the value is no
+   * record of this version.
+   */
   readonly inspection: Inspection | undefined
 }
 

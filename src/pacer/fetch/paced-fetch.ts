@@ -126,8 +126,8 @@ function refusalWait({ retryAfter, quotas }: ParsedRateLimit): number | undefine
 }
 
 /**
- * For how many milliseconds a quota that the option `follow` selects has no units left: the time until its reset if the server
- * names it, else the quota's window, else `backoff`.
+ * For how many milliseconds a quota has no units left that a policy follows (see the option `quotas`): the time until its reset
+ * if the server names it, else the quota's window, else `backoff`.
  */
 function spentWait({ quotas }: ParsedRateLimit, { followed, backoff }: PacedFetchSettings): number {
   const spent = quotas.filter((quota) => quota.remaining === 0 && followed.some((each) => follows(each)(quota)))

@@ -63,13 +63,17 @@ export interface Command<V extends Verb = Verb> {
   /** For `reserve`: the longest wait that the caller accepts, in whole microseconds. Default 0. */
   readonly maxWait?: number | undefined
   /**
-   * For `settle` and `renew`: the tickets of the reservation. `renew` takes the units again under policies with leases
-   * (`Algorithm.leases`). Under other policies, the tickets do not change.
+   * For `settle` and `renew`: the tickets of the reservation. `renew` starts the leases of the units anew under policies that
+   * count units in flight (`Algorithm.leases`), and returns new tickets for these policies. The tickets of other policies do
+   * not change.
    */
   readonly tickets?: Tickets | undefined
   /** Which optional fields the decision has to have. Default: none. */
   readonly details?: Details | undefined
-  /** For `charge` with a cost for each policy: identifies the report that this charge makes. A store may ignore it. */
+  /**
+   * For `charge` with a cost for each policy, if the charge is a report of units admitted earlier: identifies the report, so
+   * that it is counted only once. A store may ignore this member.
+   */
   readonly report?: NumberedReport | undefined
   /** For `ban`: the duration and the reason of the ban. */
   readonly ban?: BanTerms

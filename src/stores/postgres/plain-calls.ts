@@ -1,10 +1,11 @@
 /*
- * Decides calls of `consume` in one round trip, if each call has one cost and one key, under one policy of the usual
- * kinds. One statement (plain-statement.ts) locks, decides and writes the rows of all these calls, and returns what it
- * read and what it wrote. From what was read, the algorithm in this process computes the answer of each call. If the
- * algorithm would have written other numbers, the call fails, so no caller gets numbers that differ from the row.
+ * Decides calls of `consume` in one round trip, if each call has one cost and one key, and the limiter has one policy of a kind
+ * that plain-steps.ts has in SQL. One statement (plain-statement.ts) locks, decides and writes the rows of all these calls, and
+ * returns what it read and what it wrote. From what was read, the algorithm in this process computes the answer of each call.
+ * If the algorithm would have written other numbers, the call fails, so no caller gets numbers that differ from the row.
  *
- * If another process has locked the row, or the row is not in plain form, a transaction decides the call instead.
+ * If another process has locked the row, or the row is not in plain form (see plain-statement.ts), a transaction decides the
+ * call instead.
  */
 import type { Policy } from '../../algorithms/index.ts'
 import { getOrInsert } from '../../common/index.ts'
@@ -16,7 +17,10 @@ import { differentRecord, errorOf } from './postgres-error.ts'
 import { isDataError, isUnusable, PreparedStatement } from './prepared-statement.ts'
 import type { Sql } from './sql.ts'
 
-/** Says when to try the statement again after a failure: after 2, 4, 8 and up to 1024 jobs in transactions. */
+/**
+ * Says when to try the statement again after a failure: when transactions have decided the next 2 jobs, after a second failure
+ * the next 4, and so on up to 1024 jobs. A job is a call that waits to be decided.
+ */
 class Attempts {
   #failures = 0
   #left = 0

@@ -15,7 +15,7 @@ interface KeyPage {
   readonly keys: readonly string[]
 }
 
-/** Where the next page of keys starts: at this cursor of the first of these servers. */
+/** Where the next page of keys starts: on the first server of `servers`, at `cursor`. The other servers were not read yet. */
 interface Position {
   readonly servers: readonly string[]
   readonly cursor: string
