@@ -12,7 +12,7 @@ import { progressOf, whenCallEnded } from './nest-interceptor.ts'
  */
 const decisions = new WeakMap<object, RequestDecision>()
 
-/** The decision of the last limit that this call passed. Undefined if no limit applied to the call. */
+/** The decision about this call by the last limit that has counted the call. Undefined if no limit applied to the call. */
 export function nestDecision(context: ExecutionContext): RequestDecision | undefined {
   if (context.getType<string>() === 'http') {
     return context.getArgByIndex<{ rateLimit?: RequestDecision | null }>(0).rateLimit ?? undefined

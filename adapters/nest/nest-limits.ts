@@ -129,7 +129,10 @@ function applied(limit: Limit, skipped: readonly string[], place: string, own: b
   return { guard, own, needsEnd: holds || count !== 'all' }
 }
 
-/** A guard without the skipped policies. Its policies use the same states as the complete limit. Undefined if no policy is left. */
+/**
+ * A guard without the skipped policies. The other policies use the same states as in the limit with all policies. Undefined if
+ * no policy is left.
+ */
 function without({ guard, argument, defaults }: Limit, names: readonly string[], place: string): NestGuard | undefined {
   if (names.length === 0) return guard
   const limiter = limiterOf(guard)

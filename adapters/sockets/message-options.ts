@@ -67,8 +67,8 @@ export interface MessageOptions<Message> {
    */
   maxQueue?: number
   /**
-   * With `'delay'`: the function that calls another function after a number of milliseconds. Default: `setTimeout`. Example, for
-   * tests: `new ManualClock().sleeper` of `headgate/testing`.
+   * With `'delay'`: the timer that the queue uses, a function that calls another function after a number of milliseconds.
+   * Default: `setTimeout`. Example, for tests: `new ManualClock().sleeper` of `headgate/testing`.
    */
   sleeper?: Sleeper
 }
@@ -104,7 +104,10 @@ export function checkedMessageCost(cost: unknown, source: string): number {
   throw invalidOption(source, 'a whole number from 1 to 2^53 - 1', cost, fix, 'HEADGATE_COST')
 }
 
-/** Refuses `'delay'` for policies that count refused calls, because a waiting message is refused several times before it passes. */
+/**
+ * Called if `overLimit` is `'delay'`. Throws if a policy counts refused calls: a waiting message is refused several times
+ * before it is delivered, and each refusal would count.
+ */
 function checkDelay({ policies }: RateLimiter): void {
   if (!policies.some(({ countRefused, algorithm }) => countRefused || algorithm.punishes)) return
   throw new HeadgateError(

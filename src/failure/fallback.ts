@@ -101,7 +101,7 @@ export class Fallback {
     return verb === 'reserve' ? this.#grant('open', { decision, wait: 0, tickets: [] }) : decision
   }
 
-  /** Notes that the keys have to be reset in the store when the store responds again. */
+  /** Stores the keys of a `reset`, to reset them in the store when the store responds again. */
   #resetLater(keys: readonly string[]): undefined {
     this.shared.reconciler.reset(this.charges, keys)
   }
@@ -160,7 +160,7 @@ export class Fallback {
 
   /**
    * Gives unused units of a reservation back to the store when the store responds. Does not charge units beyond the reserved
-   * cost: for these, see `run`.
+   * cost; `run` does.
    */
   giveBackLater({ keys, costs = 1, tickets }: Command<CallVerb>): void {
     if (typeof costs === 'number' || costs.every((cost) => cost >= 0)) return

@@ -65,7 +65,7 @@ export class PacerReservation {
     this.#ended(true)
   }
 
-  /** Frees the units in flight (`concurrency`), as `settle` and `cancel` do, too. Other units stay spent. */
+  /** Frees only the units in flight (of a policy `concurrency`). All other units of the reservation stay spent. */
   async release(): Promise<void> {
     await this.#units.release()
     this.#ended(false)

@@ -115,8 +115,8 @@ export class RunSpacing {
 }
 
 /**
- * Calls `run` after the code that awaits an `acquire` or `tryAcquire` has continued. The promise of this call was
- * resolved just before; the code continues after a few turns of the microtask queue.
+ * Calls `run` after the code that awaits an `acquire` or `tryAcquire` has continued. The promise of that `acquire` or
+ * `tryAcquire` was resolved just before, and the code continues after a few turns of the microtask queue.
  */
 export async function afterCaller(run: () => void): Promise<void> {
   for (let turn = 0; turn < turnsOfCaller; turn++) await undefined

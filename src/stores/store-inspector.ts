@@ -46,7 +46,7 @@ export interface EncodedParts {
   readonly id: string
 }
 
-/** A record as the store returned it. */
+/** The key and the value of one record, as the store returned them. */
 export interface StoredRecord {
   readonly storeKey: string
   readonly bytes: number
@@ -62,7 +62,11 @@ export interface StoredRecord {
 export interface InspectedStore {
   /** The records of all keys under a prefix. @param id the encoded id of the keys to list; undefined for all keys */
   records(id: string | undefined): AsyncIterable<StoredRecord>
-  /** Splits a key without the prefix into its parts, or into its hash; undefined for a key of another program. */
+  /**
+   * Returns the parts of a key of the store, or the hash that a long key has in place of the parts; undefined for a key of
+   * another program.
+   * @param rest the key without the prefix
+   */
   partsOf(rest: string): EncodedParts | { readonly hash: string } | undefined
   remove(storeKey: string): Promise<void>
   unban(storeKey: string): Promise<void>

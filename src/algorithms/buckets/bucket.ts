@@ -161,8 +161,8 @@ export class Bucket extends DrainingBucket {
   }
 
   /**
-   * Adds the cost of a refused call to the level, but not above the capacity. So after the last refused call, the key has its
-   * full quota again when a full bucket has drained once.
+   * Adds the cost of a refused call to the level, but not above the capacity. So however many calls are refused, they never
+   * delay the full quota by more than one refill after the last of them.
    */
   override count(s: Numbers, i: number, at: number, cost: number): void {
     const level = this.#levelAt(s, i, at)

@@ -16,7 +16,10 @@ export interface ForeignState {
   reset(own: number): number
 }
 
-/** One policy in the current decision. The store sets `s` and `i` to where the policy's state is. */
+/**
+ * One policy in the current decision. The store sets `s` to the array that contains the state of the policy, and `i` to the
+ * index of its first number.
+ */
 export class PolicyEvaluation {
   readonly policy: Policy
   readonly algorithm: Algorithm
@@ -80,8 +83,8 @@ export class PolicyEvaluation {
   }
 
   /**
-   * Computes the wait of a charge, or of a settlement that charges more units: 0, or Infinity if numbers of the state would
-   * then exceed 2^53 and be inexact.
+   * Computes the wait of a charge, or of a settlement that charges more units: 0, or Infinity if the charge would make numbers
+   * of the state so large that they are inexact.
    */
   evaluateCharge(now: number, cost: number): number {
     this.begin(now, cost)
@@ -214,8 +217,8 @@ function countRefund(s: Numbers, idSlot: number, cost: number): void {
 }
 
 /**
- * Settles a reservation under one policy. A cost above 0 is charged. For a cost below 0, as many units of the ticket are given
- * back.
+ * Settles a reservation under one policy. A cost above 0 is charged. For a cost below 0, units are given back: at most as many
+ * as `unitsKnown` returns for the ticket.
  */
 export function settle(evaluation: PolicyEvaluation, now: number, ticket: Ticket | undefined): void {
   const { cost } = evaluation

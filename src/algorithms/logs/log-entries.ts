@@ -2,8 +2,8 @@
  * The entries of a sliding log: when units were admitted, and how many. The oldest entry is the first.
  *
  * An entry is two numbers: a time, and the total units of this entry and all earlier entries. So a subtraction gives the units
- * between two entries. Entries before the first entry (`s[i + 1]`) have left the window. When such entries fill a third of the
- * array, the other entries are moved to the front. (At a half, V8 would free the memory and allocate it again.)
+ * between two entries. Entries before the first entry (`s[i + 1]`) have left the window. When entries that left fill a third of
+ * the array, the other entries are moved to the front. (At a half, V8 would free the memory and allocate it again.)
  *
  *     s[i]   last      s[i + 1]  index of the first entry      s[i + 2]  one past the last entry
  *                      s[i + 3]  total before the first entry  s[i + 4]  id of the reservations
@@ -48,7 +48,7 @@ export function firstAbove(s: Numbers, from: number, low: number, high: number, 
 
 /**
  * Adds `cost` units at `time`. Calls of the same microsecond share an entry. `time` may be before the newest entry only for a
- * charge: other calls wait until all bookings are over.
+ * charge: any other call waits until the times of all bookings have passed.
  */
 export function append(s: Numbers, i: number, time: number, cost: number): void {
   if (totalOf(s, i, (s[i + 2] as number) - 1) + cost > maxSafe) compact(s, i, s[i + 1] as number)
@@ -103,7 +103,7 @@ function compact(s: Numbers, i: number, first: number): void {
   if (Array.isArray(s)) s.length = i + header + 2 * (end - first)
 }
 
-/** Removes the entries before the newest `units` units. */
+/** Removes the oldest entries, and keeps only as many of the newest entries as are needed for `units` units. */
 export function keepNewest(s: Numbers, i: number, units: number): void {
   const spare = totalOf(s, i, (s[i + 2] as number) - 1) - units
   let first = s[i + 1] as number

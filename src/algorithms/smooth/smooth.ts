@@ -18,8 +18,8 @@
  * price is cut to whole microseconds separately. Options outside of Guava's documented range are rejected: an infinite rate,
  * a warm-up of 0, and times beyond 2^52 us.
  *
- * State: last (us), free (us), stored (permits), commits (0 for a new key). Then, for refunds, `free` and `stored` before the
- * last call, the units of the last call, and the id of the open reservations.
+ * State: last (us), free (us), stored (permits), commits (how many calls were counted; 0 for a new key). Then, for refunds,
+ * `free` and `stored` before the last call, the units of the last call, and the id of the open reservations.
  */
 import { HeadgateError } from '../../common/index.ts'
 import { Algorithm, type Numbers, type Report, type Ticket } from '../algorithm.ts'

@@ -28,7 +28,10 @@ const readers = {
   resetAs: oneOf('epoch', 'delta'),
 }
 
-/** The writer of three fields: the limit of the binding policy, the remaining units, and the time at which the quota is full. */
+/**
+ * Makes the function that writes three fields of a response: the limit of the binding policy (see `bindingVerdict`), the
+ * remaining units, and the time at which the policy has its full quota again.
+ */
 export function legacy(reported: readonly ReportedPolicy[], options: LegacyOptions = {}): Writer {
   const { resetAs, ...names } = readOptions('headers.legacy', options, readers)
   const { limit: limitName, remaining: remainingName, reset: resetName } = names

@@ -53,7 +53,8 @@ function whenSent(response: EndingResponse, end: (aborted: boolean) => void): vo
   }
   response.once('finish', () => end(false))
   response.once('close', () => end(true))
-  // After an upgrade, the socket may be detached from its response. The response then emits no event either.
+  // A response that waits behind another response has no socket. After an upgrade, the socket may be detached from its
+  // response. If the client disconnects, neither response emits an event, so the socket is observed.
   const socket = response.socket === null || response.req?.upgrade ? response.req?.socket : undefined
   if (socket) whenLeft(socket, response, end)
 }

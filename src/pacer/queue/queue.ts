@@ -58,7 +58,7 @@ export abstract class Queue {
   protected abstract resume(): void
   /** Called when the application has set another rate. A later call must still get a time after all slots that are booked already. */
   abstract rateChanged(): void
-  /** Called when units in flight have been released. */
+  /** Called when a reservation or an ended function has freed units in flight, so that a waiting call may go. */
   freed(): void {}
 
   /** Counts a request to the store as pending until its response comes, then calls `succeeded` or `failed`. */
@@ -122,7 +122,7 @@ export abstract class Queue {
     this.add(waiter)
   }
 
-  /** How much longer a waiter may wait, in microseconds. 0 if the queue is full. */
+  /** How much longer a waiting call may wait, in microseconds. 0 if the queue is full, because the call must not wait then. */
   maxWaitOf(waiter: Waiter): number {
     return this.full(waiter) ? 0 : waiter.timeLeft
   }
@@ -187,7 +187,7 @@ export abstract class Queue {
     else this.refuse(waiter, waiter.timeout < Infinity ? timedOut(waiter.timeout) : tooLate())
   }
 
-  /** Refuses a call that is not in a priority queue. */
+  /** Refuses a call that is in no list of waiting calls, or was just removed from one. */
   protected refuse(waiter: Waiter, error: unknown): void {
     const { stage } = waiter
     if (stage === 'done') return

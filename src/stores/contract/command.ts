@@ -39,7 +39,7 @@ export interface BanTerms {
   readonly reason?: string | undefined
 }
 
-/** Says which page of the keys to return. */
+/** Which page of the keys the verb `scan` has to return. */
 export interface ScanTerms {
   readonly scope: string
   /** The `next` of the page before; undefined for the first page. */
@@ -52,7 +52,10 @@ type KeysOf<V extends Verb> = V extends 'ban' | 'unban' ? readonly (string | und
 /** One command, which the limiter has validated. An optional member is used by the verbs that it names. */
 export interface Command<V extends Verb = Verb> {
   readonly verb: V
-  /** The key of each scope of the ledger, in the order of the scopes. Empty for `scan` and `clear`. */
+  /**
+   * The keys that the command is about: one key for each scope of the ledger, in the order of the scopes. Empty for `scan` and
+   * `clear`.
+   */
   readonly keys: KeysOf<V>
   /**
    * The cost under every policy: a positive safe integer, and for `charge` also 0, which creates the state of the key.
@@ -109,7 +112,10 @@ export type OutcomeOf<V extends Verb> = V extends 'reserve' | 'renew'
 /** The outcome of any command. */
 export type Outcome = OutcomeOf<Verb>
 
-/** Makes the booking for a decision. @param delay how long the caller of the booking has to wait, in microseconds */
+/**
+ * Makes the outcome of `reserve` or `renew` from a decision.
+ * @param delay how long the caller of the booking has to wait, in microseconds
+ */
 export function bookingOf(decision: Decision, delay: number, tickets: () => Tickets): Booking {
   if (!decision.allowed) return { decision, wait: 0, tickets: undefined }
   return { decision, wait: Math.ceil(delay / 1000), delay, tickets: tickets() }

@@ -27,7 +27,10 @@ export class Scope {
     this.rule = rule
   }
 
-  /** Lets the policies read the states of the key. Returns true if the key has a row to which a commit can write. */
+  /**
+   * Lets the policies read the states of the key. Returns true if the table has a row for the key. Without a row, call `claim`
+   * before the states are written.
+   */
   find(key: string, now: number): boolean {
     return this.states.shared ? this.findShared(key, now) : this.findAlone(key, now)
   }
@@ -75,7 +78,7 @@ export class Scope {
     }
   }
 
-  /** Gives a row to the key that `find` was called for last, if it has none. Called before states are written. */
+  /** Gives a row of the table to the key of the last `find`, if this key has none. Called before states are written. */
   claim(key: string, now: number): void {
     if (this.row === blank) this.claimRow(key, now)
   }
@@ -110,7 +113,10 @@ export class Scope {
     if (this.row !== blank) this.states.keep(this.policies, this.row, now)
   }
 
-  /** Notes that a policy of this scope refused the key, so that the key is evicted late. */
+  /**
+   * Notes in the table if a policy of this scope refused the key. When the table is full, such a key is evicted only if all
+   * checked keys are refused.
+   */
   noteRefused(): void {
     const { table, row } = this
     if (row !== blank && !table.isRefused(row) && refuses(this.policies)) table.noteRefused(row)

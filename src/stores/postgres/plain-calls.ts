@@ -25,7 +25,7 @@ class Attempts {
   #failures = 0
   #left = 0
 
-  /** True if the next job should try the statement. */
+  /** True if the next job should try the statement of which this object counts the failures. */
   next(): boolean {
     if (this.#left === 0) return true
     this.#left--
@@ -76,7 +76,10 @@ export class PlainCalls {
   readonly #options: PlainCallsOptions
   readonly #statements = new Map<string, PreparedStatement>()
   readonly #groups = new WeakMap<ScopedEvaluation, PlainGroup>()
-  /** Says when to try prepared statements. A try fails if a connection lost them, or if the server has none. */
+  /**
+   * Says when to try prepared statements at all. A try fails if a connection has lost its prepared statements, or if the server
+   * (such as a pooler) supports none.
+   */
   readonly #attempts = new Attempts()
 
   constructor(options: PlainCallsOptions) {
@@ -175,7 +178,7 @@ function keyOf({ keys }: Job): string {
   return keys[0] as string
 }
 
-/** The cost of a call; 0 if the call takes no units from the policy. */
+/** The cost of a call under the only policy of its limiter, in units. */
 function costOf({ command: { costs = 1 } }: RecordCall): number {
   return typeof costs === 'number' ? costs : (costs[0] as number)
 }

@@ -8,7 +8,7 @@ import type { KeyShare } from './key-share.ts'
 import type { Reporter } from './reporter.ts'
 import type { ScopeShares } from './scope-shares.ts'
 
-/** The scope of a policy, and the policy's index among the policies of this scope. */
+/** Where to find the share of a policy: the index of its scope, and the index `n` of the policy among the policies of this scope. */
 interface Place {
   readonly scope: number
   readonly n: number

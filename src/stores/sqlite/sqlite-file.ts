@@ -1,6 +1,6 @@
 /*
- * One table of a file, by a driver that answers at once. Each transaction takes the file's write lock first (BEGIN IMMEDIATE), so
- * nobody writes between its reads and its writes. The journal is a write-ahead log (WAL): readers never wait.
+ * One table of an SQLite file, through a synchronous driver. Each transaction takes the file's write lock first (BEGIN
+ * IMMEDIATE), so nobody writes between its reads and its writes. The journal is a write-ahead log (WAL): readers never wait.
  */
 import { LRUCache } from 'lru-cache'
 import { HeadgateError, monotonicClock, shown } from '../../common/index.ts'
@@ -63,7 +63,7 @@ export class SqliteFile {
 
   /**
    * @throws HeadgateError `HEADGATE_STORE` if the file cannot be opened or written, `HEADGATE_OPTION` for a file on a network
-   *   drive, and `HEADGATE_STORE_RECORD` for a table of another layout
+   *   file system, and `HEADGATE_STORE_RECORD` for a table of another layout
    */
   constructor(database: SqliteDatabase, sql: Sql, { timeout, ttlMargin, synchronous }: SqliteFileOptions) {
     this.#database = database
@@ -113,7 +113,10 @@ export class SqliteFile {
     }
   }
 
-  /** Begins a transaction. A call that has waited for the lock before waits only for the rest of the timeout. */
+  /**
+   * Begins a transaction, which waits for the file's lock. If the call has already waited for the lock in `swap`, it now waits
+   * only for the rest of the timeout.
+   */
   #beginWithin(): void {
     const waited = Math.floor(this.#waited / 1000)
     this.#waited = 0
@@ -150,7 +153,7 @@ export class SqliteFile {
     return (this.#read.get(key) as Row | null | undefined)?.record
   }
 
-  /** Saves a record within a transaction. @param now in microseconds */
+  /** Saves the record of a key within a transaction. @param now in microseconds */
   save(key: string, { text, life }: SavedText, now: number): void {
     this.#save.run(key, text, this.#expires(now, life))
     this.#sweepSometimes(now)
@@ -215,7 +218,10 @@ export class SqliteFile {
     }
   }
 
-  /** Deletes the keys between two keys, some in each transaction, so that other processes wait for none of them for long. */
+  /**
+   * Deletes the keys between two keys. Each transaction deletes only some keys, so that no other process waits long for the
+   * file's lock.
+   */
   clear(after: string, end: string): void {
     while (this.page(after, end).length > 0) this.transact(() => this.#clear.run(after, end))
   }

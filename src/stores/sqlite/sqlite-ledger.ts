@@ -69,7 +69,10 @@ export class SqliteLedger extends RecordLedger {
     }
   }
 
-  /** The time is read under the lock, so that calls of several processes are decided in the order of their times. */
+  /**
+   * Decides a call within a transaction. The time is read while the file is locked, so that no call of another process with a
+   * later time was decided before.
+   */
   #evaluate(command: Command<StateVerb>, keys: readonly (string | undefined)[]): OutcomeOf<StateVerb> {
     const file = this.#file
     const replaced = command.verb === 'reset'

@@ -7,7 +7,10 @@ import type { Script } from './loaded-script.ts'
 /** How many bytes of a name's hash identify a policy: the value of every key contains them, so they are few. */
 const idBytes = 4
 
-/** The size of the largest state, in bytes, for which a record stores the size in one byte: 254 and 255 have another meaning there. */
+/**
+ * The size of the largest state, in bytes, for which a record stores the size in one byte: the values 254 and 255 of this byte
+ * mean other forms of a record.
+ */
 const largestShortSize = 253
 
 /**
@@ -35,7 +38,10 @@ export function policyId({ name }: { readonly name: string }): Buffer {
   return createHash('sha256').update(name).digest().subarray(0, idBytes)
 }
 
-/** Packs policies for the script. @throws HeadgateError `HEADGATE_POLICY` if the definition of a policy is too long */
+/**
+ * Packs the policies of a limiter into the bytes that each request passes to the script.
+ * @throws HeadgateError `HEADGATE_POLICY` if the definition of a policy is too long
+ */
 export function packPlan(
   limiter: string,
   policies: readonly Policy[],

@@ -14,7 +14,7 @@ const mostTurns = 10
 /** A batch with fewer requests is not divided into two. */
 const many = 8
 
-/** If the last batch had at most this many requests, the next batch does not wait for the end of the event loop's turn. */
+/** If the last batch that was sent had at most this many requests, the next batch is sent before the event loop's turn ends. */
 const some = 16
 
 /** While there is no connection, the batcher looks for one every 2 milliseconds. */
@@ -122,7 +122,10 @@ export class Batcher {
     this.#underWay.unanswered(batch)
   }
 
-  /** True if a batch may wait longer to be sent, because other batches were answered since it began to wait. */
+  /**
+   * Called when the timeout of a batch that was not sent has passed. True if the batch may wait for one more timeout, because
+   * Redis has answered other batches since the batch began to wait.
+   */
   postpone(batch: Batch): boolean {
     const { connection, timeout } = this.#options
     if (!connection.ready() || this.#underWay.answers === batch.answersBefore || ++batch.turns > mostTurns) return false
@@ -176,8 +179,8 @@ export class Batcher {
   }
 
   /**
-   * Divides a batch if no other batch is under way and an answer has just come, and returns the later half; else undefined. Redis
-   * then decides one half while this process handles the answers of the other half.
+   * If no other batch is under way and an answer has just come, divides the batch and returns its second half. Redis then
+   * decides one half while this process handles the answers of the other half. Otherwise returns undefined.
    */
   #halfOf({ name, slot, calls }: Batch): Batch | undefined {
     const { size, isNear, isContinuous } = this.#underWay

@@ -17,7 +17,7 @@ export interface PlainStep {
   readonly log?: LogRecord
   /** Lua functions that do not depend on the policy, so that several policies can use them. */
   readonly prelude: string
-  /** Sets `reset`: how long after `last` the key has its full quota, in microseconds. */
+  /** Sets `reset`: the microseconds from the time of the state (`last`) until the key has its full quota. */
   readonly reset: string
   readonly advance: string
   /** A Lua expression: how long a call of `cost` has to wait, in microseconds; 0 if it is admitted now. */
