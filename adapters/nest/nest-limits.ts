@@ -98,7 +98,10 @@ export class NestLimits {
     return declared && getOrInsert(this.#ofClasses, type, () => this.#declared(declared, type.name))
   }
 
-  /** Makes the limit that a decorator declares. The limiter's name is the place of the decorator, unless the limit has a name. */
+  /**
+   * Makes the limit that a decorator declares. Unless the limit has a name, its limiter is named `place`: the class, or the
+   * class and the method, that has the decorator.
+   */
   #declared({ argument, options }: DeclaredLimit, place: string): Limit {
     try {
       const named = withLimiterParts(argument as NestArgument, { ...this.#parts, name: place })

@@ -89,7 +89,10 @@ export function dropBefore(s: Numbers, i: number, first: number): void {
   if (first === end || (first >= 16 && first >= end / 3)) compact(s, i, first)
 }
 
-/** Moves the entries to the front of the array, and starts the totals from 0 again. */
+/**
+ * Moves the entries that are still in the window to the front of the array, and subtracts the units of the removed entries from
+ * all totals.
+ */
 function compact(s: Numbers, i: number, first: number): void {
   const end = s[i + 2] as number
   const before = s[i + 3] as number

@@ -49,7 +49,7 @@ export abstract class Smooth extends Algorithm {
   readonly max: number
   /** One permit is stored in this many microseconds without calls. */
   readonly coolDown: number
-  /** The largest cost of one call. */
+  /** The largest cost that one call may have, in permits. */
   readonly most: number
 
   /**

@@ -100,7 +100,10 @@ export class Scope {
     if (this.found !== nothing) this.claim(key, now)
   }
 
-  /** Prepares the key's states for a reservation that may be settled later. Called after `claim`. */
+  /**
+   * Before a reservation is made: moves each state that can store bookings to an array of its own, which can grow. Called after
+   * `claim`.
+   */
   openBookings(): void {
     this.states.openBookings(this.policies, this.row)
   }

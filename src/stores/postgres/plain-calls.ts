@@ -46,7 +46,10 @@ class Attempts {
 export interface PlainGroup {
   readonly policy: Policy
   readonly statement: PreparedStatement
-  /** Says when to try the statement for this group. A try has failed if most rows are not in plain form. */
+  /**
+   * Says when to try the statement for this group of calls. A try counts as failed if at least half of the rows are not in
+   * plain form.
+   */
   readonly attempts: Attempts
 }
 
