@@ -130,7 +130,7 @@ export class SqliteFile {
     }
   }
 
-  /** @throws HeadgateError as `transact` does */
+  /** Reads the text of a record without a lock. @throws HeadgateError with the same codes as `transact` */
   read(key: string): string | undefined {
     try {
       this.#checkOpen()
