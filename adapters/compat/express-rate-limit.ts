@@ -145,7 +145,7 @@ function unreadable(): never {
 /** @alias */
 export default rateLimit
 
-/** `require` returns the function. The other exports are properties of the function. */
+/** `require` of this module returns the function `rateLimit`. The other exports are properties of this function. */
 Object.assign(rateLimit, { default: rateLimit, rateLimit, MemoryStore, ipKeyGenerator, SECOND, MINUTE, HOUR, DAY })
 
 export { rateLimit as 'module.exports' }

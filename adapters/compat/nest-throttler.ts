@@ -7,7 +7,8 @@
  *   one round trip to that store for each throttler.
  * - `timeToExpire` is the time until the oldest hit leaves the window. If the key has no hits, it is the time until the ban
  *   ends. During a ban, `totalHits` is always the limit plus 1.
- * - If `ttl` is a function that returns another value for a key, all hits of the key count as if they came now.
+ * - If `ttl` is a function, and returns another window for a key than before, the earlier hits of the key are treated as if
+ *   they had all come at this moment.
  * - A disconnected client has no address. A storage gets only a hash of the address, so it cannot recognise such clients:
  *   their requests share one count.
  * - Without a ban, `timeToBlockExpire` is 0. In @nestjs/throttler, it is a negative number.
@@ -33,7 +34,7 @@ export interface ThrottlerStorageRecord {
 export interface ThrottlerStorageOptions {
   /** Where hits are counted. Default: a memory store that follows `Date.now()`. Example: `redisStore({ client })`. */
   store?: Store
-  /** How a request is decided if the store fails. Default `'local'`: by a count in this process. */
+  /** How a request is decided if the store fails. Default `'local'`: this process counts the hits until the store responds again. */
   onStoreError?: OnStoreError
 }
 
@@ -58,7 +59,10 @@ export class HeadgateThrottlerStorage {
   readonly #onStoreError: OnStoreError
   /** The limiter of each throttler, by name. Requests with different limits, windows and bans share one count for each key. */
   readonly #limiters = new Map<string, RateLimiter>()
-  /** Recent plans, by a text of their numbers. `#last` is faster, because making this text takes longer than counting a hit. */
+  /**
+   * The limiters used last, each for one set of numbers of a throttler. The key is a text of these numbers. `#last` avoids
+   * making this text, which takes longer than counting a hit.
+   */
   readonly #plans = new LRUCache<string, RateLimiter>({ max: 1000 })
   readonly #last = new Map<string, Throttler & { readonly plan: RateLimiter }>()
 
@@ -121,7 +125,10 @@ function penaltyOf(ttl: number, blockDuration: number): PenaltyOptions {
   return { after: 1, within: `${ttl}ms`, ban: `${blockDuration}ms`, restart: blockDuration < ttl }
 }
 
-/** A wait of milliseconds as whole seconds. For a limit of 0, the wait is infinite, and the result is the window. */
+/**
+ * Converts a wait from milliseconds to whole seconds, rounded up. With a limit of 0 the wait is infinite, and the result is the
+ * window `ttl`.
+ */
 function seconds(wait: number, ttl: number): number {
   return Math.ceil((wait === Infinity ? ttl : wait) / 1000)
 }

@@ -17,7 +17,8 @@ export function checkInstance(app: unknown): void {
 /**
  * Checks that a limit on a route has an effect.
  * @param key the name under which the config of a route has its own limit
- * @throws HeadgateError if a route has a limit without effect: outside of its config, or under a misspelled name
+ * @throws HeadgateError if a route has a limit that has no effect, because the limit is not in the option `config` of the
+ *   route, or has a misspelled name there
  */
 export function checkRoute({ method, url, ...route }: RouteOptions, key: string): void {
   const plain = (name: string) => name.toLowerCase().replaceAll(/[-_]/g, '')
@@ -65,7 +66,10 @@ export function checkRegistered(options: object): void {
   )
 }
 
-/** Marks a request that a registered limit has seen. If limits are nested, only the innermost limit counts a request. */
+/**
+ * Marks a request that a limit of `app.register` has handled. If an app and an app inside it have limits, only the inner limit
+ * counts a request.
+ */
 export const isChecked: unique symbol = Symbol('headgate.checked')
 
 export type Checked = FastifyRequest & { [isChecked]: boolean }

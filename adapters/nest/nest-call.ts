@@ -10,7 +10,7 @@ import { fastifyFramework } from '../fastify/index.ts'
 type Table = Framework<object, object>
 type Loose = Record<string, unknown>
 
-/** The HTTP request of a call, its response, and the functions for its framework, which is Express or Fastify. */
+/** The HTTP request of a call, the response to this request, and the functions that read and write both under Express or Fastify. */
 export interface HttpSide {
   readonly table: Table
   readonly request: object
@@ -41,7 +41,7 @@ export class NestCall {
   status: number | undefined
   /** The body of the refusal: the guard has made it, or the option `refuse` has returned it. */
   body: unknown
-  /** The limits that have counted this call. Nearly always one limit. */
+  /** The limits that have counted this call: nearly always only one. */
   #passed: readonly object[] = none
 
   constructor(context: ExecutionContext) {
@@ -73,7 +73,10 @@ export class NestCall {
 
 const none: readonly object[] = []
 
-/** The property of a context that has the call. A WeakMap would cost the garbage collector more time than a decision. */
+/**
+ * The property in which an execution context stores its NestCall. A WeakMap from contexts to calls would cost more time for
+ * garbage collection than a decision takes.
+ */
 const callKey: unique symbol = Symbol('headgate.call')
 
 export function callOf(context: ExecutionContext & { [callKey]?: NestCall }): NestCall {
@@ -81,7 +84,10 @@ export function callOf(context: ExecutionContext & { [callKey]?: NestCall }): Ne
   return context[callKey]
 }
 
-/** The arguments of a GraphQL resolver. `resolveReference` of a federation has no arguments of a field, so `values` is undefined. */
+/**
+ * The arguments of a GraphQL resolver. In a federation, `resolveReference` resolves an object and not a field, so it gets no
+ * arguments of a field: `values` is undefined.
+ */
 export function graphqlArguments(args: readonly unknown[]): { values: unknown; context: unknown; info: unknown } {
   return args[3] === undefined
     ? { values: undefined, context: args[1], info: args[2] }

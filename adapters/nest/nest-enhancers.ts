@@ -39,7 +39,7 @@ function is(given: unknown, expected: Class): boolean {
   return typeof given === 'function' && given.prototype instanceof expected
 }
 
-/** The error for a limit that needs the end of calls, on a handler whose calls have no visible end. */
+/** The error for a limit that has to know when a call ends, on a handler for which no interceptor reports the end of calls. */
 export function unseenEnd(place: string, className: string): HeadgateError {
   return new HeadgateError(
     'HEADGATE_OPTION',

@@ -6,12 +6,13 @@ import { type Handler, isIntercepted, unseenEnd } from './nest-enhancers.ts'
 import { progressOf, whenCallEnded } from './nest-interceptor.ts'
 
 /**
- * The decisions of calls that are not HTTP. The key of an entry is an object that only one call has, because a param decorator
- * gets another execution context than the guard. An HTTP request has its decision as a property.
+ * The decisions about calls that are not HTTP. The key of an entry is an argument of the call that no other call has. The
+ * execution context cannot be the key, because a param decorator gets another context than the guard. For HTTP, the decision is
+ * a property of the request.
  */
 const decisions = new WeakMap<object, RequestDecision>()
 
-/** The decision of the last limit that this call passed. Undefined if no limit applied to the call. */
+/** The decision about this call by the last limit that has counted the call. Undefined if no limit applied to the call. */
 export function nestDecision(context: ExecutionContext): RequestDecision | undefined {
   if (context.getType<string>() === 'http') {
     return context.getArgByIndex<{ rateLimit?: RequestDecision | null }>(0).rateLimit ?? undefined
@@ -32,12 +33,16 @@ function markOf(context: ExecutionContext): object | undefined {
 
 function ended(context: ExecutionContext, done: (status: number, aborted: boolean) => void): void {
   const { reply } = callOf(context)
-  // A reply answers only this call. The response of GraphQL also answers other fields, so its status says nothing about this field.
+  // `reply` is a response that answers only this call. The response of GraphQL also answers other fields, so its status says
+  // nothing about this field.
   if (reply !== undefined) reply.table.ended(reply.response, done)
   else whenCallEnded(context, done)
 }
 
-/** Holds the units of a call until its end. @throws HeadgateError if no interceptor would see the end of the call */
+/**
+ * Keeps the units in flight of a call taken until the call ends.
+ * @throws HeadgateError if no interceptor would see the end of the call
+ */
 function held(context: ExecutionContext): (() => number) | undefined {
   const { reply, config } = callOf(context)
   if (reply !== undefined) return reply.table.held?.(reply.response)

@@ -16,7 +16,7 @@ import {
 
 type NestGuard = Guard<ExecutionContext, ExecutionContext>
 
-/** A limit: its guard, and the arguments from which a guard without some of the policies can be made. */
+/** A limit: its guard, and the arguments that made the guard. `without` uses the arguments to make a guard that skips some policies. */
 interface Limit {
   readonly guard: NestGuard
   readonly argument: NestArgument
@@ -27,7 +27,10 @@ interface Applied {
   readonly guard: NestGuard | undefined
   /** True if a decorator on the handler itself declares the limit. False if the limit is that of the class or the module. */
   readonly own: boolean
-  /** True if the guard needs the end of each call, for `count` or units in flight. If policies are a function, only for `count`. */
+  /**
+   * True if the guard has to know when each call ends: for the option `count`, or for policies that count units in flight. If
+   * policies are a function, they are not known here, so only `count` matters.
+   */
   readonly needsEnd: boolean
 }
 
@@ -54,7 +57,10 @@ export class NestLimits {
     this.#inherited = (this.root ?? createGuard(nestFramework, { policies: () => [] }, defaults)).inherited
   }
 
-  /** The same limits for another application in this process, as in a test. Their states are new, unless the options have a store. */
+  /**
+   * The same limits for another application in this process, as in a test. The new application counts from 0, unless the
+   * options have a store, which both applications then use.
+   */
   again(): NestLimits {
     return givesStore(this.#options) ? this : new NestLimits(this.#options)
   }
@@ -92,7 +98,10 @@ export class NestLimits {
     return declared && getOrInsert(this.#ofClasses, type, () => this.#declared(declared, type.name))
   }
 
-  /** Makes the limit that a decorator declares. The limiter's name is the place of the decorator, unless the limit has a name. */
+  /**
+   * Makes the limit that a decorator declares. Unless the limit has a name, its limiter is named `place`: the class, or the
+   * class and the method, that has the decorator.
+   */
   #declared({ argument, options }: DeclaredLimit, place: string): Limit {
     try {
       const named = withLimiterParts(argument as NestArgument, { ...this.#parts, name: place })
@@ -123,7 +132,10 @@ function applied(limit: Limit, skipped: readonly string[], place: string, own: b
   return { guard, own, needsEnd: holds || count !== 'all' }
 }
 
-/** A guard without the skipped policies. Its policies use the same states as the complete limit. Undefined if no policy is left. */
+/**
+ * A guard without the skipped policies. The other policies use the same states as in the limit with all policies. Undefined if
+ * no policy is left.
+ */
 function without({ guard, argument, defaults }: Limit, names: readonly string[], place: string): NestGuard | undefined {
   if (names.length === 0) return guard
   const limiter = limiterOf(guard)
@@ -160,7 +172,10 @@ function contradiction(place: string): HeadgateError {
   )
 }
 
-/** True for a nested field of GraphQL. Its resolver runs for each object of a result, and only the resolver's own limit counts this. */
+/**
+ * True for a nested field of GraphQL. The resolver of such a field runs once for each object of a result. Only a limit on the
+ * resolver itself counts these calls.
+ */
 function isNestedField(context: ExecutionContext): boolean {
   if (context.getType<string>() !== 'graphql') return false
   const { info } = graphqlArguments(context.getArgs())

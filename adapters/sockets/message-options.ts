@@ -21,7 +21,7 @@ import type { Decision } from '../../src/policy/index.ts'
 export interface MessageRefusal<Message> {
   /**
    * Why the message was not delivered. `'limit'`: it was over the limit. `'store'`: the store failed, and `onStoreError` is
-   * `'closed'`. `'queue'`: `maxQueue` messages were waiting already.
+   * `'closed'`. `'queue'`: `maxQueue` messages of the socket were already waiting.
    */
   readonly reason: 'limit' | 'store' | 'queue'
   /** The decision that refused the message. Undefined if the reason is not `'limit'`. */
@@ -35,9 +35,9 @@ export interface MessageRefusal<Message> {
 /** The options of `limitMessages`. */
 export interface MessageOptions<Message> {
   /**
-   * Who is limited: a text, or a record with a text for each scope of the policies. The scope `connection` always has its own key
-   * for each socket, so the record does not name it. Default: each socket has its own key. Example: `{ address:
-   * requestKey(request) }`.
+   * The key that is limited: one text for all scopes of the policies, or a record with the text of each scope. In the scope
+   * `connection` each socket always has its own key, so the record does not name this scope. Default: each socket has its own
+   * key. Example: `{ address: requestKey(request) }`.
    */
   key?: string | Readonly<Record<string, string>>
   /**
@@ -61,14 +61,14 @@ export interface MessageOptions<Message> {
    */
   maxWait?: Duration
   /**
-   * How many messages of the socket may wait, for earlier messages or for a decision of the store. A message beyond this number
-   * is handled by `overLimit`: `'drop'` drops the message, and `'close'` and `'delay'` close the connection. Default 1000.
-   * Example: `100`.
+   * How many messages of the socket may wait, for earlier messages or for the answer of the store. What happens to a message
+   * beyond this number depends on `overLimit`: `'drop'` drops the message, and `'close'` and `'delay'` close the connection.
+   * Default 1000. Example: `100`.
    */
   maxQueue?: number
   /**
-   * With `'delay'`: the function that calls another function after a number of milliseconds. Default: `setTimeout`. Example, for
-   * tests: `new ManualClock().sleeper` of `headgate/testing`.
+   * With `'delay'`: the timer that the queue uses, a function that calls another function after a number of milliseconds.
+   * Default: `setTimeout`. Example, for tests: `new ManualClock().sleeper` of `headgate/testing`.
    */
   sleeper?: Sleeper
 }
@@ -104,7 +104,10 @@ export function checkedMessageCost(cost: unknown, source: string): number {
   throw invalidOption(source, 'a whole number from 1 to 2^53 - 1', cost, fix, 'HEADGATE_COST')
 }
 
-/** Refuses `'delay'` for policies that count refused calls, because a waiting message is refused several times before it passes. */
+/**
+ * Called if `overLimit` is `'delay'`. Throws if a policy counts refused calls: a waiting message is refused several times
+ * before it is delivered, and each refusal would count.
+ */
 function checkDelay({ policies }: RateLimiter): void {
   if (!policies.some(({ countRefused, algorithm }) => countRefused || algorithm.punishes)) return
   throw new HeadgateError(

@@ -1,4 +1,4 @@
-/** The number of removed elements at the front of the array that is always allowed. */
+/** So many empty elements may always be at the front of the array, so that a short array is not copied often. */
 const spare = 1024
 
 /**

@@ -42,8 +42,8 @@ const keys = ["keys: byHeader('x-api-key')"]
 const store = ['store: redisStore({ client })']
 
 /**
- * What to write in place of an option's name in another package. Of the texts for a name, the first text is used whose option
- * exists in the object with the unknown name.
+ * For the name of an option in other packages: texts that show what to write for headgate. Each text begins with an option of
+ * headgate. The error message has the first text whose option is known where the unknown option was found.
  */
 const otherNames: Readonly<Record<string, readonly string[]>> = {
   ...{ windowMs: window, timeWindow: window, interval: window, duration: window, ttl: window, window },
@@ -98,7 +98,7 @@ export function knownOptions(where: string, options: object, known: readonly str
   throw new HeadgateError('HEADGATE_OPTION', `${where} has no option ${shown(unknown)}. ${takes}`)
 }
 
-/** The same check as `knownOptions`, for options of each call: it is fast if all options are known. */
+/** Makes the check of `knownOptions`, for functions that get options at every call: this check is faster if all options are known. */
 export function callOptions(where: string, options: object, known: readonly string[]): void {
   let wrong = typeof options !== 'object' || options === null || Array.isArray(options)
   for (const option in options) if (!known.includes(option)) wrong = true

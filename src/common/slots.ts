@@ -7,12 +7,12 @@
  *     slots      |100     |200     |300     |400         B leaves: C moves up to 200, D to 300, and the slot at 400 is
  *     waiters     A        B        C        D           given back, which is exact because no slot is booked behind it
  *
- * If the slot of B were refunded, C and D would keep their times, and a later caller would get the time of B, before C. Only
- * slots of the same cost can be exchanged, so each cost has a queue of waiters.
+ * If the slot of B were refunded in place of the last slot, C and D would keep their times, and a later caller would get the
+ * time of B, before C. Only slots of the same cost can be exchanged, so each cost has a queue of waiters.
  */
 import { LinkedList, type ListNode } from './linked-list.ts'
 
-/** The cost class of a slot or a waiter. A waiter can use any slot of the same size. */
+/** Identifies a cost: two slots or waiters with the same cost have the same size. A waiter can use any slot of its size. */
 export type Size = number | string
 
 interface Sized {

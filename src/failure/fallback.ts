@@ -17,16 +17,22 @@ import { OwedCharges } from './owed-charges.ts'
 import type { Reconciler } from './reconciler.ts'
 import type { StoreLink } from './store-link.ts'
 
-/** Counts how the calls of a limiter were decided. */
+/**
+ * How many calls of a limiter were decided by each source: by the store, by this process, or by nobody because `onStoreError`
+ * admits or refuses all calls.
+ */
 export class Counters {
   readonly sources: Record<Source, number> = { store: 0, fallback: 0, open: 0 }
   failedClosed = 0
 }
 
-/** The verbs that this process can run by itself if the store fails. */
+/** The verbs that this process can answer without the store, while the store fails. */
 export type CallVerb = Exclude<Verb, 'ban' | 'unban' | 'inspect' | 'scan' | 'clear'>
 
-/** What the ledgers of one limiter name share: the link to the store, and work for when the store responds. */
+/**
+ * What all ledgers of a limiter's name share: the link to the store, and the resets, charges and refunds to send when the store
+ * responds again.
+ */
 export interface SharedFailover {
   readonly onStoreError: OnStoreError | undefined
   /** Opens a ledger in the store. */
@@ -39,7 +45,7 @@ export interface SharedFailover {
   readonly granted: WeakMap<Tickets, 'local' | 'open'>
 }
 
-/** One ledger of the store, and the decisions of this process that replace those of the store while the store fails. */
+/** Wraps one ledger of the store. While the store fails, this process decides the calls of the ledger. */
 export class Fallback {
   readonly terms: LedgerTerms
   readonly shared: SharedFailover
@@ -66,14 +72,17 @@ export class Fallback {
     if (verb === 'peek') return this.quota.run(command as Command<'peek'>)
     if (verb === 'settle') return this.#settleForStore(command as Command<'settle'>)
     if (verb === 'refund') return this.#giveBackLocally(command as Command<'refund'>)
-    // To renew a reservation that the store granted, this process takes no units: the store counts them already.
+    // The store granted this reservation and still counts its units, so this process does not count them for a renewal.
     if (verb === 'renew') return { decision: this.#uncounted(command), wait: 0, tickets }
     this.shared.reconciler.note(this.charges, keys)
     if (verb === 'reserve') return this.#grant('local', this.quota.run(command as Command<'reserve'>))
     return this.quota.run(command as Command<'consume' | 'charge'>)
   }
 
-  /** Settles a reservation of the store. The local states do not have its units, so only extra units are charged. */
+  /**
+   * Settles, in this process, a reservation that the store granted. This process has not counted the reserved units and cannot
+   * give them back. It only charges units beyond the reserved cost.
+   */
   #settleForStore({ keys, costs = 1, details }: Command<'settle'>): Decision {
     const beyond = typeof costs === 'number' ? costs : costs.map((cost) => Math.max(0, cost))
     if (typeof beyond !== 'number' && beyond.every((cost) => cost === 0)) {
@@ -92,7 +101,7 @@ export class Fallback {
     return verb === 'reserve' ? this.#grant('open', { decision, wait: 0, tickets: [] }) : decision
   }
 
-  /** Notes that the keys have to be reset in the store when the store responds again. */
+  /** Stores the keys of a `reset`, to reset them in the store when the store responds again. */
   #resetLater(keys: readonly string[]): undefined {
     this.shared.reconciler.reset(this.charges, keys)
   }
@@ -128,7 +137,10 @@ export class Fallback {
     return this.#giveBackLocally(command as Command<'settle'>)
   }
 
-  /** Gives units back to the local quota. Units that the store was charged for are also refunded in the store. */
+  /**
+   * Gives units back to the quota that this process counts. If the store was already charged for such units, they are also
+   * refunded in the store.
+   */
   #giveBackLocally(command: Command<'refund' | 'settle'>): Decision {
     const { keys } = command
     const { decision, overcharged } = this.quota.giveBack(command)
@@ -147,7 +159,8 @@ export class Fallback {
   }
 
   /**
-   * Gives unused units of a reservation back to the store when the store responds. Extra units are not charged here.
+   * Gives unused units of a reservation back to the store when the store responds. Does not charge units beyond the reserved
+   * cost; `run` does.
    */
   giveBackLater({ keys, costs = 1, tickets }: Command<CallVerb>): void {
     if (typeof costs === 'number' || costs.every((cost) => cost >= 0)) return
@@ -159,7 +172,10 @@ export class Fallback {
     this.shared.refunds.add({ scopes: this.terms.scopes, keys, run })
   }
 
-  /** Forgets what the keys have spent and owe, and their waiting refunds, for all limiters with the same name. */
+  /**
+   * After a reset of the keys, forgets the units that the keys have spent in this process, the charges that the store does not
+   * know yet, and the refunds to send later, for all limiters with the same name.
+   */
   forget(keys: readonly string[]): void {
     this.shared.reconciler.forget(this.charges, keys)
     this.shared.refunds.forget(this.terms.scopes, keys)

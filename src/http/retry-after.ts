@@ -1,4 +1,4 @@
-/* Whole seconds for the waits that clients read, rounded up, so that no client retries too early. */
+/* Converts milliseconds to whole seconds for a client to read. The seconds are rounded up, so that no client retries too early. */
 
 export function wholeSeconds(milliseconds: number): number {
   return Math.ceil(milliseconds / 1000)

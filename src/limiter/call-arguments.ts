@@ -19,8 +19,8 @@ export interface CostOptions {
 
 const costNames = ['cost']
 
-// These functions run at every call, so they stay small enough for the compiler to inline. Errors and rare cases are in other
-// functions.
+// `keysOf`, `costOf` and `costsOf` run at every call, so they are small enough for the compiler to inline. Errors and rare
+// cases are in other functions.
 export function keysOf(key: Key, scopes: readonly string[]): readonly string[] {
   return typeof key === 'string' && scopes.length === 1 ? [key] : keysOfRecord(key, scopes)
 }
@@ -87,7 +87,7 @@ function costsByName(cost: Units, policies: readonly Policy[]): Costs {
   return policies.map((policy) => costUnder(policy, cost))
 }
 
-/** The units that one policy takes, from a record. A penalty takes none. A shadow policy may be missing in the record. */
+/** The units that one policy takes, from a record. A penalty takes no units. A shadow policy may be missing in the record. */
 function costUnder({ name, shadow, algorithm }: Policy, costs: Readonly<Record<string, number>>): number {
   if (algorithm.punishes) return 1
   if (Object.hasOwn(costs, name)) return checkUnits(costs[name] as number, name)

@@ -65,7 +65,7 @@ export class PacerReservation {
     this.#ended(true)
   }
 
-  /** Frees the units in flight (`concurrency`), as `settle` and `cancel` do, too. Other units stay spent. */
+  /** Frees only the units in flight (of a policy `concurrency`). All other units of the reservation stay spent. */
   async release(): Promise<void> {
     await this.#units.release()
     this.#ended(false)
@@ -82,8 +82,8 @@ export class PacerReservation {
 }
 
 /**
- * Books a slot for `Pace.reserve`. Policies that cannot promise a future time grant a slot for now, or none if calls
- * wait.
+ * Books a slot for `Pace.reserve`. If a policy of the pacer cannot promise a future time, the reservation is granted only for
+ * now, and is refused if other calls wait in the queue.
  * @param maxWait in microseconds
  * @throws HeadgateError `HEADGATE_CLOSED` if the pacer is closed
  */

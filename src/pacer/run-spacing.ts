@@ -24,14 +24,17 @@ import type { Ledger, LedgerTerms, Store } from '../stores/contract/index.ts'
 import { memoryStore } from '../stores/memory/index.ts'
 import { type CallCost, costsIn, sum } from './pacer-cost.ts'
 
-/** Counts the calls that have started, of all keys of a pacer. Policies that count units in flight are left out. */
+/** The second ledger of a pacer, which counts the started calls of all keys. Policies that count units in flight are left out. */
 export class Runs {
   readonly #store: Store
   readonly #terms: LedgerTerms
   #ledger: Ledger
   /** The indexes of the policies that are counted, in the pacer's list of policies. */
   readonly #counted: readonly number[]
-  /** True if one cost of n can be decided differently from n costs of 1: then calls start one at a time. */
+  /**
+   * True if a policy may decide one call of n units differently from n calls of 1 unit. The ledger then cannot decide several
+   * starting calls as one sum, so calls start one at a time.
+   */
   readonly single: boolean
 
   constructor({ name, policies }: RateLimiter, clock: Clock) {
@@ -56,7 +59,7 @@ export class Runs {
     return this.#ledger.run({ verb: 'peek', keys, costs: this.#costs(costs) }) as Decision
   }
 
-  /** Counts a call that starts now. A cost of 0 only starts the clock of Guava's limiters. */
+  /** Counts a call that starts now. A cost of 0 takes no units, but a new key of a Guava limiter begins to store permits. */
   count(keys: readonly string[], costs: Costs): void {
     void this.#ledger.run({ verb: 'charge', keys, costs: this.#costs(costs) })
   }
@@ -97,7 +100,7 @@ export class RunSpacing {
     return decision.allowed || decision.retryAfter === Infinity ? undefined : decision
   }
 
-  /** Notes that a call is admitted and starts now. */
+  /** Notes that a call was admitted. Until `count`, the call is `starting`. */
   begin(cost: CallCost): void {
     this.#calls++
     this.#starting = sum(this.#starting, 1, costsIn(cost))
@@ -112,13 +115,16 @@ export class RunSpacing {
 }
 
 /**
- * Calls `run` after the code that awaits an `acquire` or `tryAcquire` has continued. The promise of this call was
- * resolved just before; the code continues after a few turns of the microtask queue.
+ * Calls `run` after the code that awaits an `acquire` or `tryAcquire` has continued. The promise of that `acquire` or
+ * `tryAcquire` was resolved just before, and the code continues after a few turns of the microtask queue.
  */
 export async function afterCaller(run: () => void): Promise<void> {
   for (let turn = 0; turn < turnsOfCaller; turn++) await undefined
   run()
 }
 
-/** `acquire` needs one turn of the microtask queue until its caller continues, and `tryAcquire` needs two. */
+/**
+ * How many turns of the microtask queue to wait. The caller of `acquire` continues after one turn, and the caller of
+ * `tryAcquire` after two; two more are spare.
+ */
 const turnsOfCaller = 4

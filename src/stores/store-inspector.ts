@@ -14,7 +14,10 @@ export interface StoredKey {
   readonly hash: string | undefined
   /** The size of the stored value, in bytes. */
   readonly bytes: number
-  /** What the states mean, by their stored definitions; undefined if the value is no record of this version. */
+  /**
+   * What the states mean, explained with the numbers of the policies that are stored with them; undefined if the value is no
+   * record of this version.
+   */
   readonly inspection: Inspection | undefined
 }
 
@@ -43,7 +46,7 @@ export interface EncodedParts {
   readonly id: string
 }
 
-/** A record as the store returned it. */
+/** The key and the value of one record, as the store returned them. */
 export interface StoredRecord {
   readonly storeKey: string
   readonly bytes: number
@@ -59,7 +62,11 @@ export interface StoredRecord {
 export interface InspectedStore {
   /** The records of all keys under a prefix. @param id the encoded id of the keys to list; undefined for all keys */
   records(id: string | undefined): AsyncIterable<StoredRecord>
-  /** Splits a key without the prefix into its parts, or into its hash; undefined for a key of another program. */
+  /**
+   * Returns the parts of a key of the store, or the hash that a long key has in place of the parts; undefined for a key of
+   * another program.
+   * @param rest the key without the prefix
+   */
   partsOf(rest: string): EncodedParts | { readonly hash: string } | undefined
   remove(storeKey: string): Promise<void>
   unban(storeKey: string): Promise<void>

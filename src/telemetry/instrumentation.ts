@@ -60,7 +60,7 @@ export class HeadgateInstrumentation {
     for (const [name, listener] of this.#listeners) channel(name).subscribe(listener as (event: unknown) => void)
   }
 
-  /** Stops to measure. From then on, a call takes no time for measuring. */
+  /** Stops measuring. From then on, no call takes time for measuring. */
   disable(): void {
     if (!this.#enabled) return
     this.#enabled = false

@@ -1,4 +1,7 @@
-/* Options, routes and stores for `headgate/compat/fastify-rate-limit`, which replaces @fastify/rate-limit. */
+/*
+ * The parts of `headgate/compat/fastify-rate-limit` (which replaces @fastify/rate-limit): how it reads options, adds hooks to
+ * routes, and counts requests in a store.
+ */
 
 export { countingOf } from './counting.ts'
 export { apply, hookOf, type Limit } from './hook.ts'

@@ -18,11 +18,14 @@ export interface CountingOptions {
   readonly store: Store
 }
 
-/** The numbers of a client after its request or message was counted. */
+/** A request or a message that was counted: the limit and the count of its client, and whether the count is over the limit. */
 export interface Hit {
   readonly info: RateLimitInfo
   readonly exceeded: boolean
-  /** Removes this hit from the store. Does nothing at a second call, or after the window of the hit has ended. */
+  /**
+   * Removes this hit from the store. A second call of `uncount` does nothing, and neither does a call after the window of the
+   * hit has ended.
+   */
   uncount(): Promise<void>
 }
 
@@ -30,7 +33,7 @@ export const tooMany = 'Too many requests, please try again later.'
 
 /**
  * The options of a limiter, with defaults in place of missing options. Calls `init` of the store with all options.
- * @throws TypeError if the store is invalid, if a number is missing or no number, or without `keyGenerator`
+ * @throws TypeError if the store is invalid, if `limit` or `windowMs` is not a number, or if `keyGenerator` is not a function
  */
 export function optionsOf<Options>(config: object, defaults: object): Options & CountingOptions {
   const options = {
@@ -60,8 +63,8 @@ export function optionsOf<Options>(config: object, defaults: object): Options & 
 }
 
 /**
- * Counts a hit, and sets the client's numbers as a variable of the context. Undefined, without a hit, if the client has
- * disconnected and its request has no key.
+ * Counts a request or a message in the store, and sets the client's limit and count as a variable of the context. If the client
+ * has disconnected and its request has no key, nothing is counted, and the result is undefined.
  */
 export async function countHit(counting: CountingOptions, context: AnyContext): Promise<Hit | undefined> {
   const { store, requestPropertyName, requestStorePropertyName } = counting

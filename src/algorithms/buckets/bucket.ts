@@ -82,7 +82,10 @@ export class Bucket extends DrainingBucket {
     return this.#excessWait(this.#drained(s, i, at), cost * this.weight)
   }
 
-  /** The level at `at`, if nothing is booked. A product beyond 2^53 is inexact, but larger than any level, so the result is 0. */
+  /**
+   * The level at the time `at`, if the state has no bookings. The product `elapsed * rate` is inexact beyond 2^53, but it is
+   * then larger than any level, so the result is 0.
+   */
   #drained(s: Numbers, i: number, at: number): number {
     const level = s[i + 1] as number
     const elapsed = at - (s[i] as number)
@@ -99,13 +102,19 @@ export class Bucket extends DrainingBucket {
     return this.#waitBehind(s, i, Math.max(at, s[i] as number), ratioUp(cost, this.capacity, capacity))
   }
 
-  /** How long a call waits: until the last booking at least, because no call is admitted before a booking. */
+  /**
+   * How long a call of `ticks` waits, in microseconds. It waits at least until the time of the last booking, because no new
+   * call may go before an earlier caller who has booked a time.
+   */
   #waitBehind(s: Numbers, i: number, now: number, ticks: number): number {
     const from = Math.max(now, this.bookings.until(s, now))
     return from - now + this.#excessWait(this.#levelAt(s, i, from), ticks)
   }
 
-  /** The level at `at`, with the units that are booked until `at`. The stored level if `at` is before the time of the state. */
+  /**
+   * The level at the time `at`, including the units that are booked for a time up to `at`. If `at` is before the time of the
+   * state (`last`), the result is the stored level.
+   */
   #levelAt(s: Numbers, i: number, at: number): number {
     if (s[i + 2] === 0) return this.#drained(s, i, at)
     const last = s[i] as number
@@ -136,7 +145,10 @@ export class Bucket extends DrainingBucket {
     }
   }
 
-  /** Moves the state to the time `at`, and returns the level. If `at` is before the state, earlier tickets become invalid. */
+  /**
+   * Sets the time of the state to `at`, and returns the level at this time. If `at` is before the present time of the state,
+   * the tickets of all earlier reservations become invalid.
+   */
   #advance(s: number[], at: number): number {
     const last = s[0] as number
     const forth = at >= last
@@ -148,7 +160,10 @@ export class Bucket extends DrainingBucket {
     return level
   }
 
-  /** Adds a refused call, up to the capacity. So the full quota is back one refill after the last refused call. */
+  /**
+   * Adds the cost of a refused call to the level, but not above the capacity. So however many calls are refused, they never
+   * delay the full quota by more than one refill after the last of them.
+   */
   override count(s: Numbers, i: number, at: number, cost: number): void {
     const level = this.#levelAt(s, i, at)
     const filled = Math.min(this.capacity, level + cost * this.weight)
@@ -197,7 +212,10 @@ export class Bucket extends DrainingBucket {
     t[j + 2] = id
   }
 
-  /** A level at `at` that replaces the state and all bookings: after the last booking, no call waits less than before. */
+  /**
+   * A level at the time `at` that can replace the level and all bookings of the state. After the time of the last booking, no
+   * call waits less under this level than under the state.
+   */
   #foldedAt(s: Numbers, i: number, at: number): number {
     if (s[i + 2] === 0) return this.#drained(s, i, at)
     const last = s[i] as number
@@ -211,7 +229,10 @@ export class Bucket extends DrainingBucket {
     s[i + 2] = 0
   }
 
-  /** The rate as a whole number of units, in the shortest usual window for which the number is whole. */
+  /**
+   * The rate in words that people use: a limit per window. The window is the shortest of `usual` in which the limit is a whole
+   * number.
+   */
   override get terms(): Terms {
     const { weight, rate, burst } = this
     const window = usual.find((each) => (each * rate) % weight === 0 && each * rate <= maxSafe)

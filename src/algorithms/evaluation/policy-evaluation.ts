@@ -4,19 +4,22 @@ import { maxSafe } from '../exact-math.ts'
 
 const report = new Report()
 
-/** A state that was written under other numbers than the policy has now. */
+/** A stored state of the policy that was written while the policy had other numbers, such as another limit. */
 export interface ForeignState {
   readonly algorithm: Algorithm
   readonly s: Numbers
-  /** Makes a copy of the state that fits the policy's numbers. */
+  /** Converts the state to the present numbers of the policy, and returns the result as a copy. */
   carried(): Numbers
-  /** Microseconds until such a copy admits `cost`. @param own the wait of the present copy */
+  /** Microseconds until a copy made then by `carried` would admit `cost`. @param own how long the copy made now would wait */
   wait(cost: number, own: number): number
-  /** Microseconds until the key has its full quota. @param own the same time for the present copy */
+  /** Microseconds until a copy made then by `carried` would have the full quota. @param own how long the copy made now would take */
   reset(own: number): number
 }
 
-/** One policy in the current decision. The store sets `s` and `i` to where the policy's state is. */
+/**
+ * One policy in the current decision. The store sets `s` to the array that contains the state of the policy, and `i` to the
+ * index of its first number.
+ */
 export class PolicyEvaluation {
   readonly policy: Policy
   readonly algorithm: Algorithm
@@ -28,18 +31,18 @@ export class PolicyEvaluation {
   cost = 0
   /** Microseconds until this policy admits the call. */
   wait = 0
-  /** How far ahead the call was booked, in microseconds. */
+  /** How many microseconds after `at` a reservation has booked its units; 0 if the call takes its units at once. */
   delay = 0
   /**
-   * True if `s` is a copy, made from a state that was written under other numbers. A state that used more than fits the new
-   * numbers must not be lost: only a call that is admitted at once makes the copy permanent.
+   * True if `s` is a copy, made from a state that was written under other numbers. The copy may have fewer used units, if they
+   * do not all fit into the new numbers. So only a call that is admitted at once saves the copy in place of the original.
    */
   carried = false
-  /** The original state, if `s` is such a copy. Units are given back and charged in the original. */
+  /** The original state, if `carried` is true and `s` is a copy. Refunds, charges and settlements change the original. */
   foreign: ForeignState | undefined = undefined
-  /** True if the call changed the state. A copy is kept only then. */
+  /** True if the call changed `s`, so that the store has to save `s`, also if `s` is a copy. */
   wrote = false
-  /** True if the call changed the foreign state, which stays under its own numbers. */
+  /** True if the call changed `foreign`. The store then saves `foreign`, still with the numbers under which it was written. */
   wroteForeign = false
 
   constructor(policy: Policy) {
@@ -47,7 +50,10 @@ export class PolicyEvaluation {
     this.algorithm = policy.algorithm
   }
 
-  /** Computes how long the call has to wait, and changes nothing. Returns the wait that is enforced: 0 for a shadow. */
+  /**
+   * Computes how long the call has to wait, and changes nothing. Returns the wait that the caller has to keep: always 0 for a
+   * shadow policy, which refuses no call.
+   */
   evaluate(now: number, cost: number): number {
     const { s, i, algorithm } = this
     const last = s[i] as number
@@ -71,12 +77,15 @@ export class PolicyEvaluation {
     return this.wrote ? wait : (this.foreign as ForeignState).wait(cost, wait)
   }
 
-  /** Microseconds until the key has its full quota, if `carried`. @param reset that of `s` */
+  /** Microseconds until the key has its full quota, if `s` is a copy of a foreign state. @param reset how long `s` would take */
   resetCarried(reset: number): number {
     return this.wrote ? reset : (this.foreign as ForeignState).reset(reset)
   }
 
-  /** Computes the wait of a charge, also by a settlement: 0, unless the charge makes the numbers inexact. */
+  /**
+   * Computes the wait of a charge, or of a settlement that charges more units: 0, or Infinity if the charge would make numbers
+   * of the state so large that they are inexact.
+   */
   evaluateCharge(now: number, cost: number): number {
     this.begin(now, cost)
     const { algorithm, s, i, at } = this.own(now)
@@ -84,7 +93,7 @@ export class PolicyEvaluation {
     return this.policy.shadow ? 0 : this.wait
   }
 
-  /** Computes the wait of a renewal. Units that the reservation still holds need no free units. */
+  /** Computes the wait of a renewal. Only units that the reservation no longer holds, because their lease has ended, must be free. */
   evaluateRenewal(now: number, cost: number, ticket: Ticket | undefined): number {
     this.begin(now, cost)
     const { algorithm, s, i, at } = this.own(now)
@@ -95,7 +104,7 @@ export class PolicyEvaluation {
     return this.policy.shadow ? 0 : this.wait
   }
 
-  /** Milliseconds until more than `remaining` are left; 0 if the key has its full quota. */
+  /** Milliseconds until more than `remaining` units are left; 0 if `remaining` is already the full quota. */
   nextAfter(remaining: number, now: number): number {
     const { s, i, at, policy, algorithm } = this
     if (remaining >= policy.burst) return 0
@@ -103,7 +112,10 @@ export class PolicyEvaluation {
     return Math.ceil((this.carried ? this.waitCarried(remaining + 1, wait) : wait) / 1000)
   }
 
-  /** True under a limit of 0: no unit ever comes back, so none is taken. Units left under other numbers stay there. */
+  /**
+   * True under a limit of 0: taken units would never come back, so a call takes no units. False if there is a foreign state,
+   * because refunds and charges change this state.
+   */
   get keepsNothing(): boolean {
     return this.policy.limit === 0 && this.foreign === undefined
   }
@@ -116,7 +128,7 @@ export class PolicyEvaluation {
     this.wroteForeign = false
   }
 
-  /** The state that has the units of earlier calls: the foreign state, if there is one. */
+  /** The state in which earlier calls took their units: the foreign state, if there is one, otherwise `s`. */
   own(now: number): { algorithm: Algorithm; s: Numbers; i: number; at: number } {
     const { foreign } = this
     if (foreign === undefined) return this
@@ -124,7 +136,7 @@ export class PolicyEvaluation {
     return { algorithm, s, i: 0, at: effectiveTime(algorithm, s[0] as number, now) }
   }
 
-  /** If the clock went back by the tolerance or more, gives the state the new time. */
+  /** If the clock went back by at least `tolerance` of the algorithm, sets the time of the state to `now`. */
   takeTime(now: number): void {
     const { algorithm, s, i, at } = this.own(now)
     if (at >= (s[i] as number)) return
@@ -132,7 +144,10 @@ export class PolicyEvaluation {
     this.changed(now)
   }
 
-  /** Notes that the state of `own` changed. A foreign state keeps its numbers: no call was admitted under the new ones. */
+  /**
+   * Notes that the state that `own` returns was changed. If this is the foreign state, it keeps its old numbers, because no
+   * call was admitted under the new numbers.
+   */
   changed(now: number): void {
     if (this.foreign === undefined) {
       this.wrote = true
@@ -144,7 +159,10 @@ export class PolicyEvaluation {
   }
 }
 
-/** How many units of that ticket can be given back at most: 0 if the state does not know its reservation any more. */
+/**
+ * The most units that a ticket can give back: 0 if the state has no longer the id with which the reservation of the ticket was
+ * made.
+ */
 export function unitsKnown(
   { idSlot, idCountsRefunds }: Algorithm,
   s: Numbers,
@@ -157,8 +175,8 @@ export function unitsKnown(
 }
 
 /**
- * Lets the other policies of the penalty's key count anew, as for a new key: a ban of its own has begun in place of their
- * waits. Reservations from before give nothing back. Units in flight stay counted.
+ * Resets the states of the other policies in the scope of a penalty, because the ban that has just begun replaces the waits of
+ * these policies. Reservations made before give no units back. Units in flight stay counted.
  */
 export function restart({ policy: { scope } }: PolicyEvaluation, all: readonly PolicyEvaluation[], now: number): void {
   for (const evaluation of all) {
@@ -170,14 +188,15 @@ export function restart({ policy: { scope } }: PolicyEvaluation, all: readonly P
 function restartOne(evaluation: PolicyEvaluation, now: number): void {
   const { s, i, algorithm, cost } = evaluation
   s.fill(0, i, i + algorithm.slots)
-  // If the key has an array of its own, the entries of a log or the reservations stand behind the slots. They go too.
+  // If `s` is an array of this key alone, it also has the entries of a log, or the reservations, after the first `slots`
+  // numbers. This line deletes these entries and reservations.
   if (Array.isArray(s) && s.length > i + algorithm.slots) s.length = i + algorithm.slots
   evaluation.at = now
   evaluation.wait = cost === 0 ? 0 : algorithm.wait(s, i, now, cost)
   evaluation.wrote = true
 }
 
-/** Gives the call's cost back to one policy, the newest units first. */
+/** Gives the cost of a call back to one policy. The units that were taken last are given back first. */
 export function refund(evaluation: PolicyEvaluation, now: number): void {
   const { cost } = evaluation
   const { algorithm, s, i, at } = evaluation.own(now)
@@ -188,13 +207,19 @@ export function refund(evaluation: PolicyEvaluation, now: number): void {
   evaluation.changed(now)
 }
 
-/** Adds a refund to the id of the reservations. An id that grows too large becomes 0: its tickets give nothing back. */
+/**
+ * Adds a refund to the id of the reservations. An id beyond 2^53 would be inexact, so it becomes 0; tickets with this id then
+ * give no units back.
+ */
 function countRefund(s: Numbers, idSlot: number, cost: number): void {
   const id = s[idSlot] as number
   if (id > 0) s[idSlot] = id + cost <= maxSafe ? id + cost : 0
 }
 
-/** Settles one policy: charges a cost above 0, and gives back a cost below 0 by the ticket. */
+/**
+ * Settles a reservation under one policy. A cost above 0 is charged. For a cost below 0, units are given back: at most as many
+ * as `unitsKnown` returns for the ticket.
+ */
 export function settle(evaluation: PolicyEvaluation, now: number, ticket: Ticket | undefined): void {
   const { cost } = evaluation
   const { algorithm, s, i, at } = evaluation.own(now)
@@ -204,7 +229,8 @@ export function settle(evaluation: PolicyEvaluation, now: number, ticket: Ticket
   } else {
     const units = cost === 0 || ticket === undefined ? 0 : Math.min(-cost, unitsKnown(algorithm, s, i, ticket))
     if (units === 0) return
-    // If the clock went far back, the tickets are invalid. Guava's limiters compare the clock themselves.
+    // If the clock went back by at least `tolerance`, the tickets are invalid. Guava's limiters have the tolerance 0: their
+    // `settle` checks the clock itself.
     if (at < (s[i] as number) && algorithm.tolerance > 0) algorithm.take(s, i, at, 0, 0)
     else algorithm.settle(s, i, at, units, ticket as Ticket)
   }
@@ -212,8 +238,8 @@ export function settle(evaluation: PolicyEvaluation, now: number, ticket: Ticket
 }
 
 /**
- * A new id for the reservations of a state, from 1 to 2^48. It is random, so that a state that was reset does not know
- * earlier reservations, whichever process opens the next ones.
+ * A new id for the reservations of a state, from 1 to 2^48. It is random: after a reset of the key, any process may make the
+ * next id, which must differ from the ids of earlier reservations.
  */
 export function newReservationId(): number {
   return 1 + Math.floor(Math.random() * 2 ** 48)

@@ -4,17 +4,18 @@
  *
  *     |.1.2.1.|...3..1|       |       |  becomes  |.....4.|......4|       |       |
  *
- * Units leave the window up to one part later and never sooner, so the copy is at least as strict. The parts begin at fixed
- * times of the clock, so a second copy of the copy moves no entry again.
+ * In the copy, units leave the window up to one part later than in the log, and never sooner, so the copy is at least as
+ * strict. The parts begin at multiples of their length on the clock. So if the copy is copied again, its entries keep their
+ * times.
  */
 import type { Numbers } from '../algorithm.ts'
 import { header, timeOf, totalOf } from './log-entries.ts'
 
 const parts = 8
-/** The most entries of the copy: a window overlaps at most `parts + 1` parts, and one more is for all bookings. */
+/** The most entries of the copy: one for each of the at most `parts + 1` parts that a window overlaps, and one for all booked units. */
 const entries = parts + 2
 
-/** The most numbers of such a copy. */
+/** How many numbers the state of such a copy has at most. */
 export const condensedLog: number = header + 2 * entries
 
 /** Copies the log in `s` at `i` to `t` at `j`. @param first the first entry that is still in the window */

@@ -1,9 +1,9 @@
 /*
  * The entries of a sliding log: when units were admitted, and how many. The oldest entry is the first.
  *
- * An entry is two numbers: a time, and the total units of this entry and all earlier entries. So a subtraction gives the
- * units between two entries. Entries before the first entry (`s[i + 1]`) have left the window. Their place is reused when
- * they fill a third of the array. (At a half, V8 would free the memory and allocate it again.)
+ * An entry is two numbers: a time, and the total units of this entry and all earlier entries. So a subtraction gives the units
+ * between two entries. Entries before the first entry (`s[i + 1]`) have left the window. When entries that left fill a third of
+ * the array, the other entries are moved to the front. (At a half, V8 would free the memory and allocate it again.)
  *
  *     s[i]   last      s[i + 1]  index of the first entry      s[i + 2]  one past the last entry
  *                      s[i + 3]  total before the first entry  s[i + 4]  id of the reservations
@@ -30,8 +30,8 @@ export function firstReaching(s: Numbers, i: number, first: number, total: numbe
 }
 
 /**
- * The first entry from `low` to `high` whose time (or total) is above `bound`; `high` if no entry is. The result is mostly
- * near `low`, so the search doubles its distance from `low`, and then halves the range.
+ * The first entry from `low` to `high` whose time (or total) is above `bound`; `high` if no entry is. The entry is usually near
+ * `low`. So the search first looks at growing distances from `low`, each twice the one before, and then halves the range.
  * @param from `i + header` to compare times, `i + header + 1` to compare totals
  */
 export function firstAbove(s: Numbers, from: number, low: number, high: number, bound: number): number {
@@ -46,7 +46,10 @@ export function firstAbove(s: Numbers, from: number, low: number, high: number, 
   return low
 }
 
-/** Adds `cost` units at `time`. Calls of the same microsecond share an entry. Only a charge may be earlier than bookings. */
+/**
+ * Adds `cost` units at `time`. Calls of the same microsecond share an entry. `time` may be before the newest entry only for a
+ * charge: any other call waits until the times of all bookings have passed.
+ */
 export function append(s: Numbers, i: number, time: number, cost: number): void {
   if (totalOf(s, i, (s[i + 2] as number) - 1) + cost > maxSafe) compact(s, i, s[i + 1] as number)
   const end = s[i + 2] as number
@@ -86,7 +89,10 @@ export function dropBefore(s: Numbers, i: number, first: number): void {
   if (first === end || (first >= 16 && first >= end / 3)) compact(s, i, first)
 }
 
-/** Moves the entries to the front of the array, and starts the totals from 0 again. */
+/**
+ * Moves the entries that are still in the window to the front of the array, and subtracts the units of the removed entries from
+ * all totals.
+ */
 function compact(s: Numbers, i: number, first: number): void {
   const end = s[i + 2] as number
   const before = s[i + 3] as number
@@ -100,7 +106,7 @@ function compact(s: Numbers, i: number, first: number): void {
   if (Array.isArray(s)) s.length = i + header + 2 * (end - first)
 }
 
-/** Removes the entries before the newest `units` units. */
+/** Removes the oldest entries, and keeps only as many of the newest entries as are needed for `units` units. */
 export function keepNewest(s: Numbers, i: number, units: number): void {
   const spare = totalOf(s, i, (s[i + 2] as number) - 1) - units
   let first = s[i + 1] as number

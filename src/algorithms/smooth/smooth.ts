@@ -18,8 +18,8 @@
  * price is cut to whole microseconds separately. Options outside of Guava's documented range are rejected: an infinite rate,
  * a warm-up of 0, and times beyond 2^52 us.
  *
- * State: last (us), free (us), stored (permits), commits (0 for a new key). Then, for refunds, `free` and `stored` before the
- * last call, the units of the last call, and the id of the open reservations.
+ * State: last (us), free (us), stored (permits), commits (how many calls were counted; 0 for a new key). Then, for refunds,
+ * `free` and `stored` before the last call, the units of the last call, and the id of the open reservations.
  */
 import { HeadgateError } from '../../common/index.ts'
 import { Algorithm, type Numbers, type Report, type Ticket } from '../algorithm.ts'
@@ -38,7 +38,10 @@ export abstract class Smooth extends Algorithm {
   override readonly promises = true
   override readonly paysLater = true
   readonly span = 0
-  /** If the clock went back by less than this many microseconds, calls wait until it catches up. In Guava there is no limit. */
+  /**
+   * If the clock went back by less than this many microseconds, calls wait until the clock is where it was. If it went back
+   * further, `free` moves back with the clock. In Guava, calls wait however far the clock went back.
+   */
   readonly #rollback: number
   /** The price of a fresh permit, in microseconds. */
   readonly stable: number
@@ -46,7 +49,7 @@ export abstract class Smooth extends Algorithm {
   readonly max: number
   /** One permit is stored in this many microseconds without calls. */
   readonly coolDown: number
-  /** The largest cost of one call. */
+  /** The largest cost that one call may have, in permits. */
   readonly most: number
 
   /**
@@ -75,7 +78,7 @@ export abstract class Smooth extends Algorithm {
     this.#rollback = toleranceOf(refill, window)
   }
 
-  /** 0: no other tolerance is needed, because `free` does not change when the clock goes back. */
+  /** 0, so that callers pass each time of the clock unchanged. `#rollback` does here what the tolerance does in other algorithms. */
   override get tolerance(): number {
     return 0
   }
@@ -83,10 +86,10 @@ export abstract class Smooth extends Algorithm {
   /** The stored permits of a new key. */
   protected abstract readonly initial: number
 
-  /** The price in microseconds of `permits` stored permits, if `stored` permits are stored before. */
+  /** The price in microseconds of `permits` stored permits, if `stored` permits are stored before the call takes them. */
   protected abstract price(stored: number, permits: number): number
 
-  /** How many permits are stored under this rate, if `stored` of at most `max` permits were stored under another rate. */
+  /** How many permits are stored after a change to this rate, if `stored` of at most `max` permits were stored at the old rate. */
   protected abstract rescaled(stored: number, max: number): number
 
   wait(s: Numbers, i: number, at: number, cost: number): number {
@@ -141,7 +144,7 @@ export abstract class Smooth extends Algorithm {
     if (commit === s[i + 3]) this.refund(s, i, at, units)
   }
 
-  /** Makes the state as if the last call had cost `cost` less. If its cost is then 0, the call before becomes the last call. */
+  /** Changes the state as if the last call had cost `cost` units less. If its cost is then 0, the call before becomes the last call. */
   override refund(s: Numbers, i: number, at: number, cost: number): void {
     if (this.#aheadAt(s, i, at) > 0) return
     const taken = s[i + 6] as number
@@ -153,7 +156,10 @@ export abstract class Smooth extends Algorithm {
     }
   }
 
-  /** Refunds an earlier call. The state before that call is not stored, so the refund is calculated from the present state. */
+  /**
+   * Refunds a call before the last call. The state as it was before that call is not stored, so the refund is calculated from
+   * the present state.
+   */
   #unspend(s: Numbers, i: number, at: number, cost: number): void {
     const stored = s[i + 2] as number
     const free = this.#freeAt(s, i, at)
@@ -168,7 +174,10 @@ export abstract class Smooth extends Algorithm {
     return s[i + 3] as number
   }
 
-  /** `reset` is the time until `max` permits are stored. `used` counts the missing permits, and the wait in fresh permits. */
+  /**
+   * `reset` is the time until `max` permits are stored. `used` is the number of permits missing to `max`, plus the wait of the
+   * next call divided by the price of a fresh permit.
+   */
   report(s: Numbers, i: number, at: number, out: Report): void {
     const free = this.#freeAt(s, i, at)
     out.remaining = free <= at ? this.most : 0
@@ -180,7 +189,10 @@ export abstract class Smooth extends Algorithm {
     out.reset = Math.max(0, free - at) + (missing > 0 ? Math.ceil(missing * this.coolDown) : 0)
   }
 
-  /** As in Guava's setRate: time without calls counts at the old rate, stored permits are scaled, and `free` stays. */
+  /**
+   * Does what Guava's setRate does: the time without calls until now has stored permits at the old rate, the stored permits are
+   * then converted by `rescaled`, and the next call may go at the same time as before.
+   */
   override adopt(s: Numbers, i: number, at: number, from: Algorithm): boolean {
     if (!(from instanceof Smooth) || from.kind !== this.kind) return false
     if (s[i + 3] === 0) return true
@@ -199,7 +211,10 @@ export abstract class Smooth extends Algorithm {
     this.adopt(s, i, at, from)
   }
 
-  /** Merges two states: the later `free`, and the number of stored permits with which later calls cost more. */
+  /**
+   * Merges two states of a key. The result has the later `free`, and of the two numbers of stored permits the number with which
+   * later calls wait longer.
+   */
   override merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
     const own = this.#freeAt(s, i, at)
     const other = this.#freeAt(t, j, at)
@@ -210,7 +225,7 @@ export abstract class Smooth extends Algorithm {
     this.#restart(s, i, at, free, dearer ? Math.max(...stored) : Math.min(...stored), commits)
   }
 
-  /** Writes a state in which no earlier call gives units back, because permits had another price then. */
+  /** Writes a state whose earlier calls can give no units back, because permits had another price when these calls took them. */
   #restart(s: Numbers, i: number, at: number, free: number, stored: number, commits: number): void {
     for (const [n, number] of [at, free, stored, commits, free, stored, 0, 0].entries()) s[i + n] = number
   }

@@ -11,8 +11,8 @@ const dialectNames = ['legacy', ...Object.keys(drafts)] as readonly Dialect[]
 /** The option `headers` as an object with all settings. */
 export interface HeadersOptions {
   /**
-   * The dialects of the fields. Default `'legacy'`. If two dialects in the list have the same field, the later dialect sets the
-   * field. Example: `['legacy', 'draft-11']`.
+   * The dialects (sets of names and formats) of the fields to send. Default `'legacy'`. If two dialects in the list have the
+   * same field, the later dialect sets the field. Example: `['legacy', 'draft-11']`.
    */
   dialects?: Dialect | readonly Dialect[]
   /** True to set the fields only on a refusal, or if at least 80 per cent of a policy is used. Default false. */

@@ -28,7 +28,10 @@ const readers = {
   resetAs: oneOf('epoch', 'delta'),
 }
 
-/** The writer of three fields: the limit of the binding policy, the remaining units, and the time at which the quota is full. */
+/**
+ * Makes the function that writes three fields of a response: the limit of the binding policy (see `bindingVerdict`), the
+ * remaining units, and the time at which the policy has its full quota again.
+ */
 export function legacy(reported: readonly ReportedPolicy[], options: LegacyOptions = {}): Writer {
   const { resetAs, ...names } = readOptions('headers.legacy', options, readers)
   const { limit: limitName, remaining: remainingName, reset: resetName } = names
@@ -45,13 +48,17 @@ export function legacy(reported: readonly ReportedPolicy[], options: LegacyOptio
   }
 }
 
-/** In milliseconds. A smaller difference between two clocks is hardly visible in whole seconds. */
+/**
+ * Two clocks whose times differ by less than this many milliseconds count as equal: a field in whole seconds hardly shows a
+ * smaller difference.
+ */
 const tolerance = 250
 
 /**
- * The time of a decision, in milliseconds, as wall-clock time. The default clock of a store does not follow when an operator sets
- * the machine's time, because decisions need a clock that never jumps. But a client compares the field with its wall clock. Times
- * of another clock, such as a database's or a test's, are returned unchanged. A decision without a time was made now.
+ * The time of a decision, in milliseconds, as wall-clock time. The default clock of a store does not change when an operator
+ * sets the machine's time, because decisions need a clock that never jumps. But a client compares the field with its wall
+ * clock. Times of another clock, such as a database's or a test's, are returned unchanged. A decision without a time was made
+ * now.
  */
 function timeOfDay(at: number | undefined): number {
   const wall = Date.now()

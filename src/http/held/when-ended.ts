@@ -28,8 +28,8 @@ export interface EndingResponse {
 }
 
 /**
- * Calls `done` once, after a response has ended. If the response has already ended, calls `done` immediately. For
- * `Framework.ended`.
+ * Calls `done` once, after a response has ended. If the response has already ended, calls `done` immediately. Frameworks use
+ * this function as their `Framework.ended`.
  * @param done gets the status, and true if the response was not sent completely: the client disconnected, the client reset the
  *   stream, the application failed, or the connection was upgraded
  */
@@ -53,15 +53,17 @@ function whenSent(response: EndingResponse, end: (aborted: boolean) => void): vo
   }
   response.once('finish', () => end(false))
   response.once('close', () => end(true))
-  // After an upgrade, the socket may be detached from its response. The response then emits no event either.
+  // A response that waits behind another response has no socket. After an upgrade, the socket may be detached from its
+  // response. If the client disconnects, neither response emits an event, so the socket is observed.
   const socket = response.socket === null || response.req?.upgrade ? response.req?.socket : undefined
   if (socket) whenLeft(socket, response, end)
 }
 
 /**
- * For HTTP/2. The events of the response are not enough: after a reset it also emits 'finish' and 'close', a response to HEAD is
- * finished before it has begun, and the client chooses the code of a reset. So the stream decides: the response was aborted if
- * its stream closed before the last write.
+ * For HTTP/2. The events of the response do not show how it ended: a response whose stream was reset also emits 'finish' and
+ * 'close', and a response to HEAD emits 'finish' before it is sent. The code of a reset does not show it either, because the
+ * client chooses the code. So the state of the stream decides: the response was aborted if its stream closed before the last
+ * write.
  */
 function whenClosed(stream: EndingStream, end: (aborted: boolean) => void): void {
   const closed = () => {
@@ -83,8 +85,9 @@ const open = new Map<() => void, EndingStream>()
 let watching: ReturnType<typeof setInterval> | undefined
 
 /**
- * Looks once a second for streams that a client has reset without an error (NO_ERROR) while their last bytes waited for
- * it. node:http2 emits nothing for such a stream, and never destroys it, not even when the client has disconnected.
+ * Looks once a second for streams that a client has reset with the code NO_ERROR, while the last bytes of the stream waited to
+ * be sent. For such a stream, node:http2 emits no event and never destroys the stream, not even when the client has
+ * disconnected.
  */
 function endClosed(): void {
   for (const [closed, stream] of open) if (stream.closed) closed()
@@ -107,7 +110,8 @@ function whenLeft(socket: EndingSocket, response: EndingResponse, end: (aborted:
     ends = new Set()
     waiting.set(socket, ends)
     socket.once('close', () => {
-      // Start with the response that came last, because a booked time can be refunded only if no later time is booked.
+      // `each(true)` may refund a booked time, and this is possible only if no later time is booked. So the newest response is
+      // first.
       for (const each of [...(waiting.get(socket) ?? [])].reverse()) each(true)
     })
   }

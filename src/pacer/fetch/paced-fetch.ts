@@ -18,7 +18,7 @@ type Init = Parameters<Fetch>[1]
 
 /** The HTTP methods that may be sent again, because they are idempotent: RFC 9110, section 9.2.2. */
 const idempotent = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE'])
-/** A retry's random delay is at most this part of the wait that the server names, and at most `maxJitter` ms. */
+/** The random delay of a retry is at most this fraction of the wait that the server names, and at most `maxJitter` ms. */
 const jitterPart = 0.1
 const maxJitter = 5000
 
@@ -73,8 +73,9 @@ async function exchange(fetch: Fetch, request: Sent, settings: PacedFetchSetting
 }
 
 /**
- * Sends the request, unless the server has fewer units left than it takes. In that case the pacer is stopped, and the
- * request needs another slot. `retry` is true if the server refused the request and sending it again makes sense.
+ * Sends the request, unless the server has fewer units left than the request takes. In that case, stops the pacer for the key
+ * and returns undefined: the request has to wait for another slot. `retry` is true if the server refused the request and
+ * sending it again makes sense.
  */
 async function sendIfLeft(
   send: () => Promise<Response>,
@@ -124,13 +125,19 @@ function refusalWait({ retryAfter, quotas }: ParsedRateLimit): number | undefine
   return Math.max(0, ...spent.map(({ resetAfter, window }) => resetAfter ?? window ?? 0)) || undefined
 }
 
-/** For how many milliseconds a followed quota has no units: until its reset, else its window, else `backoff`. */
+/**
+ * For how many milliseconds a quota has no units left that a policy follows (see the option `quotas`): the time until its reset
+ * if the server names it, else the quota's window, else `backoff`.
+ */
 function spentWait({ quotas }: ParsedRateLimit, { followed, backoff }: PacedFetchSettings): number {
   const spent = quotas.filter((quota) => quota.remaining === 0 && followed.some((each) => follows(each)(quota)))
   return Math.max(0, ...spent.map(({ resetAfter, window }) => resetAfter ?? window ?? backoff))
 }
 
-/** The limits in a response. None for a cached response, whose fields are out of date (section 5 of the draft). */
+/**
+ * The limits in a response. None for a response from a cache, because its fields are out of date (section 5 of the IETF draft
+ * of the RateLimit fields).
+ */
 function infoOf(headers: Headers, now: number): ParsedRateLimit {
   const info = parseRateLimit(headers, now)
   return headers.has('age') ? { ...info, quotas: [] } : info
@@ -141,7 +148,10 @@ interface Sent {
   readonly init: Init
   readonly pace: Pace
   readonly cost: RequestCost
-  /** What the server has left for the key. Called at each use, because the numbers of idle keys are removed. */
+  /**
+   * What the server has left for the key. Call this function at each use, and do not store its result, because the numbers of a
+   * key are removed when the key is idle.
+   */
   readonly quotas: () => ServerQuotas
 }
 

@@ -3,7 +3,7 @@ import type { Task } from '../timers/index.ts'
 import type { Slot } from './booked-slot.ts'
 import type { Queue } from './queue.ts'
 
-/** Slots that are due but may not be used yet, because earlier calls started late: see run-spacing.ts. */
+/** Slots whose time has come, but whose call would start too soon after an earlier call that started late: see run-spacing.ts. */
 export class LateSlots {
   readonly #queue: Queue
   readonly #spacing: RunSpacing
@@ -18,13 +18,16 @@ export class LateSlots {
     this.#go = go
   }
 
-  /** Admits the first waiter of a slot that is due, or stores the slot until a waiter may start. */
+  /**
+   * Called when the time of a slot has come. Admits the waiter of the slot if it may start now. Otherwise keeps the slot until
+   * it may.
+   */
   readonly add = (slot: Slot): void => {
     this.#slots.add(slot)
     if (this.#slots.size === 1) this.resume()
   }
 
-  /** Admits all waiters that may start now. */
+  /** Admits the waiters of the kept slots, in order, until one of them may not start yet. */
   resume(): void {
     this.#queue.context.scheduler.remove(this.#retry)
     for (const slot of this.#slots) {
@@ -38,7 +41,7 @@ export class LateSlots {
     }
   }
 
-  /** @param milliseconds the wait that the refusal names, rounded up */
+  /** @param milliseconds after this time the first kept slot is tried again */
   #wait(milliseconds: number): void {
     const { context, now } = this.#queue
     this.#retry = context.scheduler.at(now + milliseconds * 1000, () => this.resume())

@@ -54,11 +54,11 @@ export abstract class Queue {
   /** Gives all booked slots back to the store. The waiters stay in the queue, in their order. */
   abstract stop(): void
   abstract restart(): void
-  /** Admits the next calls, after a call that was starting has been counted: see run-spacing.ts. */
+  /** Admits the next calls. With `spacing: 'actual'`, called each time a started call has been counted: see run-spacing.ts. */
   protected abstract resume(): void
-  /** Called when the rate has been set. Later calls still get times after the booked slots. */
+  /** Called when the application has set another rate. A later call must still get a time after all slots that are booked already. */
   abstract rateChanged(): void
-  /** Called when units in flight have been released. */
+  /** Called when a reservation or an ended function has freed units in flight, so that a waiting call may go. */
   freed(): void {}
 
   /** Counts a request to the store as pending until its response comes, then calls `succeeded` or `failed`. */
@@ -122,7 +122,7 @@ export abstract class Queue {
     this.add(waiter)
   }
 
-  /** How much longer a waiter may wait, in microseconds. 0 if the queue is full. */
+  /** How much longer a waiting call may wait, in microseconds. 0 if the queue is full, because the call must not wait then. */
   maxWaitOf(waiter: Waiter): number {
     return this.full(waiter) ? 0 : waiter.timeLeft
   }
@@ -187,7 +187,7 @@ export abstract class Queue {
     else this.refuse(waiter, waiter.timeout < Infinity ? timedOut(waiter.timeout) : tooLate())
   }
 
-  /** Refuses a call that is not in a priority queue. */
+  /** Refuses a call that is in no list of waiting calls, or was just removed from one. */
   protected refuse(waiter: Waiter, error: unknown): void {
     const { stage } = waiter
     if (stage === 'done') return
@@ -220,7 +220,10 @@ export abstract class Queue {
     this.settled()
   }
 
-  /** Queues functions that `concurrency` made wait, one by one. A function that ends synchronously calls this again. */
+  /**
+   * Queues functions that `concurrency` made wait, one by one. A function that ends at once calls this method again from
+   * inside: the flag `#unblocking` prevents a second loop.
+   */
   #unblock(): void {
     if (this.#unblocking) return
     this.#unblocking = true
@@ -228,7 +231,10 @@ export abstract class Queue {
     this.#unblocking = false
   }
 
-  /** Called when a call, a slot or a request to the store has ended. */
+  /**
+   * Called when a call has ended, a slot was used or given back, or a request to the store has its response: the queue may now
+   * be idle.
+   */
   settled(): void {
     this.context.settled(this)
   }

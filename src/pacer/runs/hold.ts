@@ -1,7 +1,7 @@
 import type { PacerContext } from '../context.ts'
 import type { Task } from '../timers/index.ts'
 
-/** The rank of a hold's end, so that the end runs before slots and deadlines of the same time. */
+/** The rank with which the scheduler orders tasks of the same time: the end of a hold runs before slots and deadlines. */
 const beforeSlots = -1
 
 /** A time in which a key admits no call: see `Pace.hold`. A timer is set only while a call waits for its end. */

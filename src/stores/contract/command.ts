@@ -39,7 +39,7 @@ export interface BanTerms {
   readonly reason?: string | undefined
 }
 
-/** Says which page of the keys to return. */
+/** Which page of the keys the verb `scan` has to return. */
 export interface ScanTerms {
   readonly scope: string
   /** The `next` of the page before; undefined for the first page. */
@@ -52,7 +52,10 @@ type KeysOf<V extends Verb> = V extends 'ban' | 'unban' ? readonly (string | und
 /** One command, which the limiter has validated. An optional member is used by the verbs that it names. */
 export interface Command<V extends Verb = Verb> {
   readonly verb: V
-  /** The key of each scope of the ledger, in the order of the scopes. Empty for `scan` and `clear`. */
+  /**
+   * The keys that the command is about: one key for each scope of the ledger, in the order of the scopes. Empty for `scan` and
+   * `clear`.
+   */
   readonly keys: KeysOf<V>
   /**
    * The cost under every policy: a positive safe integer, and for `charge` also 0, which creates the state of the key.
@@ -63,13 +66,17 @@ export interface Command<V extends Verb = Verb> {
   /** For `reserve`: the longest wait that the caller accepts, in whole microseconds. Default 0. */
   readonly maxWait?: number | undefined
   /**
-   * For `settle` and `renew`: the tickets of the reservation. `renew` takes the units again under policies with leases
-   * (`Algorithm.leases`). Under other policies, the tickets do not change.
+   * For `settle` and `renew`: the tickets of the reservation. `renew` starts the leases of the units anew under policies that
+   * count units in flight (`Algorithm.leases`), and returns new tickets for these policies. The tickets of other policies do
+   * not change.
    */
   readonly tickets?: Tickets | undefined
   /** Which optional fields the decision has to have. Default: none. */
   readonly details?: Details | undefined
-  /** For `charge` with a cost for each policy: identifies the report that this charge makes. A store may ignore it. */
+  /**
+   * For `charge` with a cost for each policy, if the charge is a report of units admitted earlier: identifies the report, so
+   * that it is counted only once. A store may ignore this member.
+   */
   readonly report?: NumberedReport | undefined
   /** For `ban`: the duration and the reason of the ban. */
   readonly ban?: BanTerms
@@ -105,7 +112,10 @@ export type OutcomeOf<V extends Verb> = V extends 'reserve' | 'renew'
 /** The outcome of any command. */
 export type Outcome = OutcomeOf<Verb>
 
-/** Makes the booking for a decision. @param delay how long the caller of the booking has to wait, in microseconds */
+/**
+ * Makes the outcome of `reserve` or `renew` from a decision.
+ * @param delay how long the caller of the booking has to wait, in microseconds
+ */
 export function bookingOf(decision: Decision, delay: number, tickets: () => Tickets): Booking {
   if (!decision.allowed) return { decision, wait: 0, tickets: undefined }
   return { decision, wait: Math.ceil(delay / 1000), delay, tickets: tickets() }

@@ -10,7 +10,7 @@ export interface EvaluationScope {
   readonly places: readonly number[]
 }
 
-/** An evaluation with its policies grouped by scope, because a record has the states of one scope. */
+/** An evaluation with its policies grouped by scope, because a store keeps the states of each scope in a record of its own. */
 export class ScopedEvaluation {
   readonly onChange: StateRule
   readonly evaluation: Evaluation

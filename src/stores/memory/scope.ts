@@ -5,7 +5,10 @@ import { cells, nothing, type OverflowLocation } from './overflow-table.ts'
 import { numbersOf, type State, stateTime } from './state.ts'
 import type { StateRows } from './state-rows.ts'
 
-/** The keys of one scope as a plan uses them: with the policies of the plan that limit by this scope. */
+/**
+ * Finds and stores the states of the keys of one scope, for one plan. Only the policies of the plan that limit by this scope
+ * use these states.
+ */
 export class Scope {
   readonly name: string
   readonly table: KeyTable
@@ -24,12 +27,15 @@ export class Scope {
     this.rule = rule
   }
 
-  /** Lets the policies read the states of the key. Returns true if the key has a row to which a commit can write. */
+  /**
+   * Lets the policies read the states of the key. Returns true if the table has a row for the key. Without a row, call `claim`
+   * before the states are written.
+   */
   find(key: string, now: number): boolean {
     return this.states.shared ? this.findShared(key, now) : this.findAlone(key, now)
   }
 
-  /** Does what `find` does, for a limiter with one plan. */
+  /** The same method as `find`, for a limiter with only one plan, whose states no other plan can have written. */
   findAlone(key: string, now: number): boolean {
     const row = this.table.find(key)
     this.row = row
@@ -55,7 +61,10 @@ export class Scope {
     return this.row !== blank
   }
 
-  /** Lets each policy read the state with the policy's name, which another plan may have written. */
+  /**
+   * For each policy, finds the state that was stored under the name of the policy. Another plan may have stored this state
+   * under other numbers.
+   */
   private pointShared(now: number): void {
     const { table, states, row, found } = this
     const known = row === blank ? table.recalled(found, now) : states.read(row)
@@ -69,7 +78,7 @@ export class Scope {
     }
   }
 
-  /** Gives a row to the key that `find` was called for last, if it has none. Called before states are written. */
+  /** Gives a row of the table to the key of the last `find`, if this key has none. Called before states are written. */
   claim(key: string, now: number): void {
     if (this.row === blank) this.claimRow(key, now)
   }
@@ -86,22 +95,31 @@ export class Scope {
     for (const policy of policies) policy.algorithm.reopen?.(policy.s, policy.i, stateTime(policy, now))
   }
 
-  /** Does what `claim` does, for a refund: an unknown key gets no row, because it has no units to give back. */
+  /** Calls `claim` for a refund, but only if the key has a stored state: a key without a state has no units to give back. */
   claimKnown(key: string, now: number): void {
     if (this.found !== nothing) this.claim(key, now)
   }
 
-  /** Prepares the key's states for a reservation that may be settled later. Called after `claim`. */
+  /**
+   * Before a reservation is made: moves each state that can store bookings to an array of its own, which can grow. Called after
+   * `claim`.
+   */
   openBookings(): void {
     this.states.openBookings(this.policies, this.row)
   }
 
-  /** Stores the states that a commit wrote. A state that was only converted to be read by this plan is not stored. */
+  /**
+   * Stores the states that a commit wrote. If this plan converted a state of another plan only to read it, the converted state
+   * is not stored.
+   */
   keep(now: number): void {
     if (this.row !== blank) this.states.keep(this.policies, this.row, now)
   }
 
-  /** Notes that a policy of this scope refused the key, so that the key is evicted late. */
+  /**
+   * Notes in the table if a policy of this scope refused the key. When the table is full, such a key is evicted only if all
+   * checked keys are refused.
+   */
   noteRefused(): void {
     const { table, row } = this
     if (row !== blank && !table.isRefused(row) && refuses(this.policies)) table.noteRefused(row)

@@ -21,11 +21,12 @@ const timeout = 10_000
 /** For how many milliseconds a record stays in the table after the time until which it is needed. */
 const ttlMargin = 1000
 
-/** The terms of a limiter without policies: with these, all states of a record are saved unchanged. */
+/** The options of a ledger without policies. A call to such a ledger saves all states of a record unchanged. */
 const noPolicies = { name: '', policies: [], scopes: [''] }
 
 /**
- * Shows what limiters have stored in Postgres. Their policies need not be known. `reset` deletes a row.
+ * Shows what limiters have stored in Postgres. The policies of these limiters need not be known. The method `reset` deletes the
+ * row of a key.
  * @throws HeadgateError `HEADGATE_OPTION` if the pool or an option is invalid
  */
 export function inspectPostgres(pool: PostgresPool, options: InspectPostgresOptions = {}): StoreInspector {

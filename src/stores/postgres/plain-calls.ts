@@ -1,10 +1,11 @@
 /*
- * Decides calls of `consume` in one round trip, if each call has one cost and one key, under one policy of the usual
- * kinds. One statement (plain-statement.ts) locks, decides and writes the rows of all these calls, and returns what it
- * read and what it wrote. From what was read, the algorithm in this process computes the answer of each call. If the
- * algorithm would have written other numbers, the call fails, so no caller gets numbers that differ from the row.
+ * Decides calls of `consume` in one round trip, if each call has one cost and one key, and the limiter has one policy of a kind
+ * that plain-steps.ts has in SQL. One statement (plain-statement.ts) locks, decides and writes the rows of all these calls, and
+ * returns what it read and what it wrote. From what was read, the algorithm in this process computes the answer of each call.
+ * If the algorithm would have written other numbers, the call fails, so no caller gets numbers that differ from the row.
  *
- * If another process has locked the row, or the row is not in plain form, a transaction decides the call instead.
+ * If another process has locked the row, or the row is not in plain form (see plain-statement.ts), a transaction decides the
+ * call instead.
  */
 import type { Policy } from '../../algorithms/index.ts'
 import { getOrInsert } from '../../common/index.ts'
@@ -16,12 +17,15 @@ import { differentRecord, errorOf } from './postgres-error.ts'
 import { isDataError, isUnusable, PreparedStatement } from './prepared-statement.ts'
 import type { Sql } from './sql.ts'
 
-/** Says when to try the statement again after a failure: after 2, 4, 8 and up to 1024 jobs in transactions. */
+/**
+ * Says when to try the statement again after a failure: when transactions have decided the next 2 jobs, after a second failure
+ * the next 4, and so on up to 1024 jobs. A job is a call that waits to be decided.
+ */
 class Attempts {
   #failures = 0
   #left = 0
 
-  /** True if the next job should try the statement. */
+  /** True if the next job should try the statement of which this object counts the failures. */
   next(): boolean {
     if (this.#left === 0) return true
     this.#left--
@@ -42,7 +46,10 @@ class Attempts {
 export interface PlainGroup {
   readonly policy: Policy
   readonly statement: PreparedStatement
-  /** Says when to try the statement for this group. A try has failed if most rows are not in plain form. */
+  /**
+   * Says when to try the statement for this group of calls. A try counts as failed if at least half of the rows are not in
+   * plain form.
+   */
   readonly attempts: Attempts
 }
 
@@ -72,7 +79,10 @@ export class PlainCalls {
   readonly #options: PlainCallsOptions
   readonly #statements = new Map<string, PreparedStatement>()
   readonly #groups = new WeakMap<ScopedEvaluation, PlainGroup>()
-  /** Says when to try prepared statements. A try fails if a connection lost them, or if the server has none. */
+  /**
+   * Says when to try prepared statements at all. A try fails if a connection has lost its prepared statements, or if the server
+   * (such as a pooler) supports none.
+   */
   readonly #attempts = new Attempts()
 
   constructor(options: PlainCallsOptions) {
@@ -171,7 +181,7 @@ function keyOf({ keys }: Job): string {
   return keys[0] as string
 }
 
-/** The cost of a call; 0 if the call takes no units from the policy. */
+/** The cost of a call under the only policy of its limiter, in units. */
 function costOf({ command: { costs = 1 } }: RecordCall): number {
   return typeof costs === 'number' ? costs : (costs[0] as number)
 }

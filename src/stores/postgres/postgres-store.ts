@@ -22,7 +22,10 @@ export interface PostgresStoreOptions extends SharedStoreOptions {
   pool: PostgresPool
   /** The table of the states, also with its schema: `'limits.headgate'`. Default `'headgate'`. */
   table?: string
-  /** The most connections of the pool in use at the same time. Default 4. Waiting calls share the next connection. */
+  /**
+   * The most connections of the pool in use at the same time. Default 4. While all of them are in use, new calls wait, and then
+   * use the next free connection together.
+   */
   transactions?: number
   /**
    * False if the store must not prepare statements: each decision is then a transaction of two round trips. Use it with

@@ -8,7 +8,7 @@ import type { KeyShare } from './key-share.ts'
 import type { Reporter } from './reporter.ts'
 import type { ScopeShares } from './scope-shares.ts'
 
-/** The scope of a policy, and the policy's index among the policies of this scope. */
+/** Where to find the share of a policy: the index of its scope, and the index `n` of the policy among the policies of this scope. */
 interface Place {
   readonly scope: number
   readonly n: number
@@ -50,7 +50,10 @@ export class ShareLedger implements Ledger {
     return verb === 'settle' ? this.#giveBack(command) : this.#exact.run(command)
   }
 
-  /** Gives units back: first those that the store has not been told of. */
+  /**
+   * Gives units back. Units that were not reported to the store yet are given back to the share in this process, the other
+   * units to the store.
+   */
   async #refund(command: Command<'refund'>): Promise<Decision> {
     const { keys, costs = 1, details } = command
     const left = this.#places.map(({ scope, n }, index) => {
@@ -88,7 +91,10 @@ export class ShareLedger implements Ledger {
     return this.#refuse(shares, command, now) ?? this.#pass(command, shares)
   }
 
-  /** Sends a report, then lets the store decide a call that needs more units than the share. */
+  /**
+   * Lets the store decide a call that needs more units than the share has left. A report of the units admitted so far is sent
+   * first.
+   */
   async #pass(command: Command<'consume'>, shares: readonly KeyShare[]): Promise<Decision> {
     const { costs = 1 } = command
     const answer = this.#decideExactly(command)
@@ -110,11 +116,12 @@ export class ShareLedger implements Ledger {
     for (const [scope, share] of shares.entries()) share.learn(byScope[scope] as Verdict[], now)
   }
 
-  /** Lets the store decide, after a report. */
+  /** Reports the units that this process has admitted for the keys, and then lets the store decide. */
   async #decideExactly(command: Command): Promise<Outcome> {
     const keys = command.keys as readonly string[]
     for (const [n, scope] of this.#scopes.entries()) {
-      // Calls beyond the share are frequent, so each reports what its own plan has admitted, and no other one.
+      // `consume` comes here when the share is used up, which is frequent, so it reports only the units that its own plan has
+      // admitted. Other commands report the units of all plans.
       scope.reportAhead(keys[n] as string, command.verb === 'consume' ? undefined : scope.plans)
     }
     const outcome = await this.#exact.run(command)
@@ -175,7 +182,10 @@ export class ShareLedger implements Ledger {
     return true
   }
 
-  /** The refusal of costs that the store refused since the last report; undefined if it refused none of them. */
+  /**
+   * Refuses a call without the store, if the store has refused such a cost since the last report. Undefined if the store has
+   * refused none of the costs, so that the store has to decide.
+   */
   #refuse(shares: readonly KeyShare[], command: Command<'consume'>, now: number): Decision | undefined {
     const { costs = 1, details } = command
     const untilReport = this.#reporter.untilNext(now)
@@ -185,7 +195,7 @@ export class ShareLedger implements Ledger {
       const cost = costOf(costs, index)
       const refusal = (shares[scope] as KeyShare).refusal(n, cost, now, untilReport)
       if (refusal !== undefined) verdicts[index] = refusal
-      // Another policy may refuse too, and for longer.
+      // The store may refuse by this policy too, with a longer wait, so the store has to decide.
       else if (cost > (verdicts[index] as Verdict).remaining) return undefined
       refused ||= refusal !== undefined
     }

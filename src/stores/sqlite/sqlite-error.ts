@@ -30,7 +30,7 @@ function resultOf(error: unknown): number | undefined {
   return names[name]
 }
 
-/** True if another connection had the file locked. */
+/** True if the statement failed because another connection had locked the file. */
 export function isBusy(error: unknown): boolean {
   const result = resultOf(error)
   return result === code.busy || result === code.locked

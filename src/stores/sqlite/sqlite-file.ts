@@ -1,6 +1,6 @@
 /*
- * One table of a file, by a driver that answers at once. Each transaction takes the file's write lock first (BEGIN IMMEDIATE), so
- * nobody writes between its reads and its writes. The journal is a write-ahead log (WAL): readers never wait.
+ * One table of an SQLite file, through a synchronous driver. Each transaction takes the file's write lock first (BEGIN
+ * IMMEDIATE), so nobody writes between its reads and its writes. The journal is a write-ahead log (WAL): readers never wait.
  */
 import { LRUCache } from 'lru-cache'
 import { HeadgateError, monotonicClock, shown } from '../../common/index.ts'
@@ -10,7 +10,7 @@ import { type Durability, inodeOf, openFile, openTimeout } from './open-file.ts'
 import { layoutKey, type Sql, sweepEvery } from './sql.ts'
 import { isBusy, sqliteError } from './sqlite-error.ts'
 
-/** The most characters of the texts that are known, and of their keys: about 20,000 keys of one bucket. */
+/** `#known` keeps at most so many characters of records and their keys: about 20,000 keys with the state of one bucket. */
 const knownSize = 4_000_000
 
 /** How often it is checked that the file is still in its place, in microseconds. */
@@ -49,21 +49,21 @@ export class SqliteFile {
   readonly #path: string | undefined
   readonly #inode: number | undefined
   #checked = 0
-  /** The texts that this process saved last, by key. */
+  /** By key: the text of the record that this process saved last. */
   readonly #known = new LRUCache<string, string>({
     maxSize: knownSize,
     sizeCalculation: (text, key) => text.length + key.length,
   })
   /** How many records were saved since the last sweep. */
   #saved = 0
-  /** How long the call under way has waited for the lock, in microseconds. */
+  /** How long the present call has already waited for the file's lock in `swap`, in microseconds. */
   #waited = 0
-  /** Where the last sweep ended. */
+  /** The key at which the last sweep (deletion of expired rows) ended. */
   #swept = layoutKey
 
   /**
-   * @throws HeadgateError `HEADGATE_STORE` if the file cannot be opened or written, `HEADGATE_OPTION` for a file of a network, and
-   * `HEADGATE_STORE_RECORD` for a table of another layout
+   * @throws HeadgateError `HEADGATE_STORE` if the file cannot be opened or written, `HEADGATE_OPTION` for a file on a network
+   *   file system, and `HEADGATE_STORE_RECORD` for a table of another layout
    */
   constructor(database: SqliteDatabase, sql: Sql, { timeout, ttlMargin, synchronous }: SqliteFileOptions) {
     this.#database = database
@@ -113,7 +113,10 @@ export class SqliteFile {
     }
   }
 
-  /** Begins a transaction. A call that has waited for the lock before waits only for the rest of the timeout. */
+  /**
+   * Begins a transaction, which waits for the file's lock. If the call has already waited for the lock in `swap`, it now waits
+   * only for the rest of the timeout.
+   */
   #beginWithin(): void {
     const waited = Math.floor(this.#waited / 1000)
     this.#waited = 0
@@ -127,7 +130,7 @@ export class SqliteFile {
     }
   }
 
-  /** @throws HeadgateError as `transact` does */
+  /** Reads the text of a record without a lock. @throws HeadgateError with the same codes as `transact` */
   read(key: string): string | undefined {
     try {
       this.#checkOpen()
@@ -137,25 +140,28 @@ export class SqliteFile {
     }
   }
 
-  /** The text that this process saved last; undefined if it knows none. The file may have another by now. */
+  /**
+   * The text of the record that this process saved last for the key; undefined if `#known` has none. The file may have another
+   * text, if another process has written to the key since.
+   */
   known(key: string): string | undefined {
     return this.#known.get(key)
   }
 
-  /** Reads within a transaction. */
+  /** Reads the text of a record within a transaction, which holds the lock. */
   readLocked(key: string): string | undefined {
     return (this.#read.get(key) as Row | null | undefined)?.record
   }
 
-  /** Saves a record within a transaction. @param now in microseconds */
+  /** Saves the record of a key within a transaction. @param now in microseconds */
   save(key: string, { text, life }: SavedText, now: number): void {
     this.#save.run(key, text, this.#expires(now, life))
     this.#sweepSometimes(now)
   }
 
   /**
-   * Saves a record if the key still has the text `before`, no sweep is due, and the driver tells that no transaction is open: its end
-   * would decide whether the record stays. Returns true if it saved.
+   * Saves a record if the key still has the text `before`, no sweep is due, and the driver says that no transaction is open: a
+   * rollback of an open transaction would remove the record again. Returns true if it saved.
    * @throws HeadgateError as `transact` does
    */
   swap(key: string, before: string | undefined, { text, life }: SavedText, now: number): boolean {
@@ -178,7 +184,11 @@ export class SqliteFile {
     }
   }
 
-  /** When a row may be deleted, in milliseconds since the epoch. @param now in microseconds @param life the same */
+  /**
+   * When a row may be deleted, in milliseconds since the epoch.
+   * @param now in microseconds
+   * @param life for how long the record is needed, in microseconds
+   */
   #expires(now: number, life: number): number {
     return Math.floor(now / 1000) + Math.ceil(life / 1000) + this.#ttlMargin
   }
@@ -208,12 +218,15 @@ export class SqliteFile {
     }
   }
 
-  /** Deletes the keys between two keys, some in each transaction, so that other processes wait for none of them for long. */
+  /**
+   * Deletes the keys between two keys. Each transaction deletes only some keys, so that no other process waits long for the
+   * file's lock.
+   */
   clear(after: string, end: string): void {
     while (this.page(after, end).length > 0) this.transact(() => this.#clear.run(after, end))
   }
 
-  /** Ends a transaction that failed. SQLite itself has ended it after some errors. */
+  /** Rolls a failed transaction back. After some errors SQLite has already rolled it back, and this statement fails without harm. */
   #end(): void {
     try {
       this.#rollback.run()
@@ -227,7 +240,7 @@ export class SqliteFile {
     throw new HeadgateError('HEADGATE_STORE', message, { uncounted: true })
   }
 
-  /** A file that was deleted or replaced is written on by nobody else: what is written there would be lost. */
+  /** Throws if the file was deleted or replaced. No other process uses that file any more, so records written to it would be lost. */
   #checkPlace(): void {
     if (this.#path === undefined) return
     const now = monotonicClock()

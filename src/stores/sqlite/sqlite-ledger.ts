@@ -12,7 +12,10 @@ import {
 import { KeyRecord, type RecordContext, RecordLedger } from '../records/index.ts'
 import type { SqliteFile } from './sqlite-file.ts'
 
-/** Decides at once, in one transaction over all keys of a call. Inspecting, listing and clearing are as in any store of records. */
+/**
+ * Decides each call before `run` returns. A transaction makes the changes to all keys of a call. The verbs `inspect`, `scan`
+ * and `clear` run as in the other stores of records.
+ */
 export class SqliteLedger extends RecordLedger {
   readonly #file: SqliteFile
   readonly #clock: Clock
@@ -46,9 +49,10 @@ export class SqliteLedger extends RecordLedger {
   }
 
   /**
-   * Decides on the text that this process saved last, and saves if the key still has it: one statement in place of four. If nothing is to
-   * be saved, or no text is known, decides on the text of the file, without a lock. If somebody else has written to the key, a
-   * transaction decides anew.
+   * Decides a call with one key. First decides with the text that this process saved last, and saves the result if the file
+   * still has this text: one statement in place of four. If this process knows no text, or if the decision would change
+   * nothing, decides with the text in the file, without a lock. If the file had another text at the save, a transaction decides
+   * the call again.
    */
   #decideOne(command: Command<StateVerb>, key: string): OutcomeOf<StateVerb> {
     const file = this.#file
@@ -65,7 +69,10 @@ export class SqliteLedger extends RecordLedger {
     }
   }
 
-  /** The time is read under the lock, so that calls of several processes are decided in the order of their times. */
+  /**
+   * Decides a call within a transaction. The time is read while the file is locked, so that no call of another process with a
+   * later time was decided before.
+   */
   #evaluate(command: Command<StateVerb>, keys: readonly (string | undefined)[]): OutcomeOf<StateVerb> {
     const file = this.#file
     const replaced = command.verb === 'reset'

@@ -11,7 +11,7 @@ interface Emitter {
 }
 
 export class ClientErrors {
-  /** The last error after the client was ready for the last time; undefined if there was no error since then. */
+  /** The last error that the client has emitted since it was last ready; undefined if the client has emitted no error since then. */
   last: Error | undefined
   readonly #client: Emitter
   /** How many listeners for `'error'` this object has added to the client. */

@@ -1,7 +1,7 @@
 /*
- * ioredis stores the arguments of a command, and encodes the arguments each time it sends the command. So a call whose
- * arguments are texts can be withdrawn: this file changes the first text, and the script then does nothing. Bytes as arguments
- * would cost ioredis some 10 us more for each command.
+ * ioredis stores the arguments of a command, and encodes the arguments each time it sends the command. So a call that ioredis
+ * has not sent yet can be withdrawn, if its arguments are texts: this file replaces the first argument by '0', and the script
+ * then does nothing. Bytes as arguments would cost ioredis some 10 us more for each command.
  */
 import { isTryAgain } from './redis-error.ts'
 import { type Args, type SendScript, withBytes } from './script-call.ts'
@@ -26,12 +26,14 @@ interface CommandSender {
 const firstKey = 2
 
 /**
- * Sends script calls. The first call has bytes as arguments, and shows whether ioredis makes a command for each call and stores
- * the arguments of the command. (A client that gathers commands into pipelines does not.)
+ * Sends script calls. The first call has bytes as arguments. Its command shows whether ioredis makes a command for each call
+ * and stores the arguments there: only then can later calls be withdrawn. (A client that gathers commands into pipelines does
+ * not.)
  */
 export function sendByIoredis(client: CommandClient, name: 'evalsha' | 'eval'): SendScript {
   let command: Command | undefined
-  // If a subclass or the application replaced the method, the method may need the client as `this`, so no command is observed.
+  // If a subclass or the application replaced the method, the method may need the client itself as `this`. So `seen` is not
+  // used, and no call can be withdrawn.
   let keepsArguments: boolean | undefined = isOverridden(client, name) ? false : undefined
   /** An object that behaves as the client, but whose `sendCommand` also stores the command in `command`. */
   const seen: CommandClient = Object.create(client, {

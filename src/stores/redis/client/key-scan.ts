@@ -5,7 +5,10 @@ type ScanKeys = (cursor: string, pattern: string, count: number) => Promise<KeyP
 
 /** The commands that find and delete keys. */
 export interface KeyScan {
-  /** A function to list keys for each server, by the server's address: for all masters of a Cluster, or for the single server. */
+  /**
+   * For each server that has keys, by the server's address: a function that lists keys of this server. The servers are all
+   * masters of a Cluster, or the single server.
+   */
   masters(): Promise<ReadonlyMap<string, ScanKeys>>
   unlink(keys: readonly string[]): Promise<unknown>
 }
@@ -15,7 +18,7 @@ interface KeyPage {
   readonly keys: readonly string[]
 }
 
-/** Where the next page of keys starts: at this cursor of the first of these servers. */
+/** Where the next page of keys starts: on the first server of `servers`, at `cursor`. The other servers were not read yet. */
 interface Position {
   readonly servers: readonly string[]
   readonly cursor: string

@@ -5,7 +5,7 @@
 import { Deadlines } from '../../contract/index.ts'
 import { type Connection, keyScanOf, nextKeys } from '../client/index.ts'
 
-/** How many keys of the server SCAN compares with the pattern in one step. */
+/** In one step, SCAN compares so many keys of the server with the pattern. */
 const scannedAtOnce = 1000
 
 /** How long one step may take, in milliseconds. */

@@ -19,7 +19,10 @@ export interface RedisKind {
   readonly lua: string
   /** True for a frequently used algorithm. The Lua functions of other algorithms are created when a call first needs them. */
   readonly usual?: boolean
-  /** True if the definition also contains the span, because the span does not follow from the parameters. */
+  /**
+   * True if the stored definition of a policy also contains the span (one full refill, or one window), because the span cannot
+   * be computed from the parameters of this kind.
+   */
   readonly spans?: boolean
   /** True if a state may contain numbers with fractions. */
   readonly fractions?: boolean

@@ -7,10 +7,16 @@ import type { Script } from './loaded-script.ts'
 /** How many bytes of a name's hash identify a policy: the value of every key contains them, so they are few. */
 const idBytes = 4
 
-/** The largest state, in bytes, whose size fits into one byte of a record. */
+/**
+ * The size of the largest state, in bytes, for which a record stores the size in one byte: the values 254 and 255 of this byte
+ * mean other forms of a record.
+ */
 const largestShortSize = 253
 
-/** The first byte of the record of a log with narrow entries, and of a state whose size is stored in four bytes. */
+/**
+ * The first byte of a record whose size is stored in four bytes: of a sliding log with narrow entries (see records.ts), or of a
+ * state of more than `largestShortSize` bytes.
+ */
 const narrowLog = 254
 
 /** The policies of a limiter, packed for the script (see main.ts). A request has one key for each scope. */
@@ -20,7 +26,10 @@ export interface PackedPlan {
   readonly policies: readonly Policy[]
   readonly scopes: readonly string[]
   readonly bytes: Buffer
-  /** The short script for the frequent calls of this plan. Undefined if the whole script has to decide every call. */
+  /**
+   * The short script for the frequent calls of this plan (see plain/plain-script.ts). Undefined if the whole script (see
+   * main.ts) has to decide every call.
+   */
   plain?: Script | undefined
 }
 
@@ -29,7 +38,10 @@ export function policyId({ name }: { readonly name: string }): Buffer {
   return createHash('sha256').update(name).digest().subarray(0, idBytes)
 }
 
-/** Packs policies for the script. @throws HeadgateError `HEADGATE_POLICY` if the definition of a policy is too long */
+/**
+ * Packs the policies of a limiter into the bytes that each request passes to the script.
+ * @throws HeadgateError `HEADGATE_POLICY` if the definition of a policy is too long
+ */
 export function packPlan(
   limiter: string,
   policies: readonly Policy[],
@@ -59,7 +71,10 @@ function packPolicy(policy: Policy, scope: number, onChange: StateRule): Buffer 
   return Buffer.concat([head, ...recordFormats(policy, numbers).map(withLength), ...numbers.map(double)])
 }
 
-/** By how much a clock may go back without effect, in us. For an algorithm without its own tolerance: the policy's window. */
+/**
+ * If the clock goes back by less than this many microseconds, decisions do not change. For an algorithm whose tolerance is 0,
+ * this is the window of the policy.
+ */
 function toleranceOf({ algorithm, window }: Policy): number {
   return algorithm.tolerance || window * 1000
 }
@@ -69,7 +84,10 @@ function definitionOf({ kind, span, parameters }: Algorithm): readonly number[] 
   return kinds[kind].spans ? [span, ...parameters] : parameters
 }
 
-/** The head of a policy's records (see records.ts): the length of the definition, the policy's id, and the definition. */
+/**
+ * The head of a policy's records (see records.ts): the length of the definition, the id of the policy, and the definition,
+ * which is the kind and the numbers of the policy.
+ */
 function headOf(policy: Policy, numbers: readonly number[]): Buffer {
   const definition = Buffer.concat([Buffer.from([kinds[policy.algorithm.kind].number]), ...numbers.map(compact)])
   if (definition.length > 255) {
@@ -95,7 +113,10 @@ function recordFormats(policy: Policy, numbers: readonly number[]): Buffer[] {
   return [head, ...formats(slots), ...formats(slots - 1)]
 }
 
-/** The first bytes of a policy's record in a short script: of a log with narrow entries, or of a state whose last number is 0. */
+/**
+ * The first bytes of the only kind of record of this policy that the short script reads: a sliding log with narrow entries, or
+ * a state whose last number is 0 and not stored.
+ */
 export function plainHead(policy: Policy): Buffer {
   const { algorithm } = policy
   const head = headOf(policy, definitionOf(algorithm))
@@ -122,7 +143,10 @@ function double(number: number): Buffer {
   return bytes
 }
 
-/** Packs a number with seven bits per byte, the lowest bits first. For a fraction or a negative number: 128, 0 and a double. */
+/**
+ * Packs a whole number with seven bits per byte, the lowest bits first. A fraction or a negative number becomes the bytes 128
+ * and 0, which no whole number begins with, and a double of 8 bytes.
+ */
 function compact(number: number): Buffer {
   if (!Number.isSafeInteger(number) || number < 0) return Buffer.concat([Buffer.from([128, 0]), double(number)])
   const bytes: number[] = []

@@ -3,7 +3,8 @@
  * (the loaded key).
  *
  * MGET returns no value for a key that is not a string, such as a list. So if MGET returned no value, the key is only created,
- * never overwritten. If that fails, nothing was written, and all requests are served again, with that key marked as broken.
+ * never overwritten. If that fails, nothing was written, and the script decides all requests of the batch again, with this key
+ * marked as `mistyped`.
  */
 export const states = `
 -- Four lists, by the number of the key: the value that was read, or false; the value to write, or false to delete the key;

@@ -8,13 +8,13 @@ import type { ScriptRequest } from './script-request.ts'
 import type { ScriptResponse } from './script-response.ts'
 import { type BatcherOptions, UnderWay } from './under-way.ts'
 
-/** A call may wait to be sent for at most this many timeouts, while Redis answers other calls within the timeout. */
+/** While Redis answers other calls within the timeout, a call may wait to be sent for at most this many times the timeout. */
 const mostTurns = 10
 
 /** A batch with fewer requests is not divided into two. */
 const many = 8
 
-/** If the last batch had at most this many requests, the next batch does not wait for the end of the event loop's turn. */
+/** If the last batch that was sent had at most this many requests, the next batch is sent before the event loop's turn ends. */
 const some = 16
 
 /** While there is no connection, the batcher looks for one every 2 milliseconds. */
@@ -25,7 +25,10 @@ export class Batcher {
   readonly #options: BatcherOptions
   readonly connection: Connection
   readonly #deadlines: Deadlines
-  /** The batches to which requests are still added: one for each limiter and slot, so that a limiter's requests stay in order. */
+  /**
+   * The batches to which requests are still added: one for each limiter and each slot of a Cluster, so that the requests of a
+   * limiter stay in order.
+   */
   #open = new Map<string, Batch>()
   /** The batches to be sent, the oldest first. They wait while there is no connection. */
   #ready: Batch[] = []
@@ -85,12 +88,15 @@ export class Batcher {
     return waiting === 0 ? size : Math.min(most, size * 2 ** waiting)
   }
 
-  /** Applies one deadline to a promise that depends on several requests. @param late called with a result after the deadline */
+  /**
+   * Makes a promise that depends on several requests reject when one timeout has passed.
+   * @param late called with a result after the deadline
+   */
   within<T>(answer: Promise<T>, late?: (answer: T) => void): Promise<T> {
     return this.#deadlines.bound(answer, late)
   }
 
-  /** Applies the deadline to a command that is not sent in a batch, such as SCAN. */
+  /** Makes the promise of a command that is not sent in a batch, such as SCAN, reject after the timeout. */
   reading<T>(answer: Promise<T>): Promise<T> {
     return this.#deadlines.reading(answer)
   }
@@ -116,7 +122,10 @@ export class Batcher {
     this.#underWay.unanswered(batch)
   }
 
-  /** True if a batch may wait longer to be sent, because other batches were answered since it began to wait. */
+  /**
+   * Called when the timeout of a batch that was not sent has passed. True if the batch may wait for one more timeout, because
+   * Redis has answered other batches since the batch began to wait.
+   */
   postpone(batch: Batch): boolean {
     const { connection, timeout } = this.#options
     if (!connection.ready() || this.#underWay.answers === batch.answersBefore || ++batch.turns > mostTurns) return false
@@ -130,8 +139,9 @@ export class Batcher {
     this.#flushing = false
     const { size, isNear, isBusy } = this.#underWay
     if (isBusy) return
-    // With two batches under way, Redis decides one while the other waits there. A third batch would only wait too, so it grows
-    // here instead. That delays a call by at most a one-way trip to Redis, so only a short round trip allows it.
+    // With two batches under way, Redis decides one batch while the other batch waits at Redis. A third batch would wait there
+    // too, so it stays in this process, where calls are still added to it. This delays a call by at most a one-way trip to
+    // Redis, so it is done only if the round trip is short (`isNear`).
     if (size < 2 || !isNear) this.#shutAll()
     this.#sendReady()
   }
@@ -169,8 +179,8 @@ export class Batcher {
   }
 
   /**
-   * Divides a batch if no other batch is under way and an answer has just come, and returns the later half; else undefined. Redis
-   * then decides one half while this process handles the answers of the other half.
+   * If no other batch is under way and an answer has just come, divides the batch and returns its second half. Redis then
+   * decides one half while this process handles the answers of the other half. Otherwise returns undefined.
    */
   #halfOf({ name, slot, calls }: Batch): Batch | undefined {
     const { size, isNear, isContinuous } = this.#underWay

@@ -1,34 +1,43 @@
 import type { Algorithm } from '../../../../algorithms/index.ts'
 
 /**
- * An algorithm as Lua code without functions, for states without reservations. Names are those of the TypeScript. `stepOf` makes
- * the code for one policy from this. `advance` moves the state to the time `at`, which is not before `last`. `take` adds `cost`
- * to the used units. A refused call does not change the state.
+ * An algorithm as Lua code without functions, for states without reservations. The variables have the names of the TypeScript
+ * code. `stepOf` makes the code for one policy from this. The code `advance` moves the state from its time `last` to the time
+ * `at`, which is not earlier. The code `take` adds `cost` to the used units of an admitted call.
  */
 export interface PlainStep {
-  /** The names of the state's numbers, without `lastNumber`. The first number is the time of the state. */
+  /** The names of the numbers in the state, except `lastNumber`. The first number is the time at which the state was last changed. */
   readonly state: readonly string[]
-  /** The name of the last number, which is not stored if it is 0. Absent if it is always 0. Only the last policy may have it. */
+  /**
+   * The name of the last number, which is not stored if it is 0. Absent if it is always 0. If a plan has several policies, only
+   * the last policy may have such a number.
+   */
   readonly lastNumber?: string
   /** Code that reads and writes the record of a log. Absent if a record has only a head and the numbers of the state. */
   readonly log?: LogRecord
   /** Lua functions that do not depend on the policy, so that several policies can use them. */
   readonly prelude: string
-  /** Sets `reset`: how long after `last` the key has its full quota, in microseconds. */
+  /** Sets `reset`: the microseconds from the time of the state (`last`) until the key has its full quota. */
   readonly reset: string
   readonly advance: string
   /** A Lua expression: how long a call of `cost` has to wait, in microseconds; 0 if it is admitted now. */
   readonly wait: string
   readonly take: string
-  /** A Lua expression: true if this refused call changes the state. Absent if every refused call changes the state. */
+  /**
+   * For policies that count refused calls. A Lua expression: true if the call that is refused now changes the state. Absent if
+   * every refused call changes the state.
+   */
   readonly counts?: string
   /** Counts a refused call of `cost`, which has to wait for `delay`. */
   readonly count: string
-  /** Sets `remaining`, `reset` and `used`. */
+  /** Sets the numbers of the decision: `remaining`, `reset` and `used`. */
   readonly report: string
 }
 
-/** Lua code for the record of a log: its size, the numbers of the state, the entries. It is the first record of a value. */
+/**
+ * Lua code for the record of a log: its size, the numbers of the state, the entries. A value has the records of several
+ * policies, and the record of a log must be the first.
+ */
 export interface LogRecord {
   /** The names of the variables that the code needs besides the state. `head` and `size` are set before this code runs. */
   readonly names: readonly string[]
@@ -42,7 +51,7 @@ export interface LogRecord {
   readonly isPlain: string
   /** Sets the state of a new key. */
   readonly fresh: string
-  /** Sets `kept` and `added`: the old entries and the new entry that are written. */
+  /** Sets `kept` and `added`, the bytes of the record's entries: the old entries that stay in the log, and the new entry. */
   readonly pack: string
 }
 
