@@ -57,7 +57,7 @@ export function readArgument<Request, Response>(
   if (!('policies' in argument)) {
     knownOptions('rateLimit', argument, [...policyOptions, 'policies', 'limiter', ...limiterParts, ...guardOptions])
     const policies = pick(argument, policyOptions) as PolicyOptions
-    // The name is for the policy and for the limiter, which has no other policy.
+    // The option `name` is the name of the limiter, and also of its only policy.
     return { limiter: new RateLimiter({ policies, ...pick(argument, ['name', ...limiterParts]) }), options }
   }
   knownOptions('rateLimit', argument, policiesOptions)

@@ -21,7 +21,7 @@ export interface DecisionEvent<Request = unknown, Response = unknown> {
   readonly key: Key
   /** The name of the limiter. */
   readonly limiter: string
-  /** True if a refusal of this key is enforced. False if the key is not in the share `enforce`. */
+  /** True if refusals of this key are enforced. False if the key is not in the share of the keys that the option `enforce` sets. */
   readonly enforced: boolean
   readonly request: Request
   readonly response: Response
@@ -45,7 +45,7 @@ export interface DenialEvent<Request = unknown, Response = unknown> {
 export interface NoAddressEvent<Request = unknown, Response = unknown> {
   /** The name of the limiter. */
   readonly limiter: string
-  /** True if the refusal is enforced. False if the key is not in the share `enforce`, or if `shared` is true. */
+  /** True if the refusal is enforced. False if `shared` is true, or if the key is not in the share of the keys that `enforce` sets. */
   readonly enforced: boolean
   /** True if the request is not refused, because its connection never has addresses (a unix socket). Such requests share one limit. */
   readonly shared: boolean

@@ -15,8 +15,8 @@ import { KeyQueue, type ReadAndSwap, RecordStore, SwapRunner } from './records/i
 /** The options of `compareAndSetStore`. */
 export interface CompareAndSetOptions<Version> extends ReadAndSwap<Version>, SharedStoreOptions {
   /**
-   * How often a call tries again if another process has written the key in between. After the last try, the call
-   * rejects with HeadgateError `HEADGATE_STORE`. Default 30.
+   * How often a call tries again if another process has written the key between the `read` and the `swap` of the call. After
+   * the last try, the call rejects with HeadgateError `HEADGATE_STORE`. Default 30.
    */
   retries?: number
   /** The most bytes of a stored text. A limiter whose policies could need more is refused. Default: no limit. */

@@ -134,7 +134,7 @@ class LruLedger implements Ledger {
   #keysOf(scope: string): ScopeKeys {
     let keys = this.keys.get(scope)
     if (keys !== undefined) return keys
-    // `max` is not used, because the cache would then allocate arrays for this many keys when it is made.
+    // Not with the option `max` of LRUCache, because the cache would then allocate arrays for so many keys when it is made.
     keys = { cached: new LRUCache({ maxSize: this.#maxKeys, sizeCalculation: () => 1 }), banned: new Map() }
     this.keys.set(scope, keys)
     return keys

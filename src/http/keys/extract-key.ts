@@ -20,7 +20,7 @@ export function extractKey<Request, Response>(
   return isPromise(extracted) ? extractLater(extracted, request, view) : keyOf(extracted, request, view)
 }
 
-/** The keys that several extractors return, passed to `join`. False if one of the extractors returns false. */
+/** Passes the keys that several extractors return to `join`, and returns its result. False if one of the extractors returns false. */
 export function extractAll<Request, Response, Joined>(
   extractors: readonly KeyExtractor<Request, Response>[],
   request: Request,
