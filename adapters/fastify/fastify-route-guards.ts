@@ -44,8 +44,8 @@ export class RouteGuards {
   }
 
   /**
-   * The guard of the route that a request matched. Makes the guard if the route was declared before the plugin was loaded. A
-   * HEAD request may be the first that needs the guard of its GET route.
+   * The guard of the route that a request matched. If the route was declared before the plugin was loaded, the first request
+   * makes the guard, which a GET route and its HEAD route share.
    * @param everywhere the guard of routes without their own limit
    */
   of(config: DeclaredConfig, everywhere: FastifyGuard | undefined): FastifyGuard | undefined {

@@ -120,7 +120,8 @@ export function hasFullQuota(s: Numbers, i: number, algorithm: Algorithm, now: n
 }
 
 /**
- * Points the evaluation of a policy to the state of a key. A state that was written under other numbers is copied and rewritten.
+ * Points the evaluation of a policy to the state of a key. A state that was written under other numbers is copied, and the copy
+ * is converted to the numbers of the policy.
  * @param left the stored state under the policy's name, with the algorithm that wrote it; undefined for a new key
  * @param copyOf copies a state
  * @throws HeadgateError `HEADGATE_STORE_RECORD` for a state of a kind that this version does not know

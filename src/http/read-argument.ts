@@ -115,7 +115,7 @@ export function withLimiterParts<Request, Response>(
   return { policies: pick(argument, policyOptions) as PolicyOptions, ...parts, ...Object.fromEntries(others) }
 }
 
-/** The options with these names that are not undefined. `store: undefined` is included, because the limiter warns about it. */
+/** The options with these names. An undefined option is left out, except `store: undefined`, because the limiter warns about that. */
 function pick(options: object, names: readonly string[]): object {
   return Object.fromEntries(
     Object.entries(options).filter(

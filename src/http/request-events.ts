@@ -87,7 +87,7 @@ const addressless = channel('headgate:no-address')
 export class RequestEvents<Request, Response> {
   readonly #limiter: string
   readonly #hooks: Hooks<Request, Response>
-  /** The extra arguments of a limiter's call if nobody listens for store errors. */
+  /** The extra arguments of a limiter's call if no hook and no subscriber gets store errors: `onStoreError`, if it is a word. */
   readonly choice: { readonly onFailure?: OnFailure }
   /** How many requests without an address there were. */
   #addressless = 0
@@ -131,8 +131,8 @@ export class RequestEvents<Request, Response> {
   }
 
   /**
-   * The extra arguments of a call to the limiter, which pass a store error to the hook and the channel.
-   * @param usual the extra arguments of a call if nobody listens for store errors
+   * The extra arguments of a call to the limiter. The argument `onFailure` passes a store error to the hook and to the channel.
+   * @param usual the extra arguments of a call if no hook and no subscriber gets store errors
    */
   extras(usual: CallExtras, key: Key, request: Request, response: Response): CallExtras {
     if (typeof this.#hooks.onStoreError !== 'function' && !storeErrors.hasSubscribers) return usual

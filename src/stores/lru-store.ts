@@ -123,7 +123,7 @@ class LruLedger implements Ledger {
     return { now, states, ban }
   }
 
-  /** @param from the keys still to be listed, as they were at the first page: the order of the cache changes later */
+  /** @param from the keys that are not listed yet, in their order at the first page: the order of the cache changes later */
   #scan({ scope, from }: ScanTerms, now: number): KeyPage {
     const { cached, banned } = this.#keysOf(scope)
     const ids = (from as readonly string[] | undefined) ?? [...cached.keys(), ...banned.keys()]

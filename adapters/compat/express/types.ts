@@ -98,7 +98,7 @@ export interface Options {
   logger: Logger
 }
 
-/** The hits and the limit of a client, on the client's request. */
+/** The hits and the limit of a client: the value of the property `rateLimit` of the client's request. */
 export interface RateLimitInfo extends HitInfo {
   key: string
 }

@@ -30,7 +30,7 @@ export class Evaluation {
   allowed = false
   /** True if `commit` counts the cost of the call, now or at a promised time. */
   takes = false
-  /** Microseconds that the call has to wait. For a reservation that was granted, its delay. */
+  /** How many microseconds the call has to wait. For a granted reservation: how many microseconds its caller has to wait. */
   delay = 0
 
   /** The policy, if the limiter has only one policy. This usual case needs no loop. */

@@ -60,7 +60,10 @@ async function extractLater<Request>(
 
 const byAddress = byIp()
 
-/** The key of a request without a key and without an address. A `combine` key with such a part begins with this mark. */
+/**
+ * The key of a request without a key and without an address. A key of `combine` begins with this mark if one of its parts is
+ * such a key.
+ */
 const noAddress = '~'
 
 /**

@@ -2,8 +2,9 @@ import { HeadgateError, shown } from '../../../common/index.ts'
 import { type Connection, keyScanOf, nextKeys, redisError } from '../client/index.ts'
 
 /**
- * Reads the values of keys, only with commands that decisions need too. If a key is not a string (but a list, for example),
- * MGET returns no value, and SETRANGE with an empty text fails. On a string, such a SETRANGE changes nothing.
+ * Reads the values of keys. Uses only commands that decisions need too, so an ACL for decisions permits them. If a key is not a
+ * string (but a list, for example), MGET returns no value, and SETRANGE with an empty text fails. On a string, such a SETRANGE
+ * changes nothing.
  *
  * Values are binary, but clients decode replies as UTF-8. So the script replaces each byte by the Unicode character with the
  * same number. A character from 128 on takes two bytes in the reply.

@@ -27,7 +27,7 @@ export interface ScriptResponse {
   readonly tickets: Tickets | undefined
   /** The units that were taken in addition to the cost, and for how many microseconds all of them stay used in Redis. */
   readonly lease: { readonly units: number; readonly life: number } | undefined
-  /** The longest ban of the request's keys; undefined if no key is banned. */
+  /** Of the bans of the request's keys, the ban that ends last; undefined if no key is banned. */
   readonly ban: ResponseBan | undefined
 }
 
