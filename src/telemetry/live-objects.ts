@@ -106,7 +106,7 @@ export class LiveObjects {
     return joined(memory.map((store) => [store.stats().keys, kindOf(store)]))
   }
 
-  /** The evictions of all stores. The sum never falls, although a store may be gone before the next reading. */
+  /** The evictions of all stores. The sum never falls, although a store may be garbage-collected before metrics are collected again. */
   evictions(): readonly Reading[] {
     const memory = this.#stores.all().filter(hasStats)
     for (const store of memory) {

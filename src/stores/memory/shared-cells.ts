@@ -19,7 +19,7 @@ export class SharedCells {
   #other: readonly PolicyEvaluation[]
   /** For each cell, 1 if a key was merged into the cell, else 0. */
   readonly #inUse: Uint8Array
-  /** How many cells have keys. */
+  /** How many cells have at least one key merged into them. */
   used = 0
 
   constructor(policies: readonly Policy[], cells: number) {

@@ -131,7 +131,7 @@ export class StateRows {
     return next
   }
 
-  /** Lets each evaluation use its state in this row. There is one evaluation for each policy of the only plan. */
+  /** Points each evaluation to its state in this row. There is one evaluation for each policy of the only plan. */
   point(policies: readonly PolicyEvaluation[], row: number): void {
     const start = row * this.#width
     for (let n = 0; n < policies.length; n++) {
@@ -166,7 +166,7 @@ export class StateRows {
     this.#arrays[index] = numbers
   }
 
-  /** Moves each state that needs space for a reservation to an array of its own. */
+  /** Moves each state of this row that a reservation can make longer from `#numbers` to `#arrays`. */
   openBookings(policies: readonly PolicyEvaluation[], row: number): void {
     for (let n = 0; n < policies.length; n++) {
       const policy = policies[n] as PolicyEvaluation
@@ -198,7 +198,7 @@ export class StateRows {
     }
   }
 
-  /** Copies states of another table to a row that is clear. */
+  /** Copies states of another table to a row that was cleared. */
   copy(states: readonly State[], row: number, now: number): void {
     if (this.shared) {
       this.#setList(row, listOf(states, now, this.#condensed))
