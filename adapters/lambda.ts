@@ -29,7 +29,7 @@ export interface LambdaResult {
   isBase64Encoded: boolean
 }
 
-/** The client's address, as AWS has seen it. Pass this function in the option `address`. Undefined if the event has no address. */
+/** The client's address, as AWS has seen it, for the option `address` of `rateLimit`. Undefined if the event has no address. */
 export function lambdaAddress({ requestContext }: LambdaEvent): string | undefined {
   return requestContext?.http?.sourceIp ?? requestContext?.identity?.sourceIp
 }
@@ -75,7 +75,7 @@ function urlOf(event: LambdaEvent, host: string | null): URL {
   return url
 }
 
-/** True for a text that is only a host, with or without a port. A Request does not accept a user or a password in its URL. */
+/** True for a text that is only a host, with or without a port. The URL of a Request cannot have a user or a password. */
 function isHost(text: string | null | undefined): text is string {
   const url = typeof text === 'string' && URL.canParse(`https://${text}`) ? new URL(`https://${text}`) : undefined
   return url !== undefined && url.href === `https://${url.host}/`
@@ -126,7 +126,7 @@ function queryOf({ rawQueryString, multiValueQueryStringParameters }: LambdaEven
 
 /**
  * The result that a Lambda function returns for this Response, in the format of the event's version. Reads the complete body. A
- * text stays text, unless it has a content encoding. Any other body becomes base64.
+ * body whose content type is text is returned as text, unless it has a content encoding. Any other body is returned in base64.
  */
 export async function lambdaResult(response: Response, event?: LambdaEvent): Promise<LambdaResult> {
   const bytes = new Uint8Array(await response.arrayBuffer())

@@ -7,7 +7,7 @@ type Argument = RateLimitArgument<FastifyRequest, FastifyReply>
 type Options = GuardOptions<FastifyRequest, FastifyReply>
 export type FastifyGuard = Guard<FastifyRequest, FastifyReply>
 
-/** The property in the config of a route that has the route's guard. An automatic HEAD route has the guard of its GET route. */
+/** The property of a route's config that contains the route's guard. A HEAD route that Fastify adds has the guard of its GET route. */
 export const guardOfRoute: unique symbol = Symbol('headgate.guard')
 
 declare module 'fastify' {
@@ -20,7 +20,7 @@ declare module 'fastify' {
 export class RouteGuards {
   readonly #inherited: Options | undefined
   readonly #configKey: string
-  /** The guards, by the mark of the route. A route from before this module was loaded has no mark, and is found by its name. */
+  /** The guards, by the mark of a route (`routeMark`), or by the route's name if it was declared before this module was loaded. */
   readonly #guards = new Map<object | string, { own: Argument; guard: FastifyGuard }>()
   readonly #patterns = new Map<string, string>()
 
@@ -44,8 +44,8 @@ export class RouteGuards {
   }
 
   /**
-   * The guard of the route that a request matched. Makes the guard if the route was declared before the plugin was loaded. A
-   * HEAD request may be the first that needs the guard of its GET route.
+   * The guard of the route that a request matched. If the route was declared before the plugin was loaded, the first request
+   * makes the guard, which a GET route and its HEAD route share.
    * @param everywhere the guard of routes without their own limit
    */
   of(config: DeclaredConfig, everywhere: FastifyGuard | undefined): FastifyGuard | undefined {
@@ -79,8 +79,9 @@ function idOf(config: FastifyContextConfig, method: Methods, url: string): objec
 type Methods = RouteOptions['method']
 
 /**
- * The same name for routes that share a guard: a route with the method GET, and its automatic HEAD route. For the route `/`
- * under the prefix `/api`, Fastify declares one GET route for `/api` and `/api/`, but a HEAD route for each of the two.
+ * A name for a route. Routes that share a guard have the same name: a GET route, and the HEAD route that Fastify adds to the
+ * GET route. For the route `/` under the prefix `/api`, Fastify declares one GET route for `/api` and `/api/`, but a HEAD route
+ * for each of the two.
  */
 function sharedName(method: Methods, url: string): string {
   return routeName(method, url.length > 1 && url.endsWith('/') ? url.slice(0, -1) : url)

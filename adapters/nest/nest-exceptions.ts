@@ -54,7 +54,8 @@ export function exceptionOf(call: NestCall, decision: RequestDecision | undefine
     ...(retryAfter === undefined ? {} : { retryAfter: retryAfter as number | null }),
   }
   const refused = decision?.allowed === false ? decision : undefined
-  // Problem details have a `status`. With a `statusCode`, Nest's driver for Apollo would replace the `code` of the error.
+  // Problem details have a `status` already. A GraphQL error gets no `statusCode`, because Nest's driver for Apollo would then
+  // replace the `code` in `extensions`.
   const response = type === 'http' && !('status' in members) ? { statusCode: status, ...members } : members
   return new RateLimitException(typeof body === 'string' ? body : response, status, extensions, refused)
 }
@@ -67,7 +68,7 @@ function membersOf(body: unknown): Record<string, unknown> {
 
 type ExceptionClass = new (error: object | string) => Error
 
-/** Loads the exception class of a transport at its first use. Exception filters know only this class. headgate needs no transport. */
+/** The only exception class that the filters of a transport know. Loaded at first use, because the transport's package may be missing. */
 const load = {
   ws: () => import('@nestjs/websockets').then(named('WsException')),
   rpc: () => import('@nestjs/microservices').then(named('RpcException')),

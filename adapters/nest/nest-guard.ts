@@ -37,7 +37,7 @@ export class RateLimitGuard implements CanActivate {
     return this.#limits.root?.limiter
   }
 
-  /** Returns true if the call is admitted. Throws or rejects with the refusal, or with the error of an option or of the store. */
+  /** Returns true if the call is admitted. Throws or rejects if the call is refused, an option is invalid or the store fails. */
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const guard = this.#limits.of(context)
     if (guard === undefined) return true

@@ -19,9 +19,9 @@ export interface ConnectionOptions {
   keys?: KeyExtractor<IncomingMessage> | Readonly<Record<string, KeyExtractor<IncomingMessage>>>
   /**
    * True to refund the units of a connection when it closes, under every policy. A policy with a window then limits how many
-   * connections are open at the same time, but each connection counts for at most one window. Default false: such a policy limits
-   * how many connections are opened. `'2 at once'` does not need this option, because such a policy always holds a unit until the
-   * connection closes.
+   * connections are open at the same time, but each connection counts for at most one window. Default false: a policy with a
+   * window then limits how many connections are opened in each window. `'2 at once'` does not need this option, because a
+   * policy with `at once` always counts a connection until the connection closes.
    */
   releaseOnClose?: boolean
 }
@@ -51,7 +51,7 @@ export function limitConnections(
   const limiter = sharedLimiter(policies)
   const releases = flag()(options.releaseOnClose, 'limitConnections: releaseOnClose')
   const holds = releases || limiter.policies.some(({ algorithm }) => algorithm.leases)
-  // A connection that was admitted but never opened also gives its units back.
+  // A connection that was admitted but never opened gets its units back even without `releaseOnClose`.
   const count = (_request: IncomingMessage, upgrade: Upgrade) => upgrade.opens && !releases
   const guard = createGuard<IncomingMessage, Upgrade>(upgradeFramework(holds), {
     limiter,
@@ -72,7 +72,7 @@ export function limitConnections(
 /** The response to a request to upgrade a connection. */
 class Upgrade {
   readonly socket: Duplex & { readonly bytesWritten?: number }
-  /** True if the connection was admitted and its client was still connected then. */
+  /** True if the connection was admitted while its client was still connected. */
   opens = false
   status = 429
   readonly fields: string[] = []
@@ -82,7 +82,7 @@ class Upgrade {
   }
 }
 
-/** The functions that the guard needs for upgrades. @param holds true if units are held until the connection closes */
+/** The functions that the guard needs for upgrades. @param holds true if a connection uses units until it closes */
 function upgradeFramework(holds: boolean): Framework<IncomingMessage, Upgrade> {
   return {
     ...upgradeView,
@@ -121,9 +121,9 @@ function admit(
 }
 
 /**
- * Returns a number that grows after the upgrade was answered, for `Framework.held`. Before the answer, maybe nobody reads the
- * socket, and a socket that nobody reads does not report its close. So if an upgrade is never answered, its lease is not renewed
- * and ends.
+ * Returns a function for `Framework.held`: the lease of a connection's units is renewed only while the function's result
+ * increases. The result increases at each call after the upgrade was answered. Before the answer, maybe nobody reads the
+ * socket, and a socket that nobody reads does not report its close. So the lease of an upgrade that is never answered ends.
  */
 function progressOf(socket: Upgrade['socket']): () => number {
   const before = socket.bytesWritten ?? 0

@@ -22,7 +22,7 @@ export interface WebSocketLike {
 
 /** The `readyState` of an open WebSocket. */
 const open = 1
-/** In bytes. If more bytes wait to be sent, a client gets no notices: otherwise a client that never reads would fill the memory. */
+/** In bytes. A client that has more bytes to read gets no notices of refused messages, because such notices could fill the memory. */
 const mostBuffered = 65_536
 /** The close code that means "try again later" (IANA registry of WebSocket close codes). */
 const tryAgainLater = 1013
@@ -40,9 +40,9 @@ export function webSocketTransport(socket: WebSocketLike): MessageTransport<WebS
 }
 
 /**
- * Passes only admitted messages to the listeners, even to those that the application adds later. The function replaces `emit` of
- * the socket, which calls the listeners for each message and for `close`. The event `close` is delayed until the store has
- * decided the last messages.
+ * Passes only admitted messages to the listeners of the socket. The function replaces the socket's `emit`, which calls the
+ * listeners for each message and for `close`. So listeners that the application adds later get only admitted messages too. The
+ * event `close` is delayed until the store has decided the last messages.
  */
 export function limitWebSocket(socket: WebSocketLike, limit: MessageLimit<WebSocketMessage>, own: ConnectionKey): void {
   const emit = socket.emit

@@ -9,7 +9,7 @@ export type Finder<Request> = Required<Pick<Framework<Request, never>, 'peer' | 
 type AddressView<Request> = Finder<Request> & Pick<Framework<Request, never>, 'address' | 'trustsProxy'>
 
 /**
- * Functions that find the client's address, starting from the peer, the nearest machine, and skipping trusted proxies.
+ * Functions that find the client's address. They start from the peer, which is the nearest machine, and skip trusted proxies.
  * @throws HeadgateError `HEADGATE_OPTION` if `trustedProxies` is invalid
  */
 export function addressView<Request>(
@@ -26,7 +26,8 @@ export function addressView<Request>(
 
 /**
  * A finder whose peer address comes from a function of the application. If the function returns a text that is no address, the
- * request has no address, even over a unix socket. Clients of a unix socket share one limit only if the function returns nothing.
+ * request counts as a request without an address, even over a unix socket. Clients of a unix socket share one limit only if the
+ * function returns undefined or null.
  * @param tell returns the address, undefined or null
  * @param option the name of the function in the options, for error messages
  */
@@ -43,8 +44,9 @@ export function toldFinder<Request>(
 }
 
 /**
- * Functions that read the headers and the kind of socket of a request, on Node or elsewhere. On Node, they read the headers that
- * Node has parsed, because `request.headers` would first copy all headers. Only servers of Node show the socket.
+ * Functions that read the headers and the kind of socket of a request, on Node or elsewhere. On Node, they read the headers
+ * that Node has parsed, because `request.headers` would first copy all headers. The kind of socket is known only for servers of
+ * Node.
  */
 export function finderOver<Call>(
   pairOf: (call: Call) => Partial<NodePair> | undefined,

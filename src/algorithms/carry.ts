@@ -5,12 +5,12 @@
  *     keep     70 of 100 used, now 1000: 70 used      70 of 100 used, now 50: 50 used, the whole quota
  *     scale    70 of 100 used, now 1000: 700 used     70 of 100 used, now 50: 35 used
  *
- * If the algorithm and the window stay, the times stay too: a running window keeps its end, an entry of a log leaves at its
- * time, a bucket goes on from its level. Otherwise an admitted call counts the used units as if they had just been taken. Units
- * are rounded up, so a change of numbers never adds to a quota. Above 2^45 units, both rules keep.
+ * If the algorithm and the window stay, the times stay too: a running window keeps its end, an entry of a log expires at its
+ * time, a bucket keeps its level. Otherwise an admitted call counts the used units as if they had just been taken. Units are
+ * rounded up, so a change of numbers never adds to a quota. Above 2^45 units, both rules keep.
  *
- * Only an admitted call moves a state. Until then the units come back as they did before, so a refused call waits as long as
- * under the old numbers for the cost that leaves enough:
+ * Only an admitted call rewrites a state under the new numbers. Until then, used units become free as under the old numbers. So
+ * a refused call waits until so many units are free under the old numbers that the call fits under the new numbers:
  *
  *     keep     70 of 100 used, now 50: one unit is admitted when 49 are used, which is when 51 of the old 100 are free
  */
@@ -29,8 +29,9 @@ export type StateRule = CarryRule | 'retune'
 export const carryRules: readonly CarryRule[] = ['keep', 'scale']
 
 /**
- * The state under `to`, made of `s`, the state under `from`, whose first number is `s[0]`. It may reuse the array `s`.
- * @param now microseconds
+ * Converts a state that `from` wrote to a state of `to`. `s[0]` is the first number of the given state. The returned array may
+ * be `s`.
+ * @param now the time in microseconds
  */
 export function carry(s: number[], from: Algorithm, to: Algorithm, now: number, rule: StateRule): number[] {
   const fresh: number[] = new Array(to.slots).fill(0)
@@ -55,7 +56,7 @@ function scales(from: Algorithm, to: Algorithm, rule: StateRule): boolean {
   return Math.max(capacity(from), capacity(to)) <= maxFactor
 }
 
-/** A state of `from` as a policy sees it that has other numbers. No refused call moves the state. */
+/** A state that `from` wrote, for decisions of a policy with other numbers (`to`). A refused call does not change the state. */
 class CarriedState implements ForeignState {
   readonly algorithm: Algorithm
   readonly s: Numbers
@@ -87,7 +88,8 @@ class CarriedState implements ForeignState {
   wait(cost: number, own: number): number {
     const { s, algorithm: from } = this
     const to = this.#to
-    // The next call writes the state at a rate that was set. A ban ends at one time, which the copy knows.
+    // `own`, the wait of the converted copy, is exact here: with `retune`, the next call stores the copy; for a ban, the copy
+    // has the ban's end.
     if (own === Infinity || this.#rule === 'retune' || to.punishes) return own
     const at = effectiveTime(from, s[0] as number, this.#now)
     const [most, whole] = [capacity(to), capacity(from)]
@@ -118,7 +120,8 @@ export function hasFullQuota(s: Numbers, i: number, algorithm: Algorithm, now: n
 }
 
 /**
- * Points the evaluation of a policy to the state of a key. A state that was written under other numbers is copied and rewritten.
+ * Points the evaluation of a policy to the state of a key. A state that was written under other numbers is copied, and the copy
+ * is converted to the numbers of the policy.
  * @param left the stored state under the policy's name, with the algorithm that wrote it; undefined for a new key
  * @param copyOf copies a state
  * @throws HeadgateError `HEADGATE_STORE_RECORD` for a state of a kind that this version does not know

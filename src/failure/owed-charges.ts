@@ -4,8 +4,9 @@ import type { LocalQuota } from './local-quota.ts'
 import type { StoreLink } from './store-link.ts'
 
 /**
- * Charges the store for units that were spent locally under one set of policies, a number for each policy: after 600
- * calls in ten minutes, a daily policy is charged 600 units, and a policy of ten a second is charged ten.
+ * Charges the store for units that this process admitted while the store failed. Each policy is charged only for the units that
+ * still count: after 600 calls in ten minutes, a policy with a window of a day is charged 600 units, and a policy of ten units
+ * a second only ten.
  */
 export class OwedCharges {
   /** The scopes of the policies, in the order of the keys of a call. */
@@ -35,9 +36,9 @@ export class OwedCharges {
   }
 
   /**
-   * Charges the units that the key owes. The units count as charged when they were sent, also if the request times out,
-   * because the store may have counted them. After other failures the key owes the units again, unless the key was
-   * forgotten.
+   * Charges the units that the key owes. The units count as charged as soon as the request is sent. They stay charged if the
+   * request times out, because the store may have counted the units. After other failures the key owes the units again, unless
+   * the key was forgotten.
    */
   async charge(scope: string, key: string, forgotten: () => boolean): Promise<void> {
     const quota = this.#quota
@@ -54,7 +55,10 @@ export class OwedCharges {
     }
   }
 
-  /** Gives units back that the store was charged for. @param units one number for each policy of the scope */
+  /**
+   * Refunds units for which the store was charged, and which this process has refunded.
+   * @param units one number for each policy of the scope
+   */
   async refund(scope: string, key: string, units: readonly number[]): Promise<void> {
     await this.#request(scope, { verb: 'refund', keys: [key], costs: units })
   }

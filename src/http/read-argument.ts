@@ -57,7 +57,7 @@ export function readArgument<Request, Response>(
   if (!('policies' in argument)) {
     knownOptions('rateLimit', argument, [...policyOptions, 'policies', 'limiter', ...limiterParts, ...guardOptions])
     const policies = pick(argument, policyOptions) as PolicyOptions
-    // The name is for the policy and for the limiter, which has no other policy.
+    // The option `name` is the name of the limiter, and also of its only policy.
     return { limiter: new RateLimiter({ policies, ...pick(argument, ['name', ...limiterParts]) }), options }
   }
   knownOptions('rateLimit', argument, policiesOptions)
@@ -115,7 +115,7 @@ export function withLimiterParts<Request, Response>(
   return { policies: pick(argument, policyOptions) as PolicyOptions, ...parts, ...Object.fromEntries(others) }
 }
 
-/** The options with these names that are not undefined. `store: undefined` is included, because the limiter warns about it. */
+/** The options with these names. An undefined option is left out, except `store: undefined`, because the limiter warns about that. */
 function pick(options: object, names: readonly string[]): object {
   return Object.fromEntries(
     Object.entries(options).filter(

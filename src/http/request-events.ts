@@ -21,7 +21,7 @@ export interface DecisionEvent<Request = unknown, Response = unknown> {
   readonly key: Key
   /** The name of the limiter. */
   readonly limiter: string
-  /** True if a refusal of this key is enforced. False if the key is not in the share `enforce`. */
+  /** True if refusals of this key are enforced. False if the key is not in the share of the keys that the option `enforce` sets. */
   readonly enforced: boolean
   readonly request: Request
   readonly response: Response
@@ -45,7 +45,7 @@ export interface DenialEvent<Request = unknown, Response = unknown> {
 export interface NoAddressEvent<Request = unknown, Response = unknown> {
   /** The name of the limiter. */
   readonly limiter: string
-  /** True if the refusal is enforced. False if the key is not in the share `enforce`, or if `shared` is true. */
+  /** True if the refusal is enforced. False if `shared` is true, or if the key is not in the share of the keys that `enforce` sets. */
   readonly enforced: boolean
   /** True if the request is not refused, because its connection never has addresses (a unix socket). Such requests share one limit. */
   readonly shared: boolean
@@ -87,7 +87,7 @@ const addressless = channel('headgate:no-address')
 export class RequestEvents<Request, Response> {
   readonly #limiter: string
   readonly #hooks: Hooks<Request, Response>
-  /** The extra arguments of a limiter's call if nobody listens for store errors. */
+  /** The extra arguments of a limiter's call if no hook and no subscriber gets store errors: `onStoreError`, if it is a word. */
   readonly choice: { readonly onFailure?: OnFailure }
   /** How many requests without an address there were. */
   #addressless = 0
@@ -131,8 +131,8 @@ export class RequestEvents<Request, Response> {
   }
 
   /**
-   * The extra arguments of a call to the limiter, which pass a store error to the hook and the channel.
-   * @param usual the extra arguments of a call if nobody listens for store errors
+   * The extra arguments of a call to the limiter. The argument `onFailure` passes a store error to the hook and to the channel.
+   * @param usual the extra arguments of a call if no hook and no subscriber gets store errors
    */
   extras(usual: CallExtras, key: Key, request: Request, response: Response): CallExtras {
     if (typeof this.#hooks.onStoreError !== 'function' && !storeErrors.hasSubscribers) return usual

@@ -23,7 +23,7 @@ export interface TimedUnits {
 
 /** The state of a key under one policy. Durations are milliseconds, rounded up; times are milliseconds since the epoch. */
 export interface PolicyInspection {
-  /** The policy's name. If the store has only a hash that no policy of the limiter has: `#` and the hash. */
+  /** The policy's name. If the store has only the hash of a name, and the limiter has no policy with this hash: `#` and the hash. */
   readonly name: string
   /** The kind of the algorithm. Token bucket, leaky bucket and GCRA all have the kind `'bucket'`. */
   readonly kind: string
@@ -31,7 +31,7 @@ export interface PolicyInspection {
   readonly window: number
   readonly burst: number
   readonly shadow: boolean
-  /** The units that are used now, as in a verdict. Under a penalty: the refusals that are counted now. */
+  /** The units that are used now, like `used` in a decision. Under a penalty: the refusals that are counted now. */
   readonly used: number
   /** The largest cost that would be admitted now. */
   readonly remaining: number

@@ -81,7 +81,7 @@ export class Plans<Limiter extends object> {
     if (keysIn(store) !== undefined) warnOfMany(store, name)
   }
 
-  /** Opens a ledger for the policies. All ledgers with this name use the same states. */
+  /** Opens a ledger for the policies. All ledgers with the name of these limiters use the same states. */
   open(policies: readonly Policy[], scopes: readonly string[]): CheckedLedger {
     const { name, store, onChange, failure } = this.options
     const ledger = openLedger(store, { name, policies, scopes, onChange, failure }, this.#first)

@@ -144,9 +144,9 @@ export abstract class Pace {
    * Books units for a later time. The caller waits by itself, for `wait` milliseconds or until `at`.
    * Settle the result later with `settle(actual)` or `cancel()`.
    *
-   * The reservation is refused (`allowed` is false) if the wait would be longer than `maxWait` (a duration; default: no
-   * limit). It is also refused while the pacer is paused or `hold` stops it. A policy that cannot promise a future time
-   * grants a slot for now, or refuses.
+   * The reservation is refused (`allowed` is false) if the wait would be longer than `maxWait` (a duration; default: no limit).
+   * It is also refused while the pacer is paused or `hold` stops it. If a policy cannot promise a future time, the reservation
+   * is granted only for now: it is refused if it would have to wait, or if other calls wait.
    *
    * Rejects with a HeadgateError: `HEADGATE_COST` for a wrong `cost`, `HEADGATE_MAX_WAIT` for an invalid `maxWait`,
    * `HEADGATE_CLOSED`, or `HEADGATE_STORE_UNAVAILABLE` if the store failed and `onStoreError` says `'closed'`.

@@ -27,7 +27,7 @@ export interface Platform {
   readonly randomWords: () => readonly [number, number]
   readonly sha256: (bytes: Uint8Array) => Uint8Array
   readonly hmacSha256: (secret: string, text: string) => Uint8Array
-  /** Shows a warning to the developer, as the runtime does it. */
+  /** Shows a warning to the developer: with `process.emitWarning` in `node.ts`, with `console.warn` in `web.ts`. */
   readonly emitWarning: (message: string, code: string) => void
   readonly channel: (name: string) => Channel
   /** Calls the function after all events that are pending now, such as the arrival of data on a socket. */

@@ -15,8 +15,8 @@ import { KeyQueue, type ReadAndSwap, RecordStore, SwapRunner } from './records/i
 /** The options of `compareAndSetStore`. */
 export interface CompareAndSetOptions<Version> extends ReadAndSwap<Version>, SharedStoreOptions {
   /**
-   * How often a call tries again if another process has written the key in between. After the last try, the call
-   * rejects with HeadgateError `HEADGATE_STORE`. Default 30.
+   * How often a call tries again if another process has written the key between the `read` and the `swap` of the call. After
+   * the last try, the call rejects with HeadgateError `HEADGATE_STORE`. Default 30.
    */
   retries?: number
   /** The most bytes of a stored text. A limiter whose policies could need more is refused. Default: no limit. */
@@ -37,8 +37,8 @@ export const swapOptions: Readers<SharedTerms & Settled<OwnOptions, 'clock'>> = 
 }
 
 /**
- * Makes a store from any service that can read a text, and can replace the text only if nobody else has replaced it
- * since.
+ * Makes a store from any service that can read a text, and can replace the text only if nobody else has replaced the text since
+ * it was read.
  *
  * Keys in the service have at most 250 ASCII characters and no spaces. A call rejects with HeadgateError
  * `HEADGATE_STORE` if `read` or `swap` fails, with `HEADGATE_STORE_TIMEOUT` after the timeout, and with

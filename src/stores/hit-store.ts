@@ -129,7 +129,7 @@ class HitLedger implements Ledger {
     if (verb === 'peek') return then(this.#read(key), (hits) => this.#answer(hits, cost, hits.used + cost, details))
     if (verb === 'reserve') return this.#booking(this.#consume(key, cost, details), [[0, 0, cost]])
     if (verb === 'renew') return this.#booking(this.#change(key, 0, details), tickets)
-    // A charge of 0 units only tests whether the store responds. Without `read` this is not tested before the next hit.
+    // A charge of 0 units only tests whether the store responds. Without `read`, no function can test this without adding hits.
     if (verb === 'charge' && cost === 0 && this.#options.read === undefined)
       return this.#answer({ used: 0 }, 0, 0, details)
     if (verb === 'charge' || verb === 'settle') return this.#change(key, cost, details)
@@ -183,7 +183,7 @@ class HitLedger implements Ledger {
     throw new HeadgateError('HEADGATE_UNSUPPORTED', message)
   }
 
-  /** @param asked the hits with those of this call. If `asked` exceeds the limit, the call is refused. */
+  /** @param asked the hits of the key, including the cost of this call. If `asked` exceeds the limit, the call is refused. */
   #answer({ used, resetAfter: left }: Hits, cost: number, asked: number, details?: Details): Decision {
     const { name, limit, shadow, window } = this.#policy
     const resetAfter = used > 0 ? Math.max(0, Math.ceil(left ?? window)) : 0

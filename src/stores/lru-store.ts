@@ -123,7 +123,7 @@ class LruLedger implements Ledger {
     return { now, states, ban }
   }
 
-  /** @param from the keys still to be listed, as they were at the first page: the order of the cache changes later */
+  /** @param from the keys that are not listed yet, in their order at the first page: the order of the cache changes later */
   #scan({ scope, from }: ScanTerms, now: number): KeyPage {
     const { cached, banned } = this.#keysOf(scope)
     const ids = (from as readonly string[] | undefined) ?? [...cached.keys(), ...banned.keys()]
@@ -134,7 +134,7 @@ class LruLedger implements Ledger {
   #keysOf(scope: string): ScopeKeys {
     let keys = this.keys.get(scope)
     if (keys !== undefined) return keys
-    // `max` is not used, because the cache would then allocate arrays for this many keys when it is made.
+    // Not with the option `max` of LRUCache, because the cache would then allocate arrays for so many keys when it is made.
     keys = { cached: new LRUCache({ maxSize: this.#maxKeys, sizeCalculation: () => 1 }), banned: new Map() }
     this.keys.set(scope, keys)
     return keys

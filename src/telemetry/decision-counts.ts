@@ -7,7 +7,10 @@ import { getOrInsert } from '../common/index.ts'
 import type { LimiterCallEvent, Units } from '../limiter/index.ts'
 import { policyOf, type Result, resultOf, results } from './result.ts'
 
-/** The attributes of a counter: `{ limiter, policy, result }`. For a call without a decision, `policy` is absent. */
+/**
+ * The attributes of a counter: `{ limiter, policy, result }`. `policy` is absent for calls of a pacer, and for calls that the
+ * store could not decide.
+ */
 export type Attributes = Record<string, string>
 
 export type Reading = readonly [value: number, attributes: Attributes]
@@ -15,7 +18,7 @@ export type Reading = readonly [value: number, attributes: Attributes]
 /** The most pairs of limiter and policy with counters of their own. Further pairs are counted together, as `other`. */
 const maxPairs = 250
 
-/** An admitted call is near its limit if less than this part of the limit is left. Envoy's `near_limit` is similar. */
+/** An admitted call is near its limit if less than this fraction of the limit remains. Envoy's `near_limit` is similar. */
 const nearLimit = 0.2
 
 /** How many calls had each result, under one policy of one limiter. */

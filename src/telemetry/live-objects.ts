@@ -1,6 +1,6 @@
 /*
- * The objects that gauges read: the loads of limiters, pacers, and stores that have had a call. The references to these
- * objects are weak, so that metrics do not keep an object in memory.
+ * The objects that gauges read: how many calls of each limiter are in flight or wait, the pacers, and the stores that have had
+ * a call. The references to these objects are weak, so that metrics do not keep an object in memory.
  */
 import { breakersOf } from '../failure/index.ts'
 import type { CalledLimiter, Load } from '../limiter/index.ts'
@@ -46,7 +46,8 @@ export class LiveObjects {
   readonly #pacers = new WeakList<LivePacer>()
   readonly #stores = new WeakList<Store>()
   /**
-   * How many entries each store had evicted at the last reading. `#evictions` is the sum, also of stores that are gone.
+   * How many keys each store had evicted when metrics were last collected. `#evictions` is the sum, also of stores that were
+   * garbage-collected.
    */
   readonly #evicted = new WeakMap<Store, number>()
   #evictions = 0
@@ -105,7 +106,7 @@ export class LiveObjects {
     return joined(memory.map((store) => [store.stats().keys, kindOf(store)]))
   }
 
-  /** The evictions of all stores. The sum never falls, although a store may be gone before the next reading. */
+  /** The evictions of all stores. The sum never falls, although a store may be garbage-collected before metrics are collected again. */
   evictions(): readonly Reading[] {
     const memory = this.#stores.all().filter(hasStats)
     for (const store of memory) {

@@ -18,7 +18,7 @@ const hostileKeys: readonly string[] = [
   `${'k'.repeat(9_999)}K`,
 ]
 
-/** Tests that every algorithm has to pass with the same results, by their titles. */
+/** The tests that every store has to pass, by their titles. */
 export const storeCases: StoreCases = {
   'several policies and scopes: all of them commit or none does': (fixture) => {
     const address = fixedWindow({ name: 'address', scope: 'address', limit: 3, window: '1s' })
@@ -51,7 +51,7 @@ export const storeCases: StoreCases = {
     const policies = [tokenBucket({ limit: 3, window: '1s', burst: 1 })]
     const ledger = store.open({ name: 'exact', policies, scopes: ['default'] })
     at(0.001)
-    // Each call comes at a whole microsecond, and at least a third of a second after the call before.
+    // Three units a second: each call is due a third of a second after the call before, rounded up to a whole microsecond.
     for (const expected of [0, 333_334, 666_668, 1_000_002]) {
       const { wait, delay = expected } = await ledger.run({ verb: 'reserve', keys: ['k'], maxWait: 10_000_000 })
       assertEqual([wait, delay], [Math.ceil(expected / 1000), expected])

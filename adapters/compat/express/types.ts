@@ -86,7 +86,7 @@ export interface Options {
   store: Store | LegacyStore | HeadgateStore
   /** The name of this limiter in a store of headgate. Each limiter of that store needs another name. Default `'default'`. */
   name?: string
-  /** The validations that run, by name. True means all, and false none. Default: all. */
+  /** Which checks of the configuration run, by name. True means that all checks run, and false none. Default: all. */
   validate: boolean | EnabledValidations
   /** The former name of `legacyHeaders`. */
   headers?: boolean
@@ -98,7 +98,7 @@ export interface Options {
   logger: Logger
 }
 
-/** The hits and the limit of a client, on the client's request. */
+/** The hits and the limit of a client: the value of the property `rateLimit` of the client's request. */
 export interface RateLimitInfo extends HitInfo {
   key: string
 }

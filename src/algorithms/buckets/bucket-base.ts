@@ -5,8 +5,8 @@ import { Bookings, maxBookings } from './bookings.ts'
 import { type Drain, maxSteps } from './steps.ts'
 
 /**
- * The common part of both kinds of buckets: reservations, and how a state changes when its policy gets other numbers. `s[1]`
- * is the level, and `s[timeSlot]` is the time of that level.
+ * The common part of both kinds of buckets: reservations, and how a state changes when its policy gets another limit or window.
+ * `s[1]` is the level (the used units, in ticks), and `s[timeSlot]` is the time of that level.
  */
 export abstract class DrainingBucket extends Algorithm implements Drain {
   readonly slots: number
@@ -16,12 +16,15 @@ export abstract class DrainingBucket extends Algorithm implements Drain {
   abstract readonly rate: number
   abstract readonly per: number
   abstract readonly capacity: number
-  /** Ticks per unit of cost. */
+  /** How many ticks of the level one unit of cost is. bucket.ts defines ticks. */
   abstract readonly weight: number
   readonly #timeSlot: number
   protected readonly bookings: Bookings
 
-  /** The last number of a state is the id of its open reservations: 0 if none is open, -1 if only bookings are left. */
+  /**
+   * The last number of a state is the id of its open reservations: 0 if none is open, -1 if only units booked for a later time
+   * are left.
+   */
   constructor(slots: number, timeSlot: number) {
     super()
     this.slots = slots
@@ -30,13 +33,13 @@ export abstract class DrainingBucket extends Algorithm implements Drain {
     this.bookings = new Bookings(this, slots)
   }
 
-  // Not the default of `Algorithm`, because that one ignores bookings.
+  // These steps are abstract, because the defaults in `Algorithm` ignore units that are booked for a later time.
   abstract override fits(s: Numbers, i: number, at: number, cost: number, delay: number): boolean
   abstract override count(s: Numbers, i: number, at: number, cost: number): void
   abstract override merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void
   abstract override condense(s: Numbers, i: number, at: number, t: Numbers, j: number): void
   abstract override continues(from: Algorithm): from is DrainingBucket
-  /** The end of a sentence for people: how fast used units become free again. */
+  /** How fast used units become free again: the end of the sentence that `inspect` shows. */
   protected abstract returning(s: readonly number[], facts: Facts): string
   protected abstract numbers(s: readonly number[]): InspectedNumbers
 
@@ -70,20 +73,20 @@ export abstract class DrainingBucket extends Algorithm implements Drain {
     this.close(s)
   }
 
-  /** Removes the id of the reservations if none of them can still be settled. */
+  /** Removes the id of the open reservations from the state if no reservation can be settled any more. */
   protected close(s: number[]): void {
     if (!this.bookings.over(s, s[1] as number)) return
     s.length = this.slots
     s[this.idSlot] = 0
   }
 
-  /** Makes earlier tickets invalid. Bookings stay. @param ahead how far the clock went back, in microseconds */
+  /** Makes earlier tickets invalid. Units booked for a later time stay booked. @param ahead how far the clock went back, in microseconds */
   protected forgetTickets(s: number[], ahead: number): void {
     this.bookings.restart(s, ahead)
     s[this.idSlot] = s.length > this.slots ? -1 : 0
   }
 
-  /** The used units stay the same number under the new rate, rounded up. Booked units stay at the same times. */
+  /** At a new rate, the number of used units stays the same, rounded up to whole ticks. Units booked for a later time keep that time. */
   override adopt(s: Numbers, i: number, at: number, from: Algorithm): boolean {
     if (!this.continues(from)) return false
     from.take(s, i, at, 0, 0)
@@ -94,7 +97,7 @@ export abstract class DrainingBucket extends Algorithm implements Drain {
     return true
   }
 
-  /** Scales the used units by `times / per`. If that changes them, or they exceed the capacity, no ticket can be settled. */
+  /** Multiplies the used units by `times / per`. If the number of used units changes or exceeds the capacity, no ticket can be settled. */
   override carry(s: Numbers, i: number, at: number, from: DrainingBucket, times: number, per: number): void {
     from.take(s, i, at, 0, 0)
     const level = ratioUp(s[i + 1] as number, times, per)

@@ -1,13 +1,14 @@
 /*
  * One decision over all policies of a limiter: either all of them commit the call, or none does.
  *
- * The store provides the time and the states. The rule is here, and it is the same for every verb. It visits the policies
- * twice:
+ * The store provides the time and the states. This file has the rule of the decision, which is the same for every verb
+ * (`consume`, `reserve`, `refund` ...). The rule goes through the policies twice:
  *
  *     evaluate   computes how long each policy makes the call wait, and changes nothing; the longest wait decides
  *     commit     takes the cost, or counts the refusal, or leaves the state alone; then reports the numbers
  *
- * A reservation then reads its `tickets`. A refund or a settlement gives back between the two visits.
+ * A reservation then reads its `tickets`. A refund or a settlement gives units back to the states after `evaluate` and before
+ * `commit`.
  */
 import { alone, type Decision, join, type Source, type Verdict } from '../../policy/index.ts'
 import { type Policy, Report, type Ticket } from '../algorithm.ts'
@@ -29,7 +30,7 @@ export class Evaluation {
   allowed = false
   /** True if `commit` counts the cost of the call, now or at a promised time. */
   takes = false
-  /** Microseconds that the call has to wait. For a reservation that was granted, its delay. */
+  /** How many microseconds the call has to wait. For a granted reservation: how many microseconds its caller has to wait. */
   delay = 0
 
   /** The policy, if the limiter has only one policy. This usual case needs no loop. */
@@ -38,7 +39,7 @@ export class Evaluation {
   private readonly penalty: PolicyEvaluation | undefined
   private readonly countsRefused: boolean
   private verb: DecidingVerb = 'peek'
-  /** True for `consume`, `reserve` and `peek`, where a caller waits for the decision. */
+  /** True for `consume`, `reserve` and `peek`, which ask for a decision. False for verbs that only change units, such as `charge`. */
   private plain = true
   private now = 0
   private given: Tickets | undefined
@@ -103,11 +104,12 @@ export class Evaluation {
 
   /**
    * A future time can be promised only if one policy alone delays the call. If several policies booked the call for different
-   * times, a policy with a shorter wait would admit other calls meanwhile, and exceed its limit when the call acts.
+   * times, a policy with a shorter wait would admit other calls meanwhile, and exceed its limit at the time that was promised
+   * to the call.
    */
   private canPromise(): boolean {
     const enforced = this.policies.filter(({ policy, cost }) => !policy.shadow && cost > 0)
-    // Two kinds of policy prevent no promise unless they delay the call: a penalty, and one that counts units in flight.
+    // A penalty, and a policy that counts units in flight, prevent a promise only if they delay the call.
     const [evaluation, ...more] = enforced.filter(({ algorithm, wait }) => {
       return wait > 0 || !(algorithm.punishes || algorithm.leases)
     })
@@ -121,7 +123,7 @@ export class Evaluation {
     return this.takes || (this.countsRefused && (this.verb === 'consume' || this.verb === 'reserve'))
   }
 
-  /** True if a settlement charges units beyond the reserved ones, also to new keys. */
+  /** True if a settlement charges units beyond the reserved units. A key without a state is charged too. */
   get charges(): boolean {
     return this.verb === 'settle' && this.policies.some(({ cost }) => cost > 0)
   }
@@ -172,7 +174,7 @@ export class Evaluation {
     return { name, allowed: wait === 0, limit, remaining, used, retryAfter, resetAfter, shadow }
   }
 
-  /** Takes the units of a charge (a charge of 0 units creates the state), or of a renewed lease. */
+  /** Adds the units of a charge or of a renewed lease to the state of a policy. A charge of 0 units only creates the state. */
   private takeMore(evaluation: PolicyEvaluation): void {
     if (evaluation.keepsNothing) return
     const { now, verb } = this
@@ -206,7 +208,7 @@ export class Evaluation {
     evaluation.wrote = true
   }
 
-  /** The tickets of the reservation that was just committed. @param id the new id of states without open reservations */
+  /** The tickets of the reservation that was just committed. @param id the id that a state gets if it has no open reservations yet */
   tickets(id: number = newReservationId()): Tickets {
     return this.policies.map((evaluation, n) => this.ticketOf(evaluation, n, id) ?? this.given?.[n])
   }

@@ -1,6 +1,6 @@
 /*
- * The smooth limiters of Guava: each call waits as long as the call before it costs. This folder imports the contract of
- * algorithms, `policy` and `common`.
+ * The smooth limiters of Guava: a call does not wait for its own cost, but for the cost of the call before it. This folder
+ * imports the interface `Algorithm`, `policy` and `common`.
  */
 
 export { SmoothBursty, type SmoothBurstyOptions, smoothBursty } from './smooth-bursty.ts'

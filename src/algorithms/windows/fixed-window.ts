@@ -6,7 +6,10 @@ import { definePolicy } from '../define-policy.ts'
 
 /** The options of `fixedWindow`. */
 export interface FixedWindowOptions extends PolicyOptions {
-  /** `'clock'` (default): windows start at multiples of `window` since the epoch. `'first-request'`: with their first call. */
+  /**
+   * `'clock'` (default): windows start at multiples of `window` since the epoch. `'first-request'`: a window starts with its
+   * first call.
+   */
   align?: 'clock' | 'first-request'
 }
 

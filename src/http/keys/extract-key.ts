@@ -20,7 +20,7 @@ export function extractKey<Request, Response>(
   return isPromise(extracted) ? extractLater(extracted, request, view) : keyOf(extracted, request, view)
 }
 
-/** The keys that several extractors return, passed to `join`. False if one of the extractors returns false. */
+/** Passes the keys that several extractors return to `join`, and returns its result. False if one of the extractors returns false. */
 export function extractAll<Request, Response, Joined>(
   extractors: readonly KeyExtractor<Request, Response>[],
   request: Request,
@@ -60,7 +60,10 @@ async function extractLater<Request>(
 
 const byAddress = byIp()
 
-/** The key of a request without a key and without an address. A `combine` key with such a part begins with this mark. */
+/**
+ * The key of a request without a key and without an address. A key of `combine` begins with this mark if one of its parts is
+ * such a key.
+ */
 const noAddress = '~'
 
 /**

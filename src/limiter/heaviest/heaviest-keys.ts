@@ -23,7 +23,10 @@ export interface HeavyKey {
    * them are counted. In 19 of 20 cases, the sampling error is less than twice this number.
    */
   readonly standardError: number
-  /** How many calls of the key were refused, by the same sample. Refusals from before the key got a counter are missing. */
+  /**
+   * How many of the key's calls were refused, estimated from the same sample as `calls`. Refusals before the key got a counter
+   * are missing.
+   */
   readonly refused: number
   /** The fraction of all calls that this key made, from 0 to 1: `calls` divided by the number of all calls. */
   readonly share: number
@@ -58,7 +61,7 @@ export class HeavyKeys {
     })
   }
 
-  /** How many calls the current call stands for. 0 if the current call is not counted. */
+  /** How many calls to add to a counter for the current call: more than 1 if calls before it were skipped. 0 if the call is not counted. */
   weigh(): number {
     return this.#sampler.weigh()
   }

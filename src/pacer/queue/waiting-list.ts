@@ -1,7 +1,7 @@
 import { Fifo } from '../../common/index.ts'
 import type { Waiter } from './waiter.ts'
 
-/** How many waiters that are admitted or refused may stay in a list, however short the list is. */
+/** A list may always contain this many waiters that are admitted or refused already, even if few calls still wait. */
 const spare = 32
 
 /**

@@ -24,9 +24,12 @@ export class PrimaryStore implements Store {
   readonly traits: StoreTraits = { kind: 'cluster', fallible: false }
   readonly #name: string
   readonly #store: Store
-  /** The first ledger of each limiter, by the limiter's name. Ledgers with other policies share its states. */
+  /**
+   * The first ledger of each limiter, by the limiter's name. Later ledgers of the limiter, with other policies, share the
+   * states of the first ledger.
+   */
   readonly #first = new Map<string, Ledger>()
-  /** The ledgers in memory, by their terms as text. */
+  /** The ledgers in memory, by the text that describes the limiter's name, policies and scopes. */
   readonly #ledgers = new LRUCache<string, Ledger>({ max: maxLedgers })
 
   /** @throws HeadgateError `HEADGATE_OPTION` if a store with this name is open */
@@ -71,7 +74,7 @@ export class PrimaryStore implements Store {
   async #respond(worker: Worker, { terms, requests }: RequestMessage): Promise<void> {
     const responses = await Promise.all(requests.map(([id, index, command]) => this.#call(id, terms[index], command)))
     const message: ResponseMessage = { headgate: this.#name, responses }
-    // If the worker has died since, no response is sent.
+    // If the worker has died since it sent the request, no response is sent.
     if (worker.isConnected()) worker.send(message, undefined, undefined, () => {})
   }
 

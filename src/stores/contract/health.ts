@@ -22,8 +22,9 @@ export interface Health {
   /** When the breaker entered its state, in milliseconds since the epoch, such as 1767225600000. */
   readonly since: number
   /**
-   * How many calls were decided by the store, by this process, or by nobody: `{ store: 900, fallback: 100, open: 0 }`.
-   * Calls on a synchronous store are not counted, because its failures reach the caller directly.
+   * How many calls were decided by the store (`store`), by this process (`fallback`), or were allowed without a decision
+   * (`open`): `{ store: 900, fallback: 100, open: 0 }`. Calls on a synchronous store are not counted, because its failures
+   * reach the caller directly.
    */
   readonly sources: Readonly<Record<Source, number>>
   /** How many calls were rejected because the store failed: 0. With `onStoreError: 'closed'` it would be 100. */
@@ -45,8 +46,8 @@ export function noCalls(): Health {
 }
 
 /**
- * What a limiter opens: a ledger that cannot fail, or a ledger of `withFailover`, which decides even if the store
- * fails.
+ * A ledger that a limiter can use: its store cannot fail, or `withFailover` made the ledger, which then decides even if the
+ * store fails.
  */
 export interface CheckedLedger {
   run<V extends Verb>(command: Command<V>, onFailure?: OnFailure): MaybePromise<OutcomeOf<V>>

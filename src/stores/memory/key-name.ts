@@ -13,7 +13,7 @@ export function keyName(key: string): string {
   return key.length > longestKey ? digest(utf16(key)).padStart(longestKey + 1, '#') : key
 }
 
-/** The key that has this name. For a long key, whose name is a digest, the result is the hash. */
+/** Returns the key to which this name belongs. For a long key, returns only its hash: the digest in the name, without the padding. */
 export function keyOfName(name: string): { key: string } | { hash: string } {
   return name.length > longestKey ? { hash: name.slice(name.lastIndexOf('#')) } : { key: name }
 }

@@ -18,9 +18,10 @@ export interface MemoryStoreOptions {
    * plans, some keys are forgotten instead. `'forget'`: the key has its full quota at its next call. With more live
    * keys than `maxKeys`, many times the limit is admitted.
    *
-   * Each scope of each limiter has an overflow table, which is made when the first key is evicted. It has 12 *
-   * `maxKeys` places of 28 bytes with a bucket, and of 36 or 44 bytes with a window, at most 64 MiB. With several
-   * plans, a place in use takes about 200 bytes, at most 128 MiB. docs/memory.md has the figures.
+   * Each scope of each limiter has an overflow table, which is made when the first key is evicted. It has 12 * `maxKeys` places
+   * for evicted keys. A place takes 28 bytes if the policy is a bucket, and 36 or 44 bytes if it is a window; the table takes
+   * at most 64 MiB. With several plans, a place in use takes about 200 bytes, and the table at most 128 MiB. docs/memory.md has
+   * the figures.
    */
   onFull?: 'remember' | 'forget'
   /** Returns whole microseconds since the epoch. Default: a monotonic clock. */

@@ -19,7 +19,7 @@ export class SharedCells {
   #other: readonly PolicyEvaluation[]
   /** For each cell, 1 if a key was merged into the cell, else 0. */
   readonly #inUse: Uint8Array
-  /** How many cells have keys. */
+  /** How many cells have at least one key merged into them. */
   used = 0
 
   constructor(policies: readonly Policy[], cells: number) {
@@ -36,7 +36,8 @@ export class SharedCells {
   }
 
   /**
-   * Merges the states of a key into a cell, which from then on admits no more than it did, and no more than the states.
+   * Merges the states of a key into a cell. From then on, the cell admits no more than it did before, and no more than the
+   * states of the key.
    */
   merge(states: readonly State[], cell: number, now: number): void {
     if (this.#inUse[cell] === 0) this.used++

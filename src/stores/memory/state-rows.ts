@@ -2,7 +2,7 @@ import { PolicyEvaluation } from '../../algorithms/evaluation/index.ts'
 import type { Policy } from '../../algorithms/index.ts'
 import { copyState, holds, isBooked, isUnused, listOf, numbersOf, quotaLeft, type State, stateTime } from './state.ts'
 
-/** The most bytes of an overflow table, including tags of four bytes a row: under one plan, and under several plans. */
+/** The most bytes of an overflow table, with four bytes in each row that identify its key: under one plan, and under several plans. */
 const maxBytes = 64 * 2 ** 20
 const maxListBytes = 128 * 2 ** 20
 
@@ -28,7 +28,7 @@ export class StateRows {
   /** True if several plans share the rows. */
   shared = false
   readonly #condensed: boolean
-  /** Evaluations that read the states that `read` returned last, or the row that `copy` writes to. */
+  /** For each policy, an evaluation that points to the policy's state in the row that `read` or `copy` used last. */
   readonly #found: readonly PolicyEvaluation[]
   #rows = 0
   /** All rows, with `#width` numbers in each row. `#offsets[n]` is where the state of policy n begins in a row. */
@@ -62,7 +62,7 @@ export class StateRows {
     return algorithm.grows && !this.#condensed
   }
 
-  /** How many rows fit into the most bytes. Under several plans, each row is assumed to have one bucket's state. */
+  /** How many rows fit into `maxBytes`, or under several plans into `maxListBytes` if each row has one bucket's state. */
   get maxRows(): number {
     return this.shared ? maxListBytes / (placeBytes + listBytes + bytesOf(3)) : maxBytes / (8 * this.#width + 4)
   }
@@ -105,7 +105,7 @@ export class StateRows {
     for (const [row, list] of lists.entries()) this.#setList(row, list)
   }
 
-  /** How many rows may be in use, counted from row 0. A row has arrays for its logs from its first `clear`. */
+  /** How many rows may be in use, counted from row 0. A row gets arrays for its logs when it is first cleared. */
   get #begun(): number {
     return this.#hasLogs ? Math.ceil(this.#arrays.length / this.#offsets.length) : this.#rows
   }
@@ -131,7 +131,7 @@ export class StateRows {
     return next
   }
 
-  /** Lets each evaluation use its state in this row. There is one evaluation for each policy of the only plan. */
+  /** Points each evaluation to its state in this row. There is one evaluation for each policy of the only plan. */
   point(policies: readonly PolicyEvaluation[], row: number): void {
     const start = row * this.#width
     for (let n = 0; n < policies.length; n++) {
@@ -142,7 +142,7 @@ export class StateRows {
     if (this.#arrayed > 0) this.#pointToArrays(policies, row)
   }
 
-  /** Lets evaluations use states in arrays of their own. A state with no open reservation returns to its row. */
+  /** Points evaluations to states in `#arrays`. A state that is no log and has no open reservation moves back to `#numbers`. */
   #pointToArrays(policies: readonly PolicyEvaluation[], row: number): void {
     for (let n = 0; n < policies.length; n++) {
       const own = this.#arrays[row * policies.length + n]
@@ -166,7 +166,7 @@ export class StateRows {
     this.#arrays[index] = numbers
   }
 
-  /** Moves each state that needs space for a reservation to an array of its own. */
+  /** Moves each state of this row that a reservation can make longer from `#numbers` to `#arrays`. */
   openBookings(policies: readonly PolicyEvaluation[], row: number): void {
     for (let n = 0; n < policies.length; n++) {
       const policy = policies[n] as PolicyEvaluation
@@ -198,7 +198,7 @@ export class StateRows {
     }
   }
 
-  /** Copies states of another table to a row that is clear. */
+  /** Copies states of another table to a row that was cleared. */
   copy(states: readonly State[], row: number, now: number): void {
     if (this.shared) {
       this.#setList(row, listOf(states, now, this.#condensed))
@@ -215,7 +215,7 @@ export class StateRows {
     }
   }
 
-  /** Stores the states that a call changed. A state of another plan's policy is removed when it has its full quota. */
+  /** Stores the states that a call changed. Removes states that have their full quota and belong to policies of other plans. */
   keep(policies: readonly PolicyEvaluation[], row: number, now: number): void {
     for (let n = 0; n < policies.length; n++) {
       const evaluation = policies[n] as PolicyEvaluation

@@ -62,7 +62,7 @@ export function listOf(states: readonly State[], now: number, condensed: boolean
     })
 }
 
-/** The part of the quota that is left under the policy with least left: 1 is the full quota, 0 is none. */
+/** The fraction of the quota that is left, from 0 (none) to 1 (full quota), under the policy with the smallest such fraction. */
 export function quotaLeft(states: readonly State[], now: number): number {
   let least = 1
   for (const state of states) {

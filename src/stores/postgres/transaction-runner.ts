@@ -6,10 +6,10 @@
  *     begin; lock and read the rows; read the time         then the jobs are evaluated in this process
  *     save what changed; commit
  *
- * The locks make a call atomic over all its keys, so no call has to be tried again. A row that another process has
- * locked is skipped. The job of a skipped row gets its own transaction, which waits for the row: so a busy key delays
- * no other key. The number of simultaneous transactions is bounded, and at most all but one of them may wait for rows.
- * Jobs that arrive while all transactions are busy share the next transaction.
+ * The locks make a call atomic over all its keys, so no call has to be tried again. A row that another process has locked is
+ * skipped. The job of a skipped row gets its own transaction, which waits for the row: so a busy key delays no other key. The
+ * number of simultaneous transactions is bounded. If there may be several, one of them never waits for locked rows. Jobs that
+ * arrive while all transactions are busy share the next transaction.
  */
 import type { HeadgateError } from '../../common/index.ts'
 import { exchanged, exchangeStart } from '../contract/index.ts'
@@ -51,7 +51,7 @@ export class TransactionRunner {
   readonly #plainCalls: PlainCalls
   #tasks: Task[] = []
   #running = 0
-  /** How many running transactions wait for rows. One transaction must not wait, so that other jobs are not delayed. */
+  /** How many running transactions wait for locked rows. Of several transactions, one never waits, so that other jobs go on. */
   #waiting = 0
   #touched = 0
   #sweeping = false
@@ -130,7 +130,10 @@ export class TransactionRunner {
     this.#startTransactions()
   }
 
-  /** Returns the tasks that need another transaction: their rows are locked by others, or not in plain form. */
+  /**
+   * Returns the tasks that need another transaction, because others have locked their rows, or no single statement can decide
+   * these rows.
+   */
   #transact(tasks: readonly Task[]): Promise<readonly Task[]> {
     const { pool, timeout } = this.#options
     const readOnly = tasks[0]?.job.readOnly === true
@@ -226,7 +229,7 @@ function keysOf(tasks: readonly Task[]): string[] {
   return [...new Set(tasks.flatMap(({ job }) => job.keys))].sort()
 }
 
-/** The record of each key that has a row, as text. Undefined for a row that has no record. */
+/** For each key that has a row, the states of the key as one text. Undefined for a row that has no text. */
 function textsOf({ rows }: Rows): ReadonlyMap<string, string | undefined> {
   return new Map(rows.map(({ key, record }) => [key as string, (record ?? undefined) as string | undefined]))
 }

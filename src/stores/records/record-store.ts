@@ -11,7 +11,7 @@ export class RecordStore implements Store {
   readonly #context: RecordContext
   readonly #ledgerOf: (terms: LedgerTerms) => Ledger
 
-  /** @param ledgerOf opens a ledger that decides at once, if the store has one */
+  /** @param ledgerOf opens a ledger that decides synchronously. Default: a ledger that returns promises */
   constructor(context: RecordContext, ledgerOf?: (terms: LedgerTerms) => Ledger) {
     const { kind, timeout, prefix, breaker } = context
     this.synchronous = ledgerOf !== undefined

@@ -1,11 +1,11 @@
-/* Opens a file of SQLite: where it is, its log, and the table with its layout. */
+/* Opens a database file of SQLite: refuses a network file system, sets the write-ahead log, creates the table and checks its layout. */
 import { statfsSync, statSync } from 'node:fs'
 import { HeadgateError, monotonicClock, shown } from '../../common/index.ts'
 import type { SqliteDatabase } from './driver.ts'
 import { layout, layoutKey, otherLayout, type Sql } from './sql.ts'
 import { isBusy } from './sqlite-error.ts'
 
-/** What a commit waits for: `'full'` for the disk, `'normal'` for the operating system alone. */
+/** What a commit waits for: with `'full'` until the disk has the data, with `'normal'` only until the operating system has them. */
 export type Durability = 'full' | 'normal'
 
 /** How long opening may wait for other processes that open the file too, in milliseconds. */
@@ -14,7 +14,7 @@ export const openTimeout = 5000
 /** File systems of a network, by their numbers (statfs(2)): NFS, SMB, CIFS, SMB2, AFS, Ceph. WAL needs memory that all processes share. */
 const networks: readonly number[] = [0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x5346414f, 0x00c36400]
 
-/** Creates the table. Returns the path of the file; undefined for a database in memory. */
+/** Opens the file and creates the store's table in it. Returns the path of the file; undefined for a database in memory. */
 export function openFile(database: SqliteDatabase, sql: Sql, synchronous: Durability): string | undefined {
   database.exec(`PRAGMA busy_timeout = ${openTimeout}`)
   const path = pathOf(database)
@@ -45,7 +45,7 @@ function refuseNetwork(path: string): void {
   )
 }
 
-/** Processes that open a new file at once may meet here, and SQLite does not wait for a lock at this step. */
+/** Sets the write-ahead log. Several processes may open a new file together, and SQLite does not wait for a lock in this step. */
 function useLog(database: SqliteDatabase): void {
   const end = monotonicClock() + openTimeout * 1000
   for (;;) {

@@ -2,8 +2,9 @@ import { HeadgateError, shown } from '../../../common/index.ts'
 import { type Connection, keyScanOf, nextKeys, redisError } from '../client/index.ts'
 
 /**
- * Reads the values of keys, only with commands that decisions need too. If a key is not a string (but a list, for example),
- * MGET returns no value, and SETRANGE with an empty text fails. On a string, such a SETRANGE changes nothing.
+ * Reads the values of keys. Uses only commands that decisions need too, so an ACL for decisions permits them. If a key is not a
+ * string (but a list, for example), MGET returns no value, and SETRANGE with an empty text fails. On a string, such a SETRANGE
+ * changes nothing.
  *
  * Values are binary, but clients decode replies as UTF-8. So the script replaces each byte by the Unicode character with the
  * same number. A character from 128 on takes two bytes in the reply.
@@ -56,7 +57,7 @@ export async function readRecord(connection: Connection, key: string): Promise<S
 /** Reads a page of keys and values. @param pattern without the client's prefix @param from the field `next` of the last page */
 export async function scanRecords(connection: Connection, pattern: string, from: unknown): Promise<ScanPage> {
   const { keys, next } = await failingAs('', nextKeys(keyScanOf(connection), pattern, scanned, from))
-  // All keys of one command have to be in one slot of Redis Cluster, so each key gets a command there.
+  // In Redis Cluster, all keys of one command have to be in one slot, so each key gets its own command.
   const groups = connection.cluster ? keys.map((key) => [key]) : [keys]
   const found = (await Promise.all(groups.map((group) => read(connection, group)))).flat()
   return { values: found.filter(({ value, mistyped }) => value !== undefined || mistyped), next }

@@ -6,12 +6,15 @@ import { LRUCache } from 'lru-cache'
 import { anything, type Reader, readOptions, whole, wordOrOptions } from '../../../common/index.ts'
 import { Demand } from './demand.ts'
 
-/** How many more units a request takes for later calls: a number, or `'auto'`: by demand, at most `most` units (default 1000). */
+/** How many units a lease has: a number, or `'auto'` for a number that follows from demand and is at most `most` (default 1000). */
 export type LeasesOption = 'auto' | { units: number } | { units: 'auto'; most?: number }
 
-/** Demand is the units of the last 100 ms. A lease by demand is valid for at least this time too. In microseconds. */
+/**
+ * Demand is how many units calls asked for in this time. A lease that follows from demand is valid for at least this time. In
+ * microseconds.
+ */
 const demandWindow = 100_000
-/** The least life of a lease by demand, in round trips to Redis, so that the next lease arrives before this lease is used up. */
+/** A lease that follows from demand is valid for at least this many round trips to Redis, so that the next lease arrives in time. */
 const roundTrips = 3
 /** With less demand, a key gets no lease: a lease would save few requests, and other processes could not use its units. */
 const leastDemand = 10
@@ -38,7 +41,7 @@ interface KeyDemand {
   pausedUntil: number
 }
 
-/** Decides how many units a lease has. `name` is the text that `nameOf` makes of a call's keys. Times are in microseconds. */
+/** Decides how many units a lease has. `name` is the keys of a call, joined to one text. Times are in microseconds. */
 export class LeaseSize {
   readonly #units: number | 'auto'
   readonly #most: number
@@ -55,7 +58,7 @@ export class LeaseSize {
     return this.#units === 'auto'
   }
 
-  /** The shortest useful life of a lease. @param roundTrip from a request to its response */
+  /** How long a lease has to be valid at least to be of use. @param roundTrip the time from a request to its response */
   shortestLife(roundTrip: number): number {
     return this.#units === 'auto' ? Math.max(demandWindow, roundTrips * roundTrip) : roundTrip
   }

@@ -65,7 +65,7 @@ export class ReplyReader {
     return { ...callBan(scope, { from: now, until, reason }, now), refuses: isBannable(verb as DecidingVerb) }
   }
 
-  /** Reads the tickets. A policy that takes no units in a renewal has the same ticket as before. */
+  /** Reads the tickets of a reservation. In a renewal, a policy without leases gets no new ticket: the ticket that it has stays valid. */
   #tickets({ plan, costs, tickets }: ScriptRequest): Tickets {
     return plan.policies.map((_, n) => {
       if (this.#next() === 0) return tickets?.[n]

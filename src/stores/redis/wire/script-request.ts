@@ -11,13 +11,16 @@ export interface RequestExtras {
   readonly details?: Details | undefined
   /** True if a refusal has to report when `remaining` grows, because the cache of refusals repeats the refusal until then. */
   readonly cacheable?: boolean | undefined
-  /** A lease: how many units to take, the cost included, if time gives none of them back within `shortestLife` microseconds. */
+  /** A lease: how many units to take, including the cost. Granted only if the units stay used for at least `shortestLife` microseconds. */
   readonly lease?: { readonly units: number; readonly shortestLife: number } | undefined
   /** For `ban`: the duration and the reason of the ban. */
   readonly ban?: BanTerms | undefined
-  /** For a settlement after another slot refused the call: the call's wait in microseconds. Penalties then count the refusal. */
+  /**
+   * For a settlement after a slot of Redis Cluster has refused the call: the call's wait, in microseconds. Penalties then count
+   * the refusal.
+   */
   readonly punish?: number | undefined
-  /** For a charge by a report with a number: the key that stores the sender's last number, the number, the key's life in us. */
+  /** For a charge that may arrive twice: its number, and the Redis key that stores the sender's last number for `life` microseconds. */
   readonly report?: { readonly key: string; readonly number: number; readonly life: number } | undefined
   /** For a reservation: true if penalties must not count its refusal, because a settlement with `punish` will count it. */
   readonly countsLater?: boolean | undefined

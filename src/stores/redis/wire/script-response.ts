@@ -18,16 +18,16 @@ export interface ScriptResponse {
   /** The time of the decision, in microseconds since the epoch. */
   readonly now: number
   readonly allowed: boolean
-  /** True if the same request would be refused until time gives a unit back. */
+  /** True if the same request would be refused again until some used units become free with time. */
   readonly repeats: boolean
   /** How long the caller of a granted reservation has to wait, in microseconds. */
   readonly delay: number
   /** A report for each policy, in the order of the plan's policies. */
   readonly reports: readonly PolicyReport[]
   readonly tickets: Tickets | undefined
-  /** The units that were taken in addition to the cost, and for how many microseconds time gives none of them back. */
+  /** The units that were taken in addition to the cost, and for how many microseconds all of them stay used in Redis. */
   readonly lease: { readonly units: number; readonly life: number } | undefined
-  /** The longest ban of the request's keys; undefined if no key is banned. */
+  /** Of the bans of the request's keys, the ban that ends last; undefined if no key is banned. */
   readonly ban: ResponseBan | undefined
 }
 
@@ -38,7 +38,8 @@ export interface ResponseBan extends CallBan {
 
 /**
  * Makes a decision from a response.
- * @param elapsed microseconds since the response, if it is used again: all times of the decision are shorter by this time
+ * @param elapsed microseconds since the response came, if the response was used before. All waits in the decision are shorter
+ * by this time
  */
 export function decisionOf(
   policies: readonly Policy[],
