@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import { RateLimiter } from 'headgate'
 import { postgresStore } from 'headgate/postgres'
 import { redisStore } from 'headgate/redis'
+import { sqliteStore } from 'headgate/sqlite'
 import { Redis } from 'ioredis'
+import Database from 'libsql'
 import pg from 'pg'
 import { afterAll, beforeEach, expect, test } from 'vitest'
 import { startPostgres } from '../../test/support/postgres-server.ts'
@@ -14,17 +16,23 @@ import { madeLog, runLab } from './support/run-lab.mjs'
 const page = readFileSync(new URL('../../docs/lab.md', import.meta.url), 'utf8')
 const lines = [...page.matchAll(/^npx headgate-lab (.+)$/gm)].map(([, line]) => line)
 
-/** The servers that the examples name. */
+const home = mkdtempSync(join(tmpdir(), 'headgate-lab-'))
+afterAll(() => rmSync(home, { recursive: true, force: true }))
+
+/** The servers and the file that the examples name. */
 const redisServer = await startRedis()
 const postgresServer = await startPostgres()
 const urls = {
   'redis://localhost': `redis://127.0.0.1:${redisServer.port}`,
   'postgres://localhost/app': `postgres://headgate@127.0.0.1:${postgresServer.port}/postgres`,
+  'limits.db': join(home, 'limits.db'),
 }
 const client = new Redis(redisServer.port).on('error', () => {})
 const pool = new pg.Pool(postgresServer.config)
+const database = new Database(urls['limits.db'])
 afterAll(async () => {
   client.disconnect()
+  database.close()
   await pool.end()
   await Promise.all([redisServer.stop(), postgresServer.stop()])
 })
@@ -33,13 +41,11 @@ afterAll(async () => {
 beforeEach(async () => {
   const postgres = postgresStore({ pool, timeout: '10s' })
   await postgres.migrate()
-  for (const store of [redisStore({ client, timeout: '10s' }), postgres]) {
+  for (const store of [redisStore({ client, timeout: '10s' }), postgres, sqliteStore({ database, timeout: '10s' })]) {
     await new RateLimiter({ name: 'api', policies: '100/15m', store }).charge('203.0.113.7', { cost: 100 })
   }
 })
 
-const home = mkdtempSync(join(tmpdir(), 'headgate-lab-'))
-afterAll(() => rmSync(home, { recursive: true, force: true }))
 copyFileSync(madeLog, join(home, 'access.log'))
 writeFileSync(join(home, 'access.json'), '{"ts":1772701687,"peer":{"ip":"198.51.100.1"}}\n')
 
