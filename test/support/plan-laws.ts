@@ -3,7 +3,14 @@ import { deepStrictEqual as same } from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import { carryRules } from '../../src/algorithms/carry.ts'
 import { withLimit } from '../../src/algorithms/define-policy.ts'
-import { concurrency, type Policy, RateLimiter, type Reservation, smoothBursty } from '../../src/index.ts'
+import {
+  concurrency,
+  type HeadgateError,
+  type Policy,
+  RateLimiter,
+  type Reservation,
+  smoothBursty,
+} from '../../src/index.ts'
 import fc from './fast-check.ts'
 import { algorithms } from './promised.ts'
 import { type CreateStore, elapsed, start, step, units } from './script.ts'
@@ -58,6 +65,11 @@ const calls = fc.array(
   { minLength: 1, maxLength: 10 },
 )
 
+/** A bucket near 2^53 ticks cannot count every settlement above its estimate, and says so. */
+function tooLarge(error: unknown): void {
+  if ((error as Partial<HeadgateError>).code !== 'HEADGATE_INEXACT') throw error
+}
+
 /** @param numRuns how many random timelines the law gets by each rule */
 export function describePlanLaws(name: string, create: CreateStore, { numRuns }: { numRuns: number }): void {
   let limiters = 0
@@ -80,7 +92,11 @@ export function describePlanLaws(name: string, create: CreateStore, { numRuns }:
               for (const { step, verb } of calls) {
                 time += elapsed(step.after, window, last)
                 const cost = units(step.cost, from.burst)
-                if (verb === 'settle') await open.pop()?.settle(Math.floor(cost / 2))
+                if (verb === 'settle')
+                  await open
+                    .pop()
+                    ?.settle(Math.floor(cost / 2))
+                    .catch(tooLarge)
                 else if (verb === 'reserve' || verb === 'book') {
                   open.push(await old.reserve(key, { cost, maxWait: verb === 'book' ? '366d' : 0 }))
                 } else last = await old[verb](key, { cost })
