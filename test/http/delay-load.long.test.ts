@@ -46,7 +46,7 @@ test.concurrent.each(apps)('%s: whoever leaves gives its place to those who wait
     times.push(performance.now())
     return 200
   }
-  const app = await start({ limit: { limiter, keys: () => 'k', delay: { max: '5s' } }, handle })
+  const app = await start({ limit: { limiter, keys: () => 'k', delay: { max: '5s', queue: 400 } }, handle }) // one key gets a quarter
   await request(app.url)
   const began = times[0] as number
   const statuses: Promise<number | undefined>[] = []
