@@ -10,7 +10,6 @@ import {
 } from '../common/index.ts'
 import {
   type Command,
-  DeadlineItem,
   Deadlines,
   type Ledger,
   type OutcomeOf,
@@ -19,6 +18,7 @@ import {
 } from '../stores/contract/index.ts'
 import { Breaker } from './breaker.ts'
 import { StoreParts } from './store-parts.ts'
+import { StoreRequest } from './store-request.ts'
 
 /** The event of the channel `headgate:store:call`, published after a call to a store that answers with a promise. */
 export interface StoreCallEvent {
@@ -44,53 +44,6 @@ const calls = channel('headgate:store:call')
 const defaultTimeout = 100
 /** How many milliseconds the link waits beyond the store's own timeout, so that the store can withdraw the request. */
 const grace = 10
-
-/** One command to the store. The caller gets what `succeeded` or `failed` returns. */
-export class StoreRequest<V extends Verb> extends DeadlineItem {
-  /**
-   * False until `sendAfter` sends the request; all other requests are sent at once. Only the timeout of a sent request
-   * counts as a failure of the store.
-   */
-  override sent = true
-  /** How many failures all breakers had counted (`Breaker.counted`) when this request was sent. */
-  failuresBefore = 0
-  /** The error of this request, if it failed. */
-  failure: unknown
-  declare link: StoreLink
-  declare resolve: (result: OutcomeOf<V>) => void
-  declare reject: (error: unknown) => void
-  readonly #ledger: Ledger
-  protected readonly command: Command<V>
-  /** The breakers of the shards that decide on the command's keys. */
-  readonly breakers: readonly Breaker[]
-
-  constructor(ledger: Ledger, command: Command<V>, breakers: readonly Breaker[]) {
-    super()
-    this.#ledger = ledger
-    this.command = command
-    this.breakers = breakers
-  }
-
-  send(): MaybePromise<OutcomeOf<V>> {
-    return this.#ledger.run(this.command)
-  }
-
-  succeeded(outcome: OutcomeOf<V>): OutcomeOf<V> {
-    return outcome
-  }
-
-  failed(error: unknown): OutcomeOf<V> {
-    throw error
-  }
-
-  /** Called with an outcome that arrives after the request has failed. */
-  late(_outcome: OutcomeOf<V>): void {}
-
-  /** Called when the deadline has passed. */
-  expire(error: HeadgateError): void {
-    this.link.settle(this, error)
-  }
-}
 
 /**
  * The link to a store. Each request succeeds or fails before a deadline. The breakers of the shards that the request

@@ -1,4 +1,4 @@
-import type { Clock } from '../common/index.ts'
+import { type Clock, getOrInsert } from '../common/index.ts'
 import type { Store } from '../stores/contract/index.ts'
 import { type Breaker, breakerOf } from './breaker.ts'
 
@@ -37,11 +37,11 @@ export class StoreParts {
 
   #breakerOf(key: string): Breaker {
     const shard = this.#store.traits?.shardOf?.(key) as string
-    let part = this.#parts.get(shard)
-    if (part === undefined) {
-      part = { breaker: breakerOf(this.#store, this.#clock, shard), key }
-      this.#parts.set(shard, part)
-    }
+    const part = getOrInsert(
+      this.#parts,
+      shard,
+      (): Part => ({ breaker: breakerOf(this.#store, this.#clock, shard), key }),
+    )
     part.key = key
     return part.breaker
   }

@@ -5,7 +5,8 @@ import { type Booking, type Command, choiceFor, type OnFailure, type OutcomeOf }
 import type { Breaker } from './breaker.ts'
 import { warnIfOpened } from './breaker-warning.ts'
 import type { CallVerb, Fallback } from './fallback.ts'
-import { isMisuse, StoreRequest } from './store-link.ts'
+import { isMisuse } from './store-link.ts'
+import { StoreRequest } from './store-request.ts'
 
 /** One call of a limiter to the store, and its result if the store fails. */
 export class WaitingCall<V extends CallVerb> extends StoreRequest<V> {

@@ -1,7 +1,8 @@
 import { mock } from 'node:test'
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
-import { DeadlineItem, Deadlines } from '../../src/stores/contract/deadlines.ts'
+import { Deadlines } from '../../src/stores/contract/deadlines.ts'
+import { DeadlineItem } from '../../src/stores/contract/pending-call.ts'
 import { watchLag } from '../support/lag.ts'
 
 class Item extends DeadlineItem {

@@ -1,13 +1,6 @@
 import { afterPendingEvents, isolatesRequests } from '#platform'
-import {
-  type Clock,
-  HeadgateError,
-  LinkedList,
-  type ListNode,
-  monotonicClock,
-  realSleeper,
-  type Sleeper,
-} from '../../common/index.ts'
+import { type Clock, HeadgateError, LinkedList, monotonicClock, realSleeper, type Sleeper } from '../../common/index.ts'
+import { type DeadlineItem, PendingCall } from './pending-call.ts'
 
 const ignore = (): void => {}
 /**
@@ -20,24 +13,6 @@ const standstill = 20_000
 /** The longest sleep of the timer, in milliseconds. The timer checks this often whether the process stood still. */
 const longestNap = 20
 const defaultFix = 'Check the connection, or set a longer timeout.'
-
-/** An item with a deadline. While the item waits, it is a node of a linked list. */
-export abstract class DeadlineItem implements ListNode<DeadlineItem> {
-  due = 0
-  waits = false
-  /**
-   * False if the store cannot have counted the call that waits. The error at the deadline then says that the call did not
-   * count.
-   */
-  sent = true
-  /** True if the deadline was extended because this process stood still. A deadline is extended only once. */
-  moved = false
-  before: DeadlineItem | undefined
-  after: DeadlineItem | undefined
-
-  /** Called when the deadline has passed. */
-  abstract expire(error: HeadgateError): void
-}
 
 /**
  * Deadlines with one common timeout, so the item that was added first is due first. All items use one timer. When the
@@ -208,47 +183,5 @@ export class Deadlines {
       item.due = Math.min(item.due + stoodStill, latest)
       item.moved = true
     }
-  }
-}
-
-/**
- * A call that waits for its result. It is settled once: by the result, by a failure or at its deadline. After that, it
- * has no reference to the caller, because a queue may refer to the call for longer.
- */
-export class PendingCall<T> extends DeadlineItem {
-  /** True if the caller has got a result or an error. */
-  settled = false
-  #resolve: (result: T) => void
-  #reject: (error: unknown) => void
-  readonly #deadlines: Deadlines
-
-  constructor(deadlines: Deadlines, resolve: (result: T) => void, reject: (error: unknown) => void) {
-    super()
-    this.#deadlines = deadlines
-    this.#resolve = resolve
-    this.#reject = reject
-  }
-
-  resolve(result: T): void {
-    const resolve = this.#resolve
-    if (this.#settle()) resolve(result)
-  }
-
-  reject(error: unknown): void {
-    const reject = this.#reject
-    if (this.#settle()) reject(error)
-  }
-
-  expire(error: HeadgateError): void {
-    this.reject(error)
-  }
-
-  #settle(): boolean {
-    if (this.settled) return false
-    this.settled = true
-    this.#resolve = ignore
-    this.#reject = ignore
-    this.#deadlines.remove(this)
-    return true
   }
 }

@@ -15,7 +15,7 @@ export {
   type ScanTerms,
   type Verb,
 } from './command.ts'
-export { DeadlineItem, Deadlines, PendingCall } from './deadlines.ts'
+export { Deadlines } from './deadlines.ts'
 export {
   decodeId,
   decodeName,
@@ -40,6 +40,7 @@ export {
   type StoreFailure,
   storeErrors,
 } from './on-store-error.ts'
+export { DeadlineItem, PendingCall } from './pending-call.ts'
 export { type EvaluationScope, ScopedEvaluation } from './scoped-evaluation.ts'
 export { type BreakerOptions, type SharedStoreOptions, type SharedTerms, sharedOptions } from './server-options.ts'
 export {

@@ -77,11 +77,7 @@ export class Reporter<Shares extends Reports> {
   /** The outage of the shard that stores the key. */
   outageOf(key: string): Outage {
     const shard = this.store.traits?.shardOf?.(key) ?? ''
-    const known = this.#outages.get(shard)
-    if (known !== undefined) return known
-    const outage = new Outage(this.period)
-    this.#outages.set(shard, outage)
-    return outage
+    return getOrInsert(this.#outages, shard, () => new Outage(this.period))
   }
 
   /** Starts the timer for the next reports, unless the timer is running. */
