@@ -41,8 +41,8 @@ function forwardedAddress(request: FastifyRequest, ips: readonly string[]): stri
 }
 
 /**
- * The lower-case form of each response field name that the guard sets. Without this map, Fastify would make this form for every
- * response.
+ * The names of the response fields that the guard sets, in lower case. Fastify writes names in lower case. With this map, it
+ * converts each name once, and not for every response.
  */
 const lowerCaseNames = new Map<string, string>()
 const toLowerCase = (name: string): string => name.toLowerCase()

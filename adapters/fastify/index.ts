@@ -67,8 +67,8 @@ export type FastifyRateLimit<Limiter = RateLimiter> = FastifyPluginCallback & {
 }
 
 /**
- * A Fastify plugin for every route of the instance that it is registered on, including requests with status 404. A route has
- * its own limit with `config: { rateLimit: '5/1m' }`, and none with `config: { rateLimit: false }`. The decision is on
+ * A Fastify plugin. It limits every route of the instance on which you register it, and requests for which there is no route. A
+ * route has its own limit with `config: { rateLimit: '5/1m' }`, and none with `config: { rateLimit: false }`. The decision is on
  * `request.rateLimit`. A refused request gets status 429. An error of a key extractor, of another option that is a function, or
  * of a synchronous store goes to the error handler. If another store fails, `onStoreError` decides about the request. The
  * limiter is `limit.limiter`, and it is a `PlanLimiter` if the policies are a function of the request.
@@ -144,8 +144,8 @@ function install(
     const declared: RouteOptions[] = []
     const isFirst = app.printRoutes() === '(empty tree)' // Fastify calls onRoute only for later routes
     /**
-     * True if the same guard decides for every route. Requests then need not read the route's config, which Fastify makes anew
-     * at each read.
+     * True if one guard decides for every route. Then no request has to read the config of its route: Fastify makes a new
+     * object at each read.
      */
     let onlyGlobal = false
     decorate(app)

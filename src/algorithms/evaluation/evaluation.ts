@@ -1,8 +1,8 @@
 /*
  * One decision over all policies of a limiter: either all of them commit the call, or none does.
  *
- * The store provides the time and the states. This file has the rule of the decision, which is the same for every verb
- * (`consume`, `reserve`, `refund` ...). The rule goes through the policies twice:
+ * The store provides the time and the states. This file decides, by the same rule for every verb (`consume`, `reserve`, `refund`
+ * ...). The rule goes through the policies twice:
  *
  *     evaluate   computes how long each policy makes the call wait, and changes nothing; the longest wait decides
  *     commit     takes the cost, or counts the refusal, or leaves the state alone; then reports the numbers

@@ -1,9 +1,9 @@
 /*
  * The sliding window counter: two counts per key, and no moment at which all units come back at once.
  *
- * A fixed window forgets everything at once, so calls just before and just after its end can take twice the limit. A log of
- * every call is exact, but needs memory for every call. The sliding window counter is between the two: it keeps the counts of
- * the current clock window and of the one before, and lets the older count fade as if its calls had been spread evenly.
+ * A fixed window forgets everything at its end, so calls just before and just after its end can take twice the limit. A log of
+ * every call is exact, but needs memory for every call. The sliding window counter stands between the two. It counts the calls
+ * of the present clock window and of the window before. The older count shrinks as if its calls had been spread evenly.
  *
  *        previous            current
  *     |##############|######........|
