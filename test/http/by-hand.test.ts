@@ -288,12 +288,12 @@ describe('an answer that was collected', () => {
   test.each(dropped)('has ended: %s', async (_what, drop) => {
     const { limiter, clock, limit } = start()
     await drop(limit)
-    await until(() => true)
-    await passLeases(clock, 2)
-    // An object that a weak reference has shown stays until the job has ended.
-    await until(() => true)
-    collect()
-    await passLeases(clock, 2)
+    // An object that a weak reference has shown stays until the job has ended, and a collector may leave an object for its next run.
+    for (let run = 0; run < 20 && (await used(limiter)) > 0; run++) {
+      await until(() => true)
+      collect()
+      await passLeases(clock, 2)
+    }
     expect(await used(limiter)).toBe(0)
   })
 
