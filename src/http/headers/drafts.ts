@@ -15,8 +15,8 @@ import {
 import type { PartitionKeys } from './partition-keys.ts'
 
 /**
- * Which of two fields a writer sets: RateLimit-Policy (`policies`) and RateLimit (`left`). If a limiter writes several
- * dialects, each writer leaves out a field that the writer of a later dialect sets.
+ * Whether a writer sets the field RateLimit-Policy (`policies`), and whether it sets the field RateLimit (`left`). If a limiter
+ * writes several dialects, each writer leaves out a field that the writer of a later dialect sets.
  */
 interface OwnLists {
   readonly policies: boolean
@@ -28,9 +28,9 @@ type MakeWriter = (reported: readonly ReportedPolicy[], own: OwnLists, partition
 
 interface Draft {
   readonly make: MakeWriter
-  /** True if the draft can describe a policy without a window, such as units in flight. */
+  /** True if the draft can describe a policy without a window, such as a policy that counts units in flight. */
   readonly withoutWindow?: boolean
-  /** True if the draft needs `nextAfter` of each verdict. */
+  /** True if the draft needs `nextAfter` of each verdict (when more units are available). */
   readonly nextAfter?: boolean
 }
 
@@ -79,7 +79,7 @@ export const drafts: Readonly<Record<Exclude<Dialect, 'legacy'>, Draft>> = {
   'draft-11': { make: draft11, withoutWindow: true, nextAfter: true },
 }
 
-/** The writer of drafts 6 and 7, which list all policies without names (`100;w=60, 5000;w=86400`) and report the binding policy. */
+/** The writer of drafts 6 and 7, which list the policies without names (`100;w=60, 5000;w=86400`) and report one (`bindingVerdict`). */
 function ofBinding(
   reported: readonly ReportedPolicy[],
   own: OwnLists,
