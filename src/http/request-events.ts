@@ -87,7 +87,7 @@ const addressless = channel('headgate:no-address')
 export class RequestEvents<Request, Response> {
   readonly #limiter: string
   readonly #hooks: Hooks<Request, Response>
-  /** The extra arguments of a limiter's call if no hook and no subscriber gets store errors: `onStoreError`, if it is a word. */
+  /** The extra argument of the limiter's calls for the option `onStoreError`, if this option is a word; empty otherwise. */
   readonly choice: { readonly onFailure?: OnFailure }
   /** How many requests without an address there were. */
   #addressless = 0
@@ -102,7 +102,7 @@ export class RequestEvents<Request, Response> {
     this.#hooks = { onDecision, onRefused, onDenied, onStoreError }
   }
 
-  /** True if a hook or a subscriber wants decisions of this kind. @param allowed the kind: admitted or refused */
+  /** True if a hook or a subscriber wants decisions of this kind. @param allowed true for admitted requests, false for refused requests */
   listens(allowed: boolean): boolean {
     if (this.#hooks.onDecision !== undefined || decisions.hasSubscribers) return true
     return !allowed && (this.#hooks.onRefused !== undefined || refusals.hasSubscribers)

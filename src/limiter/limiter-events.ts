@@ -33,7 +33,7 @@ export interface CalledLimiter {
 export interface LimiterCallEvent {
   /** The name of the limiter. */
   readonly limiter: string
-  /** The limiter that made the call. For a plan, the limiter of the plan. */
+  /** The limiter whose method was called. For a call under a plan, the limiter of the plan. */
   readonly instance: CalledLimiter
   /** Who was limited: the key, or a record with a key for each scope. */
   readonly key: Key
@@ -60,8 +60,8 @@ interface WatchedCall {
   /** The counters of the heaviest keys, one for each scope. Undefined if the limiter has no option `top`. */
   readonly counts: readonly SpaceSaving[] | undefined
   /**
-   * By how much this call raises the counters of the heaviest keys: only some calls are counted, each also for calls before it
-   * that were not counted. 0 if this call is not counted.
+   * By how much this call raises the counters of the heaviest keys: only some calls are counted, and a counted call also stands for
+   * the uncounted calls before it. 0 if this call is not counted.
    */
   readonly weight: number
 }

@@ -31,7 +31,7 @@ export interface CallExtras {
 
 /** The options of `reserve`. */
 export interface ReserveOptions extends CostOptions {
-  /** The longest acceptable wait until the reserved time: milliseconds, or a text such as `'2s'`. Default 0, for units available now. */
+  /** The longest acceptable wait until the reserved time: milliseconds, or a text such as `'2s'`. Default 0: only units available now. */
   maxWait?: Duration
 }
 
@@ -136,9 +136,9 @@ export class RateLimiter extends Operations<RateLimiter> {
   }
 
   /**
-   * Takes `cost` units even if fewer units remain. Use `charge` for a cost that is known only afterwards. The missing units
-   * become a debt, which time pays back. A charge is refused only if the debt would not fit integers below 2^53. Then nothing
-   * changes, and `retryAfter` is Infinity.
+   * Takes `cost` units even if fewer units remain. Use `charge` for a cost that is known only afterwards. The missing units become
+   * a debt, which becomes smaller with time. A charge is refused only if the debt would exceed the integers below 2^53. Then
+   * nothing changes, and `retryAfter` is Infinity.
    *
    * Rejects for the same reasons as `consume`.
    */
@@ -147,10 +147,10 @@ export class RateLimiter extends Operations<RateLimiter> {
   }
 
   /**
-   * Takes `cost` units now, and lets you correct the cost later with `settle(actual)` or `cancel()`. With `maxWait`, units that
-   * are not available now are reserved for a later time: `wait` is how long to wait before you act. Some policies cannot promise
-   * a future time: sliding and segmented windows, and several policies together. A cost that they do not admit now is refused,
-   * and `retryAfter` says when to try again.
+   * Takes `cost` units now, and lets you correct the cost later with `settle(actual)` or `cancel()`. With `maxWait`, units that are
+   * not available now are reserved for a later time: `wait` is how long to wait before you use the units. Some policies cannot
+   * promise a future time: sliding and segmented windows, and several policies together. A cost that they do not admit now is
+   * refused, and `retryAfter` says when to try again.
    *
    * Rejects for the same reasons as `consume`, and with `HEADGATE_MAX_WAIT` if `maxWait` is invalid.
    */

@@ -25,7 +25,7 @@ export abstract class Operations<Limiter extends object> {
   readonly name: string
   readonly store: Store
   protected readonly plans: Plans<Limiter>
-  /** The ledger of this limiter, and the policies under which these methods show a key. */
+  /** The ledger of this limiter (its access to the store), and the policies under which these methods show a key. */
   protected abstract get opened(): ShownLimiter
 
   constructor(plans: Plans<Limiter>) {
@@ -90,8 +90,8 @@ export abstract class Operations<Limiter extends object> {
   }
 
   /**
-   * Ends the ban of a key, by hand or by the penalty. The penalty then counts refusals from 0 again. But the penalty still knows
-   * the past bans of the key, and the used units of the key do not change.
+   * Ends the bans of a key: the ban by `ban`, and the ban by the penalty. The penalty then counts refusals from 0 again. But the
+   * penalty still knows the past bans of the key, and the used units of the key do not change.
    *
    * Rejects for the same reasons as `ban`.
    */
@@ -111,8 +111,8 @@ export abstract class Operations<Limiter extends object> {
   }
 
   /**
-   * The health of the store, and the number of calls by the way in which they were decided. Includes the calls of this limiter
-   * and of all limiters that `withPlan` made from it.
+   * The health of the store, and how many calls the store, the fallback or nothing decided. Includes the calls of this limiter and
+   * of all limiters that `withPlan` made from it.
    */
   health(): Health {
     return this.plans.health()

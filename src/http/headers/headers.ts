@@ -69,7 +69,7 @@ function ownWriter(write: HeaderWriter): Writer {
   }
 }
 
-/** The policies that appear in fields: no shadow policies, which refuse no client, and no penalties and counters, which are no quotas. */
+/** The policies that appear in fields: no shadow policies, which refuse no client, and no penalties or counters, which have no quota. */
 function reportedOf(policies: readonly Policy[]): readonly ReportedPolicy[] {
   return policies
     .map((policy, index) => ({ policy, index }))

@@ -52,7 +52,7 @@ export class HeavyKeys {
     this.#counters = counters
   }
 
-  /** The counters of these scopes, in the order of the scopes. A limiter calls this once and keeps the result. */
+  /** The counters of these scopes, in the order of the scopes. Called once for each limiter. */
   of(scopes: readonly string[]): readonly SpaceSaving[] {
     return scopes.map((scope) => {
       const known = this.#byScope.get(scope) ?? new SpaceSaving(this.#counters)

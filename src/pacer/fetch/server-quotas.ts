@@ -60,7 +60,7 @@ interface Counter {
 /** A request that was sent and has no response yet. */
 export interface Flight {
   readonly cost: RequestCost
-  /** The value of `answered` of each counter when this request was sent. */
+  /** For each counter, the units of the requests that had ended (`answered`) when this request was sent. */
   readonly answered: readonly number[]
 }
 
@@ -136,7 +136,7 @@ export class ServerQuotas {
     for (const id of this.#known.keys()) if (this.#known.size > mostKnown) this.#known.delete(id)
   }
 
-  /** Removes the numbers that have expired, or were noted before the clock went back. Returns the present time. */
+  /** Removes the numbers that have expired, or were noted at a later time than now (the clock was set back). Returns the present time. */
   #forget(): number {
     const now = this.#now()
     for (const [id, { until }] of this.#known) {
