@@ -88,9 +88,7 @@ export class PacerLedger {
     return this.#ledger.run({ verb: 'reserve', keys, costs: costsIn(cost), maxWait: Math.min(longestWait, maxWait) })
   }
 
-  /**
-   * Gives all units of a booking back. If the store fails, the units stay spent: stricter than the policy, never laxer.
-   */
+  /** Gives all units of a booking back. If the store fails, the units stay spent, so the pacer admits less than the policy, never more. */
   giveBack(keys: readonly string[], tickets: Tickets | undefined): MaybePromise<unknown> {
     return tickets && this.#settling({ verb: 'settle', keys, costs: unitsBack(tickets), tickets })
   }

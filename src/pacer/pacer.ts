@@ -52,7 +52,8 @@ export class Pacer extends Pace {
     const units = new PacerLedger(limiter, failure)
     this.name = limiter.name
     this.store = limiter.store
-    // Copy each field of the settings: an object that is made by spreading them is slow to read, and doubled the time of a call.
+    // Copy each field of the settings: an object that is made by spreading the settings is slow to read, and doubled the time
+    // of a call.
     this.#context = {
       clock,
       polling,
@@ -157,7 +158,7 @@ export class Pacer extends Pace {
     for (const queue of going) queue.stop()
   }
 
-  /** Ends a pause: books slots for all waiting calls, in the order of the queues. */
+  /** Ends a pause: books slots for all waiting calls, one queue after another. */
   resume(): void {
     if (!this.#context.paused) return
     this.#context.paused = false

@@ -32,9 +32,9 @@ export interface Verdict {
    */
   readonly used: number
   /**
-   * How long to wait until the policy admits this cost. 0 if the call is allowed. Infinity if the cost can never be admitted,
-   * such as a cost of 6. Example: of six simultaneous requests, the sixth is refused with `retryAfter` 200. The request is
-   * admitted after 200 ms, and not 1 ms sooner.
+   * How long to wait until the policy admits the cost of this call. 0 if the call is allowed. Infinity if the cost can never be
+   * admitted, such as a cost of 6. Example: of six simultaneous requests, the sixth is refused with `retryAfter` 200. The request
+   * is admitted after 200 ms, and not 1 ms sooner.
    */
   readonly retryAfter: number
   /** The time until the key has its full quota again. After one request, `resetAfter` is 200. 50 ms later, `resetAfter` is 150. */
@@ -72,8 +72,8 @@ export interface Decision {
   /** The largest cost that every enforced policy admits now. If `'10/1s'` has 9 units left and `'100/1h'` has 3, `remaining` is 3. */
   readonly remaining: number
   /**
-   * How long to wait until this cost is admitted: the longest wait of the enforced policies. 0 if the call is allowed. Infinity
-   * if the cost can never be admitted. Example: if `'10/1s'` needs 300 ms and `'100/1h'` needs 20 minutes, `retryAfter` is
+   * How long to wait until the cost of this call is admitted: the longest wait of the enforced policies. 0 if the call is allowed.
+   * Infinity if the cost can never be admitted. Example: if `'10/1s'` needs 300 ms and `'100/1h'` needs 20 minutes, `retryAfter` is
    * 1,200,000. The call is admitted then, and not 1 ms sooner.
    */
   readonly retryAfter: number
@@ -102,11 +102,10 @@ export interface Decision {
 }
 
 /**
- * Makes a decision from the verdicts of several policies. If every policy is a shadow, the numbers come from the shadow
- * policies.
+ * Makes a decision from the verdicts of several policies. If every policy is a shadow, the numbers come from the shadow policies.
  * @param allowed whether the call is allowed; a refund is always allowed
- * @param at the time of the decision in milliseconds since the epoch, if the call has the option `at`. The time is rounded
- *   down, and waits are rounded up, so the sum of the two is wrong by less than 1 ms
+ * @param at the time of the decision in milliseconds since the epoch, if the call has the option `at`. The time is rounded down,
+ *   and waits are rounded up, so the sum of this time and a wait is wrong by less than 1 ms
  */
 export function join(allowed: boolean, verdicts: readonly Verdict[], source: Source, at?: number): Decision {
   if (verdicts.length === 1) return alone(allowed, verdicts, source, at)

@@ -1,10 +1,10 @@
 /*
- * The queue for policies that cannot promise a future time. The queue requests units for the first waiter. After a
- * refusal, the queue waits as long as the refusal says, or less if units in flight may be released before
+ * The queue for policies that cannot promise a future time. The queue requests units for the first waiter. After a refusal, the
+ * queue requests again after the wait that the refusal names, or earlier if units in flight may be released earlier
  * (poll-times.ts).
  *
- * No call overtakes the first waiter, not even a call with a smaller cost: otherwise smaller calls could make a large
- * call wait without end. At most one request to the store is pending.
+ * No call overtakes the first waiter, not even a call with a smaller cost: otherwise smaller calls could make a large call wait
+ * without end. At most one request to the store is pending.
  */
 
 import { isPromise } from '../../common/index.ts'
@@ -49,7 +49,7 @@ export class PollingQueue extends Queue {
     else this.#stay(waiter)
   }
 
-  /** Requests units for the first waiter, then for the next, until one is refused or a response takes time. */
+  /** Requests units for the first waiter, then for the next, until a request is refused or the store returns a promise. */
   #request(): void {
     const { units } = this.context
     this.stop()

@@ -153,7 +153,7 @@ export abstract class Queue {
     this.#hold.watch()
     if (oldest !== undefined && this.waiting > maxQueue) this.leave(oldest, queueFull(maxQueue))
     events.queued(this, waiter)
-    // `onDelay` is called later, because it is a function of the user and may call the pacer.
+    // `onDelay` is called in a microtask, because it is a function of the user and may call the pacer.
     if (waiter.onDelay !== undefined) queueMicrotask(() => waiter.notify())
   }
 
@@ -221,8 +221,8 @@ export abstract class Queue {
   }
 
   /**
-   * Queues functions that `concurrency` made wait, one by one. A function that ends at once calls this method again from
-   * inside: the flag `#unblocking` prevents a second loop.
+   * Queues functions that `concurrency` made wait, one by one. A function that ends immediately calls `#unblock` again during the
+   * loop: the flag `#unblocking` prevents a second loop.
    */
   #unblock(): void {
     if (this.#unblocking) return
