@@ -90,11 +90,11 @@ export interface Booking {
   /** How long the caller has to wait before it uses the units, in whole milliseconds, rounded up. 0 for a refusal. */
   readonly wait: number
   /**
-   * Optional. The wait in whole microseconds, as exact as the algorithm computes it. Pacers use it for their slots.
-   * Default: `wait` milliseconds.
+   * Optional. The wait in whole microseconds, as exact as the algorithm computes it. Pacers use `delay` for their slots. Default:
+   * `wait` milliseconds.
    */
   readonly delay?: number
-  /** A ticket for each policy, to be passed to `settle` and `renew`. Undefined for a refusal. */
+  /** A ticket for each policy, which identifies the reserved units. `settle` and `renew` need the tickets. Undefined for a refusal. */
   readonly tickets: Tickets | undefined
 }
 

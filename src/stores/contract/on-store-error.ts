@@ -20,12 +20,12 @@ import type { Channel } from '../../platform/platform.ts'
  */
 export type StoreErrorAction = 'closed' | 'open' | 'local' | 'throw'
 
-/** Gets the error of a call for which the store failed. Returns the action; undefined for the action of the limiter. */
+/** Gets the error of a call for which the store failed. Returns an action; undefined for the limiter's `onStoreError`. */
 export type OnFailure = (error: unknown) => StoreErrorAction | undefined
 
 /** The event that the function `onStoreError` gets, for a call for which the store failed. */
 export interface StoreFailure {
-  /** The error of the store. While the breaker is open, it is the last error. */
+  /** The error of the store. While the breaker is open, this is the store's last error. */
   readonly error: unknown
   /** The key of the call, or an object with a key for each scope. */
   readonly key: string | Readonly<Record<string, string>>
@@ -42,7 +42,7 @@ export type OnStoreError<Event = StoreFailure> =
 export interface FailureTerms {
   readonly onStoreError: OnStoreError | undefined
   readonly instances: number
-  /** The longest time of a request, in milliseconds. Infinity: only the timeout of the store applies. */
+  /** How many milliseconds a request may take. Infinity: only the store's timeout applies. Undefined: the store's timeout, or 100. */
   readonly storeTimeout: number | undefined
   readonly clock?: Clock
   readonly sleeper?: Sleeper
