@@ -108,7 +108,10 @@ export class BookedSlots {
     waiting.end(undefined)
   }
 
-  /** Unless the store must still answer a request: refunds unused slots, beginning with the last slot, and removes an empty queue. */
+  /**
+   * Refunds the unused slots, beginning with the slot that was booked last, and removes the queue if it is empty. Does nothing
+   * while the store has not answered a request of the queue.
+   */
   #tidy(name: string, queue: SlotQueue): void {
     if (queue.asking > 0) return
     for (; queue.spare > 0; queue.spare--) {

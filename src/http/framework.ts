@@ -19,7 +19,10 @@ export interface RequestDecision extends Decision {
  * framework calls the guard. The guard itself is the same for all frameworks.
  */
 export interface Framework<Request, Response> {
-  /** The client's address, as the framework's proxy setting determines it. Must not be text that a client chooses. Undefined if unknown. */
+  /**
+   * The client's address, as the framework's proxy setting determines it. A client must not be able to choose this text. Undefined
+   * if the address is unknown.
+   */
   address(request: Request): string | undefined
   /**
    * The address at the other end of the socket. Behind a proxy, this is the address of the nearest proxy. Undefined if the client
@@ -42,7 +45,10 @@ export interface Framework<Request, Response> {
   param(request: Request, name: string): string | undefined
   /** The value of a request header. @param name in lower case */
   header(request: Request, name: string): string | undefined
-  /** The value of a cookie. Needed if the framework does not read cookies as the package `cookie` does. Default: read by that package. */
+  /**
+   * The value of a cookie. Needed if the framework and the package `cookie` read cookies differently. Default: the package reads
+   * the cookie.
+   */
   cookie?(request: Request, name: string): string | undefined
   /**
    * The methods and the pattern of the route that matched, in the format of `routeName`. The result must not contain text that the
@@ -110,7 +116,7 @@ export function routeName(methods: string | readonly string[] | undefined, patte
 
 const ordinary = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
 
-/** A text for the methods of a route: GET if the route has it, or else all methods. Undefined for a route with every method. */
+/** A text for the methods of a route: GET if the route has GET, or else all methods. Undefined for a route with every method. */
 function methodOf(methods: readonly string[]): string | undefined {
   if (ordinary.every((method) => methods.includes(method))) return undefined
   return methods.includes('GET') ? 'GET' : methods.join()

@@ -56,8 +56,8 @@ export interface GuardOptions<Request, Response> extends Hooks<Request, Response
   problem?: boolean | undefined
   /**
    * The cost of a request in units: a number for every policy, a record with a number for each policy, or a function that returns
-   * one of the two or a promise of it. A record must name every enforced policy. With 0, a policy takes no units. Default 1.
-   * Example: `({ query }) => Number(query.pages ?? 1)`, or `{ requests: 1, tokens: 2000 }`.
+   * such a number or record, or a promise of one. A record must name every enforced policy. With 0, a policy takes no units.
+   * Default 1. Example: `({ query }) => Number(query.pages ?? 1)`, or `{ requests: 1, tokens: 2000 }`.
    */
   cost?: Cost<Request, Response> | undefined
   /**

@@ -65,7 +65,7 @@ export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
   readonly #parts: GuardParts<Request, Response>
   readonly #scopes: readonly string[]
   readonly #extractors: readonly KeyExtractor<Request, Response>[]
-  /** The rules of `deny`, `allow` and `skip`. Undefined if none of them is set. */
+  /** The rules of `deny`, `allow` and `skip`. Undefined if none of these options is set. */
   readonly #exemptions: Exemptions<Request, Response> | undefined
   /** The check of all requests, if the policies are the same for every request. Undefined if the policies are a function. */
   readonly #only: PlanCheck<Request, Response> | undefined

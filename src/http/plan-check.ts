@@ -50,8 +50,8 @@ export class PlanCheck<Request, Response> {
   readonly #extras: CallExtras
   readonly #attach: GuardOptions<Request, Response>['attach']
   /**
-   * The last decision. If a new request already has this decision, the request passes this middleware a second time. The request
-   * itself is not stored, because it would then stay in memory.
+   * The last decision. If a request already has this decision, the request passes this middleware a second time. The request itself
+   * is not stored, because it would then stay in memory.
    */
   #latest: RequestDecision | undefined
 

@@ -27,11 +27,11 @@ export interface InspectedBan {
 export interface Inspection {
   /** True if a call of cost 1 would be refused now. */
   readonly refused: boolean
-  /** Milliseconds until a call of cost 1 is admitted. 0: it is admitted now. Infinity: never. */
+  /** Milliseconds until a call of cost 1 is admitted. 0: the call is admitted now. Infinity: never. */
   readonly retryAfter: number
   /** The state of the key in a sentence: `'Refused for 340 ms more by the policy "1s".'` */
   readonly words: string
-  /** The ban of the key by hand; undefined if the key is not banned. */
+  /** The ban that an operator has set for the key; undefined if there is no such ban. */
   readonly ban: InspectedBan | undefined
   /** The state of the key under each policy of the limiter, in the order of the policies. */
   readonly policies: readonly PolicyInspection[]

@@ -35,7 +35,7 @@ export interface PolicyInspection {
   readonly used: number
   /** The largest cost that would be admitted now. */
   readonly remaining: number
-  /** Milliseconds until a call of cost 1 is admitted. 0: it is admitted now. Infinity: never. */
+  /** Milliseconds until a call of cost 1 is admitted. 0: the call is admitted now. Infinity: never. */
   readonly retryAfter: number
   /** Milliseconds until the key has its full quota again, if no more calls come. */
   readonly resetAfter: number
@@ -43,13 +43,13 @@ export interface PolicyInspection {
   readonly debt: number
   /** Only under `concurrency`: the units in flight, and when the lease of each unit ends. */
   readonly inFlight?: readonly TimedUnits[]
-  /** Units that were reserved for a later time which has not come. `used` includes them. */
+  /** Units that were reserved for a later time which has not come. `used` includes these units. */
   readonly booked: readonly TimedUnits[]
   /** True if there may be reservations that are not settled yet. A store has no list of these reservations. */
   readonly reservations: boolean
   /** When a call last wrote the state; undefined if the key has no state under this policy. */
   readonly lastUsedAt: number | undefined
-  /** True if the state was written under another limit or window. It is shown as converted to the present limit and window. */
+  /** True if the state was written under another limit or window. The state is shown converted to the present limit and window. */
   readonly carried: boolean
   /** The state in words: `'7 of 10 units are used; one comes back every 100 ms, the next in 40 ms.'` */
   readonly words: string

@@ -98,7 +98,7 @@ function costUnder({ name, shadow, algorithm }: Policy, costs: Readonly<Record<s
   )
 }
 
-/** Returns the units of a policy unchanged. @throws HeadgateError `HEADGATE_COST` unless they are a whole number of at least 0 */
+/** Returns the units of a policy unchanged. @throws HeadgateError `HEADGATE_COST` unless `units` is a whole number of at least 0 */
 export function checkUnits(units: number, name: string): number {
   if (Number.isSafeInteger(units) && units >= 0) return units
   const fix = 'Round it up: Math.ceil(cost).'

@@ -66,7 +66,7 @@ interface WatchedCall {
   readonly weight: number
 }
 
-/** Makes a call. Then counts the call for `limiter.top()`, and publishes it if the channel has a subscriber. */
+/** Makes a call. Then counts the call for `limiter.top()`, and publishes the call if the channel has a subscriber. */
 export function watch<Result extends Decision | Booking>(
   call: WatchedCall,
   run: () => MaybePromise<Result>,
@@ -77,8 +77,8 @@ export function watch<Result extends Decision | Booking>(
 }
 
 /**
- * Makes a call, and publishes the result before the caller gets it. An error is published only if the store failed, not if the
- * arguments of the call are invalid.
+ * Makes a call, and publishes the result before the caller gets the result. An error is published only if the store failed, not if
+ * the arguments of the call are invalid.
  */
 function published<Result extends Decision | Booking>(
   call: WatchedCall,

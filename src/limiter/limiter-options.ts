@@ -48,8 +48,8 @@ export interface RateLimiterOptions {
   onChange?: CarryRule
   /**
    * How a call is decided if the store fails. `'closed'` rejects with `HEADGATE_STORE_UNAVAILABLE`. `'throw'` rejects with the
-   * store's error. `'open'` allows the call. `'local'` decides by a count in this process. A function gets each failure, and may
-   * return one of these words. Default `'local'`. Example: `({ error, key }) => 'closed'`.
+   * store's error. `'open'` allows the call. `'local'` lets this process decide by its own count. A function gets each failure, and
+   * may return one of these words. Default `'local'`. Example: `({ error, key }) => 'closed'`.
    */
   onStoreError?: OnStoreError | undefined
   /** How many processes share the limits. While the store fails, each process uses the limits divided by this number. Default 1. */
@@ -138,7 +138,7 @@ function unnamed(prefix: string): HeadgateError {
   )
 }
 
-/** The policies, including the penalty. @throws HeadgateError if a policy is invalid, if there is none, or if two have the same name */
+/** The policies, including the penalty. @throws HeadgateError if a policy is invalid, if there is no policy, or if two have one name */
 export function policiesOf(likes: PolicyLikes, punishment: PenaltyOptions | undefined): readonly Policy[] {
   if (likes === undefined) {
     throw new HeadgateError('HEADGATE_POLICY', `A limiter needs policies. Give policies: ['100/15m'].`)

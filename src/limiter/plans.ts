@@ -28,8 +28,8 @@ export interface Plan {
 export type PlanLike = PolicyLikes | Plan
 
 /**
- * The largest number of limiters that are remembered by the text of their policies. If there are more, the limiter that was used
- * the longest time ago is forgotten, and made again for its plan's next call.
+ * The largest number of limiters that are remembered by the text of their policies. If there are more limiters, the limiter that
+ * was used the longest time ago is forgotten, and made again for its plan's next call.
  */
 const maxLimiters = 1000
 

@@ -66,13 +66,13 @@ export class Reservation {
 
   /**
    * Corrects the cost of the reservation to the actual cost. Gives units back if the actual cost is lower, and takes more units if
-   * it is higher. Reservations can be settled in any order. Units that have already become available with time are not given back
-   * again.
+   * the actual cost is higher. Reservations can be settled in any order. Units that have already become available with time are not
+   * given back again.
    *
    * Rejects with HeadgateError `HEADGATE_COST` unless `actual` is a whole number of at least 0, or a record with such a number for
-   * each policy's name. Then `settle` can be called again. Rejects with `HEADGATE_INEXACT` if a policy cannot count the additional
-   * units exactly; the other policies have then charged these units. Rejects with `HEADGATE_STORE_UNAVAILABLE` if the store fails
-   * and `onStoreError` is `'closed'`.
+   * each policy's name. After this error, `settle` can be called again. Rejects with `HEADGATE_INEXACT` if a policy cannot count
+   * the additional units exactly; the other policies have then charged these units. Rejects with `HEADGATE_STORE_UNAVAILABLE` if
+   * the store fails and `onStoreError` is `'closed'`.
    */
   async settle(actual: Units): Promise<void> {
     await this.#settle(actual)

@@ -6,7 +6,7 @@ import type { Scheduler } from './timers/index.ts'
 
 type Shared = 'clock' | 'polling' | 'maxQueue' | 'horizon' | 'order' | 'concurrency'
 
-/** The parts and the settings of a pacer that the queues of all its keys share. */
+/** The parts and the settings of a pacer that the queues of all keys share. */
 export interface PacerContext extends Pick<PacerSettings, Shared> {
   readonly scheduler: Scheduler
   readonly units: PacerLedger

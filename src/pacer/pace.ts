@@ -66,8 +66,8 @@ export abstract class Pace {
    * - `HEADGATE_TIMEOUT`: no slot comes within `timeout`. Mostly, `acquire` knows this and rejects without waiting.
    * - `HEADGATE_QUEUE_FULL`: `maxQueue` calls wait already, or with `order: 'oldest'` too many newer calls came.
    * - `HEADGATE_CLOSED`: the pacer is closed.
-   * - `HEADGATE_COST`: `cost` is no whole number from 1 and no record of all policies, or it is more than a policy can
-   *   ever admit in one call.
+   * - `HEADGATE_COST`: `cost` is no whole number from 1 and no record of all policies, or `cost` is more than a policy can ever
+   *   admit in one call.
    * - `HEADGATE_POLICY`: a policy counts units in flight (`concurrency`). Use `throttle`.
    * - `HEADGATE_MAX_WAIT`: `timeout` is invalid, or the slot would come in more than 366 days.
    * - `HEADGATE_OPTION`: `priority` is no number, or an option is unknown.
@@ -116,8 +116,8 @@ export abstract class Pace {
 
   /**
    * Returns a function that calls `run` through `throttle`. `run` gets the `this` and the arguments of the returned function, which
-   * rejects as `throttle` does. The options may be a function that computes them from the arguments. If the function of the options
-   * throws, the call rejects with that error.
+   * rejects as `throttle` does. The options may be a function that computes the options from the arguments. If the function of the
+   * options throws, the call rejects with that error.
    *
    * Examples: `const get = pacer.wrap((url) => fetch(url))`, `const send = pacer.wrap(post, (messages) => ({ cost: messages.length
    * }))`.
@@ -140,12 +140,12 @@ export abstract class Pace {
   }
 
   /**
-   * Books units for a later time. The caller waits by itself, for `wait` milliseconds or until `at`. Settle the result later with
-   * `settle(actual)` or `cancel()`.
+   * Books units for a later time. The caller itself has to wait, for `wait` milliseconds or until `at`. Settle the result later
+   * with `settle(actual)` or `cancel()`.
    *
-   * The reservation is refused (`allowed` is false) if the wait would be longer than `maxWait` (a duration; default: no limit). It
-   * is also refused while the pacer is paused or `hold` stops it. If a policy cannot promise a future time, only units that are
-   * available now are reserved: the reservation is refused if it would have to wait, or if other calls wait.
+   * The reservation is refused (`allowed` is false) if the wait would be longer than `maxWait` (a duration; default: no limit). The
+   * reservation is also refused while the pacer is paused or stopped by `hold`. If a policy cannot promise a future time, only
+   * units that are available now are reserved: the reservation is refused if it would have to wait, or if other calls wait.
    *
    * Rejects with a HeadgateError: `HEADGATE_COST` for a wrong `cost`, `HEADGATE_MAX_WAIT` for an invalid `maxWait`,
    * `HEADGATE_CLOSED`, or `HEADGATE_STORE_UNAVAILABLE` if the store failed and `onStoreError` says `'closed'`.
@@ -160,11 +160,9 @@ export abstract class Pace {
   }
 
   /**
-   * Admits no call for this duration, whatever the policies say. Use `hold` when a server names a time in
-   * `Retry-After`.
-   * If a hold is in progress, a hold that ends later extends it, and one that ends earlier changes nothing. Booked
-   * slots are given back, and later times are booked for the waiting calls.
-   * Example: `pacer.hold('30s')`.
+   * Admits no call for this duration, whatever the policies say. Use `hold` when a server names a time in `Retry-After`. If a hold
+   * is in progress, a second hold that ends later extends the first hold, and a second hold that ends earlier changes nothing.
+   * Booked slots are given back, and later times are booked for the waiting calls. Example: `pacer.hold('30s')`.
    * @throws HeadgateError `HEADGATE_OPTION` for an invalid duration
    */
   hold(duration: Duration): void {

@@ -76,9 +76,9 @@ export interface PacerOptions {
    */
   storeTimeout?: Duration
   /**
-   * What happens to a call if the store fails. `'closed'` rejects it with `HEADGATE_STORE_UNAVAILABLE`, and `'throw'`
-   * with the store's own error. `'open'` admits it without waiting, and `'local'` paces it in this process. A function
-   * gets the failure and returns one of these values. Default `'local'`. Example: `({ error }) => log(error)`.
+   * What happens to a call if the store fails. `'closed'` rejects the call with `HEADGATE_STORE_UNAVAILABLE`, and `'throw'` with
+   * the store's own error. `'open'` admits the call without waiting, and `'local'` paces the call in this process. A function gets
+   * the failure and returns one of these values. Default `'local'`. Example: `({ error }) => log(error)`.
    */
   onStoreError?: OnStoreError
   /** How many processes share the rate. While the store fails, each process uses its part of the rate. Default 1. Example: `8`. */

@@ -8,9 +8,9 @@ import { delayOf } from './pacer-ledger.ts'
 import type { Queue, ReservedSlot } from './queue/index.ts'
 
 /**
- * Units booked for a future time. The caller waits for that time by itself. A reservation is settled once: the first `settle` or
- * `cancel` counts, and later calls do nothing. On a refused reservation, `settle` and `cancel` do nothing. The units of a
- * reservation that is never settled stay spent; only its units in flight are freed when their lease ends.
+ * Units booked for a future time. The caller itself has to wait until that time. A reservation is settled once: the first `settle`
+ * or `cancel` counts, and later calls do nothing. On a refused reservation, `settle` and `cancel` do nothing. The units of a
+ * reservation that is never settled stay used; only its units in flight are freed when their lease ends.
  */
 export class PacerReservation {
   /** True if the units were booked. */
@@ -56,15 +56,13 @@ export class PacerReservation {
     this.#ended(actual === 0)
   }
 
-  /**
-   * Gives all units back, as if the call had never been made. Never rejects: if the store fails, the units stay spent.
-   */
+  /** Gives all units back, as if the call had never been made. Never rejects: if the store fails, the units stay used. */
   async cancel(): Promise<void> {
     await this.#units.cancel()
     this.#ended(true)
   }
 
-  /** Frees only the units in flight (of a policy `concurrency`). All other units of the reservation stay spent. */
+  /** Frees only the units in flight (of a policy `concurrency`). All other units of the reservation stay used. */
   async release(): Promise<void> {
     await this.#units.release()
     this.#ended(false)

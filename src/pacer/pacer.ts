@@ -174,9 +174,9 @@ export class Pacer extends Pace {
   }
 
   /**
-   * Returns a promise that resolves when fewer than `count` calls wait, over all keys. Use it in code that creates
-   * calls faster than they are admitted.
-   * Example: `for (const job of jobs) { await pacer.waitingBelow(100); void pacer.throttle(job) }`.
+   * Returns a promise that resolves when fewer than `count` calls wait, over all keys. Use `waitingBelow` in code that creates
+   * calls faster than the pacer admits calls. Example: `for (const job of jobs) { await pacer.waitingBelow(100); void
+   * pacer.throttle(job) }`.
    * @throws HeadgateError `HEADGATE_OPTION` unless `count` is a whole number from 1
    */
   waitingBelow(count: number): Promise<void> {
@@ -213,7 +213,7 @@ export class Pacer extends Pace {
   }
 }
 
-/** One key of a pacer. Its queue is looked up at each call, because idle queues are removed from the pacer. */
+/** One key of a pacer. The queue of the key is looked up at each call, because idle queues are removed from the pacer. */
 class KeyPace extends Pace {
   protected readonly queue: () => Queue
   readonly #pacer: Pace

@@ -27,8 +27,8 @@ export interface Verdict {
   readonly remaining: number
   /**
    * The units that are used now: the cost of admitted, reserved and charged calls, and of refused calls if the policy counts
-   * them. A fraction of a unit is rounded up. Example: after two simultaneous requests, `used` is 2, and 200 ms later, `used` is
-   * 1.
+   * refused calls. A fraction of a unit is rounded up. Example: after two simultaneous requests, `used` is 2, and 200 ms later,
+   * `used` is 1.
    */
   readonly used: number
   /**
@@ -48,7 +48,7 @@ export interface Verdict {
   readonly nextAfter?: number
 }
 
-/** The ban of a key by hand, which `RateLimiter.ban` began. */
+/** The ban of a key by `RateLimiter.ban`. */
 export interface Ban {
   /** The end of the ban, in milliseconds since the epoch, by the store's clock. Infinity for a ban until `unban`. */
   readonly until: number
@@ -79,13 +79,14 @@ export interface Decision {
   readonly retryAfter: number
   /**
    * How long until the key has its full quota under every policy: the longest `resetAfter` of the policies, or the end of a ban by
-   * hand if that is later. Example: if `'10/1s'` needs 700 ms and `'100/1h'` needs 20 minutes, `resetAfter` is 1,200,000.
+   * `RateLimiter.ban` if the ban ends later. Example: if `'10/1s'` needs 700 ms and `'100/1h'` needs 20 minutes, `resetAfter` is
+   * 1,200,000.
    */
   readonly resetAfter: number
   /**
-   * The name of the binding policy. For a refused call, this is the policy with the longest wait. For an allowed call, this is
-   * the policy with the least remaining units. In the examples above, `policy` is `'1h'`. If a ban by hand refused the call,
-   * `policy` is `'ban'`.
+   * The name of the binding policy. For a refused call, this is the policy with the longest wait. For an allowed call, this is the
+   * policy with the least remaining units. In the examples above, `policy` is `'1h'`. If a ban by `RateLimiter.ban` refused the
+   * call, `policy` is `'ban'`.
    */
   readonly policy: string
   /** The verdicts of the policies, in the order of the limiter's policies. */
@@ -95,8 +96,8 @@ export interface Decision {
   /** The time of the decision, in milliseconds since the epoch by the store's clock. Undefined unless the call has the option `at`. */
   readonly at?: number
   /**
-   * The ban of the call's key by hand. Undefined if there is none. With a ban, `consume`, `reserve` and `peek` are refused,
-   * `remaining` is 0, and the verdicts are those that `peek` would return if there were no ban.
+   * The ban of the call's key by `RateLimiter.ban`. Undefined if there is no such ban. With a ban, `consume`, `reserve` and `peek`
+   * are refused, `remaining` is 0, and the verdicts are those that `peek` would return if there were no ban.
    */
   readonly ban?: Ban
 }

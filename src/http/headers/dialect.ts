@@ -24,7 +24,7 @@ export interface ReportedPolicy {
 
 /**
  * Sets a response field whose value is a List of a Structured Field. If another limiter has set the field, the items are added to
- * its List. If the field has a value in the format of another draft, that value is replaced.
+ * the List in the field. If the field has a value in the format of another draft, that value is replaced.
  */
 export function setList<Response>(sink: Sink<Response>, response: Response, name: string, value: string): void {
   const before = sink.responseHeader?.(response, name)

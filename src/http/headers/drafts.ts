@@ -62,7 +62,7 @@ const draft8: MakeWriter = (reported, own, partitions) => {
 }
 
 /**
- * Draft 11: like draft 8, but `t` is the time until units are available again. Before that, a client can use no more than the
+ * Draft 11: like draft 8, but `t` is the time until units are available again. Before that time, a client can use no more than the
  * remaining units. A bucket adds units all the time, so its Item has no `t`, unless the next unit fills the bucket.
  */
 const draft11: MakeWriter = (reported, own, partitions) => {

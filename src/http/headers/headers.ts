@@ -15,7 +15,7 @@ function draftOf(dialect: Dialect) {
 
 /** Sets the rate limit fields on responses, for the policies of one limiter. */
 export class Headers {
-  /** The optional parts of a decision that the store must fill in, because the fields are calculated from them. */
+  /** The optional parts of a decision that the store must fill in, because the fields are calculated from these parts. */
   readonly details: Details
   readonly #writers: readonly Writer[]
   readonly #reported: readonly ReportedPolicy[] = []

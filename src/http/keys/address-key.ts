@@ -39,7 +39,7 @@ const maxRemembered = 16_384
 
 /**
  * Remembers the keys of IPv6 addresses, because most requests come from a known address. When the Map is full, the Map is cleared.
- * With `lru-cache` in its place, fewer keys would be computed again, but each look-up would take 150 ns instead of 70 ns.
+ * With `lru-cache` instead, fewer keys would be computed again, but each look-up would take 150 ns instead of 70 ns.
  */
 export class AddressKeys {
   readonly #keys = new Map<string, string>()

@@ -19,7 +19,7 @@ export type AddressPlatform =
 
 /** The field in which a platform reports the client's address. */
 export interface PlatformField {
-  /** The names of the fields with the address. If a request has several of them, the first field in this list is read. */
+  /** The names of the fields with the address. If a request has several of these fields, the first in this list is read. */
   readonly names: readonly [string, ...string[]]
   /**
    * The position of the address in the field's list, to which the platform appends; 1 is the last entry. A client may have written

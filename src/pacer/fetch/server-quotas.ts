@@ -20,7 +20,7 @@ export type RequestCost = Units
 
 /** A quota of the server that a pacer follows: the pacer reads the numbers of the quota from the responses. */
 export interface Followed {
-  /** The name of the quota, or its unit. */
+  /** The name of the quota, such as `'burst'`, or its unit, such as `'tokens'`. */
   readonly quota: string
   /**
    * The name of the pacer's policy whose costs are the units that requests take from the quota. Undefined for `'requests'` if

@@ -26,8 +26,8 @@ export class PollingQueue extends Queue {
   #retry: Task | undefined
   #requesting = false
   /**
-   * True if units in flight were released while a request to the store was pending, so that a refusal in its response may be
-   * out of date.
+   * True if units in flight were released while a request to the store was pending, so that a refusal in the response may be out of
+   * date.
    */
   #freed = false
   readonly #times: PollTimes
@@ -114,7 +114,7 @@ export class PollingQueue extends Queue {
     this.#retry = this.context.scheduler.at(at, () => this.#request())
   }
 
-  /** Removes a waiter that is not yet admitted or refused from the queue, and ends its wait. */
+  /** Removes a waiter from the queue, and ends its wait. Does nothing if the waiter is already admitted or refused. */
   #end(waiter: Waiter, end: () => void): true {
     if (waiter.stage === 'queued') {
       this.#waiters.remove(waiter)
@@ -123,7 +123,7 @@ export class PollingQueue extends Queue {
     return true
   }
 
-  /** Leaves a waiter in the queue that the store refused. A waiter that is not allowed to wait (longer) is removed. */
+  /** Leaves a refused waiter in the queue. Removes the waiter if it is not allowed to wait (longer). */
   #stay(waiter: Waiter): void {
     if (waiter.stage === 'queued' && !this.wait(waiter)) this.#waiters.remove(waiter)
   }

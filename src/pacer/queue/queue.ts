@@ -58,7 +58,7 @@ export abstract class Queue {
   protected abstract resume(): void
   /** Called when the application has set another rate. A later call must still get a time after all slots that are booked already. */
   abstract rateChanged(): void
-  /** Called when a reservation or an ended function has freed units in flight, so that a waiting call may go. */
+  /** Called when a reservation or an ended function has freed units in flight, so that a waiting call may be admitted. */
   freed(): void {}
 
   /** Counts a request to the store as pending until its response comes, then calls `succeeded` or `failed`. */

@@ -101,7 +101,7 @@ export class Waiter implements ListNode<Waiter> {
     owner.context.scheduler.add(deadline, deadline.at)
   }
 
-  /** Marks the call as done: it was admitted or refused. */
+  /** Marks the call as done, because the call was admitted or refused. */
   end(): void {
     this.stage = 'done'
     if (this.deadline === undefined) return

@@ -11,7 +11,7 @@ export interface ClusterStoreOptions extends MemoryStoreOptions {
   name?: string
   /** How long a worker's call may take before it rejects with HeadgateError `HEADGATE_STORE_TIMEOUT`. Default 100 ms. Example: `'1s'`. */
   timeout?: Duration
-  /** When the circuit breaker of a worker opens, and how often it then sends a probe to the primary. */
+  /** When the circuit breaker of a worker opens, and how often the worker then sends a probe to the primary. */
   breaker?: BreakerOptions
 }
 

@@ -1,6 +1,7 @@
 /*
- * A command is one question to a store. A command is plain data, so it can be sent to another process unchanged. A
- * ledger has only the method `run`, so a wrapper of a ledger forwards every command, also those of later versions.
+ * A command is one question to a store. A command is plain data, so it can be sent to another process unchanged. A ledger (the
+ * states of a limiter in a store) has only the method `run`, so a wrapper of a ledger forwards every command, also those of later
+ * versions.
  */
 import type { Costs, DecidingVerb, Details, Tickets } from '../../algorithms/evaluation/index.ts'
 import type { KeptKey, KeyPage } from '../../inspection/index.ts'

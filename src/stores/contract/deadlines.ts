@@ -113,7 +113,7 @@ export class Deadlines {
     return this.bound(answer, ignore, false)
   }
 
-  /** Makes a promise with a deadline. `start` gets the pending call, which it has to resolve or reject. */
+  /** Makes a promise with a deadline. `start` gets the pending call, and has to resolve or reject the call. */
   promise<T>(start: (call: PendingCall<T>) => void): Promise<T> {
     return new Promise((resolve, reject) => {
       const call = new PendingCall(this, resolve, reject)

@@ -3,7 +3,7 @@
  * the steps of a decision are written only here:
  *
  *     1. Give each policy its state of the key (`load`).
- *     2. Let the evaluation decide. It changes the states.
+ *     2. Let the evaluation decide. The evaluation changes the states.
  *     3. Store the states that were changed (`update`).
  *
  * No other command may change the keys between step 1 and step 3.
@@ -35,7 +35,7 @@ export interface KeyState {
 export class KeyStates<State extends KeyState = KeyState> {
   /** The states, by the names of their policies. */
   readonly states: Map<string, State>
-  /** The last ban of the key by hand, which may be over; undefined if there is none. */
+  /** The last ban that an operator set for the key, which may be over; undefined if there is none. */
   storedBan: StoredBan | undefined
   /** True if a state or the ban has changed, so that the store has to save them. */
   changed = false
@@ -53,7 +53,7 @@ export class KeyStates<State extends KeyState = KeyState> {
     for (const policy of policies) pointTo(policy, this.states.get(policy.policy.name), now, onChange)
   }
 
-  /** Stores the states that the evaluation changed. Copies that `load` converted are stored only if the evaluation changed them. */
+  /** Stores the states that the evaluation changed. Copies that `load` converted are stored only if the evaluation changed the copies. */
   update(policies: readonly PolicyEvaluation[], now: number): void {
     for (const { policy, algorithm, s, wrote, wroteForeign, foreign } of policies) {
       if (wrote) this.set(policy.name, algorithm, s, now)

@@ -15,8 +15,8 @@ import {
 import type { Channel } from '../../platform/platform.ts'
 
 /**
- * What happens to a call if the store fails. `'closed'` (fail closed) rejects the call, `'open'` (fail open) admits it
- * without counting, `'local'` decides it in this process, and `'throw'` rejects it with the store's error.
+ * What happens to a call if the store fails. `'closed'` (fail closed) rejects the call, `'open'` (fail open) admits the call
+ * without counting, `'local'` decides the call in this process, and `'throw'` rejects the call with the store's error.
  */
 export type StoreErrorAction = 'closed' | 'open' | 'local' | 'throw'
 
@@ -89,7 +89,8 @@ export const storeErrors: Channel = channel('headgate:store-error')
 
 /**
  * Chooses the limiter's action for a call for which the store failed.
- * @param published true if the function `onFailure` of the call publishes the failure; otherwise, this function publishes it
+ * @param published true if the function `onFailure` of the call publishes the failure; otherwise, this function publishes the
+ *   failure
  */
 export function choiceFor(
   option: OnStoreError | undefined,

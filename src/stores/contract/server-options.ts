@@ -28,7 +28,7 @@ export interface SharedStoreOptions {
    * still needs the key. Default `'1s'`.
    */
   ttlMargin?: Duration
-  /** When the circuit breaker of the store opens, and how often it then sends a probe to the store. */
+  /** When the circuit breaker of the store opens, and how often a process then sends a probe to the store. */
   breaker?: BreakerOptions
 }
 
