@@ -87,7 +87,7 @@ function costsByName(cost: Units, policies: readonly Policy[]): Costs {
   return policies.map((policy) => costUnder(policy, cost))
 }
 
-/** The units that one policy takes, from a record: 1 for a penalty, which counts calls; 0 for a shadow policy that the record lacks. */
+/** The units that one policy takes, from a record: 1 for a penalty, which counts refused calls; 0 for a shadow policy not in the record. */
 function costUnder({ name, shadow, algorithm }: Policy, costs: Readonly<Record<string, number>>): number {
   if (algorithm.punishes) return 1
   if (Object.hasOwn(costs, name)) return checkUnits(costs[name] as number, name)

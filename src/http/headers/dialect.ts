@@ -56,7 +56,7 @@ export function verdictOf(decision: Decision, { index }: ReportedPolicy): Verdic
 /** The largest Integer of a Structured Field, with 15 digits (RFC 9651, 3.3.1). */
 const largestInteger = 999_999_999_999_999
 
-/** A number as an Integer of a Structured Field. A fraction is rounded up, so that a limit of 0.5 is not reported as 0. */
+/** A number as an Integer of a Structured Field. A fraction is rounded up, so that a rate of 0.5 is not reported as a limit of 0. */
 export function integer(number: number): number {
   return number < largestInteger ? Math.ceil(number) : largestInteger
 }
