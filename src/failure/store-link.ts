@@ -64,7 +64,7 @@ export class StoreLink {
   /** How many requests failed or timed out. */
   errors = 0
 
-  /** @param timeout in milliseconds; undefined: the timeout of the store, or 100; Infinity: no timeout of the link */
+  /** @param timeout in milliseconds; undefined: the store's own timeout, or 100 if the store has none; Infinity: the link has no timeout */
   constructor(store: Store, limiter: string, timeout: number | undefined, clock: Clock, sleeper: Sleeper) {
     const kept = store.traits?.timeout
     const own = kept === undefined ? defaultTimeout : kept + grace
@@ -75,7 +75,7 @@ export class StoreLink {
     this.#storeKeepsDeadlines = timeout === Infinity || (timeout === undefined && kept !== undefined)
   }
 
-  /** Sends the request. A synchronous store answers at once, and a failure of it throws. */
+  /** Sends the request. With a synchronous store, returns no promise: returns the outcome, or throws if the request fails. */
   send<V extends Verb>(request: StoreRequest<V>): MaybePromise<OutcomeOf<V>> {
     let response: MaybePromise<OutcomeOf<V>>
     request.failuresBefore = Breaker.counted
@@ -86,7 +86,8 @@ export class StoreLink {
       response = Promise.reject(error)
     }
     if (!isPromise(response)) return this.#succeeded(request, response)
-    // A promise of another library may throw in `then`, or settle twice. A native promise around it does not.
+    // A promise of another library may throw in `then`, or settle twice. `Promise.resolve` makes a native promise from it,
+    // which does neither.
     const promise = response instanceof Promise ? response : Promise.resolve(response)
     if (!this.#storeKeepsDeadlines) return this.#observed(request, this.#bounded(request, promise))
     const result = promise.then(
@@ -97,8 +98,8 @@ export class StoreLink {
   }
 
   /**
-   * Publishes a `StoreCallEvent` when a request has ended, before the caller gets the result, and in the asynchronous
-   * context of the caller.
+   * Publishes a `StoreCallEvent` when a request has ended. Subscribers run before the caller gets the result, in the caller's
+   * asynchronous context.
    */
   #observed<V extends Verb>(request: StoreRequest<V>, result: Promise<OutcomeOf<V>>): Promise<OutcomeOf<V>> {
     if (!calls.hasSubscribers) return result
@@ -116,8 +117,8 @@ export class StoreLink {
   }
 
   /**
-   * Sends the request after `before`, with one deadline for both. If `before` fails, the request is not sent, and its
-   * failure is not counted: a breaker has counted the failure of `before`.
+   * Sends the request after the promise `before` has resolved, with one deadline for both. If `before` rejects, the request fails
+   * and is not sent. No breaker counts this failure, because a breaker has counted the failure of `before`.
    */
   sendAfter<V extends Verb>(before: Promise<unknown>, request: StoreRequest<V>): Promise<OutcomeOf<V>> {
     request.sent = false
@@ -136,8 +137,8 @@ export class StoreLink {
   }
 
   /**
-   * Sends a probe to each shard that decides on this key and whose breaker has to be probed now. In Cloudflare Workers,
-   * where promises end with their request, returns a promise that the caller has to await.
+   * Sends a probe to the shard that decides on this key, if a probe is due now. In Cloudflare Workers, the work of a request stops
+   * when the request ends, so there `probe` returns a promise that the caller has to await.
    * @param send sends a request with the key
    */
   probe(key: string, send: () => Promise<void>): Promise<unknown> | undefined {
@@ -198,8 +199,8 @@ export class StoreLink {
 }
 
 /**
- * True if the store itself failed. The store works if the error is a mistake of the caller, a broken record of one key,
- * or an error whose list of failed shards is empty.
+ * True if the store itself failed. False if the error is a mistake of the caller, a broken record of one key, or an error whose
+ * list of failed shards is empty.
  */
 function isFailure(error: unknown): boolean {
   return !isMisuse(error) && !isBrokenRecord(error) && shardsOf(error)?.length !== 0

@@ -2,16 +2,16 @@ import { type Clock, getOrInsert } from '../common/index.ts'
 import type { Store } from '../stores/contract/index.ts'
 import { type Breaker, breakerOf } from './breaker.ts'
 
-/** A part (shard) of the store, and this limiter's last key on which the part decided. */
+/** A part (shard) of the store, and the last key of this limiter on which the part decided. */
 interface Part {
   readonly breaker: Breaker
   key: string
 }
 
 /**
- * The parts (shards) of a store that a limiter uses, such as the nodes of Redis Cluster. Each has a circuit breaker,
- * shared by all calls that need it. While a part fails, this process decides the calls on its keys; the other parts go
- * on.
+ * The parts (shards) of a store that a limiter uses, such as the nodes of Redis Cluster. Each part has a circuit breaker, which all
+ * limiters share. While a part fails, the option `onStoreError` decides what happens to the calls on its keys; the other parts
+ * still decide on their keys.
  */
 export class StoreParts {
   readonly #store: Store
@@ -27,8 +27,8 @@ export class StoreParts {
   }
 
   /**
-   * The breakers of the parts that decide on these keys; an empty list if there are no keys. A store without parts has one
-   * breaker.
+   * The breakers of the parts that decide on these keys: an empty list if there are no keys. For a store without parts, always its
+   * one breaker.
    */
   of(keys: readonly (string | undefined)[] = []): readonly Breaker[] {
     if (this.#whole !== undefined) return this.#whole
@@ -47,8 +47,8 @@ export class StoreParts {
   }
 
   /**
-   * The breakers of all parts that this limiter has used. A part is left out if another part now decides on its last key, as
-   * after a change of the cluster.
+   * The breakers of all parts that this limiter has used. A part is left out if its last key has moved to another part, for example
+   * because the cluster got a new node.
    */
   get breakers(): readonly Breaker[] {
     const { shardOf } = this.#store.traits ?? {}

@@ -4,16 +4,13 @@ import type { Breaker } from './breaker.ts'
 
 /** One command to the store. The caller gets what `succeeded` or `failed` returns. */
 export class StoreRequest<V extends Verb> extends DeadlineItem {
-  /**
-   * False until `sendAfter` sends the request; all other requests are sent at once. Only the timeout of a sent request
-   * counts as a failure of the store.
-   */
+  /** False only for a request of `sendAfter` that is not sent yet. A timeout of such a request does not count as a failure of the store. */
   override sent = true
-  /** How many failures all breakers had counted (`Breaker.counted`) when this request was sent. */
+  /** The value of `Breaker.counted` (how many failures all breakers together have counted) when this request was sent. */
   failuresBefore = 0
   /** The error of this request, if it failed. */
   failure: unknown
-  /** The link that ends the request at its deadline. */
+  /** The `StoreLink` that ends the request at its deadline. */
   declare link: { settle(request: StoreRequest<V>, error: unknown): void }
   declare resolve: (result: OutcomeOf<V>) => void
   declare reject: (error: unknown) => void
@@ -41,10 +38,10 @@ export class StoreRequest<V extends Verb> extends DeadlineItem {
     throw error
   }
 
-  /** Called with an outcome that arrives after the request has failed. */
+  /** Called with the store's outcome if the outcome arrives after the deadline of the request. */
   late(_outcome: OutcomeOf<V>): void {}
 
-  /** Called when the deadline has passed. */
+  /** Called when the deadline of the request has passed. */
   expire(error: HeadgateError): void {
     this.link.settle(this, error)
   }

@@ -8,13 +8,13 @@ import type { CallVerb, Fallback } from './fallback.ts'
 import { isMisuse } from './store-link.ts'
 import { StoreRequest } from './store-request.ts'
 
-/** One call of a limiter to the store, and its result if the store fails. */
+/** One call of a limiter to the store, and the result that the caller gets if the store fails. */
 export class WaitingCall<V extends CallVerb> extends StoreRequest<V> {
   readonly #fallback: Fallback
   readonly #onFailure: OnFailure | undefined
   /**
-   * True for a settlement that was not sent because the breaker is open. Such a settlement is sent later. A settlement that was
-   * already sent is not sent again, because the store may have made it.
+   * True for a settlement that was not sent because a breaker is open. Such a settlement is sent later. A settlement that was
+   * already sent is not sent again, because the store may have executed it.
    */
   readonly #unsent: boolean
 
@@ -30,7 +30,7 @@ export class WaitingCall<V extends CallVerb> extends StoreRequest<V> {
     return outcome
   }
 
-  /** Called if the store answers after the caller got a result without the store. Gives back the units that the store has taken. */
+  /** Called if the store answers too late: the caller already has a result without the store. Refunds the units that the store took. */
   override late(outcome: OutcomeOf<V>): void {
     const { verb, keys, costs = 1, tickets: renewed } = this.command
     if (verb === 'consume' && (outcome as Decision).allowed) void this.#fallback.giveBack(keys, costs)

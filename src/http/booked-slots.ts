@@ -1,8 +1,8 @@
 /*
  * The requests that wait because of the option `delay`. src/common/slots.ts explains how they use booked times (slots).
  *
- * While the store has not answered a request of the queue, it is not known which slot was booked last. If a slot becomes unused
- * in this time, the slot is refunded after the answer, unless another request uses the slot before the answer.
+ * If a client disconnects, one slot becomes unused, and the slot that was booked last is refunded. While the store has not answered
+ * a request of the queue, it is not known which slot was booked last, so the refund waits for the answer.
  */
 
 import { isolatesRequests } from '#platform'
@@ -53,7 +53,7 @@ export class BookedSlots {
 
   /**
    * Call `ask` when you ask the store for a slot. Call the returned function after the store has answered, with true if `wait` is
-   * called next. Before the answer, it is not known which slot was booked last.
+   * called next. No slot is refunded between the two calls, because the store may book another slot at the end of the queue.
    */
   ask(key: Key, cost: Units): (waits: boolean) => void {
     const name = nameOf(key, cost)
@@ -108,7 +108,10 @@ export class BookedSlots {
     waiting.end(undefined)
   }
 
-  /** Refunds the unused slots, the slot that was booked last first. Removes the queue if it is empty. */
+  /**
+   * Refunds the unused slots, beginning with the slot that was booked last, and removes the queue if it is empty. Does nothing
+   * while the store has not answered a request of the queue.
+   */
   #tidy(name: string, queue: SlotQueue): void {
     if (queue.asking > 0) return
     for (; queue.spare > 0; queue.spare--) {
@@ -121,7 +124,7 @@ export class BookedSlots {
   }
 }
 
-/** Waits for the slot of this request only. In Cloudflare Workers, a request cannot wake another request, so slots are not passed on. */
+/** Waits for the slot that was booked for this request: in Cloudflare Workers, a request cannot wake another request to use the slot. */
 function waitAlone(
   { reservation, giveBack }: Booked,
   onEnd: (left: () => void) => void,

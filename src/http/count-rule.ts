@@ -1,8 +1,8 @@
 import { invalidOption, type MaybePromise } from '../common/index.ts'
 
 /**
- * Which requests count: all requests, those whose response has a status of at least 400, those with a status below 400, or those
- * for which a function returns true.
+ * Which requests use up units: all requests, requests whose response has a status of at least 400, requests with a status below
+ * 400, or requests for which a function returns true.
  */
 export type Count<Request, Response> =
   | 'all'
@@ -10,7 +10,7 @@ export type Count<Request, Response> =
   | 'successes'
   | ((request: Request, response: Response) => MaybePromise<boolean>)
 
-/** Returns true if a request counts, after its response has ended. */
+/** Called after a response has ended. Returns true if the request uses up units. */
 export type CountRule<Request, Response> = (
   status: number,
   request: Request,

@@ -12,8 +12,8 @@ export interface DelayOptions {
    */
   max: Duration
   /**
-   * How many requests may wait at the same time, in total for all keys. One key can fill at most a quarter of the places that
-   * other keys leave free, rounded up. Default 100. Example: `50`.
+   * How many requests may wait at the same time, in total for all keys. The requests of one key can fill at most a quarter (rounded
+   * up) of the places that the requests of other keys leave free. Default 100. Example: `50`.
    */
   queue?: number
 }
@@ -21,29 +21,29 @@ export interface DelayOptions {
 const anHour = 3_600_000
 
 /**
- * A queue of requests that wait until they are admitted. A request gets a place in the queue before the store is called, so a
- * burst of requests cannot overfill the queue.
+ * A queue of requests that wait until they are admitted. A request gets a place in the queue before the store is called, so a burst
+ * of requests cannot overfill the queue.
  *
  * With one queue for all keys, a single key could fill the queue, and every burst of another key would be refused. So one key can
- * fill at most a quarter of the places that other keys leave free. If a first key fills its quarter, three quarters stay free. If
- * a second key fills a quarter of them, nine sixteenths stay free, and so on. So a new key gets a place as long as any place is
- * free.
+ * fill at most a quarter of the places that other keys leave free. If a first key fills its quarter, three quarters stay free. If a
+ * second key fills a quarter of these three quarters, nine sixteenths stay free, and so on. So a request of a new key gets a place
+ * as long as any place is free.
  */
 export class Delay {
   readonly #max: number
   /**
-   * The scope of the policy under which the times of waiting requests are booked. Requests with the same key in this scope
-   * share their places.
+   * The scope of the one policy that books times. Requests with the same key in this scope together fill at most a quarter of the
+   * free places.
    */
   readonly #scope: string
   readonly #slots = new BookedSlots()
-  /** How many places each key has now. A key without a place is removed. */
+  /** How many places in the queue each key has now. A key without a place is removed. */
   readonly #held = new Map<string, number>()
   #free: number
-  /** Only in Cloudflare Workers: the places in the queue, with the time in microseconds until which a request may have each place. */
+  /** Only in Cloudflare Workers: the occupied places, with their keys, and the times in microseconds at which the places expire. */
   readonly #places: { readonly own: string; readonly until: number }[] = []
 
-  /** @throws HeadgateError `HEADGATE_OPTION` if an option is invalid, or if the policies cannot promise a future time */
+  /** @throws HeadgateError `HEADGATE_OPTION` if an option is invalid, or unless exactly one policy can book a future time */
   constructor(options: DelayOptions, policies: readonly Policy[]) {
     const readers = { max: duration(undefined, { most: anHour, usual: 100 }), queue: whole(100) }
     const { max, queue } = readOptions('delay', options, readers)
@@ -94,7 +94,7 @@ export class Delay {
     return at >= 0
   }
 
-  /** Frees places after the longest wait. In Cloudflare Workers, no code runs for a request whose client has disconnected. */
+  /** Frees the places that are older than `max`: in Cloudflare Workers, no code runs for a request whose client has disconnected. */
   #freeForgotten(): void {
     const now = monotonicClock()
     for (let [first] = this.#places; first !== undefined && first.until < now; [first] = this.#places) {

@@ -4,7 +4,7 @@ import type { Key } from '../limiter/index.ts'
 const isShare = (given: unknown) => typeof given === 'number' && given >= 0 && given <= 1
 const shareOf = check(isShare, 'a share of the keys from 0 to 1', '0.1', 1)
 
-/** Decides whether refusals of a key are enforced: for all keys, for none, or for a share that always has the same keys. */
+/** Decides whether refusals of a key are enforced: for all keys, for none, or for a share of the keys, always the same ones. */
 export class Enforcement {
   readonly #share: number
 
@@ -21,8 +21,8 @@ export class Enforcement {
 }
 
 /**
- * A number from 0 to 1 for a key, the same in every process. Refusals are enforced for the keys below the share, so a larger
- * share also contains the keys of a smaller share.
+ * A number from 0 to 1 for a key, the same in every process. Refusals are enforced for the keys whose number is below the share, so
+ * a larger share contains all keys of a smaller share.
  */
 function position(key: Key): number {
   const text =
@@ -42,7 +42,7 @@ function fnv1a(text: string): number {
   return hash
 }
 
-/** The last steps of MurmurHash3. Without these steps, keys that differ only in their last letter would have the same high bits. */
+/** The last steps of MurmurHash3. Without these steps, keys that differ only in their last letter would get nearly the same number. */
 function mix(hash: number): number {
   let mixed = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
   mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35)

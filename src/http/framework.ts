@@ -1,25 +1,28 @@
 import type { Units } from '../limiter/index.ts'
 import type { Decision } from '../policy/index.ts'
 
-/** The decision as an application reads it from a request. */
+/** The decision that an application reads from a request, for example as `request.rateLimit`. */
 export interface RequestDecision extends Decision {
   /**
-   * Corrects the cost of this request to the actual cost, which may be 0. The actual cost is a number, or a record by the names
-   * of policies. A policy that is not in the record keeps its estimated cost. Only the first call has an effect. Units in flight
-   * stay held until the response has ended. `settle` is undefined unless the middleware has the option `settle: true`. Rejects
-   * only with `HEADGATE_COST`, if `actual` is not made of whole numbers of at least 0. If the store fails, the cost does not
-   * change. Example: `settle({ tokens: 742 })`.
+   * Corrects the cost of this request to the actual cost, which may be 0. The actual cost is a number, or a record with a number
+   * for each policy name. A policy that is not in the record keeps the cost that was charged before. Only the first call has an
+   * effect. Units in flight stay held until the response has ended. `settle` is undefined unless the middleware has the option
+   * `settle: true`. The promise rejects only if a number in `actual` is not a whole number of at least 0, with `HEADGATE_COST`. If
+   * the store fails, the cost does not change. Example: `settle({ tokens: 742 })`.
    */
   readonly settle?: (actual: Units) => Promise<void>
 }
 
 /**
- * The functions that the guard needs from a framework, written for the framework's own request and response. With Koa, the
- * context is both. An adapter consists of these functions and of the code
- * through which the framework calls the guard. All rules of limits are in the guard.
+ * The functions that the guard needs from a framework, written for the framework's own types `Request` and `Response`. With Koa,
+ * the context is both the request and the response. An adapter consists of these functions and of the code through which the
+ * framework calls the guard. The guard itself is the same for all frameworks.
  */
 export interface Framework<Request, Response> {
-  /** The client's address, as the framework's proxy setting determines it. Never text that a client can write. Undefined if unknown. */
+  /**
+   * The client's address, as the framework's proxy setting determines it. A client must not be able to choose this text. Undefined
+   * if the address is unknown.
+   */
   address(request: Request): string | undefined
   /**
    * The address at the other end of the socket. Behind a proxy, this is the address of the nearest proxy. Undefined if the client
@@ -28,30 +31,33 @@ export interface Framework<Request, Response> {
    */
   peer(request: Request): string | undefined | null
   /**
-   * True if the request came over a connection that never has addresses, such as a unix socket. For sockets of Node,
-   * `isUnixSocket` answers this. False for other connections: a request without an address is then refused, because its client
-   * has disconnected. Undefined if the adapter cannot know: the request is then refused, and a warning is given once. Default:
-   * false for every request.
+   * True if the request came over a connection that never has addresses, such as a unix socket (for sockets of Node, call
+   * `isUnixSocket`). False for other connections: a request without an address is then refused, because its client has
+   * disconnected. Undefined if the adapter cannot know: a request without an address is then refused, and a warning is given once.
+   * Default: false for every request.
    */
   unaddressed?(request: Request): boolean | undefined
   /** True if the adapter has no option that finds an address: `rateLimit` then throws for a limit by address. Default false. */
   readonly addressless?: boolean
-  /** True if the framework trusts a proxy, by its proxy setting. */
+  /** True if the framework's proxy setting says that a proxy is trusted. */
   trustsProxy(request: Request): boolean
-  /** A parameter of the route that matched. Undefined if the route has no such parameter. */
+  /** The value of a parameter of the route that matched, such as `id` in `/users/:id`. Undefined if the route has no such parameter. */
   param(request: Request, name: string): string | undefined
   /** The value of a request header. @param name in lower case */
   header(request: Request, name: string): string | undefined
-  /** The value of a cookie. Needed if the framework does not read cookies as the package `cookie` does. Default: as that package does. */
+  /**
+   * The value of a cookie. Needed if the framework and the package `cookie` read cookies differently. Default: the package reads
+   * the cookie.
+   */
   cookie?(request: Request, name: string): string | undefined
   /**
-   * The methods and the pattern of the route that matched, in the format of `routeName`. The result must not contain text that
-   * the client chose. So it contains the method of the request only if the route is declared for this method.
+   * The methods and the pattern of the route that matched, in the format of `routeName`. The result must not contain text that the
+   * client chose. So the result contains the method of the request only if the route is declared for this method.
    */
   route(request: Request): string
   /** Stores the decision where the application reads it, such as on the request. */
   attach(request: Request, response: Response, decision: RequestDecision): void
-  /** The last decision that `attach` has stored on the request. With it, the guard notices middleware that runs twice for a request. */
+  /** The last decision that `attach` has stored on the request: it shows the guard that a middleware runs twice for this request. */
   attached?(request: Request): RequestDecision | undefined | null
   /** True if the status and the headers of the response have been sent. */
   headersSent(response: Response): boolean
@@ -63,11 +69,11 @@ export interface Framework<Request, Response> {
    */
   ended(response: Response, done: (status: number, aborted: boolean) => void): void
   /**
-   * Called when units of the request are held until its response has ended, for `count` or for units in flight. Returns a
-   * function whose result is a number. This number must grow as long as the adapter can see that the server writes the
-   * response or that the client reads the response: the leases of units in flight are renewed only if the number has grown.
-   * If the connection always reports its end, leave `held` out: leases are then renewed until `ended` calls `done`. Throws
-   * if the adapter cannot see the end of the request. The guard then refunds the units.
+   * Called when units of the request are held until its response has ended, for `count` or for units in flight. Returns a function
+   * whose result is a number. This number must grow as long as the adapter can see that the server writes the response or that the
+   * client reads the response: the leases of units in flight are renewed only if the number has grown. Leave `held` out if the
+   * adapter notices the end of every connection: leases are then renewed until `ended` calls `done`. Throws if the adapter cannot
+   * see the end of the request. The guard then refunds the units.
    */
   held?(response: Response): (() => number) | undefined
   setHeader(response: Response, name: string, value: string): void
@@ -85,22 +91,22 @@ export interface Framework<Request, Response> {
   /**
    * Ends the response with a body.
    * @param type the content type of the body
-   * @param members the object that `body` was made from, for frameworks that serialise JSON themselves; undefined for plain text
+   * @param members the object whose JSON text is `body`, for frameworks that serialise JSON themselves; undefined for plain text
    */
   send(response: Response, type: string, body: string, members?: object): void
   /** True if the body of a refusal is always JSON, whatever the client accepts. Default false. */
   readonly jsonOnly?: boolean
   /**
-   * Sends the value that the option `refuse` returned, in frameworks whose handlers return a response. Returns false if there is
-   * no response to send. The guard then sends its own refusal.
+   * For frameworks whose handlers return a response: sends the response that the option `refuse` returned. Returns false if
+   * `refuse` returned no response. The guard then sends its own refusal.
    */
   returned?(response: Response, value: unknown): unknown
 }
 
 /**
- * The name of a route, for `Framework.route`. Examples: `GET /users/:id`, or `* /users/:id` for a route with every method. HEAD
- * and GET have the same name, so they share a quota. A route with several methods has one name, with GET if GET is among them.
- * Without a pattern, the name is `* *`. For the pattern `*` of an application, the name has `/*`, which matches the same paths.
+ * The name of a route, for `Framework.route`. Examples: `GET /users/:id`, or `* /users/:id` for a route with every method. HEAD and
+ * GET have the same name, so they share a quota. A route with several methods has one name, with GET if GET is among them, or else
+ * with all its methods. In the name, an unknown pattern is `*`, and the pattern `*` is `/*`, which matches the same paths.
  * @param methods the methods that the route is declared for; undefined for every method, or if the methods are not known
  */
 export function routeName(methods: string | readonly string[] | undefined, pattern: string | undefined): string {
@@ -110,7 +116,7 @@ export function routeName(methods: string | readonly string[] | undefined, patte
 
 const ordinary = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
 
-/** A text for the methods of a route: GET, if it is among them, or else all methods. Undefined for a route with every method. */
+/** A text for the methods of a route: GET if the route has GET, or else all methods. Undefined for a route with every method. */
 function methodOf(methods: readonly string[]): string | undefined {
   if (ordinary.every((method) => methods.includes(method))) return undefined
   return methods.includes('GET') ? 'GET' : methods.join()

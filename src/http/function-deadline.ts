@@ -11,7 +11,7 @@ import {
 
 const timeoutOf = unbounded(duration('5s', { usual: 100 }))
 
-/** In microseconds. If a timer fires later than planned by more than this, the process was suspended. Smaller delays are normal. */
+/** If a timer fires more than this many microseconds too late, the process was suspended. Smaller delays are normal. */
 const standstill = 20_000
 
 /**
@@ -41,7 +41,7 @@ const sleep = realSleeper()
 
 /**
  * Calls `expire` after the timeout. If the function's answer has arrived while this process was busy, the answer is read before
- * `expire` is called. If the process was suspended, the function could not answer, so the timeout starts again, once.
+ * `expire` is called. If the process was suspended, the function could not answer, so the timeout starts a second time.
  * @param timeout in milliseconds
  * @returns a function that cancels the timer
  */

@@ -16,15 +16,15 @@ export interface GuardOptions<Request, Response> extends Hooks<Request, Response
    */
   keys?: KeyExtractor<Request, Response> | Readonly<Record<string, KeyExtractor<Request, Response>>> | undefined
   /**
-   * How long a request waits for a promise from `skip`, `deny`, a key extractor, `policies` or `cost`: milliseconds or a text,
-   * for each promise. Then the framework's error handler gets `HEADGATE_FUNCTION_TIMEOUT`. Infinity for no deadline. Default
-   * `'5s'`. Example: `'500ms'`.
+   * How long a request waits for a promise from `skip`, `deny`, a key extractor, `policies` or `cost`: milliseconds or a text, for
+   * each promise. After this time, the framework's error handler gets `HEADGATE_FUNCTION_TIMEOUT`. Infinity for no deadline.
+   * Default `'5s'`. Example: `'500ms'`.
    */
   functionTimeout?: Duration | undefined
   /**
-   * Returns true for a request that is not limited. May return a promise. The third argument is a function that finds the key.
-   * Default: every request is limited. Example: `(request) => request.url === '/health'`, or `async (request, response, key) =>
-   * staff.has(await key())`.
+   * Returns true for a request that is not limited. May return a promise. The third argument is a function that finds the key of
+   * the request. Default: every request is limited. Example: `(request) => request.url === '/health'`, or `async (request,
+   * response, key) => staff.has(await key())`.
    */
   skip?: ((request: Request, response: Response, key: FindKey) => MaybePromise<boolean>) | undefined
   /** IP addresses and CIDR ranges that are not limited. Default: none. Example: `['10.0.0.0/8', '2001:db8::/32']`. */
@@ -56,8 +56,8 @@ export interface GuardOptions<Request, Response> extends Hooks<Request, Response
   problem?: boolean | undefined
   /**
    * The cost of a request in units: a number for every policy, a record with a number for each policy, or a function that returns
-   * one of the two or a promise of it. A record must name every enforced policy. With 0, a policy takes no units. Default 1.
-   * Example: `({ query }) => Number(query.pages ?? 1)`, or `{ requests: 1, tokens: 2000 }`.
+   * such a number or record, or a promise of one. A record must name every enforced policy. With 0, a policy takes no units.
+   * Default 1. Example: `({ query }) => Number(query.pages ?? 1)`, or `{ requests: 1, tokens: 2000 }`.
    */
   cost?: Cost<Request, Response> | undefined
   /**
@@ -70,12 +70,12 @@ export interface GuardOptions<Request, Response> extends Hooks<Request, Response
    * `'all'`. Example: `'failures'`, to count only failed logins.
    */
   count?: Count<Request, Response> | undefined
-  /** Delays a request until it is admitted, in place of a refusal. Default: no request is delayed. Example: `{ max: '2s' }`. */
+  /** Lets a request wait until it is admitted, instead of refusing it. Default: no request is delayed. Example: `{ max: '2s' }`. */
   delay?: DelayOptions | undefined
   /**
    * Sends the response to a refused request. Status 429 and the rate limit fields are already set, and the function may change
-   * them. If the function returns true, the request is admitted after all, without status 429 and `Retry-After`. If it returns
-   * false, the built-in response is sent; with Fastify, also if it returns undefined. May return a promise. Default: the built-in
+   * them. If the function returns true, the request is admitted after all, without status 429 and `Retry-After`. If the function
+   * returns false, or with Fastify also undefined, the built-in response is sent. May return a promise. Default: the built-in
    * response. Example: `(decision, request, response) => response.send('Slow.')`.
    */
   refuse?: ((decision: Decision, request: Request, response: Response) => MaybePromise<unknown>) | undefined

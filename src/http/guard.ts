@@ -19,8 +19,8 @@ import { type Exemption, Exemptions, Refusal } from './refusal/index.ts'
 import { RequestEvents } from './request-events.ts'
 
 /**
- * Where the default options of a guard come from: from the middleware itself (`'own'`), or from a limit that has this limit
- * inside (`'inherited'`).
+ * Where the default options of a guard come from: from the middleware itself (`'own'`), or from an outer limit (`'inherited'`),
+ * such as the limit of the application for the limit of a route.
  */
 export type DefaultsOrigin = 'own' | 'inherited'
 
@@ -60,14 +60,14 @@ export function createGuard<
  */
 export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
   readonly limiter: Limiter
-  /** The options that limits inside this limit inherit. */
+  /** The options that inner limits inherit, such as the limits of routes from the limit of the application. */
   readonly inherited: GuardOptions<Request, Response>
   readonly #parts: GuardParts<Request, Response>
   readonly #scopes: readonly string[]
   readonly #extractors: readonly KeyExtractor<Request, Response>[]
-  /** The rules of `deny`, `allow` and `skip`. Undefined if none of them is set. */
+  /** The rules of `deny`, `allow` and `skip`. Undefined if none of these options is set. */
   readonly #exemptions: Exemptions<Request, Response> | undefined
-  /** The check for all requests, if the policies are the same for every request. Undefined if the policies are a function. */
+  /** The check of all requests, if the policies are the same for every request. Undefined if the policies are a function. */
   readonly #only: PlanCheck<Request, Response> | undefined
   readonly #checks = new WeakMap<RateLimiter, PlanCheck<Request, Response>>()
   readonly #policies: PoliciesOf<Request, Response> | undefined
@@ -100,8 +100,8 @@ export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
     this.#parts = parts
     const exemptions = new Exemptions(parts.framework, options)
     this.#exemptions = exemptions.needed ? exemptions : undefined
-    // If the policies are a function of the request, no plan is known yet. An example policy is then checked with the
-    // options, so that an invalid option throws at construction.
+    // If the policies are a function of the request, they are not known yet. The options are then checked together with an
+    // example policy, so that an invalid option throws now, and not at the first request.
     const known =
       limiter instanceof RateLimiter ? limiter : new RateLimiter({ name: 'no plan', policies: '1/1s token-bucket' })
     const check = new PlanCheck(parts, known, this.#extractors, isOnly)

@@ -21,7 +21,7 @@ import type { Refusal } from './refusal/index.ts'
 import { type Cost, checkedCost, readCost } from './request-cost.ts'
 import type { RequestEvents } from './request-events.ts'
 
-/** The parts of a guard that all its plans share. */
+/** The parts of a guard that are the same for all its plans (lists of policies). */
 export interface GuardParts<Request, Response> {
   readonly framework: Framework<Request, Response>
   readonly options: GuardOptions<Request, Response>
@@ -44,14 +44,14 @@ export class PlanCheck<Request, Response> {
   readonly #heldUnits: HeldReservations<Request, Response> | undefined
   readonly #headers: Headers
   /**
-   * The extra arguments of a call to the limiter, made once for all requests. If somebody listens for store errors, each call
-   * gets its own extra arguments.
+   * The extra arguments of a call to the limiter, made once for all requests. If a hook or a subscriber gets store errors, each
+   * call has its own extra arguments.
    */
   readonly #extras: CallExtras
   readonly #attach: GuardOptions<Request, Response>['attach']
   /**
-   * The last decision. A request that already has this decision is passing the limiter again. The request itself is not stored,
-   * because it would then stay in memory.
+   * The last decision. If a request already has this decision, the request passes this middleware a second time. The request itself
+   * is not stored, because it would then stay in memory.
    */
   #latest: RequestDecision | undefined
 
@@ -189,9 +189,9 @@ export class PlanCheck<Request, Response> {
   }
 
   /**
-   * Handles an error of a call. If the error is not one of the store, or if the store is in this process, the error is thrown.
-   * For another store, the request is admitted if refusals of its key are not enforced. Otherwise the response has status 503 if
-   * `onStoreError` is `'closed'`, and any other error is thrown.
+   * Handles an error of a call to the limiter. If the error does not come from the store, or if the store is in this process, the
+   * error is thrown. For another store, the request is admitted if refusals of the request's key are not enforced. Otherwise the
+   * response has status 503 if `onStoreError` is `'closed'`, and any other error is thrown.
    */
   #failed(error: unknown, key: Key, request: Request, response: Response): boolean {
     const { enforcement, events, refusal } = this.#parts

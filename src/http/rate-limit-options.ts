@@ -8,10 +8,10 @@ import type { FindKey } from './keys/index.ts'
 export type LimiterParts = Omit<RateLimiterOptions, 'policies' | 'onStoreError'>
 
 /**
- * Returns the policies for a request, such as the plan of a tenant. May return a promise. Policies with the same name share their
- * states, even if their numbers differ. To set a penalty for a plan, return `{ policies, penalty }`. The last argument is a
- * function that finds the key. Example: `(request) => plans[request.tenant.plan]`, or `async (request, response, key) =>
- * planOf(await key())`.
+ * Returns the policies for a request, such as the plan of a tenant. May return a promise. Policies of two plans share their states
+ * if they have the same name, even with different limits. To set a penalty for a plan, return `{ policies, penalty }`. The last
+ * argument is a function that finds the key of the request. Example: `(request) => plans[request.tenant.plan]`, or `async (request,
+ * response, key) => planOf(await key())`.
  */
 export type PoliciesOf<Request, Response = unknown> = (
   request: Request,
@@ -33,7 +33,7 @@ export type LimiterOf<Given> = undefined extends Given
 type PoliciesOptions<Request, Response, Given = Policies<Request, Response>> = GuardOptions<Request, Response> &
   LimiterParts & { policies: NonNullable<Given>; limit?: undefined; limiter?: undefined }
 
-/** The options of a middleware with the limit and the window of a sliding window. */
+/** The options of a middleware whose policy is a sliding window with this limit and this window. */
 type WindowOptions<Request, Response> = GuardOptions<Request, Response> &
   LimiterParts &
   Omit<PolicyOptions, 'shadow'> & { policies?: undefined; limiter?: undefined }

@@ -17,7 +17,7 @@ const guardOptions: readonly string[] = [...inherited, 'cost', 'settle', 'count'
 
 const limiterParts = ['store', 'penalty', 'onChange', 'instances', 'storeTimeout', 'top']
 const policiesOptions = ['policies', 'name', ...limiterParts, ...guardOptions]
-/** The options of a single policy. Without `shadow`, which could be mistaken for an option of the middleware. */
+/** The options of a middleware's single policy. `shadow` is not allowed here: it could be mistaken for an option of the middleware. */
 const policyOptions = ['limit', 'window', 'name', 'scope', 'countRefused', 'label']
 
 export function inheritedOf<Request, Response>(

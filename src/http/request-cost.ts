@@ -5,8 +5,8 @@ import type { RequestView } from './keys/index.ts'
 
 /**
  * The cost of a request in units: a number for every policy, a record with a number for each policy, or a function that returns
- * one of the two or a promise of it. The function gets the framework's request, then a view of the request that is the same for
- * every framework.
+ * such a number or record, or a promise of one. The function gets the framework's request, then a view of the request that is the
+ * same for every framework.
  */
 export type Cost<Request, Response = unknown> =
   | Units

@@ -29,7 +29,7 @@ export interface DecisionEvent<Request = unknown, Response = unknown> {
 
 /** The event that hooks and channels get if `deny` refuses a request. The event has no decision, because nothing was counted. */
 export interface DenialEvent<Request = unknown, Response = unknown> {
-  /** The address of the refused client, as the framework's proxy setting determines it. Undefined if it is not known. */
+  /** The address of the refused client, as the framework's proxy setting determines it. Undefined if the address is not known. */
   readonly address: string | undefined
   /** The name of the limiter. */
   readonly limiter: string
@@ -65,15 +65,15 @@ export interface StoreErrorEvent<Request = unknown, Response = unknown> extends 
 export interface Hooks<Request, Response> {
   /** Called after every decision. Example: `({ decision, key }) => log.debug({ key, ...decision })`. */
   onDecision?: ((event: DecisionEvent<Request, Response>) => MaybePromise<unknown>) | undefined
-  /** Called after every refusal, even if it is not enforced. Example: `({ key }) => log.info({ refused: key })`. */
+  /** Called after every refusal, even if the refusal is not enforced. Example: `({ key }) => log.info({ refused: key })`. */
   onRefused?: ((event: DecisionEvent<Request, Response>) => MaybePromise<unknown>) | undefined
   /** Called for every request that `deny` refuses. Example: `({ address }) => log.info({ denied: address })`. */
   onDenied?: ((event: DenialEvent<Request, Response>) => MaybePromise<unknown>) | undefined
   /**
    * How a request is decided if the store fails. `'closed'` responds with status 503. `'throw'` passes the store's error to the
-   * framework. `'open'` admits the request. `'local'` decides by a count in this process. A function gets each failure, and may
-   * return one of these words. Default: `onStoreError` of the limiter, which is `'local'` by default. Example: `({ error }) => {
-   * log.error(error) }`.
+   * framework. `'open'` admits the request. `'local'` lets this process decide by its own count. A function gets each failure, and
+   * may return one of these words. Default: `onStoreError` of the limiter, which is `'local'` by default. Example: `({ error }) =>
+   * { log.error(error) }`.
    */
   onStoreError?: OnStoreError<StoreErrorEvent<Request, Response>> | undefined
 }
@@ -87,7 +87,7 @@ const addressless = channel('headgate:no-address')
 export class RequestEvents<Request, Response> {
   readonly #limiter: string
   readonly #hooks: Hooks<Request, Response>
-  /** The extra arguments of a limiter's call if no hook and no subscriber gets store errors: `onStoreError`, if it is a word. */
+  /** The extra argument of the limiter's calls for the option `onStoreError`, if this option is a word; empty otherwise. */
   readonly choice: { readonly onFailure?: OnFailure }
   /** How many requests without an address there were. */
   #addressless = 0
@@ -102,7 +102,7 @@ export class RequestEvents<Request, Response> {
     this.#hooks = { onDecision, onRefused, onDenied, onStoreError }
   }
 
-  /** True if a hook or a subscriber wants decisions of this kind. @param allowed the kind: admitted or refused */
+  /** True if a hook or a subscriber wants decisions of this kind. @param allowed true for admitted requests, false for refused requests */
   listens(allowed: boolean): boolean {
     if (this.#hooks.onDecision !== undefined || decisions.hasSubscribers) return true
     return !allowed && (this.#hooks.onRefused !== undefined || refusals.hasSubscribers)

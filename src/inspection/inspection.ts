@@ -10,7 +10,7 @@ import type { Source } from '../policy/index.ts'
 import type { KeptKey, KeptState } from './kept-key.ts'
 import { inspectPolicy, type PolicyInspection } from './policy-inspection.ts'
 
-/** A ban of a key by hand that is not over. */
+/** A ban that an operator has set for a key, and that has not ended yet. */
 export interface InspectedBan {
   /** When the ban ends, in milliseconds since the epoch by the store's clock. Infinity for a ban without an end. */
   readonly until: number
@@ -27,17 +27,17 @@ export interface InspectedBan {
 export interface Inspection {
   /** True if a call of cost 1 would be refused now. */
   readonly refused: boolean
-  /** Milliseconds until a call of cost 1 is admitted. 0: it is admitted now. Infinity: never. */
+  /** Milliseconds until a call of cost 1 is admitted. 0: the call is admitted now. Infinity: never. */
   readonly retryAfter: number
   /** The state of the key in a sentence: `'Refused for 340 ms more by the policy "1s".'` */
   readonly words: string
-  /** The ban of the key by hand; undefined if the key is not banned. */
+  /** The ban that an operator has set for the key; undefined if there is no such ban. */
   readonly ban: InspectedBan | undefined
   /** The state of the key under each policy of the limiter, in the order of the policies. */
   readonly policies: readonly PolicyInspection[]
   /**
-   * States of the key under policies that this limiter lacks, but other deploys or other plans of the limiter have. There,
-   * these states still count.
+   * States of the key under policies that this limiter lacks, but other deploys or other plans of the limiter have. In those
+   * deploys and plans, these states still count.
    */
   readonly others: readonly PolicyInspection[]
   /** When a call last changed a state of the key; undefined if the store does not know the key. */
@@ -63,7 +63,7 @@ export interface InspectedLimiter {
    */
   readonly policies?: readonly Policy[] | undefined
   readonly scopes: readonly string[]
-  /** How a state counts that was written with other settings of its policy, such as another limit. */
+  /** The rule for states that were written with other settings of their policy, such as another limit. */
   readonly onChange: StateRule
 }
 
@@ -149,8 +149,8 @@ function inspectOwn(policy: Policy, { now, states }: KeptKey, rule: StateRule): 
 }
 
 /**
- * A state under the settings with which the state was written. The list is empty if the key has its full quota under these
- * settings, or if this version of headgate lacks the algorithm of the state.
+ * Describes a state under the settings with which the state was written. The list is empty if the key has its full quota under
+ * these settings, or if this version of headgate lacks the algorithm of the state.
  */
 function inspectState({ name, hash, definition, s }: KeptState, now: number): PolicyInspection[] {
   const algorithm = revive(definition)

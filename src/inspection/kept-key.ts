@@ -23,7 +23,7 @@ export interface KeptKey {
    * application have. A policy without a state has its full quota.
    */
   readonly states: readonly KeptState[]
-  /** The last ban of the key by hand, which may be over; undefined if the store has none. */
+  /** The last ban that an operator set for the key, which may be over; undefined if the store has none. */
   readonly ban?: StoredBan | undefined
   /** Where the numbers come from. Default `'store'`. */
   readonly source?: Source
@@ -35,7 +35,7 @@ export interface KeptKey {
   readonly notes?: readonly string[]
 }
 
-/** A key in the list of a store's keys. The list has either the key or its hash. */
+/** A key in the list of a store's keys. Either the key or the key's hash is known. */
 export interface KeptListing {
   readonly key?: string
   /** The hash of the key, if the store has only the hash. */

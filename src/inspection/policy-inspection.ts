@@ -17,7 +17,7 @@ import {
 /** Units that become free, or begin to count, at a later time. */
 export interface TimedUnits {
   readonly units: number
-  /** How many milliseconds from now, rounded up. */
+  /** When the units become free or begin to count: milliseconds from now, rounded up. */
   readonly after: number
 }
 
@@ -35,23 +35,21 @@ export interface PolicyInspection {
   readonly used: number
   /** The largest cost that would be admitted now. */
   readonly remaining: number
-  /** Milliseconds until a call of cost 1 is admitted. 0: it is admitted now. Infinity: never. */
+  /** Milliseconds until a call of cost 1 is admitted. 0: the call is admitted now. Infinity: never. */
   readonly retryAfter: number
   /** Milliseconds until the key has its full quota again, if no more calls come. */
   readonly resetAfter: number
-  /** Used units beyond the limit, which have to become free before any call is admitted. `charge` causes them. */
+  /** How many units `charge` has used beyond the limit. These units must become free before any call is admitted. */
   readonly debt: number
-  /** Present with `concurrency`: when the lease of each unit in flight ends. */
+  /** Only under `concurrency`: the units in flight, and when the lease of each unit ends. */
   readonly inFlight?: readonly TimedUnits[]
-  /** Units that were reserved for a later time which has not come. `used` includes them. */
+  /** Units that were reserved for a later time which has not come. `used` includes these units. */
   readonly booked: readonly TimedUnits[]
   /** True if there may be reservations that are not settled yet. A store has no list of these reservations. */
   readonly reservations: boolean
   /** When a call last wrote the state; undefined if the key has no state under this policy. */
   readonly lastUsedAt: number | undefined
-  /**
-   * True if another limit or window was valid when the state was written. The state is converted to the present ones.
-   */
+  /** True if the state was written under another limit or window. The state is shown converted to the present limit and window. */
   readonly carried: boolean
   /** The state in words: `'7 of 10 units are used; one comes back every 100 ms, the next in 40 ms.'` */
   readonly words: string
@@ -75,7 +73,7 @@ export function inspectPolicy(
   foreign: ForeignState | undefined,
 ): PolicyInspection {
   const { algorithm, name, limit, window, burst, shadow } = policy
-  // A store may or may not have removed a key that has its full quota. In both cases the key is shown as new.
+  // A store may or may not have removed a key that has its full quota, so such a key is always shown as a new key.
   const isNew = state.every((number) => number === 0) || hasFullQuota(state.slice(), 0, algorithm, now)
   const s = isNew ? new Array<number>(algorithm.slots).fill(0) : state.slice()
   const at = effectiveTime(algorithm, s[0] as number, now)

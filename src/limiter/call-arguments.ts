@@ -6,8 +6,8 @@ import { callOptions, HeadgateError, invalidOption, shown } from '../common/inde
 export type Key = string | Readonly<Record<string, string>>
 
 /**
- * The units that a call takes: one number for every policy, or a record with the name and the number of each policy. A record
- * must have every enforced policy. With 0, a policy takes no units. Example: `{ requests: 1, tokens: 2000 }`.
+ * The units that a call takes: one number for every policy, or a record with a number for each policy name. A record must name
+ * every enforced policy. With 0, a policy takes no units. Example: `{ requests: 1, tokens: 2000 }`.
  */
 export type Units = number | Readonly<Record<string, number>>
 
@@ -61,7 +61,7 @@ function example(scopes: readonly string[]): string {
     : `{ ${scopes.map((scope) => `${JSON.stringify(scope)}: '...'`).join(', ')} }`
 }
 
-/** The option `cost`, by default 1. @throws HeadgateError `HEADGATE_OPTION` unless the options are an object with at most `cost` */
+/** The option `cost`, by default 1. @throws HeadgateError `HEADGATE_OPTION` unless the options are an object without other members */
 export function costOf(options: CostOptions | undefined): Units {
   return options === undefined ? 1 : givenCost(options)
 }
@@ -87,7 +87,7 @@ function costsByName(cost: Units, policies: readonly Policy[]): Costs {
   return policies.map((policy) => costUnder(policy, cost))
 }
 
-/** The units that one policy takes, from a record. A penalty takes no units. A shadow policy may be missing in the record. */
+/** The units that one policy takes, from a record: 1 for a penalty, which counts refused calls; 0 for a shadow policy not in the record. */
 function costUnder({ name, shadow, algorithm }: Policy, costs: Readonly<Record<string, number>>): number {
   if (algorithm.punishes) return 1
   if (Object.hasOwn(costs, name)) return checkUnits(costs[name] as number, name)
@@ -98,7 +98,7 @@ function costUnder({ name, shadow, algorithm }: Policy, costs: Readonly<Record<s
   )
 }
 
-/** Returns the units of a policy unchanged. @throws HeadgateError `HEADGATE_COST` unless they are a whole number of at least 0 */
+/** Returns the units of a policy unchanged. @throws HeadgateError `HEADGATE_COST` unless `units` is a whole number of at least 0 */
 export function checkUnits(units: number, name: string): number {
   if (Number.isSafeInteger(units) && units >= 0) return units
   const fix = 'Round it up: Math.ceil(cost).'

@@ -33,7 +33,7 @@ export interface CalledLimiter {
 export interface LimiterCallEvent {
   /** The name of the limiter. */
   readonly limiter: string
-  /** The limiter that made the call. For a plan, the limiter of the plan. */
+  /** The limiter whose method was called. For a call under a plan, the limiter of the plan. */
   readonly instance: CalledLimiter
   /** Who was limited: the key, or a record with a key for each scope. */
   readonly key: Key
@@ -60,13 +60,13 @@ interface WatchedCall {
   /** The counters of the heaviest keys, one for each scope. Undefined if the limiter has no option `top`. */
   readonly counts: readonly SpaceSaving[] | undefined
   /**
-   * By how much this call raises the counters of the heaviest keys: only some calls are counted, each also for calls before it
-   * that were not counted. 0 if this call is not counted.
+   * By how much this call raises the counters of the heaviest keys: only some calls are counted, and a counted call also stands for
+   * the uncounted calls before it. 0 if this call is not counted.
    */
   readonly weight: number
 }
 
-/** Makes a call. Then counts the call for `limiter.top()`, and publishes it if the channel has a subscriber. */
+/** Makes a call. Then counts the call for `limiter.top()`, and publishes the call if the channel has a subscriber. */
 export function watch<Result extends Decision | Booking>(
   call: WatchedCall,
   run: () => MaybePromise<Result>,
@@ -77,8 +77,8 @@ export function watch<Result extends Decision | Booking>(
 }
 
 /**
- * Makes a call, and publishes the result before the caller gets it. An error is published only if the store failed, not if the
- * arguments of the call are invalid.
+ * Makes a call, and publishes the result before the caller gets the result. An error is published only if the store failed, not if
+ * the arguments of the call are invalid.
  */
 function published<Result extends Decision | Booking>(
   call: WatchedCall,

@@ -36,8 +36,8 @@ export interface RateLimiterOptions {
    */
   name?: string
   /**
-   * Bans a key after repeated refusals. Default: no bans. Example: `{ after: 5, within: '1h', ban: ['1h', '1d'] }`, so 1 hour,
-   * then 1 day.
+   * Bans a key after repeated refusals. Default: no bans. Example: `{ after: 5, within: '1h', ban: ['1h', '1d'] }` bans for 1 hour,
+   * and later for 1 day.
    */
   penalty?: PenaltyOptions
   /**
@@ -48,16 +48,16 @@ export interface RateLimiterOptions {
   onChange?: CarryRule
   /**
    * How a call is decided if the store fails. `'closed'` rejects with `HEADGATE_STORE_UNAVAILABLE`. `'throw'` rejects with the
-   * store's error. `'open'` allows the call. `'local'` decides by a count in this process. A function gets each failure, and may
-   * return one of these words. Default `'local'`. Example: `({ error, key }) => 'closed'`.
+   * store's error. `'open'` allows the call. `'local'` lets this process decide by its own count. A function gets each failure, and
+   * may return one of these words. Default `'local'`. Example: `({ error, key }) => 'closed'`.
    */
   onStoreError?: OnStoreError | undefined
   /** How many processes share the limits. While the store fails, each process uses the limits divided by this number. Default 1. */
   instances?: number | undefined
   /**
-   * How long a call may wait for the store: milliseconds, or a text such as `'250ms'`. Then `onStoreError` decides about the
-   * call. With Infinity, only the `timeout` of the store ends the wait. Default: the `timeout` of the store, or 100 ms if the
-   * store has none.
+   * How long a call may wait for the store: milliseconds, or a text such as `'250ms'`. After this time, `onStoreError` decides
+   * about the call. With Infinity, only the `timeout` of the store ends the wait. Default: the `timeout` of the store, or 100 ms if
+   * the store has none.
    */
   storeTimeout?: Duration | undefined
   /**
@@ -69,7 +69,7 @@ export interface RateLimiterOptions {
 }
 
 const isStore = (given: unknown) => typeof Reflect.get(Object(given), 'open') === 'function'
-/** The reader of an option `store`. */
+/** Reads and checks an option `store`. */
 export const storeOption: Reader<Store | undefined> = optional(check(isStore, 'a store', 'memoryStore()'))
 
 const readers = {
@@ -98,7 +98,7 @@ export class PlanOptions<Limiter extends object> implements RateLimiterOptions {
   }
 }
 
-/** Checks all options except the policies. @throws HeadgateError with the code of the invalid option */
+/** Checks all options except the policies. @throws HeadgateError if an option is invalid */
 export function readPlans<Limiter extends object>(options: Omit<RateLimiterOptions, 'policies'>): Plans<Limiter> {
   if (options instanceof PlanOptions) return options.plans
   const read = readOptions('RateLimiter', options as RateLimiterOptions, readers)
@@ -108,8 +108,8 @@ export function readPlans<Limiter extends object>(options: Omit<RateLimiterOptio
   if (name === undefined && store.traits?.prefix !== undefined) throw unnamed(store.traits.prefix)
   return new Plans({
     name: name ?? 'default',
-    // False for a limiter without a name on a synchronous store: other limiters may have the name `'default'` too, and they
-    // do not share their states.
+    // False for a limiter without a name on a synchronous store: several such limiters may have the name `'default'`, and do
+    // not share their states.
     uniqueName: name !== undefined || !store.synchronous,
     store,
     onChange,
@@ -119,7 +119,7 @@ export function readPlans<Limiter extends object>(options: Omit<RateLimiterOptio
   })
 }
 
-/** Warns if the option `store` is present but undefined, as with a missing setting. The limit is then of this process only. */
+/** Warns if the option `store` is present but undefined, as with a missing setting. Each process then counts only its own calls. */
 export function warnOfNoStore(options: { readonly store?: Store | undefined }): void {
   if (!Object.hasOwn(options, 'store') || options.store !== undefined) return
   warnOnce(
@@ -138,7 +138,7 @@ function unnamed(prefix: string): HeadgateError {
   )
 }
 
-/** The policies, including the penalty. @throws HeadgateError if a policy is invalid, if there is none, or if two have the same name */
+/** The policies, including the penalty. @throws HeadgateError if a policy is invalid, if there is no policy, or if two have one name */
 export function policiesOf(likes: PolicyLikes, punishment: PenaltyOptions | undefined): readonly Policy[] {
   if (likes === undefined) {
     throw new HeadgateError('HEADGATE_POLICY', `A limiter needs policies. Give policies: ['100/15m'].`)
@@ -161,7 +161,7 @@ export function policiesOf(likes: PolicyLikes, punishment: PenaltyOptions | unde
   return Object.freeze(policies)
 }
 
-/** Throws if two policies have the same label, because clients see the label as the name. Clients never see shadow policies. */
+/** Throws if two policies have the same label, because clients see the label as the name. Shadow policies are not checked. */
 function checkLabels(policies: readonly Policy[]): void {
   const labels = policies.filter(({ shadow }) => !shadow).map(({ name, label = name }) => label)
   const twice = labels.find((label, n) => labels.indexOf(label) !== n)

@@ -23,15 +23,15 @@ export interface CallExtras {
   readonly details?: Details | undefined
   readonly onFailure?: OnFailure | undefined
   /**
-   * False if the adapter admits the request even if this call is refused. Events report this value; the decision does not
-   * depend on it. Default true.
+   * False if the adapter admits the request even if this call is refused. Events report this value, which does not change the
+   * decision. Default true.
    */
   readonly enforced?: boolean
 }
 
 /** The options of `reserve`. */
 export interface ReserveOptions extends CostOptions {
-  /** The longest acceptable wait until the reserved time: milliseconds, or a text such as `'2s'`. Default 0, for units available now. */
+  /** The longest acceptable wait until the reserved time: milliseconds, or a text such as `'2s'`. Default 0: only units available now. */
   maxWait?: Duration
 }
 
@@ -80,11 +80,11 @@ export class RateLimiter extends Operations<RateLimiter> {
   }
 
   /**
-   * Returns a limiter with other policies, and with the same name, store and keys. A plan can replace the penalty with `{
-   * policies, penalty }`, and `penalty: false` removes it. If policies of two plans have the same name, they share the states of
+   * Returns a limiter with other policies, and with the same name, store and keys. A plan can replace the penalty with `{ policies,
+   * penalty }`, and `penalty: false` removes it. If policies of two plans have the same name, these policies share the states of
    * keys. If the numbers of the two policies differ, the option `onChange` determines how the used units change. Equal plans give
-   * the same limiter. The look-up is fastest if each call passes the same objects: policies that constructors returned, or the
-   * same array of such policies.
+   * the same limiter. The look-up is fastest if each call passes the same objects: policies that constructors returned, or the same
+   * array of such policies.
    * @throws HeadgateError if a policy is invalid, or if two policies have the same name
    */
   withPlan(plan: PlanLike): RateLimiter {
@@ -136,9 +136,9 @@ export class RateLimiter extends Operations<RateLimiter> {
   }
 
   /**
-   * Takes `cost` units even if fewer units remain. Use `charge` for a cost that is known only afterwards. The missing units
-   * become a debt, which time pays back. A charge is refused only if the debt would not fit integers below 2^53. Then nothing
-   * changes, and `retryAfter` is Infinity.
+   * Takes `cost` units even if fewer units remain. Use `charge` for a cost that is known only afterwards. The missing units become
+   * a debt, which becomes smaller with time. A charge is refused only if the debt would exceed the integers below 2^53. Then
+   * nothing changes, and `retryAfter` is Infinity.
    *
    * Rejects for the same reasons as `consume`.
    */
@@ -147,10 +147,10 @@ export class RateLimiter extends Operations<RateLimiter> {
   }
 
   /**
-   * Takes `cost` units now, and lets you correct the cost later with `settle(actual)` or `cancel()`. With `maxWait`, units that
-   * are not available now are reserved for a later time: `wait` is how long to wait before you act. Some policies cannot promise
-   * a future time: sliding and segmented windows, and several policies together. A cost that they do not admit now is refused,
-   * and `retryAfter` says when to try again.
+   * Takes `cost` units now, and lets you correct the cost later with `settle(actual)` or `cancel()`. With `maxWait`, units that are
+   * not available now are reserved for a later time: `wait` is how long to wait before you use the units. Some policies cannot
+   * promise a future time: sliding and segmented windows, and several policies together. A cost that such policies do not admit now
+   * is refused, and `retryAfter` says when to try again.
    *
    * Rejects for the same reasons as `consume`, and with `HEADGATE_MAX_WAIT` if `maxWait` is invalid.
    */

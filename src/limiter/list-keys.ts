@@ -56,7 +56,7 @@ async function* listed(
   }
 }
 
-/** The live keys of a scope. A store may return a key twice if the key moves during the scan, but `list` returns each key once. */
+/** The banned keys and the keys with less than their full quota, in one scope, each once: a store may return a key several times. */
 async function* keysOf(
   { ledger, policies, onChange }: ShownLimiter,
   scope: string,

@@ -25,7 +25,7 @@ export abstract class Operations<Limiter extends object> {
   readonly name: string
   readonly store: Store
   protected readonly plans: Plans<Limiter>
-  /** The ledger of this limiter, and the policies under which these methods show a key. */
+  /** The ledger of this limiter (its access to the store), and the policies under which these methods show a key. */
   protected abstract get opened(): ShownLimiter
 
   constructor(plans: Plans<Limiter>) {
@@ -68,19 +68,19 @@ export abstract class Operations<Limiter extends object> {
   }
 
   /**
-   * Bans a key by hand: until the ban ends, `consume`, `reserve` and `peek` of the key are refused under every plan. With several
-   * scopes, the record may name only some scopes. A call is then refused if one of its keys is banned. A second ban of a key
-   * replaces the first ban. `unban` and `reset` end a ban. The decision of a refused call has `ban`, its `policy` is `'ban'`, and
-   * nothing is counted.
+   * Bans a key: until the ban ends, `consume`, `reserve` and `peek` of the key are refused under every plan. With several scopes,
+   * the record may name only some scopes. A call is then refused if one of its keys is banned. A second ban of a key replaces the
+   * first ban. `unban` and `reset` end a ban. The decision of a refused call has `ban`, its `policy` is `'ban'`, and nothing is
+   * counted.
    *
    *     await limiter.ban('203.0.113.7', '1h', { reason: 'scans for passwords' })
    *     await limiter.ban({ user: 'ann' }, Infinity) // until it is lifted
    *
    * @param duration milliseconds, or a text such as `'1h'`, at most 366 days; Infinity for a ban until `unban`
    *
-   * Rejects with HeadgateError `HEADGATE_KEY` or `HEADGATE_BAN` if an argument is invalid, with `HEADGATE_UNSUPPORTED` if the
-   * store cannot ban, and with the store's error if the store fails. After such a failure, the key is banned only in this
-   * process, and only for calls that this process decides without the store (`onStoreError: 'local'`).
+   * Rejects with HeadgateError `HEADGATE_KEY` or `HEADGATE_BAN` if an argument is invalid, with `HEADGATE_UNSUPPORTED` if the store
+   * cannot ban, and with the store's error if the store fails. After such a failure, the key is banned only in this process, and
+   * only for calls that this process decides without the store (`onStoreError: 'local'`).
    */
   async ban(key: Key, duration: Duration, options?: BanOptions): Promise<void> {
     const keys = someKeysOf(key, this.opened.scopes)
@@ -90,8 +90,8 @@ export abstract class Operations<Limiter extends object> {
   }
 
   /**
-   * Ends the ban of a key, by hand or by the penalty. The penalty then counts refusals from 0 again. But the penalty still knows
-   * the past bans of the key, and the used units of the key do not change.
+   * Ends the bans of a key: the ban by `ban`, and the ban by the penalty. The penalty then counts refusals from 0 again. But the
+   * penalty still knows the past bans of the key, and the used units of the key do not change.
    *
    * Rejects for the same reasons as `ban`.
    */
@@ -111,8 +111,8 @@ export abstract class Operations<Limiter extends object> {
   }
 
   /**
-   * The health of the store, and the number of calls by the way in which they were decided. Includes the calls of this limiter
-   * and of all limiters that `withPlan` made from it.
+   * The health of the store, and how many calls the store, this process or nobody decided. The numbers include the calls of all
+   * limiters that `withPlan` made from this limiter.
    */
   health(): Health {
     return this.plans.health()
@@ -120,8 +120,8 @@ export abstract class Operations<Limiter extends object> {
 
   /**
    * The keys with the most calls in this process, under every plan, starting with the key that has the most calls. A call is a
-   * `consume` or a `reserve`. The counts start when the limiter is made. `{ reset: true }` sets the counts to 0 after this
-   * result. All of the first 8,192 calls are counted. After them, the counts are estimates from a sample, and in 19 of 20 cases
+   * `consume` or a `reserve`. The counts start when the limiter is made. `{ reset: true }` sets the counts to 0 after this result.
+   * All of the first 8,192 calls are counted. After these calls, the counts are estimates from a sample, and in 19 of 20 cases
    * differ from the true counts by less than twice `standardError`.
    *
    * Example: `limiter.top(3)` may return `[{ key: '203.0.113.7', hashed: false, calls: 900, error: 0, standardError: 0, refused:

@@ -22,7 +22,7 @@ const mostNames = 100
 export class PlanLimiter extends Operations<RateLimiter> {
   /** The scopes of the keys. With several scopes, a key is a record with a text for each scope. */
   readonly scopes: readonly string[]
-  /** The policies of the plans so far: for each scope and name of a policy, the first one. */
+  /** The policies of the plans that were used so far: the first policy of each scope and name. */
   readonly #policies = new Map<string, Policy>()
   /**
    * What `inspect` and `list` use to read states. Made when an operator's method is first called, and again after a plan
@@ -63,8 +63,8 @@ export class PlanLimiter extends Operations<RateLimiter> {
   }
 
   /**
-   * Opens a ledger for all scopes. A ledger needs a policy for each scope, so a scope whose policies are not known yet gets
-   * a placeholder, which no call uses.
+   * Opens a ledger (access to the store) for all scopes. A ledger needs a policy for each scope, so a scope whose policies are not
+   * known yet gets a placeholder, which no call uses.
    */
   #open(): ShownLimiter {
     const { scopes } = this

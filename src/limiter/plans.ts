@@ -28,14 +28,14 @@ export interface Plan {
 export type PlanLike = PolicyLikes | Plan
 
 /**
- * The largest number of limiters that are remembered by the text of their policies. If there are more, the limiter that was used
- * the longest time ago is forgotten, and made again for its plan's next call.
+ * The largest number of limiters that are remembered by the text of their policies. If there are more limiters, the limiter that
+ * was used the longest time ago is forgotten, and made again for its plan's next call.
  */
 const maxLimiters = 1000
 
 export interface PlansOptions {
   readonly name: string
-  /** True if each limiter of the store needs another name. */
+  /** True if no other limiter on the store may have the same name. */
   readonly uniqueName: boolean
   readonly store: Store
   readonly onChange: CarryRule
@@ -51,13 +51,13 @@ interface KnownPlan<Limiter> {
   readonly elements: readonly unknown[] | undefined
 }
 
-/** The limiters with one name on one store: one limiter for each plan. A plan is the policies of one caller. All share the states. */
+/** The limiters with one name on one store: one limiter for each plan (the policies of one caller). All limiters share the states. */
 export class Plans<Limiter extends object> {
   readonly options: PlansOptions
   readonly load: Load = { inFlight: 0, waiting: 0 }
   #isRegistered = false
   #first: CheckedLedger | undefined
-  /** How often a plan was passed as a new object, so that its limiter had to be found by text. */
+  /** How often a plan was passed as a new object, so that its limiter had to be found by the plan's text. */
   #alike = 0
   readonly #byIdentity = new WeakMap<object, KnownPlan<Limiter>>()
   /** The limiters by the text of their plans. Undefined until the first use, because most limiters have one plan. */
@@ -172,7 +172,7 @@ function registerName(store: Store, name: string): void {
   namesOn.set(store, names.add(name))
 }
 
-/** A mistake that may also be correct code is warned of after it has happened this often. */
+/** How often code that may be a mistake must run before a warning is given, because the same code may also be correct. */
 const many = 100
 
 function warnOfNewObjects(): void {

@@ -35,12 +35,12 @@ export class Reservation {
   /** True if the units were taken. False if the reservation was refused. */
   readonly allowed: boolean
   /**
-   * How long to wait before you act, in whole milliseconds. 0 if the units are available now. Example: with `maxWait: '2s'` and a
-   * unit that is available in 200 ms, `wait` is 200. If the reservation was refused, `wait` is 0, and `decision.retryAfter` says
-   * when to try again.
+   * How long to wait before you use the units, in whole milliseconds. 0 if the units are available now. Example: with `maxWait:
+   * '2s'` and a unit that is available in 200 ms, `wait` is 200. If the reservation was refused, `wait` is 0, and
+   * `decision.retryAfter` says when to try again.
    */
   readonly wait: number
-  /** The decision on the estimated cost. If it is refused, no units were taken. */
+  /** The decision on the estimated cost. If the decision is a refusal, no units were taken. */
   readonly decision: Decision
   readonly #call: ReservedCall
   #tickets: Tickets | undefined
@@ -48,7 +48,7 @@ export class Reservation {
   #settled: boolean
   /** True after the units in flight were freed. */
   #released: boolean
-  /** True after the actual cost was charged while the units in flight are still held. */
+  /** True after `settleAndHold` has charged the actual cost; the units in flight may still be held. */
   #corrected = false
   /** The renewal that the store has not answered yet. Undefined if there is none. */
   #renewal: Promise<boolean> | undefined
@@ -65,14 +65,14 @@ export class Reservation {
   }
 
   /**
-   * Corrects the cost of the reservation to the actual cost. Gives units back if the actual cost is lower, and takes more units
-   * if it is higher. Reservations can be settled in any order. Units that have already become available with time are not given
-   * back again.
+   * Corrects the cost of the reservation to the actual cost. Gives units back if the actual cost is lower, and takes more units if
+   * the actual cost is higher. Reservations can be settled in any order. Units that have already become available with time are not
+   * given back again.
    *
-   * Rejects with HeadgateError `HEADGATE_COST` unless `actual` is a whole number of at least 0, or a record with such a number
-   * for each policy's name. Then `settle` can be called again. Rejects with `HEADGATE_INEXACT` if a policy cannot count the
-   * additional units exactly; the other policies have then charged them. Rejects with `HEADGATE_STORE_UNAVAILABLE` if the store
-   * fails and `onStoreError` is `'closed'`.
+   * Rejects with HeadgateError `HEADGATE_COST` unless `actual` is a whole number of at least 0, or a record with such a number for
+   * each policy's name. After this error, `settle` can be called again. Rejects with `HEADGATE_INEXACT` if a policy cannot count
+   * the additional units exactly; the other policies have then charged these units. Rejects with `HEADGATE_STORE_UNAVAILABLE` if
+   * the store fails and `onStoreError` is `'closed'`.
    */
   async settle(actual: Units): Promise<void> {
     await this.#settle(actual)
@@ -99,8 +99,8 @@ export class Reservation {
   async renew(): Promise<boolean> {
     if (this.#settled) return false
     if (this.#released) return this.allowed
-    // Simultaneous calls share one renewal. A renewal replaces the tickets, so a second one with the old tickets would take the
-    // units again.
+    // Simultaneous calls share one renewal. A renewal replaces the tickets, by which the store knows the units. So a second
+    // renewal with the old tickets would take the units again.
     this.#renewal ??= this.#renew().finally(() => {
       this.#renewal = undefined
     })

@@ -6,18 +6,18 @@ import type { Scheduler } from './timers/index.ts'
 
 type Shared = 'clock' | 'polling' | 'maxQueue' | 'horizon' | 'order' | 'concurrency'
 
-/** The parts and the settings of a pacer that the queues of all its keys share. */
+/** The parts and the settings of a pacer that the queues of all keys share. */
 export interface PacerContext extends Pick<PacerSettings, Shared> {
   readonly scheduler: Scheduler
   readonly units: PacerLedger
   /**
-   * Renews the leases of this pacer's units in flight; undefined if no policy counts units in flight. Its timers do not
-   * keep the process alive.
+   * Renews the leases of this pacer's units in flight; undefined if no policy counts units in flight. The timers of these renewals
+   * do not keep the process alive.
    */
   readonly renewals: Scheduler | undefined
   /**
-   * Counts each call at the time at which the call really started, which may be after its slot. Undefined unless `spacing`
-   * is `'actual'`.
+   * Counts each call at the time at which the call really started, which may be later than the booked slot. Undefined unless
+   * `spacing` is `'actual'`.
    */
   readonly runs: Runs | undefined
   readonly events: PacerEvents

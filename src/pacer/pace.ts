@@ -15,7 +15,7 @@ export interface AcquireOptions {
    * `AbortSignal.timeout(5000)`.
    */
   signal?: AbortSignal | undefined
-  /** The longest wait for a slot, in milliseconds or as text. Default: the wait has no limit. Example: `'2s'`. */
+  /** How long the call may wait, in milliseconds or as text. Default: the wait has no limit. Example: `'2s'`. */
   timeout?: Duration | undefined
   /** Calls with a higher priority are admitted first. Any number. Default 0. Example: `5`. */
   priority?: number | undefined
@@ -29,19 +29,19 @@ export interface AcquireOptions {
 /** The options of `throttle`. */
 export interface ThrottleOptions extends AcquireOptions {
   /**
-   * How many units a run takes: a whole number from 1, or a record by the names of the policies. Default 1.
-   * Example: `{ requests: 1, tokens: 2000 }`.
+   * How many units a run takes: a whole number from 1, or a record with a number for each policy name. Default 1. Example: `{
+   * requests: 1, tokens: 2000 }`.
    */
   cost?: Units
   /**
-   * The longest run, in milliseconds or as text, from the moment at which the function starts. After that, the promise
-   * rejects with `HEADGATE_RUN_TIMEOUT`, the function's signal is aborted, and the next function may run. Default: no
+   * How long the function may run, in milliseconds or as text, from the moment at which the function starts. After this time, the
+   * promise rejects with `HEADGATE_RUN_TIMEOUT`, the function's signal is aborted, and the next function may run. Default: no
    * limit. Example: `'10s'`.
    */
   runTimeout?: Duration | undefined
 }
 
-/** Options of `throttle` with a limit on the run. With these options the function is called with an `AbortSignal`. */
+/** Options of `throttle` with a `runTimeout`. With these options, the function gets an `AbortSignal`. */
 export interface LimitedRun extends ThrottleOptions {
   runTimeout: Duration
 }
@@ -51,7 +51,7 @@ const none: ThrottleOptions = {}
 const acquireNames = ['signal', 'timeout', 'priority', 'onDelay']
 const throttleNames = [...acquireNames, 'cost', 'runTimeout']
 
-/** A queue of calls under common policies: of a whole pacer, or of one key of a pacer. */
+/** A queue of calls under the same policies: the queue of calls without a key, or the queue of one key of a pacer. */
 export abstract class Pace {
   protected abstract queue(): Queue
 
@@ -59,15 +59,15 @@ export abstract class Pace {
   abstract get policies(): readonly Policy[]
 
   /**
-   * Waits for a slot, then takes units: the same number from every policy, or with a record a number for each policy.
-   * Resolves with the time that the call waited, in whole milliseconds.
+   * Waits for a slot (a time at which the call may start), then takes units: the same number from every policy, or with a record a
+   * number for each policy. Resolves with the time that the call waited, in whole milliseconds.
    *
    * Rejects with the signal's reason if the signal is aborted, or with a HeadgateError:
-   * - `HEADGATE_TIMEOUT`: no slot comes within `timeout`. Mostly this is known without waiting.
+   * - `HEADGATE_TIMEOUT`: no slot comes within `timeout`. Mostly, `acquire` knows this and rejects without waiting.
    * - `HEADGATE_QUEUE_FULL`: `maxQueue` calls wait already, or with `order: 'oldest'` too many newer calls came.
    * - `HEADGATE_CLOSED`: the pacer is closed.
-   * - `HEADGATE_COST`: `cost` is no whole number from 1 and no record of all policies, or it is more than a policy can
-   *   ever admit in one call.
+   * - `HEADGATE_COST`: `cost` is no whole number from 1 and no record of all policies, or `cost` is more than a policy can ever
+   *   admit in one call.
    * - `HEADGATE_POLICY`: a policy counts units in flight (`concurrency`). Use `throttle`.
    * - `HEADGATE_MAX_WAIT`: `timeout` is invalid, or the slot would come in more than 366 days.
    * - `HEADGATE_OPTION`: `priority` is no number, or an option is unknown.
@@ -80,10 +80,9 @@ export abstract class Pace {
   }
 
   /**
-   * Does what `acquire` does, with a boolean as result. Resolves to true when the units are taken. Resolves to false if
-   * the queue is full, or if no slot comes within `timeout` (default 0 ms); mostly this is known without waiting.
-   * Rejects with all other errors of `acquire`.
-   * Example: `if (await pacer.tryAcquire(1, { timeout: 500 })) await send()`.
+   * Does what `acquire` does, with a boolean as result. Resolves to true when the units are taken. Resolves to false if the queue
+   * is full, or if no slot comes within `timeout` (default 0 ms); mostly, `tryAcquire` knows this without waiting. Rejects with all
+   * other errors of `acquire`. Example: `if (await pacer.tryAcquire(1, { timeout: 500 })) await send()`.
    */
   async tryAcquire(cost: Units = 1, options: AcquireOptions = {}): Promise<boolean> {
     try {
@@ -116,12 +115,12 @@ export abstract class Pace {
   }
 
   /**
-   * Returns a function that calls `run` through `throttle`. `run` gets the same `this` and the same arguments, and the
-   * returned function rejects as `throttle` does. The options may be a function that computes them from the arguments.
-   * If the function of the options throws, the call rejects with that error.
+   * Returns a function that calls `run` through `throttle`. `run` gets the `this` and the arguments of the returned function, which
+   * rejects as `throttle` does. The options may be a function that computes the options from the arguments. If the function of the
+   * options throws, the call rejects with that error.
    *
-   * Examples: `const get = pacer.wrap((url) => fetch(url))`,
-   * `const send = pacer.wrap(post, (messages) => ({ cost: messages.length }))`.
+   * Examples: `const get = pacer.wrap((url) => fetch(url))`, `const send = pacer.wrap(post, (messages) => ({ cost: messages.length
+   * }))`.
    * @throws HeadgateError `HEADGATE_OPTION` for an unknown option
    */
   wrap<This, Arguments extends unknown[], Result>(
@@ -141,12 +140,12 @@ export abstract class Pace {
   }
 
   /**
-   * Books units for a later time. The caller waits by itself, for `wait` milliseconds or until `at`.
-   * Settle the result later with `settle(actual)` or `cancel()`.
+   * Books units for a later time. The caller itself has to wait, for `wait` milliseconds or until `at`. Settle the result later
+   * with `settle(actual)` or `cancel()`.
    *
-   * The reservation is refused (`allowed` is false) if the wait would be longer than `maxWait` (a duration; default: no limit).
-   * It is also refused while the pacer is paused or `hold` stops it. If a policy cannot promise a future time, the reservation
-   * is granted only for now: it is refused if it would have to wait, or if other calls wait.
+   * The reservation is refused (`allowed` is false) if the wait would be longer than `maxWait` (a duration; default: no limit). The
+   * reservation is also refused while the pacer is paused or stopped by `hold`. If a policy cannot promise a future time, only
+   * units that are available now are reserved: the reservation is refused if it would have to wait, or if other calls wait.
    *
    * Rejects with a HeadgateError: `HEADGATE_COST` for a wrong `cost`, `HEADGATE_MAX_WAIT` for an invalid `maxWait`,
    * `HEADGATE_CLOSED`, or `HEADGATE_STORE_UNAVAILABLE` if the store failed and `onStoreError` says `'closed'`.
@@ -161,11 +160,9 @@ export abstract class Pace {
   }
 
   /**
-   * Admits no call for this duration, whatever the policies say. Use `hold` when a server names a time in
-   * `Retry-After`.
-   * If a hold is in progress, a hold that ends later extends it, and one that ends earlier changes nothing. Booked
-   * slots are given back, and later times are booked for the waiting calls.
-   * Example: `pacer.hold('30s')`.
+   * Admits no call for this duration, whatever the policies say. Use `hold` when a server names a time in `Retry-After`. If a hold
+   * is in progress, a second hold that ends later extends the first hold, and a second hold that ends earlier changes nothing.
+   * Booked slots are given back, and later times are booked for the waiting calls. Example: `pacer.hold('30s')`.
    * @throws HeadgateError `HEADGATE_OPTION` for an invalid duration
    */
   hold(duration: Duration): void {
@@ -219,7 +216,7 @@ function checkCall(options: ThrottleOptions, asked: Units | undefined): void {
   else callOptions('acquire', options, acquireNames)
 }
 
-/** `resolve` and `reject` of the promise made last. All promises share one executor function to save memory. */
+/** `resolve` and `reject` of the promise that was made last. All promises share one executor function to save memory. */
 let resolve: (value: unknown) => void
 let reject: (error: unknown) => void
 function setSettlers(resolveIt: (value: unknown) => void, rejectIt: (error: unknown) => void): void {

@@ -41,7 +41,7 @@ export function sizeOf(cost: CallCost): Size {
   return typeof cost === 'number' ? cost : cost.text
 }
 
-/** The cost as one number, for totals of costs. For a record, this is its largest number. */
+/** The cost as one number, for totals of costs. For a record, the largest number in the record. */
 export function mostOf(cost: CallCost): number {
   return typeof cost === 'number' ? cost : Math.max(...cost.costs)
 }

@@ -11,7 +11,7 @@ const rate = channel('headgate:pacer:rate')
 export interface Progress {
   /** Calls that wait now. */
   readonly waiting: number
-  /** Functions of `throttle` and `wrap` that run now, and those that wait for a slot and count for `concurrency` already. */
+  /** Functions of `throttle` and `wrap` that run now, and functions that wait for a slot and count for `concurrency` already. */
   readonly running: number
   /** How many calls were admitted. */
   readonly admitted: number
@@ -19,7 +19,7 @@ export interface Progress {
   readonly cost: number
   /** Calls that ended without units: because of a full queue, a timeout, an aborted signal or a closed pacer. */
   readonly refused: number
-  /** The sum of the waits of admitted calls, in milliseconds. After two waits of 100 and 200 ms it is 300. */
+  /** The sum of the waits of admitted calls, in milliseconds. Example: 300 after two waits of 100 and 200 ms. */
   readonly waited: number
   /** The longest wait of an admitted call, in milliseconds. */
   readonly longestWait: number
@@ -40,8 +40,8 @@ interface EventKey {
 }
 
 /**
- * Counts the calls of a pacer, and publishes events on the diagnostics channels `headgate:pacer:queued`, `:admitted`,
- * `:refused` and `:rate`. While a channel has no subscribers, no event object is made for it.
+ * Counts the calls of a pacer, and publishes events on the diagnostics channels `headgate:pacer:queued`, `:admitted`, `:refused`
+ * and `:rate`. While a channel has no subscribers, no event object is made for this channel.
  */
 export class PacerEvents {
   readonly #instance: ObservedPacer

@@ -88,9 +88,7 @@ export class PacerLedger {
     return this.#ledger.run({ verb: 'reserve', keys, costs: costsIn(cost), maxWait: Math.min(longestWait, maxWait) })
   }
 
-  /**
-   * Gives all units of a booking back. If the store fails, the units stay spent: stricter than the policy, never laxer.
-   */
+  /** Gives all units of a booking back. If the store fails, the units stay used, so the pacer admits less than the policy, never more. */
   giveBack(keys: readonly string[], tickets: Tickets | undefined): MaybePromise<unknown> {
     return tickets && this.#settling({ verb: 'settle', keys, costs: unitsBack(tickets), tickets })
   }
@@ -107,7 +105,7 @@ export class PacerLedger {
 
   /**
    * Settles a reservation. If the store fails, a settlement that takes more units rejects. A settlement that gives units back
-   * resolves, and the units stay spent.
+   * resolves, and the units stay used.
    */
   readonly #settling: ReservedCall['run'] = (command) => {
     const outcome = this.#ledger.run(command)

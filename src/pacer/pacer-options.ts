@@ -45,9 +45,9 @@ export interface PacerOptions {
    */
   order?: 'oldest' | 'newest'
   /**
-   * How far ahead slots are booked in a store that several processes share, in milliseconds or as text. Calls beyond
-   * this time wait in this process without a slot. If a process is killed, other processes wait about this long until
-   * the slots of that process are over. Default `'2s'`. Example: `'500ms'`.
+   * How far ahead slots (times at which calls may start) are booked in a store that several processes share, in milliseconds or as
+   * text. Calls beyond this time wait in this process without a slot. If a process is killed, other processes wait about this long
+   * until the slots of that process are over. Default `'2s'`. Example: `'500ms'`.
    */
   horizon?: Duration
   /** How many functions of `throttle` and `wrap` run at the same time, for each key. Default Infinity. Example: `4`. */
@@ -76,14 +76,12 @@ export interface PacerOptions {
    */
   storeTimeout?: Duration
   /**
-   * What happens to a call if the store fails. `'closed'` rejects it with `HEADGATE_STORE_UNAVAILABLE`, and `'throw'`
-   * with the store's own error. `'open'` admits it without waiting, and `'local'` paces it in this process. A function
-   * gets the failure and returns one of these values. Default `'local'`. Example: `({ error }) => log(error)`.
+   * What happens to a call if the store fails. `'closed'` rejects the call with `HEADGATE_STORE_UNAVAILABLE`, and `'throw'` with
+   * the store's own error. `'open'` admits the call without waiting, and `'local'` paces the call in this process. A function gets
+   * the failure and returns one of these values. Default `'local'`. Example: `({ error }) => log(error)`.
    */
   onStoreError?: OnStoreError
-  /**
-   * How many processes share the rate. While the store fails, each uses its part of the rate. Default 1. Example: `8`.
-   */
+  /** How many processes share the rate. While the store fails, each process uses its part of the rate. Default 1. Example: `8`. */
   instances?: number
   /** Called once after all changes of counts in an event loop tick. Example: `({ waiting }) => gauge.set(waiting)`. */
   onProgress?: (progress: Progress) => void
@@ -152,7 +150,7 @@ export function readPacerOptions(policy: PolicyLike | PacerConfig, more: PacerOp
     sleeper: sleeper ?? timerSleeper(unref),
     quietSleeper: sleeper ?? timerSleeper(true),
     polling: { poll: poll * 1000, random },
-    // Only this process books slots in a local store, so the horizon needs no bound.
+    // Only this process books slots in a local store, so slots may be booked any time ahead.
     horizon: isLocal(store) ? Infinity : horizon * 1000,
     failure: { onStoreError, instances, storeTimeout, clock, sleeper: sleeper ?? realSleeper(unref) },
     ...queue,

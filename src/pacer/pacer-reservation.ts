@@ -8,9 +8,9 @@ import { delayOf } from './pacer-ledger.ts'
 import type { Queue, ReservedSlot } from './queue/index.ts'
 
 /**
- * Units booked for a future time. The caller waits for that time by itself. A reservation is settled once: the first
- * `settle` or `cancel` counts, and later calls do nothing. On a refused reservation, both do nothing. The units of a
- * reservation that is never settled stay spent; only its units in flight are freed when their lease ends.
+ * Units booked for a future time. The caller itself has to wait until that time. A reservation is settled once: the first `settle`
+ * or `cancel` counts, and later calls do nothing. On a refused reservation, `settle` and `cancel` do nothing. The units of a
+ * reservation that is never settled stay used; only its units in flight are freed when their lease ends.
  */
 export class PacerReservation {
   /** True if the units were booked. */
@@ -44,28 +44,25 @@ export class PacerReservation {
   }
 
   /**
-   * Corrects the reservation to the true cost: gives unused units back, or charges the units beyond the reserved cost.
-   * Reservations can be settled in any order. Units that time has freed already are not given back twice.
+   * Corrects the reservation to the true cost: gives unused units back, or charges the units beyond the reserved cost. Reservations
+   * can be settled in any order. Units that have already become available with time are not given back again.
    *
-   * Rejects with HeadgateError `HEADGATE_COST` unless `actual` is a whole number from 0, or a record with a whole
-   * number from 0 for each policy; after this error `settle` can be called again. Rejects with
-   * `HEADGATE_STORE_UNAVAILABLE` if units have to be charged, the store fails and `onStoreError` is `'closed'`.
-   * Example: `await reservation.settle({ tokens: 742 })`.
+   * Rejects with HeadgateError `HEADGATE_COST` unless `actual` is a whole number from 0, or a record with a whole number from 0 for
+   * each policy; after this error `settle` can be called again. Rejects with `HEADGATE_STORE_UNAVAILABLE` if units have to be
+   * charged, the store fails and `onStoreError` is `'closed'`. Example: `await reservation.settle({ tokens: 742 })`.
    */
   async settle(actual: Units): Promise<void> {
     await this.#units.settle(actual)
     this.#ended(actual === 0)
   }
 
-  /**
-   * Gives all units back, as if the call had never been made. Never rejects: if the store fails, the units stay spent.
-   */
+  /** Gives all units back, as if the call had never been made. Never rejects: if the store fails, the units stay used. */
   async cancel(): Promise<void> {
     await this.#units.cancel()
     this.#ended(true)
   }
 
-  /** Frees only the units in flight (of a policy `concurrency`). All other units of the reservation stay spent. */
+  /** Frees only the units in flight (of a policy `concurrency`). All other units of the reservation stay used. */
   async release(): Promise<void> {
     await this.#units.release()
     this.#ended(false)
@@ -82,8 +79,8 @@ export class PacerReservation {
 }
 
 /**
- * Books a slot for `Pace.reserve`. If a policy of the pacer cannot promise a future time, the reservation is granted only for
- * now, and is refused if other calls wait in the queue.
+ * Books a slot for `Pace.reserve`. If a policy of the pacer cannot promise a future time, only units that are available now are
+ * reserved, and no units if other calls wait in the queue.
  * @param maxWait in microseconds
  * @throws HeadgateError `HEADGATE_CLOSED` if the pacer is closed
  */

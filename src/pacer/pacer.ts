@@ -52,7 +52,8 @@ export class Pacer extends Pace {
     const units = new PacerLedger(limiter, failure)
     this.name = limiter.name
     this.store = limiter.store
-    // Copy each field of the settings: an object that is made by spreading them is slow to read, and doubled the time of a call.
+    // Copy each field of the settings: an object that is made by spreading the settings is slow to read, and doubled the time
+    // of a call.
     this.#context = {
       clock,
       polling,
@@ -157,7 +158,7 @@ export class Pacer extends Pace {
     for (const queue of going) queue.stop()
   }
 
-  /** Ends a pause: books slots for all waiting calls, in the order of the queues. */
+  /** Ends a pause: books slots for all waiting calls, one queue after another. */
   resume(): void {
     if (!this.#context.paused) return
     this.#context.paused = false
@@ -173,9 +174,9 @@ export class Pacer extends Pace {
   }
 
   /**
-   * Returns a promise that resolves when fewer than `count` calls wait, over all keys. Use it in code that creates
-   * calls faster than they are admitted.
-   * Example: `for (const job of jobs) { await pacer.waitingBelow(100); void pacer.throttle(job) }`.
+   * Returns a promise that resolves when fewer than `count` calls wait, over all keys. Use `waitingBelow` in code that creates
+   * calls faster than the pacer admits calls. Example: `for (const job of jobs) { await pacer.waitingBelow(100); void
+   * pacer.throttle(job) }`.
    * @throws HeadgateError `HEADGATE_OPTION` unless `count` is a whole number from 1
    */
   waitingBelow(count: number): Promise<void> {
@@ -212,7 +213,7 @@ export class Pacer extends Pace {
   }
 }
 
-/** One key of a pacer. Its queue is looked up at each call, because idle queues are removed from the pacer. */
+/** One key of a pacer. The queue of the key is looked up at each call, because idle queues are removed from the pacer. */
 class KeyPace extends Pace {
   protected readonly queue: () => Queue
   readonly #pacer: Pace

@@ -15,7 +15,7 @@
 import type { Decision, Verdict } from '../policy/index.ts'
 import type { PacerLedger } from './pacer-ledger.ts'
 
-/** The longest time between two polls, as a multiple of the shortest. */
+/** The longest time between two polls, as a multiple of the shortest time. */
 const slowest = 4
 /**
  * For how many turns released units are left to other processes, and for how many turns this process then takes the units. A

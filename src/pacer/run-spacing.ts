@@ -1,18 +1,17 @@
 /*
- * Implements `spacing: 'actual'`: the policies count calls by the times at which they really start, and not by their
- * booked times.
+ * Implements `spacing: 'actual'`: the policies count calls by the times at which they really start, and not by their booked times.
  *
- * A slot is a time that was booked. If a timer is late or the event loop is busy, a call starts after its slot, and the
- * next call starts at its own slot. Their distance is then too short for a server that counts exactly:
+ * A slot is a time that was booked. If a timer is late or the event loop is busy, a call starts after its slot, and the next call
+ * starts at its own slot. These two calls are then too close together for a server that counts exactly:
  *
  *     slots            |0        |10        |20        |30
  *     calls            A         .      B   C          D        B starts at 17, C 3 ms after B
  *     spacing: actual  A         .      B         C         D   C starts 10 ms after B
  *
- * So a second ledger under the same policies counts each call that has started. A call starts at its slot only if the
- * second ledger admits it too. The exact moment at which a function sends its request is unknown. So a call is counted
- * when its function has run up to its first `await`, which is never too early. Until that moment the call is
- * `starting`, and other calls start only if the ledger can admit all starting calls together.
+ * So a second ledger under the same policies counts each call that has started. A call starts at its slot only if the second ledger
+ * admits it too. The exact moment at which a function sends its request is unknown. So a call is counted when its function has run
+ * up to its first `await`, which is never too early. Until that moment the call is `starting`, and other calls start only if the
+ * ledger can admit all starting calls together.
  */
 
 import type { Costs } from '../algorithms/evaluation/index.ts'
@@ -96,7 +95,8 @@ export class RunSpacing {
   refusal(cost: CallCost): Decision | undefined {
     const decision = this.#runs.ask(this.#keys, sum(this.#starting, 1, costsIn(cost)))
     if (this.starting) return decision.allowed && !this.#runs.single ? undefined : decision
-    // After the rate was lowered, the cost may never fit. The call starts anyway, because it has a slot already.
+    // After the rate was lowered, the cost may be more than the policy ever admits. The call starts anyway, because it has a
+    // slot already.
     return decision.allowed || decision.retryAfter === Infinity ? undefined : decision
   }
 
@@ -124,7 +124,7 @@ export async function afterCaller(run: () => void): Promise<void> {
 }
 
 /**
- * How many turns of the microtask queue to wait. The caller of `acquire` continues after one turn, and the caller of
- * `tryAcquire` after two; two more are spare.
+ * How many turns of the microtask queue to wait. The caller of `acquire` continues after one turn, and the caller of `tryAcquire`
+ * after two; two more turns are a reserve.
  */
 const turnsOfCaller = 4

@@ -21,7 +21,7 @@ const origin = Math.floor((performance.timeOrigin + performance.now()) * 1000) -
 
 export const microseconds: Platform['microseconds'] = () => origin + elapsed()
 
-/** Loads the module when it is first used. Loading it at import would make the import of a limiter 25 per cent slower. */
+/** Loads the module when it is first used. Loading the module at import would make the import of a limiter 25 per cent slower. */
 const crypto = () => process.getBuiltinModule('node:crypto')
 
 export const randomWords: Platform['randomWords'] = () => {

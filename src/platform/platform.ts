@@ -14,11 +14,10 @@ export interface Timers {
 }
 
 /**
- * The functions that the core needs from its runtime. `node.ts` and `web.ts` implement this interface. The condition `node` in
- * the `imports` of package.json selects one of the two files. Node, Bun and Deno set it; browsers and workers do not.
+ * The functions that the core needs from its runtime. `node.ts` and `web.ts` implement this interface. The condition `node` in the
+ * `imports` of package.json selects one of the two files. Node, Bun and Deno set this condition; browsers and workers do not.
  *
- * At import time, no code in these files may read random numbers, start a timer or open a connection, because workers forbid
- * that.
+ * At import time, no code in these files may read random numbers, start a timer or open a connection, because workers forbid that.
  */
 export interface Platform {
   /** The time in whole microseconds since the epoch. If an operator sets the machine's time, this clock does not change. */
@@ -34,6 +33,6 @@ export interface Platform {
   readonly afterPendingEvents: (run: () => void) => void
   /** True in Cloudflare Workers, where timers and promises end with their request, so requests must not share timers or queues. */
   readonly isolatesRequests: boolean
-  /** The timers of the runtime. The fake timers of a test runner do not replace them. */
+  /** The timers of the runtime. The fake timers of a test runner do not replace these timers. */
   readonly realTimers: Timers
 }

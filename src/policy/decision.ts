@@ -27,14 +27,14 @@ export interface Verdict {
   readonly remaining: number
   /**
    * The units that are used now: the cost of admitted, reserved and charged calls, and of refused calls if the policy counts
-   * them. A fraction of a unit is rounded up. Example: after two simultaneous requests, `used` is 2, and 200 ms later, `used` is
-   * 1.
+   * refused calls. A fraction of a unit is rounded up. Example: after two simultaneous requests, `used` is 2, and 200 ms later,
+   * `used` is 1.
    */
   readonly used: number
   /**
-   * How long to wait until the policy admits this cost. 0 if the call is allowed. Infinity if the cost can never be admitted,
-   * such as a cost of 6. Example: of six simultaneous requests, the sixth is refused with `retryAfter` 200. The request is
-   * admitted after 200 ms, and not 1 ms sooner.
+   * How long to wait until the policy admits the cost of this call. 0 if the call is allowed. Infinity if the cost can never be
+   * admitted, such as a cost of 6. Example: of six simultaneous requests, the sixth is refused with `retryAfter` 200. The request
+   * is admitted after 200 ms, and not 1 ms sooner.
    */
   readonly retryAfter: number
   /** The time until the key has its full quota again. After one request, `resetAfter` is 200. 50 ms later, `resetAfter` is 150. */
@@ -48,7 +48,7 @@ export interface Verdict {
   readonly nextAfter?: number
 }
 
-/** The ban of a key by hand, which `RateLimiter.ban` began. */
+/** The ban of a key by `RateLimiter.ban`. */
 export interface Ban {
   /** The end of the ban, in milliseconds since the epoch, by the store's clock. Infinity for a ban until `unban`. */
   readonly until: number
@@ -72,20 +72,21 @@ export interface Decision {
   /** The largest cost that every enforced policy admits now. If `'10/1s'` has 9 units left and `'100/1h'` has 3, `remaining` is 3. */
   readonly remaining: number
   /**
-   * How long to wait until this cost is admitted: the longest wait of the enforced policies. 0 if the call is allowed. Infinity
-   * if the cost can never be admitted. Example: if `'10/1s'` needs 300 ms and `'100/1h'` needs 20 minutes, `retryAfter` is
+   * How long to wait until the cost of this call is admitted: the longest wait of the enforced policies. 0 if the call is allowed.
+   * Infinity if the cost can never be admitted. Example: if `'10/1s'` needs 300 ms and `'100/1h'` needs 20 minutes, `retryAfter` is
    * 1,200,000. The call is admitted then, and not 1 ms sooner.
    */
   readonly retryAfter: number
   /**
    * How long until the key has its full quota under every policy: the longest `resetAfter` of the policies, or the end of a ban by
-   * hand if that is later. Example: if `'10/1s'` needs 700 ms and `'100/1h'` needs 20 minutes, `resetAfter` is 1,200,000.
+   * `RateLimiter.ban` if the ban ends later. Example: if `'10/1s'` needs 700 ms and `'100/1h'` needs 20 minutes, `resetAfter` is
+   * 1,200,000.
    */
   readonly resetAfter: number
   /**
-   * The name of the binding policy. For a refused call, this is the policy with the longest wait. For an allowed call, this is
-   * the policy with the least remaining units. In the examples above, `policy` is `'1h'`. If a ban by hand refused the call,
-   * `policy` is `'ban'`.
+   * The name of the binding policy. For a refused call, this is the policy with the longest wait. For an allowed call, this is the
+   * policy with the least remaining units. In the examples above, `policy` is `'1h'`. If a ban by `RateLimiter.ban` refused the
+   * call, `policy` is `'ban'`.
    */
   readonly policy: string
   /** The verdicts of the policies, in the order of the limiter's policies. */
@@ -95,18 +96,17 @@ export interface Decision {
   /** The time of the decision, in milliseconds since the epoch by the store's clock. Undefined unless the call has the option `at`. */
   readonly at?: number
   /**
-   * The ban of the call's key by hand. Undefined if there is none. With a ban, `consume`, `reserve` and `peek` are refused,
-   * `remaining` is 0, and the verdicts are those that `peek` would return if there were no ban.
+   * The ban of the call's key by `RateLimiter.ban`. Undefined if there is no such ban. With a ban, `consume`, `reserve` and `peek`
+   * are refused, `remaining` is 0, and the verdicts are those that `peek` would return if there were no ban.
    */
   readonly ban?: Ban
 }
 
 /**
- * Makes a decision from the verdicts of several policies. If every policy is a shadow, the numbers come from the shadow
- * policies.
+ * Makes a decision from the verdicts of several policies. If every policy is a shadow, the numbers come from the shadow policies.
  * @param allowed whether the call is allowed; a refund is always allowed
- * @param at the time of the decision in milliseconds since the epoch, if the call has the option `at`. The time is rounded
- *   down, and waits are rounded up, so the sum of the two is wrong by less than 1 ms
+ * @param at the time of the decision in milliseconds since the epoch, if the call has the option `at`. The time is rounded down,
+ *   and waits are rounded up, so the sum of this time and a wait is wrong by less than 1 ms
  */
 export function join(allowed: boolean, verdicts: readonly Verdict[], source: Source, at?: number): Decision {
   if (verdicts.length === 1) return alone(allowed, verdicts, source, at)

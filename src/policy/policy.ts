@@ -65,7 +65,7 @@ const common = ['limit', 'window', 'name', 'scope', 'countRefused', 'shadow', 'l
 /**
  * Checks the options of a policy, and fills in the defaults.
  * @param extra the names of the options that only this algorithm has
- * @throws HeadgateError with the code of the invalid option
+ * @throws HeadgateError if an option is invalid
  */
 export function policySettings(
   algorithm: string,

@@ -19,7 +19,7 @@ export interface CompareAndSetOptions<Version> extends ReadAndSwap<Version>, Sha
    * the last try, the call rejects with HeadgateError `HEADGATE_STORE`. Default 30.
    */
   retries?: number
-  /** The most bytes of a stored text. A limiter whose policies could need more is refused. Default: no limit. */
+  /** The largest size of a stored text in bytes. A limiter whose policies could need more bytes throws. Default: no limit. */
   maxBytes?: number
   /** Returns whole microseconds since the epoch. Default: the time that `read` returns, else the wall clock. */
   clock?: Clock

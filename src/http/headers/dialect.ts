@@ -10,7 +10,7 @@ import type { Framework } from '../framework.ts'
  */
 export type Dialect = 'legacy' | 'draft-6' | 'draft-7' | 'draft-8' | 'draft-11'
 
-/** The functions of a framework that set response fields. */
+/** The functions of a framework that set and read response fields. */
 export type Sink<Response> = Pick<Framework<never, Response>, 'setHeader' | 'responseHeader'>
 
 /** Sets the response fields of one dialect. Times in the fields are whole seconds, rounded up. */
@@ -24,7 +24,7 @@ export interface ReportedPolicy {
 
 /**
  * Sets a response field whose value is a List of a Structured Field. If another limiter has set the field, the items are added to
- * its List. A value in the format of another draft is replaced.
+ * the List in the field. If the field has a value in the format of another draft, that value is replaced.
  */
 export function setList<Response>(sink: Sink<Response>, response: Response, name: string, value: string): void {
   const before = sink.responseHeader?.(response, name)
@@ -37,7 +37,7 @@ function isNamed(list: string): boolean {
   return list.charCodeAt(0) === 34
 }
 
-/** The verdict of the policy that `decision.policy` names. If fields do not report that policy, the first reported verdict. */
+/** The verdict of the policy that `decision.policy` names. If the fields do not report that policy, the first reported verdict. */
 export function bindingVerdict(decision: Decision, reported: readonly ReportedPolicy[]): Verdict {
   if (decision.policies.length === 1) return decision.policies[0] as Verdict
   const binding = reported.find(({ policy }) => policy.name === decision.policy) ?? reported[0]
@@ -56,7 +56,7 @@ export function verdictOf(decision: Decision, { index }: ReportedPolicy): Verdic
 /** The largest Integer of a Structured Field, with 15 digits (RFC 9651, 3.3.1). */
 const largestInteger = 999_999_999_999_999
 
-/** A number as an Integer of a Structured Field. A fraction is rounded up, so that the quota of a rate such as 0.5 is never 0. */
+/** A number as an Integer of a Structured Field. A fraction is rounded up, so that a rate of 0.5 is not reported as a limit of 0. */
 export function integer(number: number): number {
   return number < largestInteger ? Math.ceil(number) : largestInteger
 }

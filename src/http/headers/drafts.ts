@@ -15,8 +15,8 @@ import {
 import type { PartitionKeys } from './partition-keys.ts'
 
 /**
- * Which of two fields a writer sets: RateLimit-Policy (`policies`) and RateLimit (`left`). If a limiter writes several
- * dialects, each writer leaves out a field that the writer of a later dialect sets.
+ * Whether a writer sets the field RateLimit-Policy (`policies`), and whether it sets the field RateLimit (`left`). If a limiter
+ * writes several dialects, each writer leaves out a field that the writer of a later dialect sets.
  */
 interface OwnLists {
   readonly policies: boolean
@@ -28,9 +28,9 @@ type MakeWriter = (reported: readonly ReportedPolicy[], own: OwnLists, partition
 
 interface Draft {
   readonly make: MakeWriter
-  /** True if the draft can describe a policy without a window, such as units in flight. */
+  /** True if the draft can describe a policy without a window, such as a policy that counts units in flight. */
   readonly withoutWindow?: boolean
-  /** True if the draft needs `nextAfter` of each verdict. */
+  /** True if the draft needs `nextAfter` of each verdict (when more units are available). */
   readonly nextAfter?: boolean
 }
 
@@ -62,7 +62,7 @@ const draft8: MakeWriter = (reported, own, partitions) => {
 }
 
 /**
- * Draft 11: like draft 8, but `t` is the time until units are available again. Before that, a client can use no more than the
+ * Draft 11: like draft 8, but `t` is the time until units are available again. Before that time, a client can use no more than the
  * remaining units. A bucket adds units all the time, so its Item has no `t`, unless the next unit fills the bucket.
  */
 const draft11: MakeWriter = (reported, own, partitions) => {
@@ -79,7 +79,7 @@ export const drafts: Readonly<Record<Exclude<Dialect, 'legacy'>, Draft>> = {
   'draft-11': { make: draft11, withoutWindow: true, nextAfter: true },
 }
 
-/** The writer of drafts 6 and 7, which list all policies without names (`100;w=60, 5000;w=86400`) and report the binding policy. */
+/** The writer of drafts 6 and 7, which list the policies without names (`100;w=60, 5000;w=86400`) and report one (`bindingVerdict`). */
 function ofBinding(
   reported: readonly ReportedPolicy[],
   own: OwnLists,

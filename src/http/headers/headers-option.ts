@@ -15,7 +15,7 @@ export interface HeadersOptions {
    * same field, the later dialect sets the field. Example: `['legacy', 'draft-11']`.
    */
   dialects?: Dialect | readonly Dialect[]
-  /** True to set the fields only on a refusal, or if at least 80 per cent of a policy is used. Default false. */
+  /** True to set the fields only on a refusal, or if at least 80 per cent of a policy's burst are used. Default false. */
   near?: boolean
   /**
    * The names of the legacy fields, and the format of the reset time. Default: the `X-RateLimit-*` names and seconds since 1970.
@@ -27,8 +27,8 @@ export interface HeadersOptions {
 }
 
 /**
- * A function that sets your own fields. The arguments are the decision, a function `set`, and the key. The decision has the time
- * `at`. Example: `(decision, set) => set('X-Quota-Left', String(decision.remaining))`.
+ * A function that sets your own fields. The arguments are the decision, a function `set`, and the key. The decision contains its
+ * time `at`. Example: `(decision, set) => set('X-Quota-Left', String(decision.remaining))`.
  */
 export type HeaderWriter = (decision: Decision, set: (name: string, value: string) => void, key: Key) => void
 

@@ -15,7 +15,7 @@ function draftOf(dialect: Dialect) {
 
 /** Sets the rate limit fields on responses, for the policies of one limiter. */
 export class Headers {
-  /** The optional parts of a decision that the store must fill in, because the fields are calculated from them. */
+  /** The optional parts of a decision that the store must fill in, because the fields are calculated from these parts. */
   readonly details: Details
   readonly #writers: readonly Writer[]
   readonly #reported: readonly ReportedPolicy[] = []
@@ -69,7 +69,7 @@ function ownWriter(write: HeaderWriter): Writer {
   }
 }
 
-/** The policies that appear in fields: no shadow policies, which refuse no client, and no penalties and counters, which are no quotas. */
+/** The policies that appear in fields: no shadow policies, which refuse no client, and no penalties or counters, which have no quota. */
 function reportedOf(policies: readonly Policy[]): readonly ReportedPolicy[] {
   return policies
     .map((policy, index) => ({ policy, index }))

@@ -55,10 +55,9 @@ export function legacy(reported: readonly ReportedPolicy[], options: LegacyOptio
 const tolerance = 250
 
 /**
- * The time of a decision, in milliseconds, as wall-clock time. The default clock of a store does not change when an operator
- * sets the machine's time, because decisions need a clock that never jumps. But a client compares the field with its wall
- * clock. Times of another clock, such as a database's or a test's, are returned unchanged. A decision without a time was made
- * now.
+ * The time of a decision in milliseconds, as the machine's wall clock shows it: a client compares the reset time with a wall clock.
+ * The default clock of a store never jumps, so it does not change when an operator sets the machine's time. Times of another clock,
+ * such as a database's or a test's, are returned unchanged. If a decision has no time, it was made now.
  */
 function timeOfDay(at: number | undefined): number {
   const wall = Date.now()
@@ -67,7 +66,7 @@ function timeOfDay(at: number | undefined): number {
   return isOurs ? wall : at
 }
 
-/** Throws if two fields have the same name, in upper or lower case (RFC 9110, 5.1), because only the last field would be sent. */
+/** Throws if two fields have the same name, because only the last would be sent. The case of letters does not matter (RFC 9110, 5.1). */
 function checkDistinct(names: readonly string[]): void {
   if (new Set(names.map((name) => name.toLowerCase())).size === names.length) return
   throw new HeadgateError(

@@ -10,8 +10,8 @@ export interface PartitionKeyOptions {
 
 /**
  * Computes the parameter `pk` of a field, which identifies the quota of a key. With `pk`, a client with several keys can
- * distinguish their quotas. `pk` is an HMAC-SHA256 of the key, shortened to 9 bytes. Without the salt, nobody can find a key by
- * trying many keys.
+ * distinguish their quotas. `pk` is an HMAC-SHA256 of the key, shortened to 9 bytes. Without the salt, nobody can find the key of a
+ * `pk` by trying many keys.
  */
 export class PartitionKeys {
   readonly #salt: string
@@ -29,7 +29,7 @@ export class PartitionKeys {
     this.#salt = options.salt
   }
 
-  /** The parameter `pk` as text. Its value is a Byte Sequence of a Structured Field (RFC 9651, 4.1.8). */
+  /** The parameter `pk` for a key in a scope, as text. The value is a Byte Sequence of a Structured Field (RFC 9651, 4.1.8). */
   of(key: Key, scope: string): string {
     const own = typeof key === 'string' ? key : (key[scope] as string)
     return `;pk=:${base64(hmacSha256(this.#salt, `${scope}\n${own}`).subarray(0, 9))}:`

@@ -106,8 +106,8 @@ export class HeldReservations<Request, Response> {
   }
 
   /**
-   * Holds the units of an admitted request until its response has ended. False if the client disconnected while the request
-   * waited. Call `hold` before any code that may throw, so that the units are always freed.
+   * Holds the units of an admitted request until its response has ended. Returns false if the client disconnected while the request
+   * waited, or else true. Call `hold` before any code that may throw, so that the units are always freed.
    */
   hold(held: HeldRequest<Request, Response>): MaybePromise<boolean> {
     if (held.reservation.wait > 0) return this.#wait(held)
@@ -129,8 +129,8 @@ export class HeldReservations<Request, Response> {
   }
 
   /**
-   * Frees the units in flight after the response has ended in any way. If a client disconnects, its request counts. Otherwise a
-   * client could avoid the limit by never waiting for the response.
+   * After the response has ended, frees the units in flight, and refunds the units of a request that the option `count` excludes.
+   * If the client disconnected, the request counts: otherwise a client could avoid the limit by never waiting for the response.
    */
   #countAtEnd(held: HeldRequest<Request, Response>): void {
     const counts = this.#counts
@@ -189,8 +189,8 @@ export class HeldReservations<Request, Response> {
   }
 
   /**
-   * Reports an error that came after the response. Passes errors of a local store to the events; errors of other stores are
-   * passed by src/failure.
+   * Reports an error of the store that came after the decision: gives a warning once, and calls the hooks for a store in this
+   * process. For another store, src/failure reports the error to the hooks.
    */
   #failed(error: unknown, { key, request, response }: HeldRequest<Request, Response>): void {
     warnOnce('HEADGATE_SETTLE', `The store failed to settle or free units, so they stay as they were. ${reason(error)}`)

@@ -27,14 +27,15 @@ interface Due {
 /**
  * Holds units in flight under `concurrency` policies, from the admission of a request until its response has ended.
  *
- * All requests share one timer (in Cloudflare Workers, each request has its own timer). A timer ticks three times in the shortest
- * lease. A tick renews the units that were already held at the previous tick, so a short request needs no renewal, and at least a
- * third of a lease is always left. Units whose owner makes no progress are not renewed, so their lease ends.
+ * All requests share one timer (in Cloudflare Workers, each request has its own timer). A timer ticks three times during the
+ * shortest lease of the policies. A tick renews the units that were already held at the previous tick, so a short request needs no
+ * renewal, and at least a third of a lease is always left. Units are not renewed if the number of `Owner.progress` has not grown,
+ * so their lease ends.
  */
 export class InFlight {
   readonly #lease: number
   readonly #interval: number
-  /** The units that requests got after the last tick. */
+  /** The reservations that were made after the last tick of the timer, and their owners. */
   readonly #fresh = new Map<Reservation, Owner>()
   readonly #due = new Map<Reservation, Due>()
   #timer: ReturnType<typeof setInterval> | undefined
@@ -98,7 +99,7 @@ export class InFlight {
     due.renewing = false
   }
 
-  /** Frees units whose owner was garbage-collected. Ignores an error of the store, because the lease ends without a renewal. */
+  /** Frees units whose owner was garbage-collected. Ignores an error of the store, because a lease that is not renewed ends anyway. */
   async #free(reservation: Reservation): Promise<void> {
     this.#due.delete(reservation)
     await reservation.release().catch(() => undefined)

@@ -45,7 +45,7 @@ export function whenEnded(response: EndingResponse, done: (status: number, abort
   else whenSent(response, end)
 }
 
-/** For HTTP/1.1. A response that was sent emits 'finish' and then 'close'. A response that was not sent emits only 'close'. */
+/** Observes a response of HTTP/1.1. A response that was sent emits 'finish' and then 'close'. Any other response emits only 'close'. */
 function whenSent(response: EndingResponse, end: (aborted: boolean) => void): void {
   if (response.writableFinished || response.destroyed) {
     end(!response.writableFinished)
@@ -60,10 +60,10 @@ function whenSent(response: EndingResponse, end: (aborted: boolean) => void): vo
 }
 
 /**
- * For HTTP/2. The events of the response do not show how it ended: a response whose stream was reset also emits 'finish' and
- * 'close', and a response to HEAD emits 'finish' before it is sent. The code of a reset does not show it either, because the
- * client chooses the code. So the state of the stream decides: the response was aborted if its stream closed before the last
- * write.
+ * Observes a response of HTTP/2. The events of a response do not show how the response ended: a response whose stream was reset
+ * also emits 'finish' and 'close', and a response to HEAD emits 'finish' before it is sent. The code of a reset shows nothing,
+ * because the client chooses the code. So the state of the stream decides: the response was aborted if its stream closed before the
+ * response was written completely.
  */
 function whenClosed(stream: EndingStream, end: (aborted: boolean) => void): void {
   const closed = () => {
@@ -99,7 +99,7 @@ function endClosed(): void {
 /** The waiting responses of each socket. All responses of a socket share one listener, because a client may send many requests. */
 const waiting = new WeakMap<EndingSocket, Set<(aborted: boolean) => void>>()
 
-/** For a response that waits behind another response. If the client disconnects, such a response emits no event: it has no socket yet. */
+/** Observes the socket of the connection, for a response that has no socket yet and emits no event if the client disconnects. */
 function whenLeft(socket: EndingSocket, response: EndingResponse, end: (aborted: boolean) => void): void {
   if (socket.destroyed) {
     end(true)
@@ -111,7 +111,7 @@ function whenLeft(socket: EndingSocket, response: EndingResponse, end: (aborted:
     waiting.set(socket, ends)
     socket.once('close', () => {
       // `each(true)` may refund a booked time, and this is possible only if no later time is booked. So the newest response is
-      // first.
+      // ended first.
       for (const each of [...(waiting.get(socket) ?? [])].reverse()) each(true)
     })
   }

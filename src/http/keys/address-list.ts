@@ -28,7 +28,7 @@ export class AddressList {
     })
   }
 
-  /** True if a range contains addresses of other networks: it is larger than the private ranges `10.0.0.0/8` and `fc00::/7`. */
+  /** True if a range of the list is larger than the private range `10.0.0.0/8` or `fc00::/7`, so that it has public addresses. */
   get isBroad(): boolean {
     return this.#ranges.some(({ prefix, ofIPv4 }) => prefix < (ofIPv4 ? 104 : 7))
   }

@@ -8,12 +8,12 @@ import type { FindClient } from './platform-address.ts'
 type AddressSource = 'framework' | FindClient
 
 /**
- * The address source of each extractor that needs the client's address. An extractor that `combine` made needs the address if
- * one of its parts does.
+ * How each extractor that needs the client's address finds the address. An extractor of `combine` needs the address if one of its
+ * parts does.
  */
 const sources = new WeakMap<KeyExtractor<never, never>, AddressSource>()
 
-/** Records the address source of an extractor. Returns the extractor. */
+/** Records how an extractor finds the client's address. Returns the extractor. */
 export function readsAddress<Extractor extends KeyExtractor<never, never>>(
   extractor: Extractor,
   source: AddressSource | undefined,
@@ -32,8 +32,8 @@ type KeysOption<Request, Response> =
 type Keys<Request, Response> = KeysOption<Request, Response> | readonly KeyExtractor<Request, Response>[]
 
 /**
- * The address source of these extractors. If one extractor reads a platform's field and another asks the framework, the result
- * is the function for the platform. Undefined if no extractor needs an address.
+ * How these extractors find the client's address. If one extractor reads a platform's field and another asks the framework, the
+ * result is the function for the platform. Undefined if no extractor needs an address.
  */
 export function addressSource<Request, Response>(keys: Keys<Request, Response>): AddressSource | undefined {
   const extractors = typeof keys === 'function' ? [keys] : Object.values(keys ?? {})
@@ -65,7 +65,7 @@ export function onPlatform<Request, Response, View extends RequestView<Request>>
 }
 
 /**
- * Checks a middleware whose framework knows no addresses, because a limit by address would refuse every request.
+ * Checks the options of a middleware whose framework knows no addresses: there, a limit by address would refuse every request.
  * @param scopes the scopes of the policies, as far as they are known
  * @throws HeadgateError `HEADGATE_OPTION` if an option needs an address
  */

@@ -176,8 +176,8 @@ export interface LocalSocket {
 }
 
 /**
- * True if an open socket without a remote address is a unix socket (a pipe on Windows). For `Framework.unaddressed`. A TCP socket
- * that was reset has no remote address either, but its server has a port, and the result is false.
+ * For `Framework.unaddressed`: true if an open socket has no remote address because it is a unix socket (a pipe on Windows). A TCP
+ * socket that was reset has no remote address either, but its server has a port, so the result is false.
  */
 export function isUnixSocket(socket: LocalSocket): boolean {
   if (socket.destroyed || socket.remoteAddress !== undefined || socket.localPort !== undefined) return false

@@ -11,9 +11,9 @@ export interface ByIpOptions {
   /** How many leading bits of an IPv6 address identify one client, 1 to 128. Default 56. Example: `64`. */
   ipv6Prefix?: number
   /**
-   * How many proxies are in front of the server, or their addresses and ranges. For frameworks without a proxy setting. The
-   * client's address is then read from X-Forwarded-For, and the framework's setting is ignored. Default: the framework's setting.
-   * Example: `1`, or `['10.0.0.0/8']`.
+   * How many proxies are in front of the server, or their addresses and ranges. For frameworks without a proxy setting. With this
+   * option, the client's address is read from X-Forwarded-For, and the framework's setting is ignored. Default: the framework's
+   * setting. Example: `1`, or `['10.0.0.0/8']`.
    */
   trustedProxies?: TrustedProxies
   /**
@@ -77,7 +77,7 @@ function keyOf(keys: AddressKeys, address: string | undefined): string | undefin
   return address === undefined ? undefined : keys.of(address)
 }
 
-/** The function that reads the client's address from a request field. Undefined if no option names a trusted field. */
+/** The function that reads the client's address from a request field. Undefined if `platform` and `trustedProxies` are not set. */
 function findClient({ platform, proxies, trustedProxies }: ByIpOptions, warns: boolean): FindClient | undefined {
   if (platform !== undefined && trustedProxies !== undefined) {
     throw new HeadgateError(

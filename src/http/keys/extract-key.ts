@@ -20,7 +20,7 @@ export function extractKey<Request, Response>(
   return isPromise(extracted) ? extractLater(extracted, request, view) : keyOf(extracted, request, view)
 }
 
-/** Passes the keys that several extractors return to `join`, and returns its result. False if one of the extractors returns false. */
+/** Calls `join` with the keys of several extractors. Returns the result of `join`, or false if one of the extractors returns false. */
 export function extractAll<Request, Response, Joined>(
   extractors: readonly KeyExtractor<Request, Response>[],
   request: Request,
@@ -61,14 +61,14 @@ async function extractLater<Request>(
 const byAddress = byIp()
 
 /**
- * The key of a request without a key and without an address. A key of `combine` begins with this mark if one of its parts is
- * such a key.
+ * The key of a request that has no address, if the extractor has found no key. A key of `combine` begins with `~` if one of its
+ * parts is this key.
  */
 const noAddress = '~'
 
 /**
  * True if this key, or a part of it, may mean that the request has no address. Check the request's address too, because a client
- * can send a text that looks the same.
+ * can send a text that looks like such a key.
  */
 export function mayLackAddress(key: Key): boolean {
   if (typeof key !== 'string') return Object.values(key).some(mayLackAddress)
@@ -77,7 +77,7 @@ export function mayLackAddress(key: Key): boolean {
 
 /**
  * The key as text. If there is no key, the client's address with `~` in front. A key that begins with `~` gets a second `~`, so
- * that no client can send the key of another client's address.
+ * that a client cannot send a text that is the key of another client's address.
  */
 function keyOf<Request>(extracted: Extracted, request: Request, view: RequestView<Request>): string | false {
   if (extracted === false) return false

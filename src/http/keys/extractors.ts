@@ -3,7 +3,7 @@ import { HeadgateError, shown, warnOnce } from '../../common/index.ts'
 import { type KeyExtractor, type RequestView, tokenPattern } from './key-extractor.ts'
 
 /**
- * Limits by a request header, such as an API key. A request without the header is limited by its address.
+ * Limits by a request header, such as an API key. A request without the header is limited by the client's address.
  *
  *     rateLimit({ limit: 1000, window: '1h', keys: byHeader('x-api-key') })
  *
@@ -18,8 +18,8 @@ export function byHeader(name: string): KeyExtractor {
 
 /**
  * Limits by a cookie. The cookie is read exactly as the application reads it: as Koa does, or else as the package `cookie` of
- * Express and Fastify does. Otherwise a client could write a cookie that the limiter and the application read differently, and
- * get a new quota for each request of one session. A request without the cookie is limited by its address.
+ * Express and Fastify does. Otherwise a client could write a cookie that the limiter and the application read differently, and get
+ * a new quota for each request of one session. A request without the cookie is limited by the client's address.
  *
  *     rateLimit({ limit: 5, window: '1m', keys: byCookie('session') })
  *
@@ -51,7 +51,7 @@ function withoutQuotes(value: string): string {
 
 /**
  * Limits by a parameter of the route that matched, such as `id` in `/users/:id`. If no route has matched yet, the request is
- * limited by its address.
+ * limited by the client's address.
  *
  *     app.get('/users/:id', rateLimit({ limit: 5, window: '1m', keys: byParam('id') }), handler)
  *

@@ -15,9 +15,9 @@ export type RequestView<Request> = Pick<
 >
 
 /**
- * Finds the key of a request, which says who is limited. An extractor gets the framework's request (with Koa, the context), a
- * view with functions that are the same for every framework, and the response. An extractor may return a promise. If an extractor
- * finds no key, the request is limited by its address.
+ * Finds the key of a request, which says who is limited. An extractor gets the framework's request (with Koa, the context), a view
+ * with functions that are the same for every framework, and the response. An extractor may return a promise. If an extractor finds
+ * no key, the request is limited by the client's address.
  *
  *     const byTenant: KeyExtractor<express.Request> = (request) => request.get('x-tenant')
  *     const byAgent: KeyExtractor = (request, view) => view.header(request, 'user-agent')

@@ -21,7 +21,7 @@ export function warnOfNoAddress<Request>(view: Pick<RequestView<Request>, 'unadd
   )
 }
 
-/** The warning for an adapter that gets the address from a function of the application. */
+/** Warns that a function of the application, from which the adapter gets the client's address, has returned nothing. */
 function warnOfUnknownAddress(): void {
   warnOnce(
     'HEADGATE_NO_ADDRESS',

@@ -12,9 +12,9 @@ export type FindClient = <Request>(request: Request, view: AddressView<Request>)
 /**
  * Makes a function that finds the client's address behind the proxies of a platform, by these rules:
  *
- * - If the peer is not a proxy of the platform, the peer is the client, and its fields are ignored.
- * - If a proxy sends no address, the proxy is the client. The health checks of load balancers do so.
- * - If the field is repeated, or has no valid address at the expected position, there is no address.
+ * - If the peer is not a proxy of the platform, the peer is the client, and the platform's field is ignored.
+ * - If a proxy sends no address, the proxy is the client, as in a health check of a load balancer.
+ * - If the field is repeated, or has no valid address at the expected position, the client's address is undefined.
  * - If the runtime shows no peer (`Framework.peer` is null), the field is trusted.
  *
  * @param proxies the ranges from which the platform's proxies connect, in place of the built-in ranges
@@ -88,9 +88,9 @@ function fieldIn<Request>(request: Request, view: AddressView<Request>, { names 
 }
 
 /**
- * The address in one entry of a comma-separated list.
- * @param fromEnd the position of the entry; 1 is the last entry. The entry may have a port, which some proxies append. Undefined
- *   for an address with a zone, because no client has one.
+ * The address in one entry of a comma-separated list. The entry may have a port, which some proxies append. Undefined if the entry
+ * is not an address, or has a zone, because no client's address has a zone.
+ * @param fromEnd the position of the entry, counted from the end of the list; 1 is the last entry
  */
 function entryAddress(list: string, fromEnd: number): string | undefined {
   let end = list.length

@@ -19,18 +19,18 @@ export type AddressPlatform =
 
 /** The field in which a platform reports the client's address. */
 export interface PlatformField {
-  /** The names of the fields with the address. If a request has several of them, the first name in this list counts. */
+  /** The names of the fields with the address. If a request has several of these fields, the first in this list is read. */
   readonly names: readonly [string, ...string[]]
   /**
-   * The position of the address in a list to which the platform appends. 1 is the last entry. A client may have written the
-   * entries before that position. Undefined if the platform replaces the field, which must then contain one address.
+   * The position of the address in the field's list, to which the platform appends; 1 is the last entry. A client may have written
+   * the entries before that position. Undefined if the platform replaces the field, which must then contain one address.
    */
   readonly fromEnd?: number
   /** The ranges of the platform's proxies. */
   readonly proxies: readonly string[]
   /**
-   * True if the platform may give the address directly, in a runtime that does not show the other end of the socket. The
-   * fields are read only if the platform gives no address.
+   * True if the platform's runtime, which does not show the other end of the socket, may report the client's address itself. The
+   * fields are read only if the runtime reports no address.
    */
   readonly given?: true
 }
@@ -99,8 +99,9 @@ export const platformFields: Readonly<Record<AddressPlatform, PlatformField>> = 
   vercel: { names: ['x-vercel-forwarded-for', 'x-real-ip'], proxies: privateRanges },
   // Fly.io sets this field: https://fly.io/docs/networking/request-headers/#fly-client-ip
   fly: { names: ['fly-client-ip'], proxies: privateRanges },
-  // Render's front end is Cloudflare, which replaces this field. Cloudflare and Render's own proxies append to X-Forwarded-For,
-  // so its first entry may be a client's text. Example: https://github.com/arcjet/arcjet-js/issues/5411
+  // Render's front end is Cloudflare, which replaces this field. Cloudflare and Render's own proxies append to
+  // X-Forwarded-For, so the first entry of X-Forwarded-For may be a client's text. Example:
+  // https://github.com/arcjet/arcjet-js/issues/5411
   render: { names: ['cf-connecting-ip'], proxies: privateRanges },
   // Railway sets this field: https://docs.railway.com/reference/public-networking#technical-specifications
   railway: { names: ['x-real-ip'], proxies: privateRanges },

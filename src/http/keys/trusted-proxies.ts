@@ -52,7 +52,7 @@ function trustOf(proxies: TrustedProxies): (address: string, hop: number) => boo
   throw new HeadgateError('HEADGATE_OPTION', `trustedProxies must be ${expected}, got ${given}. ${fix}`)
 }
 
-/** More proxies than any real request passes. A larger number would trust entries that clients write. */
+/** The largest `trustedProxies`. No real request passes more proxies, so a larger number would trust entries that clients write. */
 const mostProxies = 10
 
 /** The error for a setting that trusts addresses of clients. @param trusted what the setting trusts, for the message */

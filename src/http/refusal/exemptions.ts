@@ -22,7 +22,7 @@ export class Exemptions<Request, Response> {
     this.#skip = hook(`(request) => request.url === '/health'`)(skip, 'skip')
   }
 
-  /** True if the limiter has one of the options `deny`, `allow` and `skip`. If false, every request is limited. */
+  /** True if the middleware has one of the options `deny`, `allow` and `skip`. If false, every request is limited. */
   get needed(): boolean {
     return [this.#deny, this.#allow, this.#skip].some((rule) => rule !== undefined)
   }

@@ -61,8 +61,8 @@ function message({ limit, retryAfter }: Decision): string {
 }
 
 /**
- * How many characters of the field `Accept` are read. Browsers send about 150. Reading 15,000 takes 4 ms, too long for a flood
- * of refused requests.
+ * How many characters of the field `Accept` are read. Browsers send about 150 characters. Reading 15,000 characters takes 4 ms, too
+ * long for a flood of refused requests.
  */
 const longestAccept = 512
 

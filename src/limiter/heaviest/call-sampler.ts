@@ -1,17 +1,18 @@
 /*
  * Chooses which calls are counted for the heaviest keys, and how many calls each counted call stands for.
  *
- * Counting a call in a sketch costs several times what a decision costs. So all of the first calls are counted, and later ever
- * fewer, down to one call in 64. A counted call stands for itself and for the calls since the last counted call:
+ * Counting a call (see space-saving.ts) takes several times as long as a decision. So only the first calls are all counted, and
+ * later fewer and fewer calls, down to one call in 64. A counted call stands for itself and for the calls since the last counted
+ * call:
  *
  *     calls      ann bob ann ann ann bob ann ann
  *     counted                ann         ann        as 4 calls of ann, then as 3
  *
- * The number of calls between two counted calls is random. So periodic traffic is not over- or undercounted, and no caller can
- * know which of its calls are counted. The sum of all counts is the number of all calls. The count of one key is an estimate: a
- * key is counted with probability 1 / w and then with weight w on average, so the estimate is right on average, and each counted
- * call adds w * (w - 1) to its variance (D. Horvitz and D. Thompson, "A Generalization of Sampling Without Replacement From a
- * Finite Universe", 1952).
+ * The number of calls between two counted calls is random. So periodic traffic is not over- or undercounted, and no caller can know
+ * which of its calls are counted. The sum of all counts is the number of all calls. The count of one key is an estimate: a key is
+ * counted with probability 1 / w and then with weight w on average, so the estimate is right on average, and each counted call adds
+ * w * (w - 1) to its variance (D. Horvitz and D. Thompson, "A Generalization of Sampling Without Replacement From a Finite
+ * Universe", 1952).
  */
 
 /** The number of calls at the beginning that are all counted. Later counts are as exact as a sample of at least this many calls. */
@@ -23,8 +24,8 @@ const rarest = 64
 export class CallSampler {
   readonly #random: () => number
   /**
-   * How many calls are left until one is counted. `private` in place of `#left`: every call reads this field, and V8 needs
-   * more bytecode to read a `#` field.
+   * How many calls away the next counted call is: 1 if the next call is counted. `private` in place of `#left`: every call reads
+   * this field, and V8 needs more bytecode to read a `#` field.
    */
   private left = 1
   /** How many calls the next counted call stands for. */

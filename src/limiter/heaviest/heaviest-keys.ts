@@ -19,8 +19,8 @@ export interface HeavyKey {
   /** How many of `calls` may be calls of other keys. At most the number of all calls divided by the number of counters. */
   readonly error: number
   /**
-   * The standard error of `calls` because of the sampling, in calls. 0 for the first 8,192 calls of a limiter, because all of
-   * them are counted. In 19 of 20 cases, the sampling error is less than twice this number.
+   * The standard error of `calls` because of the sampling, in calls. 0 for the first 8,192 calls of a limiter, because all these
+   * calls are counted. In 19 of 20 cases, the sampling error is less than twice this number.
    */
   readonly standardError: number
   /**
@@ -52,7 +52,7 @@ export class HeavyKeys {
     this.#counters = counters
   }
 
-  /** The counters of these scopes, in the order of the scopes. A limiter calls this once and keeps the result. */
+  /** The counters of these scopes, in the order of the scopes. Called once for each limiter. */
   of(scopes: readonly string[]): readonly SpaceSaving[] {
     return scopes.map((scope) => {
       const known = this.#byScope.get(scope) ?? new SpaceSaving(this.#counters)
@@ -61,7 +61,7 @@ export class HeavyKeys {
     })
   }
 
-  /** How many calls to add to a counter for the current call: more than 1 if calls before it were skipped. 0 if the call is not counted. */
+  /** How many calls to add to a counter for the current call: more than 1 if earlier calls were skipped. 0 if the call is not counted. */
   weigh(): number {
     return this.#sampler.weigh()
   }

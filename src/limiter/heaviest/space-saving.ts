@@ -53,7 +53,7 @@ export class SpaceSaving {
     if (this.#isHeap) this.#sink(counter)
   }
 
-  /** Begins a counter for a new key: a free counter, or else the counter of the key with the fewest calls, whose count stays. */
+  /** Returns a counter for a new key: an unused one, or else the counter with the fewest calls, which are now the new key's `error`. */
   #begin(key: string): Counter {
     const place = this.#counters.length
     const isFree = place < this.#size
@@ -88,7 +88,7 @@ export class SpaceSaving {
     counter.place = place
   }
 
-  /** The counter with fewer calls of the two counters below a place in the heap. Undefined if there is none. */
+  /** Of the two counters below an index of the heap, the counter with fewer calls. Undefined if no counter is below. */
   #lighterBelow(place: number): Counter | undefined {
     const counters = this.#counters
     const n = 2 * place + 1

@@ -50,7 +50,7 @@ export interface PacedFetchOptions {
   backoff?: Duration
   /** Returns a number from 0 up to 1, to randomize waits before retries. Default `Math.random`. In tests: `() => 0`. */
   random?: () => number
-  /** Returns the time in milliseconds since the epoch, to compare dates with. Default `Date.now`. Pass one in tests. */
+  /** Returns the time in milliseconds since the epoch, to compare dates with. Default `Date.now`. Tests may pass another function. */
   now?: () => number
 }
 

@@ -1,7 +1,7 @@
 /*
- * A `fetch` that keeps the pace of a pacer and obeys the limits that a server reports. When the server refuses a
- * request, all requests of the same key wait until the time that the server names. If the refused request can be
- * repeated, it is sent again.
+ * A `fetch` that sends requests at the rate of a pacer, and obeys the limits that a server reports. When the server refuses a
+ * request, all requests of the same key wait until the time that the server names. If the refused request can be repeated, it is
+ * sent again.
  */
 import { HeadgateError, shown } from '../../common/index.ts'
 import { KeyMap } from '../key-map.ts'
@@ -51,7 +51,7 @@ export function pacedFetch(fetch: Fetch, options: PacedFetchOptions): Fetch {
   }
 }
 
-/** Sends a request when its slot has come, and sends it again if the server refuses it. */
+/** Sends a request when the pacer admits the request, and again if the server refuses the request. */
 async function exchange(fetch: Fetch, request: Sent, settings: PacedFetchSettings): Promise<Response> {
   const { input, init, pace, cost } = request
   let priority = 0
@@ -73,9 +73,9 @@ async function exchange(fetch: Fetch, request: Sent, settings: PacedFetchSetting
 }
 
 /**
- * Sends the request, unless the server has fewer units left than the request takes. In that case, stops the pacer for the key
- * and returns undefined: the request has to wait for another slot. `retry` is true if the server refused the request and
- * sending it again makes sense.
+ * Sends the request, unless the server has fewer units left than the request takes. In that case, stops the pacer for the key and
+ * returns undefined: the pacer has to admit the request again. `retry` in the result is true if the server refused the request and
+ * the request should be sent again.
  */
 async function sendIfLeft(
   send: () => Promise<Response>,
@@ -101,7 +101,7 @@ async function sendIfLeft(
   }
 }
 
-/** Stops the pacer for as long as the response asks. Returns true if the refused request is worth sending again. */
+/** Stops the pacer for as long as the response asks. Returns true if the refused request should be sent again. */
 function obey(
   pace: Pace,
   status: number,
@@ -126,8 +126,8 @@ function refusalWait({ retryAfter, quotas }: ParsedRateLimit): number | undefine
 }
 
 /**
- * For how many milliseconds a quota has no units left that a policy follows (see the option `quotas`): the time until its reset
- * if the server names it, else the quota's window, else `backoff`.
+ * How many milliseconds to wait if a quota that a policy follows (see the option `quotas`) has no units left: the time until the
+ * quota's reset if the server names it, else the quota's window, else `backoff`.
  */
 function spentWait({ quotas }: ParsedRateLimit, { followed, backoff }: PacedFetchSettings): number {
   const spent = quotas.filter((quota) => quota.remaining === 0 && followed.some((each) => follows(each)(quota)))
@@ -135,8 +135,8 @@ function spentWait({ quotas }: ParsedRateLimit, { followed, backoff }: PacedFetc
 }
 
 /**
- * The limits in a response. None for a response from a cache, because its fields are out of date (section 5 of the IETF draft
- * of the RateLimit fields).
+ * The limits in the fields of a response. No limits for a response from a cache, because such fields are out of date (section 5 of
+ * the IETF draft of the RateLimit fields).
  */
 function infoOf(headers: Headers, now: number): ParsedRateLimit {
   const info = parseRateLimit(headers, now)
@@ -149,8 +149,8 @@ interface Sent {
   readonly pace: Pace
   readonly cost: RequestCost
   /**
-   * What the server has left for the key. Call this function at each use, and do not store its result, because the numbers of a
-   * key are removed when the key is idle.
+   * The units that the server has left for the key. Call `quotas` at each use, and do not store the result, because the numbers of
+   * a key are removed when the key is idle.
    */
   readonly quotas: () => ServerQuotas
 }

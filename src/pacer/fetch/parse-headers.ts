@@ -96,7 +96,7 @@ function dictionary(read: Read): readonly Quota[] {
   return quotaOf(read, value('limit'), value('remaining'), inMilliseconds(value('reset')))
 }
 
-/** Reads separate fields for limit, remaining and reset: those of draft 6, or those named `x-ratelimit-*`. */
+/** Reads separate fields for limit, remaining and reset: the fields of draft 6, or the fields named `x-ratelimit-*`. */
 function separateFields(read: Read, prefix: string, now: number): readonly Quota[] {
   const after = decimal(read(`${prefix}reset-after`) ?? '', 1000)
   const reset = after ?? parseReset(read(`${prefix}reset`) ?? '', now)

@@ -3,9 +3,9 @@
  * form. All results are finite, however long the text is.
  */
 
-/** A number of a reset field above this one is a time in epoch seconds (September 2001 and later), and not a wait. */
+/** A larger number in a reset field is a time in epoch seconds (September 2001 and later), and not a wait. */
 const epochSeconds = 1e9
-/** A number of a reset field above this one is a time in epoch milliseconds, and not in epoch seconds. */
+/** A larger number in a reset field is a time in epoch milliseconds, and not in epoch seconds. */
 const epochMilliseconds = 1e12
 
 const number = /^\s*\d+(\.\d+)?\s*$/
@@ -41,7 +41,7 @@ function parseDuration(text: string): number | undefined {
 }
 
 /**
- * How long to wait by a reset field, in milliseconds. The field contains seconds, a duration, a date or an epoch time.
+ * The wait in milliseconds until the time in a reset field. The field contains seconds, a duration, a date or an epoch time.
  * @param now the time in milliseconds since the epoch
  */
 export function parseReset(text: string, now: number): number | undefined {
@@ -76,7 +76,7 @@ const dateWithoutZone = new RegExp(`^${days} ${months} [ \\d]\\d ${time} \\d{4}$
 /** Dates of RFC 3339: `1994-11-06T08:49:37Z`, `1994-11-06T09:49:37.5+01:00`. */
 const internetDate = new RegExp(`^\\d{4}-\\d{2}-\\d{2}[Tt]${time}(?:\\.\\d{1,9})?(?:[Zz]|[+-]\\d{2}:\\d{2})$`)
 
-/** Parses dates of RFC 9110 and RFC 3339; else NaN. The form is checked, as `Date.parse` accepts "foo 5" and "-5". */
+/** Parses a date of RFC 9110 or RFC 3339. NaN for any other text, although `Date.parse` accepts "foo 5" and "-5". */
 function parseDate(text: string): number {
   if (datesWithZone.test(text)) return Date.parse(text)
   if (internetDate.test(text)) return Date.parse(text.toUpperCase())

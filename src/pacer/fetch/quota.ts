@@ -16,9 +16,9 @@ export interface Quota {
   readonly limit: number | undefined
   /** How many units of the window are left. */
   readonly remaining: number | undefined
-  /** The length of the window in milliseconds. For a field with `w=60` it is 60000. */
+  /** The length of the window in milliseconds. Example: 60000 for a field with `w=60`. */
   readonly window: number | undefined
-  /** Milliseconds from now until the server gives units back. For `t=30` it is 30000, for `6m0s` it is 360000. */
+  /** Milliseconds from now until the server gives units back. Examples: 30000 for `t=30`, 360000 for `6m0s`. */
   readonly resetAfter: number | undefined
   /** How many units the request took. */
   readonly cost: number | undefined

@@ -20,7 +20,7 @@ export type RequestCost = Units
 
 /** A quota of the server that a pacer follows: the pacer reads the numbers of the quota from the responses. */
 export interface Followed {
-  /** The name of the quota, or its unit. */
+  /** The name of the quota, such as `'burst'`, or its unit, such as `'tokens'`. */
   readonly quota: string
   /**
    * The name of the pacer's policy whose costs are the units that requests take from the quota. Undefined for `'requests'` if
@@ -60,7 +60,7 @@ interface Counter {
 /** A request that was sent and has no response yet. */
 export interface Flight {
   readonly cost: RequestCost
-  /** The value of `answered` of each counter when this request was sent. */
+  /** For each counter, the units of the requests that had ended (`answered`) when this request was sent. */
   readonly answered: readonly number[]
 }
 
@@ -136,7 +136,7 @@ export class ServerQuotas {
     for (const id of this.#known.keys()) if (this.#known.size > mostKnown) this.#known.delete(id)
   }
 
-  /** Removes the numbers that have expired, or were noted before the clock went back. Returns the present time. */
+  /** Removes the numbers that have expired, or were noted at a later time than now (the clock was set back). Returns the present time. */
   #forget(): number {
     const now = this.#now()
     for (const [id, { until }] of this.#known) {

@@ -69,7 +69,7 @@ export function unitQuotas(read: Read, now: number): readonly Quota[] {
   })
 }
 
-/** Parses a number of units. In draft 6 a list of policies may follow the limit: "2, 2;w=900" is 2. */
+/** Parses a number of units. In draft 6 a list of policies may follow the limit: `2, 2;w=900` is read as 2. */
 export function parseCount(text: string | undefined): number | undefined {
   if (text === undefined || !/^\s*\d+(\.\d+)?\s*(,|;|$)/.test(text)) return undefined
   return capped(Number.parseFloat(text))

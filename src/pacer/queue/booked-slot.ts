@@ -5,7 +5,7 @@ import { Task } from '../timers/index.ts'
 import { PriorityQueue } from './priority-queue.ts'
 import type { Waiter } from './waiter.ts'
 
-/** A time that the store has promised for a cost. No waiter owns a slot: the first waiter at that time uses it. */
+/** A time at which the store has promised to admit a cost. A slot belongs to no waiter: the first waiter at that time uses the slot. */
 export class Slot extends Task implements ListNode<Slot> {
   readonly cost: CallCost
   readonly tickets: Tickets | undefined
@@ -48,7 +48,7 @@ export class PacerSlots extends Slots<Slot, Waiter, PriorityQueue> {
   }
 }
 
-/** A slot that the user booked with `reserve`. Its time is in microseconds. */
+/** A slot that the user booked with `reserve`. `at` is the slot's time in microseconds. */
 export interface ReservedSlot extends ListNode<ReservedSlot> {
   readonly at: number
 }

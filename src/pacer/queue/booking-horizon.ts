@@ -29,7 +29,7 @@ export class BookingHorizon {
   #pending = 0
   /** The priority of the last waiter for which a slot was booked. */
   #priority = 0
-  /** How many units the store could still admit at once, by its last answer to a booking. */
+  /** How many units the store could still admit without a wait, by its last answer to a booking. */
   #free = 0
 
   constructor(queue: Queue, slots: LinkedList<Slot>, refill: () => void) {
@@ -81,8 +81,8 @@ export class BookingHorizon {
   }
 
   answered({ decision, wait }: Booking): void {
-    // Guava's limiters admit any cost at once and make the next call wait longer. So their `remaining` does not say what
-    // the next call may take.
+    // Guava's limiters admit any cost without a wait and make the next call wait longer. So their `remaining` does not say
+    // what the next call may take.
     const paysLater = this.#queue.context.units.policies.some(({ algorithm }) => algorithm.kind.startsWith('smooth'))
     this.#free = wait > 0 || paysLater ? 0 : decision.remaining
   }
@@ -91,8 +91,8 @@ export class BookingHorizon {
   schedule(): void {
     if (this.#next?.pending || this.#pending > 0 || this.#horizon === Infinity) return
     const at = this.#lastAt - this.#horizon / 2
-    // At a slow rate, `at` may be in the past, although the next slot is still beyond the horizon. Then wait for the last
-    // slot.
+    // At a slow rate, `at` may be in the past, although the next slot is still beyond the horizon. In this case, the queue
+    // waits until the time of the last slot.
     const { context, now } = this.#queue
     this.#next = context.scheduler.at(at > now ? at : this.#lastAt, this.#refill)
   }

@@ -19,8 +19,8 @@ export class LateSlots {
   }
 
   /**
-   * Called when the time of a slot has come. Admits the waiter of the slot if it may start now. Otherwise keeps the slot until
-   * it may.
+   * Called when the time of a slot has come. Admits the waiter of the slot if the waiter may start now. Otherwise keeps the slot
+   * until the waiter may start.
    */
   readonly add = (slot: Slot): void => {
     this.#slots.add(slot)

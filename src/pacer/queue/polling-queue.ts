@@ -1,10 +1,10 @@
 /*
- * The queue for policies that cannot promise a future time. The queue requests units for the first waiter. After a
- * refusal, the queue waits as long as the refusal says, or less if units in flight may be released before
+ * The queue for policies that cannot promise a future time. The queue requests units for the first waiter. After a refusal, the
+ * queue requests again after the wait that the refusal names, or earlier if units in flight may be released earlier
  * (poll-times.ts).
  *
- * No call overtakes the first waiter, not even a call with a smaller cost: otherwise smaller calls could make a large
- * call wait without end. At most one request to the store is pending.
+ * No call overtakes the first waiter, not even a call with a smaller cost: otherwise smaller calls could make a large call wait
+ * without end. At most one request to the store is pending.
  */
 
 import { isPromise } from '../../common/index.ts'
@@ -26,8 +26,8 @@ export class PollingQueue extends Queue {
   #retry: Task | undefined
   #requesting = false
   /**
-   * True if units in flight were released while a request to the store was pending, so that a refusal in its response may be
-   * out of date.
+   * True if units in flight were released while a request to the store was pending, so that a refusal in the response may be out of
+   * date.
    */
   #freed = false
   readonly #times: PollTimes
@@ -49,7 +49,7 @@ export class PollingQueue extends Queue {
     else this.#stay(waiter)
   }
 
-  /** Requests units for the first waiter, then for the next, until one is refused or a response takes time. */
+  /** Requests units for the first waiter, then for the next, until a request is refused or the store returns a promise. */
   #request(): void {
     const { units } = this.context
     this.stop()
@@ -114,7 +114,7 @@ export class PollingQueue extends Queue {
     this.#retry = this.context.scheduler.at(at, () => this.#request())
   }
 
-  /** Removes a waiter that is not yet admitted or refused from the queue, and ends its wait. */
+  /** Removes a waiter from the queue, and ends its wait. Does nothing if the waiter is already admitted or refused. */
   #end(waiter: Waiter, end: () => void): true {
     if (waiter.stage === 'queued') {
       this.#waiters.remove(waiter)
@@ -123,7 +123,7 @@ export class PollingQueue extends Queue {
     return true
   }
 
-  /** Leaves a waiter in the queue that the store refused. A waiter that is not allowed to wait (longer) is removed. */
+  /** Leaves a refused waiter in the queue. Removes the waiter if it is not allowed to wait (longer). */
   #stay(waiter: Waiter): void {
     if (waiter.stage === 'queued' && !this.wait(waiter)) this.#waiters.remove(waiter)
   }

@@ -22,8 +22,8 @@ export class PriorityQueue {
   add(waiter: Waiter): void {
     const list = this.#listOf(waiter.priority)
     let before = list.last
-    // Only a waiter that has lost its booked slot can have come before the last waiter of the list: find its place. All others are
-    // added at the end.
+    // For a waiter that has lost its booked slot, searches the position by the order of arrival. All other waiters are added
+    // at the end.
     while (before !== undefined && before.number > waiter.number) before = before.before
     list.insertAfter(waiter, before)
   }

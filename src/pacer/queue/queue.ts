@@ -58,7 +58,7 @@ export abstract class Queue {
   protected abstract resume(): void
   /** Called when the application has set another rate. A later call must still get a time after all slots that are booked already. */
   abstract rateChanged(): void
-  /** Called when a reservation or an ended function has freed units in flight, so that a waiting call may go. */
+  /** Called when a reservation or an ended function has freed units in flight, so that a waiting call may be admitted. */
   freed(): void {}
 
   /** Counts a request to the store as pending until its response comes, then calls `succeeded` or `failed`. */
@@ -153,7 +153,7 @@ export abstract class Queue {
     this.#hold.watch()
     if (oldest !== undefined && this.waiting > maxQueue) this.leave(oldest, queueFull(maxQueue))
     events.queued(this, waiter)
-    // `onDelay` is called later, because it is a function of the user and may call the pacer.
+    // `onDelay` is called in a microtask, because it is a function of the user and may call the pacer.
     if (waiter.onDelay !== undefined) queueMicrotask(() => waiter.notify())
   }
 
@@ -221,8 +221,8 @@ export abstract class Queue {
   }
 
   /**
-   * Queues functions that `concurrency` made wait, one by one. A function that ends at once calls this method again from
-   * inside: the flag `#unblocking` prevents a second loop.
+   * Queues functions that `concurrency` made wait, one by one. A function that ends immediately calls `#unblock` again during the
+   * loop: the flag `#unblocking` prevents a second loop.
    */
   #unblock(): void {
     if (this.#unblocking) return

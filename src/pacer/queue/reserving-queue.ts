@@ -24,8 +24,8 @@ import type { Waiter } from './waiter.ts'
 
 export class ReservingQueue extends Queue {
   /**
-   * Waiters without a slot: the queue is stopped, or their slots would be later than the horizon, up to which slots are
-   * booked in advance.
+   * Waiters without a slot, because the queue is stopped, or because their slots would be later than the horizon (the latest time
+   * for which slots are booked).
    */
   readonly #unbooked = new PriorityQueue()
   /** The booked slots, and the waiters for these slots. */
@@ -89,7 +89,7 @@ export class ReservingQueue extends Queue {
     )
   }
 
-  /** Books slots for waiters that have no slot, as many as fit before the horizon, up to which slots are booked in advance. */
+  /** Books slots for waiters that have no slot, as many as fit before the horizon (the latest time for slots). */
   restart(): void {
     if (this.stopped) return
     while (this.#unbooked.first !== undefined && this.#horizon.hasRoom) this.#book(this.#unbooked.shift() as Waiter)

@@ -42,7 +42,7 @@ interface Owner {
   finished(waiter: Waiter): void
 }
 
-/** A call and its wait. There may be very many: a field takes 8 bytes in each of them, a closure 64 bytes or more. */
+/** A call and its wait. There may be very many waiters, and each field takes 8 bytes in each waiter, each closure 64 bytes or more. */
 export class Waiter implements ListNode<Waiter> {
   stage: Stage = 'new'
   /** True once the call counts as waiting, for `maxQueue` and for events. */
@@ -55,7 +55,7 @@ export class Waiter implements ListNode<Waiter> {
   readonly priority: number
   /** When the call came, in microseconds. */
   readonly since: number
-  /** The number of this call among all calls of the queue: later calls have higher numbers. */
+  /** The number of this call among all calls of the pacer: later calls have higher numbers. */
   readonly number: number
   /**
    * The function that was passed to `throttle` or `wrap`. The option `concurrency` limits how many functions run. Undefined for
@@ -90,7 +90,7 @@ export class Waiter implements ListNode<Waiter> {
     return this.deadline?.timeout ?? Infinity
   }
 
-  /** Microseconds until the timeout. Without a timeout, as in most calls, it is Infinity and the clock is not read. */
+  /** Microseconds until the timeout. Infinity without a timeout, as in most calls: the clock is then not read. */
   get timeLeft(): number {
     return this.deadline === undefined ? Infinity : Math.max(0, this.deadline.at - this.owner.context.clock())
   }
@@ -101,7 +101,7 @@ export class Waiter implements ListNode<Waiter> {
     owner.context.scheduler.add(deadline, deadline.at)
   }
 
-  /** Marks the call as done: it was admitted or refused. */
+  /** Marks the call as done, because the call was admitted or refused. */
   end(): void {
     this.stage = 'done'
     if (this.deadline === undefined) return
@@ -132,15 +132,15 @@ export class Waiter implements ListNode<Waiter> {
   }
 
   /**
-   * Resolves the promise of the call. `acquire` gets the time waited. A call with a function gets this waiter, and `start` then
-   * runs the function.
+   * Resolves the promise of the call. `acquire` gets the milliseconds that the call waited. A call with a function gets this
+   * waiter, and `start` then runs the function.
    */
   admit(waited: number): void {
     this.resolve(this.run === undefined ? waited : this)
   }
 }
 
-/** Ends a wait at its timeout, or when its signal is aborted. A slot at the same time as the timeout is still used. */
+/** Ends the wait of a call at the timeout, or when the call's signal is aborted. A slot at the same time as the timeout is still used. */
 class WaitDeadline extends Task {
   readonly #waiter: Waiter
   /** The longest wait of the call in milliseconds, or Infinity. */

@@ -4,7 +4,7 @@ import type { Task } from '../timers/index.ts'
 /** The rank with which the scheduler orders tasks of the same time: the end of a hold runs before slots and deadlines. */
 const beforeSlots = -1
 
-/** A time in which a key admits no call: see `Pace.hold`. A timer is set only while a call waits for its end. */
+/** A time in which a key admits no call: see `Pace.hold`. A timer is set only while a call waits for the end of the hold. */
 export class Hold {
   /** When the hold ends, in microseconds. The time may be in the past. */
   until = 0
@@ -18,7 +18,7 @@ export class Hold {
     this.#onEnd = onEnd
   }
 
-  /** True until the hold ends. A late timer makes this time longer, so that no new call overtakes the waiters. */
+  /** True until the hold ends. If the timer is late, the hold lasts until the timer runs, so that no new call overtakes the waiters. */
   get on(): boolean {
     return this.until > 0 && (this.#end?.pending || this.#context.clock() < this.until)
   }

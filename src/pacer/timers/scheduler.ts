@@ -52,7 +52,7 @@ export class Scheduler {
     if (this.#tasks.size === 0) this.#wake()
   }
 
-  /** Runs all tasks that are due. The clock is read again before the loop stops at a task that is not due. */
+  /** Runs all tasks that are due. Time passes while tasks run, so the clock is read again before the loop stops. */
   run(): void {
     if (this.#running) return
     this.#running = true

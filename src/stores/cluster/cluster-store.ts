@@ -9,9 +9,9 @@ import { WorkerStore } from './worker.ts'
 export interface ClusterStoreOptions extends MemoryStoreOptions {
   /** The name of the store. Needed only if the cluster has several stores. Default `'default'`. */
   name?: string
-  /** The longest time of a worker's call; after it, HeadgateError `HEADGATE_STORE_TIMEOUT`. Default 100 ms. */
+  /** How long a worker's call may take before it rejects with HeadgateError `HEADGATE_STORE_TIMEOUT`. Default 100 ms. Example: `'1s'`. */
   timeout?: Duration
-  /** When the circuit breaker of a worker opens, and how often it then sends a probe to the primary. */
+  /** When the circuit breaker of a worker opens, and how often the worker then sends a probe to the primary. */
   breaker?: BreakerOptions
 }
 

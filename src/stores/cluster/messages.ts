@@ -11,8 +11,8 @@ export interface RequestMessage {
   /** The name of the store. */
   readonly headgate: string
   /**
-   * The terms of each ledger that the requests need, as JSON. Each message has the terms, because the primary may not know them
-   * yet.
+   * The terms (policies and settings) of each ledger that the requests need, as JSON. Each message has the terms, because the
+   * primary may not know them yet.
    */
   readonly terms: readonly string[]
   readonly requests: readonly (readonly [id: number, termsIndex: number, command: Command])[]
@@ -31,7 +31,7 @@ export interface ResponseMessage {
   readonly responses: readonly LedgerResponse[]
 }
 
-/** True for a worker's message to the store with this name. Other code, and other versions, use the same channel. */
+/** True for a worker's message to the store with this name. Other code and other versions also send messages. */
 export function isRequestMessage(message: unknown, store: string): message is RequestMessage {
   const { headgate, terms, requests } = Object(message) as Record<keyof RequestMessage, unknown>
   return headgate === store && Array.isArray(terms) && isListOfLists(requests)

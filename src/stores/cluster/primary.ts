@@ -12,13 +12,13 @@ import {
   unpackTerms,
 } from './messages.ts'
 
-/** The names of the open stores. A name is used once, because two stores of one name would both answer a worker. */
+/** The names of the open stores. No two stores may have one name, because both would answer a worker. */
 const openNames = new Set<string>()
 
-/** The most ledgers in memory. A ledger that was removed is opened again when a request needs it. */
+/** The largest number of ledgers in memory. A ledger that was removed is opened again when a request needs it. */
 const maxLedgers = 1000
 
-/** The store in the primary, which has the states. It decides calls of its own process and of every worker. */
+/** The store in the primary, which has the states. This store decides the calls of its own process and of every worker. */
 export class PrimaryStore implements Store {
   readonly synchronous: boolean
   readonly traits: StoreTraits = { kind: 'cluster', fallible: false }

@@ -20,7 +20,7 @@ import { isResponseMessage, packTerms, type RequestMessage, restore } from './me
 
 type PendingRequest = PendingCall<Outcome>
 
-/** The store in a worker. It sends all requests of one turn of the event loop to the primary in one message. */
+/** The store in a worker. This store sends all requests of one turn of the event loop to the primary in one message. */
 export class WorkerStore implements Store {
   readonly synchronous = false
   readonly traits: StoreTraits
@@ -90,7 +90,7 @@ export class WorkerStore implements Store {
     })
   }
 
-  /** Publishes an event when a message has ended, by its response, by a failure or at its deadline. */
+  /** Publishes an event when a message has got its response, has failed, or has reached its deadline. */
   #watchExchange(first: number, calls: number): void {
     const startedAt = exchangeStart()
     if (startedAt === 0) return

@@ -1,6 +1,7 @@
 /*
- * A command is one question to a store. A command is plain data, so it can be sent to another process unchanged. A
- * ledger has only the method `run`, so a wrapper of a ledger forwards every command, also those of later versions.
+ * A command is one question to a store. A command is plain data, so it can be sent to another process unchanged. A ledger (the
+ * states of a limiter in a store) has only the method `run`, so a wrapper of a ledger forwards every command, also those of later
+ * versions.
  */
 import type { Costs, DecidingVerb, Details, Tickets } from '../../algorithms/evaluation/index.ts'
 import type { KeptKey, KeyPage } from '../../inspection/index.ts'
@@ -90,11 +91,11 @@ export interface Booking {
   /** How long the caller has to wait before it uses the units, in whole milliseconds, rounded up. 0 for a refusal. */
   readonly wait: number
   /**
-   * Optional. The wait in whole microseconds, as exact as the algorithm computes it. Pacers use it for their slots.
-   * Default: `wait` milliseconds.
+   * Optional. The wait in whole microseconds, as exact as the algorithm computes it. Pacers use `delay` for their slots. Default:
+   * `wait` milliseconds.
    */
   readonly delay?: number
-  /** A ticket for each policy, to be passed to `settle` and `renew`. Undefined for a refusal. */
+  /** A ticket for each policy, which identifies the reserved units. `settle` and `renew` need the tickets. Undefined for a refusal. */
   readonly tickets: Tickets | undefined
 }
 

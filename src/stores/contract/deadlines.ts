@@ -10,16 +10,16 @@ const ignore = (): void => {}
  */
 const standstill = 20_000
 
-/** The longest sleep of the timer, in milliseconds. The timer checks this often whether the process stood still. */
+/** The longest sleep of the timer, in milliseconds. After each sleep, the timer checks whether the process stood still. */
 const longestNap = 20
 const defaultFix = 'Check the connection, or set a longer timeout.'
 
 /**
- * Deadlines with one common timeout, so the item that was added first is due first. All items use one timer. When the
- * last item is removed, the timer is not cancelled, because cancelling takes much time: the timer fires once more.
+ * Deadlines with one common timeout, so the item that was added first is due first. All items use one timer. When the last item is
+ * removed, the timer is not cancelled, because cancelling takes much time: the timer fires once more.
  *
- * While this process stands still (a long computation, a paused container), the store cannot get a request or answer
- * it. So the deadlines of waiting items are extended by this time, once for each item.
+ * While this process stands still (a long computation, a paused container), the store cannot get a request or answer it. So the
+ * deadlines of waiting items are extended by the time of the standstill, once for each item.
  */
 export class Deadlines {
   readonly #who: string
@@ -113,7 +113,7 @@ export class Deadlines {
     return this.bound(answer, ignore, false)
   }
 
-  /** Makes a promise with a deadline. `start` gets the pending call, which it has to resolve or reject. */
+  /** Makes a promise with a deadline. `start` gets the pending call, and has to resolve or reject the call. */
   promise<T>(start: (call: PendingCall<T>) => void): Promise<T> {
     return new Promise((resolve, reject) => {
       const call = new PendingCall(this, resolve, reject)
@@ -163,7 +163,7 @@ export class Deadlines {
   #forgiveStandstill(): number {
     const now = this.#clock()
     const latest = now + this.#timeout * 1000
-    // If the clock is the user's own, a jump of the clock does not show that this process stood still.
+    // If the user passed another clock, a jump of this clock does not show that this process stood still.
     if (this.#clock === monotonicClock && now - this.#expected >= this.#standstill) {
       this.#giveBack(now - Math.min(this.#alive, this.#expected), latest)
     }
@@ -173,7 +173,7 @@ export class Deadlines {
     return now
   }
 
-  /** Moves every deadline after `latest` to `latest`, because a clock that went back must not make a wait longer. */
+  /** Moves every deadline after `latest` to `latest`, because a clock that was set back must not make a wait longer. */
   #limit(latest: number): void {
     for (let item = this.#waiting.first; item !== undefined; item = item.after) item.due = Math.min(item.due, latest)
   }

@@ -9,7 +9,7 @@ import { base64 } from '../../common/index.ts'
 const escapedInId = /[^\w.:@-]/
 const escapedInName = /[^\w.-]/
 
-/** The most characters of an encoded id, name or scope. A longer encoding is replaced by its digest. */
+/** The largest length of an encoded id, name or scope, in characters. A longer encoding is replaced by its digest. */
 export const longestEncoding = 128
 
 function encode(text: string, escaped: RegExp): string {

@@ -8,10 +8,10 @@ import { isFallible, type Ledger, type LedgerTerms, type Store } from './store.t
 export type BreakerState = 'closed' | 'open' | 'half-open'
 
 /**
- * The health of a limiter's store, as this process knows it. Limiters with the same name (`withPlan`) share it.
+ * The health of a limiter's store, as this process knows it. Limiters with the same name (`withPlan`) have the same health.
  *
- * The examples are of a store that decided 900 calls and then did not answer. Five calls timed out, the breaker opened,
- * and this process decided 100 calls.
+ * The examples are of a store that decided 900 calls and then did not answer. Five calls timed out, the breaker opened, and this
+ * process decided 100 calls.
  */
 export interface Health {
   /**
@@ -27,13 +27,13 @@ export interface Health {
    * reach the caller directly.
    */
   readonly sources: Readonly<Record<Source, number>>
-  /** How many calls were rejected because the store failed: 0. With `onStoreError: 'closed'` it would be 100. */
+  /** How many calls were rejected because the store failed. In the example: 0, and 100 with `onStoreError: 'closed'`. */
   readonly failedClosed: number
   /** How many requests to the store failed or timed out, including probes. In the example: 5. */
   readonly errors: number
-  /** The last error of the store; undefined if it never failed. */
+  /** The last error of the store; undefined if the store never failed. */
   readonly lastError: unknown
-  /** For how many keys the store has to be charged or reset later. After local calls on three keys it is 3. */
+  /** How many keys have units or a reset that the store must still get. Example: 3 after local calls on three keys. */
   readonly owing: number
 }
 

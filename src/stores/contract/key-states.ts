@@ -1,9 +1,9 @@
 /*
- * The states of one key in one scope, and how a command changes them. Stores with states in objects or records use this
- * file, so the order of a decision is written once:
+ * The states of one key in one scope, and how a command changes them. Stores with states in objects or records use this file, so
+ * the steps of a decision are written only here:
  *
  *     1. Give each policy its state of the key (`load`).
- *     2. Let the evaluation decide. It changes the states.
+ *     2. Let the evaluation decide. The evaluation changes the states.
  *     3. Store the states that were changed (`update`).
  *
  * No other command may change the keys between step 1 and step 3.
@@ -31,11 +31,11 @@ export interface KeyState {
   readonly s: number[]
 }
 
-/** The states and the ban of one key, for a store that has them in one place. */
+/** The states and the ban of one key, for a store that has both in one object or record. */
 export class KeyStates<State extends KeyState = KeyState> {
   /** The states, by the names of their policies. */
   readonly states: Map<string, State>
-  /** The last ban of the key by hand, which may be over; undefined if there is none. */
+  /** The last ban that an operator set for the key, which may be over; undefined if there is none. */
   storedBan: StoredBan | undefined
   /** True if a state or the ban has changed, so that the store has to save them. */
   changed = false
@@ -46,14 +46,14 @@ export class KeyStates<State extends KeyState = KeyState> {
   }
 
   /**
-   * Gives each policy its state. If the state was written under other limits, the policy gets a copy, which is converted to
-   * its own limits (algorithms/carry.ts).
+   * Gives each policy its state. If the state was written under other limits, the policy gets a copy, which is converted to the
+   * policy's present limits (algorithms/carry.ts).
    */
   load(policies: readonly PolicyEvaluation[], now: number, onChange: StateRule): void {
     for (const policy of policies) pointTo(policy, this.states.get(policy.policy.name), now, onChange)
   }
 
-  /** Stores the states that the evaluation changed. Copies that `load` converted are stored only if the evaluation changed them. */
+  /** Stores the states that the evaluation changed. Copies that `load` converted are stored only if the evaluation changed the copies. */
   update(policies: readonly PolicyEvaluation[], now: number): void {
     for (const { policy, algorithm, s, wrote, wroteForeign, foreign } of policies) {
       if (wrote) this.set(policy.name, algorithm, s, now)
@@ -70,7 +70,7 @@ export class KeyStates<State extends KeyState = KeyState> {
     return { definition: { kind, span, parameters }, s } as State
   }
 
-  /** The ban of the key; undefined if the ban is over. @param writes false if the command must not write */
+  /** The ban of the key; undefined if there is no ban, or if the ban is over. @param writes false if the command must change nothing */
   banAt(now: number, writes: boolean): StoredBan | undefined {
     if (this.storedBan === undefined) return undefined
     const ban = banAt(this.storedBan, now)
@@ -112,10 +112,7 @@ export class KeyStates<State extends KeyState = KeyState> {
   }
 }
 
-/**
- * The verbs that `runOn` can run. Only the store itself can run the others, because they need more than the states of some
- * keys.
- */
+/** The verbs that `runOn` can run. Only the store itself can run the other verbs, because they need more than the states of some keys. */
 export type StateVerb = Exclude<Verb, 'inspect' | 'scan' | 'clear'>
 
 /**

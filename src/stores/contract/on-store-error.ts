@@ -15,17 +15,17 @@ import {
 import type { Channel } from '../../platform/platform.ts'
 
 /**
- * What happens to a call if the store fails. `'closed'` (fail closed) rejects the call, `'open'` (fail open) admits it
- * without counting, `'local'` decides it in this process, and `'throw'` rejects it with the store's error.
+ * What happens to a call if the store fails. `'closed'` (fail closed) rejects the call, `'open'` (fail open) admits the call
+ * without counting, `'local'` decides the call in this process, and `'throw'` rejects the call with the store's error.
  */
 export type StoreErrorAction = 'closed' | 'open' | 'local' | 'throw'
 
-/** Gets the error of a call for which the store failed. Returns the action; undefined for the action of the limiter. */
+/** Gets the error of a call for which the store failed. Returns an action; undefined for the limiter's `onStoreError`. */
 export type OnFailure = (error: unknown) => StoreErrorAction | undefined
 
 /** The event that the function `onStoreError` gets, for a call for which the store failed. */
 export interface StoreFailure {
-  /** The error of the store. While the breaker is open, it is the last error. */
+  /** The error of the store. While the breaker is open, this is the store's last error. */
   readonly error: unknown
   /** The key of the call, or an object with a key for each scope. */
   readonly key: string | Readonly<Record<string, string>>
@@ -42,7 +42,7 @@ export type OnStoreError<Event = StoreFailure> =
 export interface FailureTerms {
   readonly onStoreError: OnStoreError | undefined
   readonly instances: number
-  /** The longest time of a request, in milliseconds. Infinity: only the timeout of the store applies. */
+  /** How many milliseconds a request may take. Infinity: only the store's timeout applies. Undefined: the store's timeout, or 100. */
   readonly storeTimeout: number | undefined
   readonly clock?: Clock
   readonly sleeper?: Sleeper
@@ -89,7 +89,8 @@ export const storeErrors: Channel = channel('headgate:store-error')
 
 /**
  * Chooses the limiter's action for a call for which the store failed.
- * @param published true if the function `onFailure` of the call publishes the failure; otherwise, this function publishes it
+ * @param published true if the function `onFailure` of the call publishes the failure; otherwise, this function publishes the
+ *   failure
  */
 export function choiceFor(
   option: OnStoreError | undefined,

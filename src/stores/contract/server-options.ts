@@ -13,9 +13,9 @@ import type { BreakerTerms } from './store.ts'
 /** The options of every store that processes share. */
 export interface SharedStoreOptions {
   /**
-   * The beginning of every key: 1 to 128 letters, digits and `_ . / -`. No colon, because a colon follows it: limiter
-   * `b` with scope `c` under the prefix `a` would share keys with limiter `c` under the prefix `a:b`. Default
-   * `'headgate'`.
+   * The beginning of every key: 1 to 128 letters, digits and `_ . / -`. A colon is not allowed, because a colon separates the
+   * prefix from the rest of the key: limiter `b` with scope `c` under the prefix `a` would share keys with limiter `c` under the
+   * prefix `a:b`. Default `'headgate'`.
    */
   prefix?: string
   /**
@@ -28,7 +28,7 @@ export interface SharedStoreOptions {
    * still needs the key. Default `'1s'`.
    */
   ttlMargin?: Duration
-  /** When the circuit breaker of the store opens, and how often it then sends a probe to the store. */
+  /** When the circuit breaker of the store opens, and how often a process then sends a probe to the store. */
   breaker?: BreakerOptions
 }
 

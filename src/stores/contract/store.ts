@@ -14,7 +14,7 @@ export interface LedgerTerms {
   readonly policies: readonly Policy[]
   /** The scopes of the policies, each of them once. A command has one key for each scope, in this order. */
   readonly scopes: readonly string[]
-  /** What happens to a state if the policy's numbers, such as its limit, have changed since. Default `'keep'`. */
+  /** What happens to a state if the policy's numbers, such as its limit, have changed since the state was written. Default `'keep'`. */
   readonly onChange?: StateRule
   /**
    * True if the ledger that was passed as `joins` to `Store.open` is no longer used. A store with the trait `exclusive` then
@@ -29,11 +29,11 @@ export interface LedgerTerms {
 }
 
 /**
- * The states of one limiter. Each command is one atomic step over all policies and all its keys: read the time, load the
+ * The states of one limiter. Each command is one atomic step over all policies and all keys of the command: read the time, load the
  * states, evaluate, and save what changed.
  *
- * A ledger throws, or rejects, only if the store fails, or with HeadgateError `HEADGATE_UNSUPPORTED` for a verb that
- * the store does not support. A refused call is an outcome, and not an error.
+ * A ledger throws, or rejects, only if the store fails, or with HeadgateError `HEADGATE_UNSUPPORTED` for a verb that the store does
+ * not support. A refused call is an outcome, and not an error.
  */
 export interface Ledger {
   run<V extends Verb>(command: Command<V>): MaybePromise<OutcomeOf<V>>
@@ -43,9 +43,9 @@ export interface Ledger {
 export interface BreakerTerms {
   /** How many exchanges with the store have to fail, without a success between them, to open the breaker. */
   readonly failures: number
-  /** The time from the opening of the breaker to the first probe. */
+  /** Milliseconds from the opening of the breaker to the first probe. */
   readonly openFor: number
-  /** The time from a failed probe to the next probe. */
+  /** Milliseconds from a failed probe to the next probe. */
   readonly probeEvery: number
 }
 
