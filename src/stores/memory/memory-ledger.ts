@@ -25,7 +25,7 @@ import { Scope } from './scope.ts'
 export interface LimiterKeys {
   /** The table of keys of each scope, by the name of the scope. */
   readonly tables: Map<string, KeyTable>
-  /** The keys that are banned by hand. */
+  /** The bans that calls of `ban` have begun. */
   readonly bans: MemoryBans
   /** True if several plans share the tables. */
   shared: boolean
@@ -37,10 +37,7 @@ export class MemoryLedger implements Ledger {
   private readonly capacity: Capacity
   private readonly evaluation: Evaluation
   private readonly scopes: readonly Scope[]
-  /**
-   * The only scope, if there is one plan with one scope, as in most limiters: then no loop over scopes is needed. Otherwise
-   * undefined.
-   */
+  /** The only scope, if the limiter has one plan and one scope, as most limiters have: it saves a loop over scopes. Otherwise undefined. */
   private only: Scope | undefined
   private readonly bans: MemoryBans
   readonly keys: LimiterKeys
@@ -129,7 +126,10 @@ export class MemoryLedger implements Ledger {
     for (const [n, scope] of this.scopes.entries()) scope.claim(keys[n] as string, now)
   }
 
-  /** Gives units back. A key without states has used no units, and gets a row in the table only if the call charges units. */
+  /**
+   * Gives the units of the call back to its keys. A key without states has used no units, so it gets a row only if the call, by a
+   * settlement, charges units.
+   */
   private giveBack(keys: readonly string[], now: number): void {
     const charges = this.evaluation.charges
     for (const [n, scope] of this.scopes.entries()) {

@@ -50,7 +50,7 @@ export interface MemoryStoreStats {
    * some keys are refused because of others.
    */
   readonly merged: number
-  /** How many keys were forgotten below their full quota: 0 here. If this grows, some keys are admitted too often. */
+  /** How many keys were forgotten below their full quota. In the example: 0. If this number grows, some keys are admitted too often. */
   readonly forgotten: number
 }
 
@@ -62,7 +62,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   return new MemoryStore(options)
 }
 
-// Set by the class, because only code inside the class can read its private fields.
+// The class below assigns this function, because only code inside the class can read its private fields.
 let countKeys: typeof keysIn
 
 /** A store in the memory of this process. `memoryStore` returns it. */
@@ -108,7 +108,7 @@ export class MemoryStore implements Store {
   }
 }
 
-/** How many keys a MemoryStore has; undefined for any other store, also for a store that delegates to a MemoryStore. */
+/** How many keys a MemoryStore has; undefined for any other store, even if it is a wrapper around a MemoryStore. */
 export function keysIn(store: Store): number | undefined {
   return countKeys(store)
 }

@@ -18,7 +18,7 @@ export class Scope {
   private row = blank
   private found: OverflowLocation = nothing
 
-  /** @param rule how a state changes that another plan wrote with other numbers, such as another limit */
+  /** @param rule how a state is converted if another plan wrote it with other numbers, such as another limit */
   constructor(name: string, policies: readonly PolicyEvaluation[], table: KeyTable, rule: StateRule) {
     this.name = name
     this.policies = policies
@@ -35,7 +35,7 @@ export class Scope {
     return this.states.shared ? this.findShared(key, now) : this.findAlone(key, now)
   }
 
-  /** The same method as `find`, for a limiter with only one plan, whose states no other plan can have written. */
+  /** Does the same as `find`, for a limiter with only one plan: no other plan can have written its states. */
   findAlone(key: string, now: number): boolean {
     const row = this.table.find(key)
     this.row = row
@@ -62,8 +62,8 @@ export class Scope {
   }
 
   /**
-   * For each policy, finds the state that was stored under the name of the policy. Another plan may have stored this state
-   * under other numbers.
+   * For each policy, finds the state that was stored under the name of the policy. Another plan may have stored this state with
+   * other numbers, such as another limit.
    */
   private pointShared(now: number): void {
     const { table, states, row, found } = this
@@ -78,7 +78,7 @@ export class Scope {
     }
   }
 
-  /** Gives a row of the table to the key of the last `find`, if this key has none. Called before states are written. */
+  /** Gives a row of the table to the key of the last `find`, if this key has no row. Called before states are written. */
   claim(key: string, now: number): void {
     if (this.row === blank) this.claimRow(key, now)
   }
@@ -100,10 +100,7 @@ export class Scope {
     if (this.found !== nothing) this.claim(key, now)
   }
 
-  /**
-   * Before a reservation is made: moves each state that can store bookings to an array of its own, which can grow. Called after
-   * `claim`.
-   */
+  /** Moves each state that can have bookings to a separate array, which can grow. Called after `claim`, before a reservation is made. */
   openBookings(): void {
     this.states.openBookings(this.policies, this.row)
   }

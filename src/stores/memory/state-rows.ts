@@ -2,11 +2,11 @@ import { PolicyEvaluation } from '../../algorithms/evaluation/index.ts'
 import type { Policy } from '../../algorithms/index.ts'
 import { copyState, holds, isBooked, isUnused, listOf, numbersOf, quotaLeft, type State, stateTime } from './state.ts'
 
-/** The most bytes of an overflow table, with four bytes in each row that identify its key: under one plan, and under several plans. */
+/** The most bytes of an overflow table, including a tag of four bytes for each row: under one plan, and under several plans. */
 const maxBytes = 64 * 2 ** 20
 const maxListBytes = 128 * 2 ** 20
 
-/** Bytes in V8: of a place with its tag, of a list in use, of a state in the list, and of each number in a state. */
+/** How many bytes V8 needs: for a place with its tag, for a list of states, for a state in a list, and for a number in a state. */
 const placeBytes = 16
 const listBytes = 48
 const stateBytes = 104
@@ -17,12 +17,12 @@ const none: readonly State[] = []
 /**
  * The states of the keys of a table, in one row for each key. The row of a new key has only zeros.
  *
- * Under one plan all rows have the same layout, one state for each policy, so all rows are in one array of numbers. A
- * log, which grows, is in an array of its own, unless it is condensed: a condensed log has a fixed number of entries. A
- * state with open reservations is in an array of its own, too.
+ * Under one plan all rows have the same layout, one state for each policy, so all rows are in one array of numbers. A log, which
+ * grows, is in a separate array, unless the log is condensed: a condensed log has a fixed number of entries. A state with open
+ * reservations is in a separate array, too.
  *
- * Several plans share rows without a common layout (`share`). In this case each row is a list of states, at most one
- * for each policy name, with the policy that wrote the state.
+ * The states of several plans have no common layout. So `share` makes each row a list of states, at most one for each policy name,
+ * each with the policy that wrote the state.
  */
 export class StateRows {
   /** True if several plans share the rows. */
@@ -35,7 +35,7 @@ export class StateRows {
   #numbers = new Float64Array(0)
   readonly #width: number
   readonly #offsets: number[] = []
-  /** `#arrays[row * policies + n]` is the log of policy n, or its state with open reservations. */
+  /** `#arrays[row * policies.length + n]` is the log of policy n, or its state with open reservations; else undefined. */
   #arrays: (number[] | undefined)[] = []
   #arrayed = 0
   readonly #hasLogs: boolean
@@ -44,7 +44,7 @@ export class StateRows {
   /** How many bytes the lists of states take. The bytes are counted only if logs have a fixed number of entries. */
   #bytes = 0
 
-  /** @param condensed true to give logs a fixed number of entries, so that the bytes of a row are bounded */
+  /** @param condensed true if logs have a fixed number of entries, so that the bytes of a row are bounded */
   constructor(policies: readonly Policy[], condensed: boolean) {
     this.#found = policies.map((policy) => new PolicyEvaluation(policy))
     this.#condensed = condensed
@@ -57,7 +57,7 @@ export class StateRows {
     this.#width = width
   }
 
-  /** True for a policy whose states are logs that grow, in arrays of their own. */
+  /** True for a policy whose states are logs that grow. Each such log is in a separate array. */
   #isLog({ algorithm }: Policy): boolean {
     return algorithm.grows && !this.#condensed
   }
@@ -67,7 +67,7 @@ export class StateRows {
     return this.shared ? maxListBytes / (placeBytes + listBytes + bytesOf(3)) : maxBytes / (8 * this.#width + 4)
   }
 
-  /** True if these states fit into the bytes that are left. Under one plan they always fit: all rows are allocated. */
+  /** True if these states fit into the bytes that are left. Under one plan, states always fit, because `resize` has allocated all rows. */
   fits(states: readonly State[]): boolean {
     if (!this.shared) return true
     const lengths = states.map(({ policy: { algorithm }, s }) => (algorithm.grows ? algorithm.condensed : s.length))
@@ -86,7 +86,7 @@ export class StateRows {
     this.#numbers = numbers
   }
 
-  /** Fills the list of rows from the start, so that V8 stores the array without gaps. */
+  /** Adds empty rows one after the other, so that V8 stores the array without gaps. */
   #resizeLists(rows: number): void {
     if (this.#condensed) this.#bytes += (rows - this.lists.length) * placeBytes
     while (this.lists.length < rows) this.lists.push(undefined)
@@ -105,7 +105,10 @@ export class StateRows {
     for (const [row, list] of lists.entries()) this.#setList(row, list)
   }
 
-  /** How many rows may be in use, counted from row 0. A row gets arrays for its logs when it is first cleared. */
+  /**
+   * How many rows may be in use, from row 0 on. With logs, `#arrays` shows this number: `clear` makes the arrays of a row before
+   * the row is used.
+   */
   get #begun(): number {
     return this.#hasLogs ? Math.ceil(this.#arrays.length / this.#offsets.length) : this.#rows
   }

@@ -41,7 +41,8 @@ export function numbersOf(state: State): number[] {
 }
 
 /**
- * Copies a state to `t[j ...]`, which is all zeros. @param condensed true to fit a log into a fixed number of entries
+ * Copies the numbers of a state to `t`, from index `j` on, where all numbers of `t` are zero. @param condensed true to fit a log
+ * into a fixed number of entries
  */
 export function copyState(state: State, t: Numbers, j: number, now: number, condensed: boolean): void {
   const { policy, s, i } = state

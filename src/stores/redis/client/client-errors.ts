@@ -19,7 +19,10 @@ export class ClientErrors {
   readonly #consequence: string
   #checked = false
 
-  /** Adds a listener for errors only to ioredis, which emits no errors without one. In node-redis, it would hide the errors. */
+  /**
+   * @param listens true for ioredis, which emits no errors without a listener for errors; false for node-redis, where such a
+   *   listener would hide the errors from the application
+   */
   constructor(client: Emitter, listens: boolean, consequence: string) {
     this.#client = client
     this.#own = listens ? 1 : 0

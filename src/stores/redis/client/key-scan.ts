@@ -65,7 +65,10 @@ interface IoredisClusterKeys extends IoredisKeys {
   nodes(role: 'master'): readonly IoredisKeys[]
 }
 
-/** Lists keys by ioredis, which adds its option `keyPrefix` to the keys of commands, but not to patterns. */
+/**
+ * Lists keys by ioredis, which adds its option `keyPrefix` to the keys of commands, but not to patterns: so this function adds the
+ * prefix to the pattern.
+ */
 export function ioredisScan(client: object): KeyScan {
   const keys = client as unknown as IoredisClusterKeys
   const prefix = keys.options?.keyPrefix ?? ''
