@@ -69,8 +69,8 @@ export interface RedisStoreOptions extends SharedStoreOptions {
 }
 
 /**
- * The largest size of a batch. A request gives the place of a key as a number of 16 bits. And Redis runs no other command while
- * Redis decides a batch.
+ * The largest size of a batch. It is limited because Redis runs no other command while Redis decides a batch. Also, a request has
+ * the index of each key as a number of 16 bits.
  */
 const largestBatch = 1000
 

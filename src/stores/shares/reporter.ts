@@ -8,7 +8,7 @@ export interface ExactStore extends Store {
   readonly connected?: boolean
 }
 
-/** The shares that this process has of the keys in one scope under one plan, as the Reporter sees them. */
+/** The shares that this process has of the keys in one scope under one plan, with the members that the Reporter needs. */
 export interface Reports {
   /** The name of the limiter and the scope, in one text. */
   readonly name: string
@@ -18,7 +18,7 @@ export interface Reports {
   readonly sender: string
   /** The number of keys with a share. */
   readonly size: number
-  /** Sends the reports of all keys that have one to send. */
+  /** Sends a report for each key that has something to report. */
   report(now: number): void
 }
 
@@ -59,7 +59,10 @@ export class Reporter<Shares extends Reports> {
     return this.#scopes.get(name)?.values() ?? []
   }
 
-  /** The shares that this plan already has, if any key has one. So a plan that is made a second time gets its earlier shares. */
+  /**
+   * The shares of an earlier plan with the same policies, so that a plan that is made a second time uses these shares again. Undefined if no
+   * key has such a share.
+   */
   known({ name, text }: Shares): Shares | undefined {
     return this.#scopes.get(name)?.get(text)
   }

@@ -8,8 +8,8 @@ import type { Reporter, Reports } from './reporter.ts'
 /** The most keys of a scope that have a share in this process, at about 500 bytes each. */
 const mostKeys = 100_000
 /**
- * For how long the store remembers the number of a report at least, in microseconds. By this number, the store counts a report
- * only once if the report is sent again.
+ * The shortest time for which the store remembers the number of a report, in microseconds. By this number, the store counts a
+ * report only once if the report is sent again.
  */
 const shortestMemory = 120_000_000
 
@@ -117,7 +117,7 @@ export class ScopeShares implements Reports {
     }
   }
 
-  /** Sends the report of a key now, because a call follows that the store decides. */
+  /** Sends the report of a key now, because the store is about to decide a call with this key. */
   reportAhead(key: string, plans: Iterable<ScopeShares> = [this]): void {
     for (const plan of plans) {
       const share = plan.#shares.get(key)

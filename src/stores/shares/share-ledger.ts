@@ -183,8 +183,8 @@ export class ShareLedger implements Ledger {
   }
 
   /**
-   * Refuses a call without the store, if the store has refused such a cost since the last report. Undefined if the store has
-   * refused none of the costs, so that the store has to decide.
+   * Refuses a call without the store, if the refusal follows from a refusal by the store since the last report. Otherwise returns
+   * undefined, so that the store has to decide.
    */
   #refuse(shares: readonly KeyShare[], command: Command<'consume'>, now: number): Decision | undefined {
     const { costs = 1, details } = command
@@ -195,7 +195,7 @@ export class ShareLedger implements Ledger {
       const cost = costOf(costs, index)
       const refusal = (shares[scope] as KeyShare).refusal(n, cost, now, untilReport)
       if (refusal !== undefined) verdicts[index] = refusal
-      // The store may refuse by this policy too, with a longer wait, so the store has to decide.
+      // The store may refuse the call under this policy too, with a longer wait, so the store has to decide.
       else if (cost > (verdicts[index] as Verdict).remaining) return undefined
       refused ||= refusal !== undefined
     }

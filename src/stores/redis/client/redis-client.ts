@@ -58,10 +58,11 @@ export interface Connection {
   /**
    * Makes a client of one server reconnect, because its server has become a replica. Behind a load balancer or a host name, the
    * new connection leads to the new master. Cluster and Sentinel clients find the new master without this function.
-   * @param after the shortest time between two such reconnections of a client, in milliseconds, whichever store asks
+   * @param after the shortest time between two such reconnections of a client, in milliseconds, counted over all stores of the
+   *   client
    */
   leaveReplica(after: number): void
-  /** Warns if the application listens to no error of the client. */
+  /** Warns if the application has no listener for errors of the client. */
   checkListener(): void
   /** Finds and deletes keys. Undefined if the client cannot list keys. */
   readonly keyScan: KeyScan | undefined

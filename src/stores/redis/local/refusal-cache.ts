@@ -69,8 +69,8 @@ export class RefusalCache extends KeyCache<CachedRefusal> {
     let life = Math.min(this.#longest, response.ban?.wait ?? Infinity)
     for (const { next } of response.reports) if (next !== undefined && next > 0) life = Math.min(life, next)
     const now = this.clock()
-    // The refusal is valid for `life` microseconds from the time at which the request was sent. A later start could refuse
-    // calls here that Redis would admit.
+    // The refusal is valid for `life` microseconds from the time at which the request was sent. If the life began later, this
+    // process could refuse calls that Redis would admit.
     const until = sent + life
     if (now < until) this.set(keys, { plan, cost, response, from: now, until, version })
   }

@@ -47,7 +47,7 @@ export function kindOf(number: number): Kind | undefined {
   return names.find((name) => kinds[name].number === number)
 }
 
-/** The Lua of the frequently used kinds, or of the other kinds, by the name of the kind. */
+/** For the name of each kind: its Lua. @param usual true for only the frequently used kinds, false for only the other kinds */
 export function luaOf(usual: boolean): Readonly<Record<Kind, string>> {
   const some = names.filter((name) => (kinds[name].usual ?? false) === usual)
   return Object.fromEntries(some.map((name) => [name, kinds[name].lua])) as Record<Kind, string>

@@ -4,7 +4,7 @@ import { HeadgateError, shown } from '../../../common/index.ts'
 import { kinds } from './kinds.ts'
 import type { Script } from './loaded-script.ts'
 
-/** How many bytes of a name's hash identify a policy: the value of every key contains them, so they are few. */
+/** How many bytes of a name's hash identify a policy. They are few, because the value of every key contains these bytes. */
 const idBytes = 4
 
 /**
@@ -14,8 +14,8 @@ const idBytes = 4
 const largestShortSize = 253
 
 /**
- * The first byte of a record whose size is stored in four bytes: of a sliding log with narrow entries (see records.ts), or of a
- * state of more than `largestShortSize` bytes.
+ * The first byte of a record whose size is stored in four bytes: of a sliding log with narrow entries (see records.ts), or of
+ * another state with more than `largestShortSize` bytes.
  */
 const narrowLog = 254
 

@@ -2,7 +2,10 @@ import { Script } from './loaded-script.ts'
 import { type PackedPlan, plainHead } from './packed-plan.ts'
 import { isPlain, plainScript } from './plain/index.ts'
 
-/** The most short scripts of a store, because each takes some 300 KB in the server. Further plans use the script for all plans. */
+/**
+ * The most short scripts of a store, because each script takes about 300 KB in the server. Plans beyond this number use the script
+ * for all plans.
+ */
 const most = 32
 
 /** Makes the short scripts of a store: each decides the frequent calls of one plan. */

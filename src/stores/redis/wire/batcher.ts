@@ -11,13 +11,13 @@ import { type BatcherOptions, UnderWay } from './under-way.ts'
 /** While Redis answers other calls within the timeout, a call may wait to be sent for at most this many times the timeout. */
 const mostTurns = 10
 
-/** A batch with fewer requests is not divided into two. */
+/** The fewest requests that a batch must have to be divided into two batches. */
 const many = 8
 
 /** If the last batch that was sent had at most this many requests, the next batch is sent before the event loop's turn ends. */
 const some = 16
 
-/** While there is no connection, the batcher looks for one every 2 milliseconds. */
+/** While there is no connection, the batcher checks the connection again after this number of milliseconds. */
 const reconnectPoll = 2
 
 /** Collects requests into batches, sends the batches to Redis, and settles each request within the timeout. */
@@ -76,8 +76,8 @@ export class Batcher {
   #shutAll(): void {
     if (this.#open.size === 0) return
     this.#ready.push(...this.#open.values())
-    // A new Map, not `clear()`: if the table of a cleared Map is in V8's old generation, V8 keeps the batches that are added
-    // to the Map later in memory until the next full garbage collection.
+    // `clear()` is not used: if the table of a cleared Map is in V8's old generation, V8 keeps the batches that are added to this
+    // Map later in memory until the next full garbage collection.
     this.#open = new Map()
   }
 
@@ -89,7 +89,7 @@ export class Batcher {
   }
 
   /**
-   * Makes a promise that depends on several requests reject when one timeout has passed.
+   * Makes a promise that depends on several requests reject when the timeout has passed since the call of `within`.
    * @param late called with a result after the deadline
    */
   within<T>(answer: Promise<T>, late?: (answer: T) => void): Promise<T> {
@@ -139,9 +139,9 @@ export class Batcher {
     this.#flushing = false
     const { size, isNear, isBusy } = this.#underWay
     if (isBusy) return
-    // With two batches under way, Redis decides one batch while the other batch waits at Redis. A third batch would wait there
-    // too, so it stays in this process, where calls are still added to it. This delays a call by at most a one-way trip to
-    // Redis, so it is done only if the round trip is short (`isNear`).
+    // With two batches under way, Redis decides one batch while the other batch waits at Redis. A third batch would wait there too,
+    // so it stays in this process, where calls are still added to it. Waiting delays a call by at most a one-way trip to Redis, so
+    // calls wait only if the round trip is short (`isNear`).
     if (size < 2 || !isNear) this.#shutAll()
     this.#sendReady()
   }

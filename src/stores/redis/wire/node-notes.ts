@@ -20,7 +20,7 @@ export class RedisNode {
     if (this.#silentSince === 0) this.#silentSince = now
   }
 
-  /** Called when the node has answered. @param script the script that it has run, if it has run one */
+  /** Called when the node has answered. @param script the script that the node has run, if it has run a script */
   answered(script?: Script): void {
     this.#silentSince = 0
     if (script !== undefined) this.#scripts.add(script)

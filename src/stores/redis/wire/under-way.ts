@@ -40,7 +40,7 @@ export class UnderWay {
   readonly #loading = new Map<Batch, RedisNode>()
   /** How many requests the batches under way have together. */
   requests = 0
-  /** How many requests the batch had that was settled last. */
+  /** The number of requests in the batch that was settled last. */
   lastSize = 0
   /** How many batches were answered before their deadlines. */
   answers = 0
@@ -60,15 +60,18 @@ export class UnderWay {
     return this.#batches.length
   }
 
-  /** True while the batch may not be sent, because an earlier batch to its node may have to be sent again with its script. */
+  /**
+   * True while the batch may not be sent, because an earlier batch for the same node may have to be sent again, with the text of
+   * its script.
+   */
   isHeldBack({ slot }: Batch): boolean {
     return this.#loading.size > 0 && [...this.#loading.values()].includes(this.#nodeOf(slot))
   }
 
   /**
-   * True if so many calls are under way that more calls would time out. Then more calls wait in this process, where they are
-   * collected into larger batches. Always false for batches of a fixed size, and in a Cluster, where the number of all calls
-   * does not show how busy one node is.
+   * True if so many calls are under way that more calls would time out. In this case, further calls wait in this process and are
+   * collected into larger batches. Always false for batches of a fixed size, and in a Cluster, where the number of all calls does
+   * not show how busy one node is.
    */
   get isBusy(): boolean {
     const { connection, size, most, timeout } = this.#options

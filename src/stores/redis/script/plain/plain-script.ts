@@ -28,7 +28,7 @@ const steps: Readonly<Partial<Record<Kind, PlainSteps<never>>>> = {
   penalty,
 }
 
-/** The most policies of a short script, because a Lua function can have at most some 200 local variables. */
+/** The most policies of a short script, because a Lua function can have at most about 200 local variables. */
 const mostPolicies = 4
 
 /** The input from which the short script of a plan is made. */
@@ -162,7 +162,10 @@ function numbersOfReply(parts: readonly PlainPolicy[]): string {
   return new Array(1 + 3 * parts.length).fill('nil').join(', ')
 }
 
-/** Expiry times are rounded up to multiples of this, in us, so that most calls need not set them again; one policy only. */
+/**
+ * A key's expiry time is rounded up to a multiple of this number of microseconds, so that most calls need not set the expiry again.
+ * Undefined if there are several policies.
+ */
 function grainOf([first, ...more]: readonly PlainPolicy[]): number | undefined {
   return first === undefined || more.length > 0
     ? undefined
