@@ -4,9 +4,9 @@
  *
  *     fault          the call takes effect      the reply arrives
  *     delay          after half of the delay    after the delay
- *     error          never                      at once, as an error
+ *     error          never                      immediately, as an error
  *     hang           never                      never
- *     lost-reply     at once                    never
+ *     lost-reply     immediately                never
  *     partition      after the partition        after the partition
  */
 import {
@@ -33,7 +33,10 @@ export type FaultKind = (typeof kinds)[number]
 /** A fault that `faultyStore` can simulate. */
 export interface Fault {
   kind: FaultKind
-  /** The length of a delay, in milliseconds or as text: half of it before the call, half after. Example: `'50ms'`. */
+  /**
+   * The length of a delay, in milliseconds or as text: half of the delay passes before the call takes effect, half after. Example:
+   * `'50ms'`.
+   */
   by?: Duration
 }
 
@@ -130,7 +133,7 @@ export class FaultyStore implements Store {
     return { ...this.#counts }
   }
 
-  /** Applies this fault to every call until `heal`. The faults of the options do not apply during this time. */
+  /** Applies this fault to every call until `heal`. The faults of the option `faults` do not apply during this time. */
   fail(fault: FaultKind | Fault): void {
     this.#switched = timedFault(typeof fault === 'string' ? { kind: fault } : fault)
     this.#release()

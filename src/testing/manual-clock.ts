@@ -52,8 +52,8 @@ export class ManualClock {
   }
 
   /**
-   * Sets the time in milliseconds since the epoch, with up to three decimals, also to an earlier time. Wakes due
-   * sleepers.
+   * Sets the time, also to an earlier time: milliseconds since the epoch, with up to three decimals. Wakes the sleepers that are
+   * due.
    * @throws HeadgateError `HEADGATE_CLOCK` if the time is invalid
    */
   set(time: number): void {
@@ -62,7 +62,7 @@ export class ManualClock {
     while (this.#wakeNext(this.#microseconds)) {}
   }
 
-  /** Calls `wake` after this time. Returns a function that cancels the call. Pass it to a `Pacer` as `sleeper`. */
+  /** Calls `wake` after this time. Returns a function that cancels the call. Pass this function to a `Pacer` as its option `sleeper`. */
   readonly sleeper = (milliseconds: number, wake: () => void): (() => void) => {
     const sleep = { at: this.#microseconds + Math.ceil(milliseconds * 1000), wake }
     this.#sleeps.add(sleep)

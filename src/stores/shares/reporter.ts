@@ -59,10 +59,7 @@ export class Reporter<Shares extends Reports> {
     return this.#scopes.get(name)?.values() ?? []
   }
 
-  /**
-   * The shares of an earlier plan with the same policies, so that a plan that is made a second time uses these shares again. Undefined if no
-   * key has such a share.
-   */
+  /** The shares of an earlier plan with the same policies, for a plan that is made a second time. Undefined if no key has such a share. */
   known({ name, text }: Shares): Shares | undefined {
     return this.#scopes.get(name)?.get(text)
   }

@@ -22,7 +22,7 @@ const fixes = new Map([
   [code.cannotOpen, 'Check that the folder of the file exists and can be written.'],
 ])
 
-/** The primary result code of a driver's error; undefined if the error is not of SQLite. */
+/** The primary result code of a driver's error; undefined if the error does not come from SQLite. */
 function resultOf(error: unknown): number | undefined {
   const { errcode, rawCode, code: text } = Object(error) as Record<string, unknown>
   for (const given of [errcode, rawCode]) if (typeof given === 'number') return given & 0xff
