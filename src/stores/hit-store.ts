@@ -44,7 +44,7 @@ export interface HitTerms {
 
 /** The options of `hitStore`. */
 export interface HitStoreOptions {
-  /** Adds `cost` hits to the key, even if that exceeds the limit, and returns the hits in its window. */
+  /** Adds `cost` hits to the key, even if the sum exceeds the limit, and returns the hits of the key in its window. */
   hit: (key: string, cost: number, terms: HitTerms) => MaybePromise<Hits>
   /**
    * Subtracts `cost` hits from the key. Allowed only together with `read`. Without `unhit`, refused calls count, and refunds and
@@ -177,7 +177,7 @@ class HitLedger implements Ledger {
     return then(this.#needed('read')(key, this.#terms), (hits) => numbersOf('read', hits ?? { used: 0, resetAfter: 0 }))
   }
 
-  /** Returns a function of the options. @throws HeadgateError `HEADGATE_UNSUPPORTED` if this function is missing */
+  /** Returns the function of this name from the options. @throws HeadgateError `HEADGATE_UNSUPPORTED` if the function is missing */
   #needed<Name extends keyof typeof lacking>(name: Name): NonNullable<HitStoreOptions[Name]> {
     const given = this.#options[name]
     if (given !== undefined) return given

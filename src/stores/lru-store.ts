@@ -62,7 +62,7 @@ interface ScopeKeys {
   readonly banned: Map<string, KeyStates>
 }
 
-/** The ledger of a limiter under one plan. The ledgers of the limiter's other plans use the same `keys`. */
+/** The ledger of a limiter under one plan (set of policies). The ledgers of the limiter's other plans use the same `keys`. */
 class LruLedger implements Ledger {
   readonly #clock: Clock
   readonly #maxKeys: number
@@ -137,7 +137,7 @@ class LruLedger implements Ledger {
   #keysOf(scope: string): ScopeKeys {
     let keys = this.keys.get(scope)
     if (keys !== undefined) return keys
-    // The option `max` is not used, because with `max` a new LRUCache allocates arrays for this many keys.
+    // The option `max` is not used, because with `max` a new LRUCache allocates arrays for `maxKeys` keys.
     keys = { cached: new LRUCache({ maxSize: this.#maxKeys, sizeCalculation: () => 1 }), banned: new Map() }
     this.keys.set(scope, keys)
     return keys

@@ -24,9 +24,8 @@ export interface MemcachedClient {
    */
   xretrieve?(command: 'gets', keys: string[]): Promise<unknown>
   /**
-   * Optional. Calls `use` with the socket to which the next commands are written. The store delays these writes until the turn of
-   * the event loop ends, so that all `cas` of the turn are sent by one write. Without `xsend`, each `cas` is sent by a separate
-   * write.
+   * Optional. Calls `use` with the socket to which the next commands are written. The store delays these writes until the turn of the
+   * event loop ends, so that all `cas` of the turn are sent by one write. Without `xsend`, each `cas` is sent by a separate write.
    */
   xsend?(use: (socket: MemcachedSocket | undefined) => void, options: { noreply: true }): Promise<unknown>
 }

@@ -56,9 +56,7 @@ export interface StoredRecord {
   read(): Omit<KeptKey, 'now'>
 }
 
-/**
- * What an inspector needs from a store. Each function rejects with HeadgateError `HEADGATE_STORE` if the store fails.
- */
+/** What an inspector needs from a store. Each function rejects with HeadgateError `HEADGATE_STORE` if the store fails. */
 export interface InspectedStore {
   /** The records of all keys under a prefix. @param id the encoded id of the keys to list; undefined for all keys */
   records(id: string | undefined): AsyncIterable<StoredRecord>

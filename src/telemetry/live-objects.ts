@@ -92,7 +92,7 @@ export class LiveObjects {
     ])
   }
 
-  /** The state of the breakers. For breakers with the same attributes, it is the worst of their states. */
+  /** The state of the breakers. For breakers with the same attributes, the result is the worst of their states. */
   breakers(): readonly Reading[] {
     const states = this.#stores.all().flatMap((store) =>
       [...breakersOf(store)].map(([shard, { state }]): Reading => {

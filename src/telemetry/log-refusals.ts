@@ -28,7 +28,7 @@ export interface RefusalFields {
   /** `'shadow'`: the refusal was not enforced. `'error'`: the store failed, and so the call was rejected. */
   readonly result: 'refused' | 'banned' | 'shadow' | 'error'
   /**
-   * The key that was refused, in the form that the option `key` says. If the call passed an object with a key for each scope,
+   * The key that was refused, in the form that the option `key` selects. If the call passed an object with a key for each scope,
    * `key` is such an object too.
    */
   readonly key?: Key
@@ -102,7 +102,7 @@ export function logRefusals(options: LogRefusalsOptions): () => void {
 interface Sampled {
   /** When the last line about the key was written, in microseconds. */
   at: number
-  /** How many refusals of the key came since its last line. */
+  /** How many refusals of the key came since the key's last line. */
   refusals: number
 }
 

@@ -90,10 +90,7 @@ export function faultyStore(store: Store, options: FaultyStoreOptions = {}): Fau
 /** A store that fails on demand. `faultyStore` returns it. */
 export class FaultyStore implements Store {
   readonly synchronous = false
-  /**
-   * Only the timeout of the wrapped store: a call that hangs fails at this timeout, as it does in a real client when the
-   * server hangs.
-   */
+  /** Only the timeout of the wrapped store: a call that hangs fails at this timeout, as it does in a real client when the server hangs. */
   readonly traits: StoreTraits
   readonly #deadlines: Deadlines | undefined
   readonly #counts = { calls: 0, delay: 0, error: 0, hang: 0, 'lost-reply': 0, partition: 0 }

@@ -1,8 +1,6 @@
 import { digest } from '../contract/index.ts'
 
-/**
- * The longest key that is stored as it is. A longer key is stored as its digest, so that `maxKeys` bounds the bytes.
- */
+/** The longest key that is stored as it is. A longer key is stored as its digest, so that `maxKeys` also bounds the memory. */
 export const longestKey = 86
 
 /**

@@ -33,7 +33,7 @@ export const blank = 0
 /** How many rows are checked when a new key comes: `swept` rows while the table has space, `considered` rows when it is full. */
 const swept = 2
 const considered = 16
-/** While the table has space, a row is not freed in this time after its last use, in microseconds (10 s). */
+/** While the table has space, a row is freed only if its last use was longer ago than this time: 10 s, in microseconds. */
 const grace = 10_000_000
 
 const none: readonly State[] = []
@@ -130,8 +130,7 @@ export class KeyTable {
 
   #nextRow(): number {
     const row = this.#keyOf.push(undefined) - 1
-    // `maxKeys` keys need at most two rows more: the row `blank`, and the row of a new key, which gets it before another key is
-    // evicted.
+    // `maxKeys` keys need at most two rows more: the row `blank`, and the row that a new key gets before another key is evicted.
     if (row === this.#refused.length) this.#resize(Math.min(2 * row, this.#capacity.maxKeys + 2))
     this.states.clear(row)
     return row
@@ -165,7 +164,7 @@ export class KeyTable {
     this.#overflow = undefined
   }
 
-  /** Changes the layout of the states, so that several plans can share these states. */
+  /** Changes the layout of the states, so that several plans (sets of policies) can share these states. */
   share(now: number): void {
     this.states.share(now)
     this.#overflow?.share(now)

@@ -21,13 +21,13 @@ import { type Capacity, KeyTable } from './key-table.ts'
 import { MemoryBans } from './memory-bans.ts'
 import { Scope } from './scope.ts'
 
-/** The parts that the ledgers of all plans of a limiter share. */
+/** The parts that the ledgers of all plans (sets of policies) of a limiter share. */
 export interface LimiterKeys {
   /** The table of keys of each scope, by the name of the scope. */
   readonly tables: Map<string, KeyTable>
   /** The bans that calls of `ban` have begun. */
   readonly bans: MemoryBans
-  /** True if several plans share the tables. */
+  /** True if several plans (sets of policies) share the tables. */
   shared: boolean
 }
 
@@ -37,7 +37,10 @@ export class MemoryLedger implements Ledger {
   private readonly capacity: Capacity
   private readonly evaluation: Evaluation
   private readonly scopes: readonly Scope[]
-  /** The only scope, if the limiter has one plan and one scope, as most limiters have: it saves a loop over scopes. Otherwise undefined. */
+  /**
+   * The only scope, if the limiter has one plan (set of policies) and one scope, as most limiters have: no loop over scopes is then
+   * needed. Otherwise undefined.
+   */
   private only: Scope | undefined
   private readonly bans: MemoryBans
   readonly keys: LimiterKeys
@@ -110,10 +113,7 @@ export class MemoryLedger implements Ledger {
     return decision
   }
 
-  /**
-   * Looks up the keys, so that the evaluation can read their states. Returns true if each key has a row in the table of its
-   * scope.
-   */
+  /** Looks up the keys, so that the evaluation can read their states. Returns true if each key has a row in the table of its scope. */
   private find(keys: readonly string[], now: number): boolean {
     const { scopes } = this
     let found = true

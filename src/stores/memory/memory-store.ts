@@ -43,7 +43,7 @@ export interface MemoryStoreStats {
   readonly keys: number
   /** How many keys were evicted below their full quota. In the example: 1. If this number grows, raise `maxKeys`. */
   readonly evictions: number
-  /** Evicted keys that have a place of their own in the overflow table now. In the example: 1. */
+  /** Evicted keys that share no place with other keys in the overflow table now. In the example: 1. */
   readonly remembered: number
   /**
    * How many evicted keys found no free place and were merged with other keys. In the example: 0. If this number grows,
@@ -91,7 +91,7 @@ export class MemoryStore implements Store {
     return ledger
   }
 
-  /** Counts the keys of every limiter. This is fast enough for a gauge that is read each second. */
+  /** Counts the keys of every limiter. This method is fast enough for a gauge that is read each second. */
   stats(): MemoryStoreStats {
     const tables = [...this.#limiters].flatMap((keys) => [...(keys.deref()?.tables.values() ?? [])])
     const sum = (count: (table: KeyTable) => number) => tables.reduce((total, table) => total + count(table), 0)

@@ -40,7 +40,7 @@ export const cells = -2
 
 export class OverflowTable {
   #places: StateRows
-  /** The shared cells; undefined if the limiter has several plans. */
+  /** The shared cells; undefined if the limiter has several plans (sets of policies). */
   #cells: SharedCells | undefined
   readonly #buckets: number
   /** The tag of the key in each place. 0 marks a free place. */
@@ -50,14 +50,14 @@ export class OverflowTable {
   #one = 0
   #other = 0
   #hand = 0
-  /** How many keys have a place of their own now. */
+  /** How many keys share no place with other keys now. */
   remembered = 0
   /** How many keys were merged into shared cells. */
   merged = 0
   /** How many keys were forgotten because they had no place. */
   forgotten = 0
 
-  /** @param shared true if several plans share the states; the table then has no shared cells */
+  /** @param shared true if several plans (sets of policies) share the states; the table then has no shared cells */
   constructor(policies: readonly Policy[], shared: boolean, maxKeys: number, seed: Seed) {
     this.#places = new StateRows(policies, true)
     if (shared) this.#places.share(0)
@@ -114,7 +114,7 @@ export class OverflowTable {
     }
   }
 
-  /** Changes the layout, so that several plans can share the states. Keys in shared cells are forgotten. */
+  /** Changes the layout, so that several plans (sets of policies) can share the states. Keys in shared cells are forgotten. */
   share(now: number): void {
     this.#places.share(now)
     this.#cells = undefined

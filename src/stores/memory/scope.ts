@@ -6,8 +6,8 @@ import { numbersOf, type State, stateTime } from './state.ts'
 import type { StateRows } from './state-rows.ts'
 
 /**
- * Finds and stores the states of the keys of one scope, for one plan. Only the policies of the plan that limit by this scope
- * use these states.
+ * Finds and stores the states of the keys of one scope, for one plan (set of policies). Only the policies of the plan that limit by
+ * this scope use these states.
  */
 export class Scope {
   readonly name: string
@@ -18,7 +18,7 @@ export class Scope {
   private row = blank
   private found: OverflowLocation = nothing
 
-  /** @param rule how a state is converted if another plan wrote it with other numbers, such as another limit */
+  /** @param rule how a state is converted if another plan (set of policies) wrote the state with other numbers, such as another limit */
   constructor(name: string, policies: readonly PolicyEvaluation[], table: KeyTable, rule: StateRule) {
     this.name = name
     this.policies = policies
@@ -35,7 +35,7 @@ export class Scope {
     return this.states.shared ? this.findShared(key, now) : this.findAlone(key, now)
   }
 
-  /** Does the same as `find`, for a limiter with only one plan: no other plan can have written its states. */
+  /** Does the same as `find`, for a limiter with only one plan (set of policies): no other plan can have written its states. */
   findAlone(key: string, now: number): boolean {
     const row = this.table.find(key)
     this.row = row
@@ -100,7 +100,10 @@ export class Scope {
     if (this.found !== nothing) this.claim(key, now)
   }
 
-  /** Moves each state that can have bookings to a separate array, which can grow. Called after `claim`, before a reservation is made. */
+  /**
+   * Moves each state that can have reservations to a separate array, which can grow. Called after `claim`, before a reservation is
+   * made.
+   */
   openBookings(): void {
     this.states.openBookings(this.policies, this.row)
   }

@@ -25,7 +25,7 @@ const none: readonly State[] = []
  * each with the policy that wrote the state.
  */
 export class StateRows {
-  /** True if several plans share the rows. */
+  /** True if several plans (sets of policies) share the rows. */
   shared = false
   readonly #condensed: boolean
   /** For each policy, an evaluation that points to the policy's state in the row that `read` or `copy` used last. */
@@ -39,7 +39,7 @@ export class StateRows {
   #arrays: (number[] | undefined)[] = []
   #arrayed = 0
   readonly #hasLogs: boolean
-  /** The list of states of each row, if several plans share the rows. */
+  /** The list of states of each row, if several plans (sets of policies) share the rows. */
   private readonly lists: (readonly State[] | undefined)[] = []
   /** How many bytes the lists of states take. The bytes are counted only if logs have a fixed number of entries. */
   #bytes = 0
@@ -92,7 +92,7 @@ export class StateRows {
     while (this.lists.length < rows) this.lists.push(undefined)
   }
 
-  /** Changes every row into a list of states, so that several plans can share the rows. */
+  /** Changes every row into a list of states, so that several plans (sets of policies) can share the rows. */
   share(now: number): void {
     if (this.shared) return
     const lists = Array.from({ length: this.#begun }, (_, row) => {

@@ -22,7 +22,7 @@ function lengthOf({ policy: { algorithm }, s, i }: State): number {
   return length
 }
 
-/** True if the state has open reservations. Such a state is in an array of its own. */
+/** True if the state has open reservations. Such a state is in a separate array. */
 export function isBooked({ policy: { algorithm }, s, i }: State): boolean {
   return algorithm.bookingNumbers > 0 && s[i + (algorithm.idSlot as number)] !== 0
 }

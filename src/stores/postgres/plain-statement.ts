@@ -51,7 +51,7 @@ export function plainStatement(kind: Kind, table: string, now: string, ttlMargin
   }
 }
 
-/** The names and expressions in the text of a statement, except those of the step. */
+/** The names and expressions that the text of a statement contains, besides the SQL of the algorithm. */
 interface Names {
   readonly table: string
   readonly now: string

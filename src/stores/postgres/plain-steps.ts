@@ -13,13 +13,16 @@ export interface SqlStep {
    * then has no reservation.
    */
   readonly ends: boolean
-  /** Lists of columns, computed in this order, that bring the state to the time `at`. The last list has all its numbers except `last`. */
+  /**
+   * Lists of columns, computed in this order, that bring the state to the time `at`. The last list has all numbers of the state
+   * except `last`.
+   */
   readonly advance: readonly string[]
   /** An expression that is true if the call is admitted without a wait. */
   readonly admits: string
-  /** The numbers of the state, except `last`, after the call has taken its cost. */
+  /** The numbers of the state, except `last`, after the cost of the call was added. */
   readonly take: string
-  /** An expression for the microseconds from `at` until the key has its full quota, after the call has taken its cost. */
+  /** An expression for the microseconds from `at` until the key has its full quota, after the cost of the call was added. */
   readonly reset: string
 }
 

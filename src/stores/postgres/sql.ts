@@ -67,7 +67,7 @@ export class Sql {
     ].join('\n')
   }
 
-  /** Creates the table. If many processes run this at the same time, only one of them creates it. */
+  /** Creates the table. If many processes run this SQL at the same time, only one of them creates the table. */
   migrate(): string {
     return `begin; select pg_advisory_xact_lock(hashtext('headgate schema')); ${this.schema()} commit`
   }
@@ -84,9 +84,8 @@ export class Sql {
   }
 
   /**
-   * Reads a page of records whose keys are after `after` and before `end`. If `ending` is not empty, the keys also end with this
-   * text. Expired records are left out. The results of the last three statements are the rows, the time, and the result of the
-   * commit.
+   * Reads a page of records whose keys are after `after` and before `end`. If `ending` is not empty, the keys also end with this text.
+   * Expired records are left out. The results of the last three statements are the rows, the time, and the result of the commit.
    */
   page(after: string, end: string, ending: string, quote: Quote): string {
     return (
@@ -97,10 +96,9 @@ export class Sql {
   }
 
   /**
-   * Begins a transaction that locks the rows of these keys. The results of the last two statements are the rows, and the time after
-   * the rows were locked. The keys have to be sorted, so that no two transactions wait for each other. Missing rows are created by
-   * an earlier transaction, because other transactions cannot skip a row that is not committed yet: they would all wait for that
-   * row.
+   * Begins a transaction that locks the rows of these keys. The results of the last two statements are the rows, and the time after the
+   * rows were locked. The keys have to be sorted, so that no two transactions wait for each other. Missing rows are created by an
+   * earlier transaction, because other transactions cannot skip a row that is not committed yet: they would all wait for that row.
    * @param waits true to wait for rows that other transactions have locked, false to skip these rows
    */
   lock(keys: readonly string[], waits: boolean, quote: Quote): string {

@@ -71,9 +71,7 @@ export class TransactionRunner {
     return promises
   }
 
-  /**
-   * Deletes every key that begins with `start`, in several statements, while other calls go on. `start` ends with `:`.
-   */
+  /** Deletes every key that begins with `start`, in several statements, while other calls go on. `start` ends with `:`. */
   async clear(start: string): Promise<void> {
     const { pool, sql } = this.#options
     const end = `${start.slice(0, -1)};` // `;` is the character after the colon
@@ -96,7 +94,7 @@ export class TransactionRunner {
     }
   }
 
-  /** Removes the tasks of the next transaction from the queue. All its jobs only read, or all its jobs write. */
+  /** Removes the tasks of the next transaction from the queue. All jobs of one transaction only read, or all of them write. */
   #takeTasks(): readonly Task[] {
     const mayWait = this.#waiting < Math.max(1, this.#options.transactions - 1)
     const first = this.#tasks.find(({ waits }) => !waits || mayWait)

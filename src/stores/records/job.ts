@@ -16,7 +16,7 @@ import {
 } from '../contract/index.ts'
 import { emptyRecord, KeyRecord, type SavedText } from './key-record.ts'
 
-/** The outcome of a command with a `StateVerb`. Undefined for `reset`, `ban` and `unban`. */
+/** The outcome of a command that reads or changes states. Undefined for `reset`, `ban` and `unban`. */
 export type StateOutcome = Booking | Decision | undefined
 
 /** The outcome of a call, and the tickets by which its units can be given back. */

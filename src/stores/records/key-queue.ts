@@ -11,10 +11,7 @@ import { longestSleep } from '../../common/index.ts'
 import type { ScopedEvaluation } from '../contract/index.ts'
 import { Job, type RecordCall } from './job.ts'
 
-/**
- * Runs jobs that have no key in common. Returns a promise for each job, which resolves when this job has ended, even if it
- * failed.
- */
+/** Runs jobs that have no key in common. Returns a promise for each job, which resolves when this job has ended, even if it failed. */
 export type RunJobs = (jobs: readonly Job[]) => readonly Promise<void>[]
 
 interface QueuedJob {

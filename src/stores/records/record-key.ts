@@ -1,6 +1,6 @@
 import { digest, encodeId, encodeName, limiterStart, longestEncoding } from '../contract/index.ts'
 
-/** The longest key of a record, in characters. Every store accepts it: Memcached's limit is 250 bytes. */
+/** The longest key of a record, in characters. Every store accepts keys of this length: Memcached's limit is 250 bytes. */
 const longestKey = 250
 
 /** The text with which the record keys of a limiter's scope begin. */

@@ -156,8 +156,8 @@ export class RecordLedger implements Ledger {
 
   /**
    * Gives back what a call took if the call was decided only after its timeout. This giving back has no deadline, because no caller
-   * waits. Only `consume` and `reserve` are given back. A charge is not, because reconciliation treats a charge that timed out as
-   * made. A renewal is not, because its caller continues with the tickets from before the renewal.
+   * waits. Only `consume` and `reserve` are given back. A charge is not given back, because reconciliation treats a charge that
+   * timed out as made. A renewal is not given back, because its caller continues with the tickets from before the renewal.
    */
   #takeBack(
     keys: readonly string[],

@@ -51,9 +51,7 @@ export interface SwapRunnerOptions<Version> extends ReadAndSwap<Version> {
   readonly kind: string
 }
 
-/**
- * The longest pause in milliseconds. Before the n-th retry there is a random pause of up to 2^n ms, within this limit.
- */
+/** The longest pause in milliseconds. Before the n-th retry there is a random pause of up to 2^n ms, within this limit. */
 const longestPause = 16
 
 /**

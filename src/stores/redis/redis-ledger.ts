@@ -146,7 +146,7 @@ export class RedisLedger implements Ledger {
     })
   }
 
-  /** Decides without a request: by a cached refusal, or by leased units. Undefined if neither is enough. */
+  /** Decides without a request: by a cached refusal, or by leased units. Undefined if the call needs a request. */
   #decideLocally(keys: readonly string[], cost: number, details?: Details): Decision | undefined {
     const { policies } = this.#plan
     const { refusalCache, leases } = this.#context

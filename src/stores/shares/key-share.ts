@@ -110,7 +110,7 @@ export class KeyShare {
     return units - back
   }
 
-  /** Notes a call that needs more than the share, so that the store has to decide it. The next answer may make the share larger. */
+  /** Notes a call that needs more than the share, so that the store has to decide the call. The next answer may make the share larger. */
   exceed(): void {
     this.#exceeded = true
   }
@@ -162,8 +162,8 @@ export class KeyShare {
   }
 
   /**
-   * Forgets the refusals by the store, so that the next call asks the store. Call this when units of the key may have
-   * become free.
+   * Forgets the refusals by the store, so that the next call asks the store. Call this method when units of the key may have become
+   * free.
    */
   forgetRefusals(): void {
     this.#refusals.fill(undefined)

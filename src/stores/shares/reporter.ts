@@ -31,10 +31,7 @@ export class Reporter<Shares extends Reports> {
   /** The time between two reports, in microseconds. */
   readonly period: number
   readonly #sleeper: Sleeper
-  /**
-   * The shares of each plan that has keys: first by the name of the limiter with the scope, then by the text of the plan's
-   * policies.
-   */
+  /** The shares of each plan that has keys: first by the name of the limiter with the scope, then by the text of the plan's policies. */
   readonly #scopes = new Map<string, Map<string, Shares>>()
   readonly #outages = new Map<string, Outage>()
   #nextAt = 0

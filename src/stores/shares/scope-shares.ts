@@ -13,10 +13,7 @@ const mostKeys = 100_000
  */
 const shortestMemory = 120_000_000
 
-/**
- * The shares that this process has of the keys in one scope under one plan of a limiter. Includes the keys of all shards of the
- * store.
- */
+/** The shares that this process has of the keys in one scope under one plan of a limiter. Includes the keys of all shards of the store. */
 export class ScopeShares implements Reports {
   /** The name of the limiter, and the scope. All plans of the limiter share the states. */
   readonly name: string
@@ -61,7 +58,7 @@ export class ScopeShares implements Reports {
     return created
   }
 
-  /** These shares, and the shares of the other plans of the limiter that this process has keys under. */
+  /** These shares, and the shares of the other plans of the limiter under which this process has keys. */
   get plans(): Iterable<ScopeShares> {
     return new Set([this, ...this.#reporter.plansOf(this.name)])
   }
@@ -72,14 +69,14 @@ export class ScopeShares implements Reports {
     for (const plan of this.plans) plan.#shares.get(key)?.ban(until)
   }
 
-  /** Removes the key's refusals under all plans. Call this after a command that may give units of the key back. */
+  /** Removes the key's refusals under all plans. Call this method after a command that may give units of the key back. */
   forgetRefusals(key: string): void {
     for (const plan of this.plans) plan.#shares.get(key)?.forgetRefusals()
   }
 
   /**
-   * Gives back units under the policy at index `n`: first units that this process has not reported to the store. Returns how
-   * many units the caller has to give back in the store.
+   * Gives back units under the policy at index `n`, as far as this process has not reported them to the store yet. Returns how many
+   * units the caller has to give back in the store.
    */
   giveBack(key: string, n: number, units: number): number {
     return this.#shares.get(key)?.giveBack(n, units) ?? units
@@ -93,10 +90,7 @@ export class ScopeShares implements Reports {
     if (this.#shares.get(key)?.broken) this.#shares.delete(key)
   }
 
-  /**
-   * How many units of a key this process has admitted and the store has not counted yet, under the policy with the largest such
-   * number.
-   */
+  /** How many units of a key this process has admitted and the store has not counted yet, under the policy with the largest such number. */
   unreported(key: string): number {
     return this.#shares.get(key)?.unreported ?? 0
   }

@@ -91,10 +91,7 @@ export class ShareLedger implements Ledger {
     return this.#refuse(shares, command, now) ?? this.#pass(command, shares)
   }
 
-  /**
-   * Lets the store decide a call that needs more units than the share has left. A report of the units admitted so far is sent
-   * first.
-   */
+  /** Lets the store decide a call that needs more units than the share has left. A report of the units admitted so far is sent first. */
   async #pass(command: Command<'consume'>, shares: readonly KeyShare[]): Promise<Decision> {
     const { costs = 1 } = command
     const answer = this.#decideExactly(command)
@@ -120,8 +117,8 @@ export class ShareLedger implements Ledger {
   async #decideExactly(command: Command): Promise<Outcome> {
     const keys = command.keys as readonly string[]
     for (const [n, scope] of this.#scopes.entries()) {
-      // `consume` comes here when the share is used up, which is frequent, so it reports only the units that its own plan has
-      // admitted. Other commands report the units of all plans.
+      // `consume` comes here when the share is used up, which is frequent: so only the units of the call's plan (set of policies)
+      // are reported. Other commands report the units of all plans.
       scope.reportAhead(keys[n] as string, command.verb === 'consume' ? undefined : scope.plans)
     }
     const outcome = await this.#exact.run(command)

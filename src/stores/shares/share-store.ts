@@ -58,9 +58,8 @@ const readers = {
 }
 
 /**
- * Makes a store in front of `redisStore`. Each process admits `1/instances` of the remaining units without asking Redis, and
- * reports the admitted units later. Redis decides every other call. At any time, a key has used at most twice its burst (see
- * docs/scale.md).
+ * Makes a store in front of `redisStore`. Each process admits `1/instances` of the remaining units without asking Redis, and reports
+ * the admitted units later. Redis decides every other call. At any time, a key has used at most twice its burst (see docs/scale.md).
  * @throws HeadgateError `HEADGATE_OPTION` if an option is invalid
  */
 export function shareStore(options: ShareStoreOptions): Store {

@@ -23,10 +23,7 @@ export interface SqliteDatabase {
   readonly inTransaction?: boolean
   /** The same flag as `inTransaction`, under the name that node:sqlite gives it. */
   readonly isTransaction?: boolean
-  /**
-   * False once the database is closed. If the driver lacks this member, the driver itself has to refuse calls to a closed
-   * database.
-   */
+  /** False once the database is closed. If the driver lacks this member, the driver itself has to refuse calls to a closed database. */
   readonly open?: unknown
 }
 

@@ -5,7 +5,7 @@ import type { SqliteDatabase } from './driver.ts'
 import { layout, layoutKey, otherLayout, type Sql } from './sql.ts'
 import { isBusy } from './sqlite-error.ts'
 
-/** What a commit waits for: with `'full'` until the disk has the data, with `'normal'` only until the operating system has them. */
+/** What a commit waits for: with `'full'` until the disk has the data, with `'normal'` only until the operating system has the data. */
 export type Durability = 'full' | 'normal'
 
 /** How long the store may wait, when it opens the file, for other processes that open the same file, in milliseconds. */

@@ -116,8 +116,8 @@ export class SqliteFile {
   }
 
   /**
-   * Begins a transaction, which waits for the file's lock. If the call has already waited for the lock in `swap`, it now waits
-   * only for the rest of the timeout.
+   * Begins a transaction, which waits for the file's lock. If the call has already waited for the lock in `swap`, the transaction
+   * waits only for the rest of the timeout.
    */
   #beginWithin(): void {
     const waited = Math.floor(this.#waited / 1000)
@@ -155,7 +155,7 @@ export class SqliteFile {
     return (this.#read.get(key) as Row | null | undefined)?.record
   }
 
-  /** Saves the record of a key within a transaction. @param now in microseconds */
+  /** Saves the record of a key within a transaction. @param now the time in microseconds since the epoch */
   save(key: string, { text, life }: SavedText, now: number): void {
     this.#save.run(key, text, this.#expires(now, life))
     this.#sweepSometimes(now)
@@ -188,7 +188,7 @@ export class SqliteFile {
 
   /**
    * When a row may be deleted, in milliseconds since the epoch.
-   * @param now in microseconds
+   * @param now the time in microseconds since the epoch
    * @param life for how long the record is needed, in microseconds
    */
   #expires(now: number, life: number): number {

@@ -40,7 +40,7 @@ export interface SqliteStoreOptions extends SharedStoreOptions {
    * time is over, the call fails with HeadgateError `HEADGATE_STORE_TIMEOUT`. Default 100 ms.
    */
   timeout?: Duration
-  /** A clock of whole microseconds since the epoch. Default: the wall clock of the machine. */
+  /** Returns whole microseconds since the epoch. Default: the wall clock of the machine. */
   clock?: Clock
 }
 

@@ -38,7 +38,10 @@ export class ClientErrors {
     client.on('ready', forget)
   }
 
-  /** Warns once if the application has no listener for errors of this client. Called at the first request, after the setup. */
+  /**
+   * Warns once if the application has no listener for errors of this client. Called at the first request, because the setup of the
+   * application has ended by that time.
+   */
   checkListener(): void {
     if (this.#checked) return
     this.#checked = true

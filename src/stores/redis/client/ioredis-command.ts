@@ -22,13 +22,13 @@ interface CommandSender {
   sendCommand?(command: Command, ...more: unknown[]): unknown
 }
 
-/** The index of the first key in the arguments of a command: the script and the number of keys come before. */
+/** The index of the first key in the arguments of a command: the script and the number of keys come before this key. */
 const firstKey = 2
 
 /**
- * Sends script calls. The first call has bytes as arguments. Its command shows whether ioredis makes a command for each call and
- * stores the arguments there: only then can later calls be withdrawn. (A client that gathers commands into pipelines makes no such
- * command.)
+ * Sends script calls. The first call has bytes as arguments. The command of the first call shows whether ioredis makes a command
+ * for each call and stores the arguments there: only then can later calls be withdrawn. (A client that gathers commands into
+ * pipelines makes no such command.)
  */
 export function sendByIoredis(client: CommandClient, name: 'evalsha' | 'eval'): SendScript {
   let command: Command | undefined

@@ -34,7 +34,7 @@ export function keyScanOf({ keyScan }: { readonly keyScan: KeyScan | undefined }
 }
 
 /**
- * The next page of keys. It reads all keys of one server before the keys of the next server.
+ * The next page of keys. All keys of one server come before the keys of the next server.
  * @param pattern the pattern of SCAN, without the prefix that the client adds to keys
  * @param count how many keys the server compares with the pattern for one page
  * @param from the field `next` of the last page; undefined for the first page

@@ -1,6 +1,4 @@
-/*
- * The client libraries that redisStore supports. A client is recognised by its methods. No client library is imported.
- */
+/* The client libraries that redisStore supports. A client is recognised by its methods. No client library is imported. */
 import { invalidOption, monotonicClock, tooOld } from '../../../common/index.ts'
 import { errorsOf } from './client-errors.ts'
 import { sendByIoredis } from './ioredis-command.ts'

@@ -1,6 +1,4 @@
-/*
- * Reads the packed value of a key (see script/records.ts): the ban of the key, and its states in the form of `src/algorithms`.
- */
+/* Reads the packed value of a key (see script/records.ts): the ban of the key, and its states in the form that `src/algorithms` uses. */
 
 import type { StoredBan } from '../../../algorithms/bans/index.ts'
 import { type Definition, revive } from '../../../algorithms/index.ts'
@@ -56,10 +54,7 @@ export function unpackRecords(value: Buffer, names: ReadonlyMap<string, string>)
   return { states, ban }
 }
 
-/**
- * Reads a ban: the time at which the ban began, the time at which the ban ends, and the text of the reason, if the ban has a
- * reason.
- */
+/** Reads a ban: the time at which the ban began, the time at which the ban ends, and the text of the reason, if the ban has a reason. */
 function unpackBan(bytes: Buffer): StoredBan {
   const reason = bytes.toString('utf8', 14)
   return { from: seven(bytes, 0), until: seven(bytes, 7), reason: reason === '' ? undefined : reason }

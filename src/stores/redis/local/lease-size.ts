@@ -46,7 +46,7 @@ export class LeaseSize {
   readonly #most: number
   readonly #keys = new LRUCache<string, KeyDemand>({ max: maxKeys })
 
-  /** @param units how many units each lease has, or `'auto'` for demand @param most the most unspent leased units of a key */
+  /** @param units how many units each lease has, or `'auto'` to follow demand @param most the most unspent leased units of a key */
   constructor(units: number | 'auto', most: number) {
     this.#units = units
     this.#most = most

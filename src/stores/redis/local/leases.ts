@@ -67,15 +67,12 @@ export class Leases extends KeyCache<Lease> {
     return Math.ceil(this.#size.shortestLife(this.#roundTrip))
   }
 
-  /**
-   * Adds the cost of a call to the measured demand for its keys, which decides how many units are leased. Called once for
-   * each call.
-   */
+  /** Adds the cost of a call to the measured demand for its keys, which decides how many units are leased. Called once for each call. */
   wants(keys: readonly string[], cost: number): void {
     this.#size.wants(nameOf(keys), cost, this.clock())
   }
 
-  /** Spends leased units on a call; undefined if this process has too few leased units for it. */
+  /** Spends leased units on a call; undefined if this process has too few leased units for the call. */
   spend(plan: PackedPlan, keys: readonly string[], cost: number): SpentUnits | undefined {
     const lease = this.find(keys)
     if (lease === undefined || lease.plan !== plan || lease.units < cost) return undefined

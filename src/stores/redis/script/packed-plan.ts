@@ -4,7 +4,7 @@ import { HeadgateError, shown } from '../../../common/index.ts'
 import { kinds } from './kinds.ts'
 import type { Script } from './loaded-script.ts'
 
-/** How many bytes of a name's hash identify a policy. They are few, because the value of every key contains these bytes. */
+/** How many bytes of a name's hash identify a policy. The number is small, because the value of every key contains these bytes. */
 const idBytes = 4
 
 /**
@@ -33,7 +33,10 @@ export interface PackedPlan {
   plain?: Script | undefined
 }
 
-/** The id of a policy's state in the value of a key. It depends only on the policy's name, so it stays if the limit changes. */
+/**
+ * The id of a policy's state in the value of a key. The id depends only on the policy's name, so the id stays the same if the limit
+ * changes.
+ */
 export function policyId({ name }: { readonly name: string }): Buffer {
   return createHash('sha256').update(name).digest().subarray(0, idBytes)
 }
@@ -72,8 +75,8 @@ function packPolicy(policy: Policy, scope: number, onChange: StateRule): Buffer 
 }
 
 /**
- * If the clock goes back by less than this many microseconds, decisions do not change. For an algorithm whose tolerance is 0,
- * this is the window of the policy.
+ * If the clock goes back by less than this many microseconds, decisions do not change. For an algorithm whose tolerance is 0, the
+ * result is the window of the policy.
  */
 function toleranceOf({ algorithm, window }: Policy): number {
   return algorithm.tolerance || window * 1000

@@ -42,7 +42,10 @@ export class Batch extends DeadlineItem {
   readonly slot: number
   /** If the batch fails, the errors of its calls name these nodes of Redis Cluster as failed. Undefined without Redis Cluster. */
   #shards: readonly string[] | undefined
-  /** The requests. Emptied when the batch is settled, so that a client with a reference to the batch keeps no request in memory. */
+  /**
+   * The requests. The list is emptied when the batch is settled, so that a client with a reference to the batch keeps no request in
+   * memory.
+   */
   calls: WaitingRequest[]
   #script = ''
   /** The script call; undefined until the batch is sent. */
@@ -60,8 +63,8 @@ export class Batch extends DeadlineItem {
   }
 
   /**
-   * Runs the script. Runs it a second time only if the first attempt certainly changed nothing: the node did not have the script,
-   * or the slot of the keys is being moved.
+   * Runs the script. Runs the script a second time only if the first attempt certainly changed nothing: the node did not have the
+   * script, or the slot of the keys is being moved.
    */
   async evaluate({ script, keys, args, calls }: Message, node: RedisNode): Promise<unknown> {
     const { connection } = this.#sender

@@ -30,7 +30,7 @@ export class Batcher {
    * limiter stay in order.
    */
   #open = new Map<string, Batch>()
-  /** The batches to be sent, the oldest first. They wait while there is no connection. */
+  /** The batches to be sent, the oldest first. The batches wait while there is no connection. */
   #ready: Batch[] = []
   readonly #underWay: UnderWay
   #flushing = false
@@ -43,7 +43,10 @@ export class Batcher {
     this.#underWay = new UnderWay(options)
   }
 
-  /** Sends a request, in one batch with other requests of this limiter and this turn. Resolves with the result of `read`. */
+  /**
+   * Sends a request, in one batch with other requests of this limiter and this turn of the event loop. Resolves with the result of
+   * `read`.
+   */
   send<T>(request: ScriptRequest, read: (response: ScriptResponse) => T): Promise<T> {
     return new Promise((resolve, reject) => {
       const batch = this.#batchFor(request)
@@ -123,8 +126,8 @@ export class Batcher {
   }
 
   /**
-   * Called when the timeout of a batch that was not sent has passed. True if the batch may wait for one more timeout, because
-   * Redis has answered other batches since the batch began to wait.
+   * Called when the timeout of a batch that was not sent has passed. Returns true if the batch may wait for one more timeout,
+   * because Redis has answered other batches since the batch began to wait.
    */
   postpone(batch: Batch): boolean {
     const { connection, timeout } = this.#options

@@ -23,7 +23,7 @@ export interface Message {
 }
 
 /**
- * @param whole the script that can decide every request. It is called if the short script of the plan cannot decide all
+ * @param whole the script that can decide every request. This script is called if the short script of the plan cannot decide all
  *   `calls`
  * @param ttlMargin for how many milliseconds a key stays in Redis after its states are no longer needed
  */

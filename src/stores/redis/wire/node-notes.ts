@@ -1,7 +1,7 @@
 import { monotonicClock } from '../../../common/index.ts'
 import type { Script } from '../script/index.ts'
 
-/** What a batcher stores about a node of Redis: the scripts that the node has, and since when it has not answered. */
+/** What a batcher stores about a node of Redis: the scripts that the node has, and since when the node has not answered. */
 export class RedisNode {
   #scripts = new WeakSet<Script>()
   /** When the oldest batch without an answer was sent, in microseconds; 0 if the node has answered all batches. */

@@ -11,7 +11,10 @@ export interface RequestExtras {
   readonly details?: Details | undefined
   /** True if a refusal has to report when `remaining` grows, because the cache of refusals repeats the refusal until then. */
   readonly cacheable?: boolean | undefined
-  /** A lease: how many units to take, including the cost. Granted only if the units stay used for at least `shortestLife` microseconds. */
+  /**
+   * A lease: how many units to take, including the cost. The lease is granted only if the units stay used for at least
+   * `shortestLife` microseconds.
+   */
   readonly lease?: { readonly units: number; readonly shortestLife: number } | undefined
   /** For `ban`: the duration and the reason of the ban. */
   readonly ban?: BanTerms | undefined

@@ -3,7 +3,7 @@ import type { Details, Tickets } from '../../../algorithms/evaluation/index.ts'
 import type { Policy } from '../../../algorithms/index.ts'
 import { type Decision, join, type Verdict } from '../../../policy/index.ts'
 
-/** What the script reports about one policy. Times are in whole microseconds. A wait of -1 means that the cost never fits. */
+/** What the script reports about one policy. Times are in whole microseconds. A wait of -1 means that the cost can never be admitted. */
 export interface PolicyReport {
   readonly wait: number
   readonly remaining: number

@@ -12,13 +12,13 @@ export interface BatcherOptions {
   readonly script: Script
   /** How long a request may take before it fails, in milliseconds. */
   readonly timeout: number
-  /** For how long a Redis key lives after it has its full quota again, in milliseconds. */
+  /** For how many milliseconds Redis stores a key after the key has its full quota again. */
   readonly ttlMargin: number
   /** The most requests in a batch while no other batch waits to be sent. With 1, each request is sent separately. */
   readonly size: number
   /** The most requests in a batch, however many batches wait to be sent before it. */
   readonly most: number
-  /** The time without any answer, in milliseconds, after which the client is made to reconnect. */
+  /** The time without any answer, in milliseconds, after which the store makes the client reconnect. */
   readonly reconnectAfter: number
 }
 
@@ -38,7 +38,7 @@ export class UnderWay {
   readonly #nodes = new Map<string, RedisNode>()
   /** Batches whose node may not have their script. Such a batch may be sent twice, and later batches must not overtake it. */
   readonly #loading = new Map<Batch, RedisNode>()
-  /** How many requests the batches under way have together. */
+  /** How many requests the batches without an answer have together. */
   requests = 0
   /** The number of requests in the batch that was settled last. */
   lastSize = 0

@@ -70,7 +70,7 @@ function count(part: PlainPolicy): string {
 }
 
 /**
- * The Lua of `restart` in algorithms/evaluation: resets the policies of the key when a ban starts.
+ * The Lua version of `restart` in algorithms/evaluation: resets the policies of the key when a ban starts.
  * @param keep Lua code that saves the new states, so that a later refusal returns to these states
  */
 function restart(parts: readonly PlainPolicy[], keep: string): string {

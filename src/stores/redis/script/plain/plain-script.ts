@@ -38,7 +38,7 @@ export interface PlainTerms {
   readonly heads: readonly Buffer[]
   /** The packed plan, for the whole script. */
   readonly bytes: Buffer
-  /** For how long a Redis key lives after it has its full quota again, in milliseconds. */
+  /** For how many milliseconds Redis stores a key after the key has its full quota again. */
   readonly ttlMargin: number
   /** True if the response to a refused call has to say when `remaining` grows. */
   readonly cacheable: boolean
@@ -57,7 +57,7 @@ function isPlainPolicy({ algorithm, limit, countRefused, shadow }: Policy, n: nu
   return n > 0 && n === others.length && !(algorithm.restarts && others.some((other) => other.countRefused))
 }
 
-/** The short script of a plan, and after it `whole`, the whole script, which decides the calls that the short one cannot. */
+/** The short script of a plan, and after it `whole`, the whole script, which decides the calls that the short script cannot decide. */
 export function plainScript(terms: PlainTerms, whole: string = script): string {
   const parts = terms.policies.map((policy, index): PlainPolicy => {
     const n = index + 1

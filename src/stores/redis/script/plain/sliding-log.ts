@@ -31,7 +31,7 @@ end
 `
 
 /**
- * The Lua of algorithms/logs/sliding-log.ts and log-entries.ts, for logs with narrow entries and without reservations. The text has
+ * The Lua version of algorithms/logs/sliding-log.ts and log-entries.ts, for logs with narrow entries and without reservations. The text has
  * no Lua functions, because creating a function takes longer than most calls: the expressions above are inserted as text.
  *
  * State: `last`; `first`, the index of the first entry in the window; `stop`, the index after the last entry; `before`, the total

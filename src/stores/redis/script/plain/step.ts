@@ -24,7 +24,7 @@ export interface PlainStep {
   readonly wait: string
   readonly take: string
   /**
-   * For policies that count refused calls. A Lua expression: true if the call that is refused now changes the state. Absent if
+   * A Lua expression, for policies that count refused calls: true if the call that is refused now changes the state. Absent if
    * every refused call changes the state.
    */
   readonly counts?: string

@@ -1,5 +1,5 @@
 /**
- * The Lua of algorithms/buckets/bucket.ts. The numbers of a state: the time of the last commit, the level, the id of the open
+ * The Lua version of algorithms/buckets/bucket.ts. The numbers of a state: the time of the last commit, the level, the id of the open
  * reservations.
  */
 export const bucket = `

@@ -1,5 +1,5 @@
 /**
- * The Lua of algorithms/buckets/interval-bucket.ts. The numbers of a state: the time of the last commit, the spent units, the start
+ * The Lua version of algorithms/buckets/interval-bucket.ts. The numbers of a state: the time of the last commit, the spent units, the start
  * of the interval, the id of the open reservations.
  */
 export const intervalBucket = `

@@ -1,5 +1,5 @@
 /**
- * The Lua of algorithms/bans/penalty.ts. The numbers of a state: the time of the last commit, the start of the count, the counted
+ * The Lua version of algorithms/bans/penalty.ts. The numbers of a state: the time of the last commit, the start of the count, the counted
  * refusals, the number of bans so far, the end of the ban.
  */
 export const penalty = `

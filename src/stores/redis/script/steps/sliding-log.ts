@@ -1,7 +1,7 @@
 import { logEntries, otherLogEntries } from './log-entries.ts'
 
 /**
- * The Lua of algorithms/logs/sliding-log.ts. The numbers of a state: the time of the last commit, the index of the first entry, the
+ * The Lua version of algorithms/logs/sliding-log.ts. The numbers of a state: the time of the last commit, the index of the first entry, the
  * index after the last entry, the total before the first entry, the id of the open reservations.
  */
 export const slidingLog: string = `

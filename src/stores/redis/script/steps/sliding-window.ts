@@ -1,5 +1,5 @@
 /**
- * The Lua of algorithms/windows/sliding-window.ts. The numbers of a state: the time of the last commit, the start of the current
+ * The Lua version of algorithms/windows/sliding-window.ts. The numbers of a state: the time of the last commit, the start of the current
  * window, the units of the current and of the previous window, the id of the open reservations.
  */
 export const slidingWindow = `
