@@ -56,7 +56,7 @@ export function lruStore(options: LruStoreOptions = {}): Store {
   }
 }
 
-/** For each encoded key of one scope, its states. Banned keys are in a separate Map, so that no other key evicts them. */
+/** The states of the keys of one scope, by the encoded keys. Banned keys are in a separate Map, so that no other key evicts them. */
 interface ScopeKeys {
   readonly cached: LRUCache<string, KeyStates>
   readonly banned: Map<string, KeyStates>

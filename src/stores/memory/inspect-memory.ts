@@ -1,6 +1,6 @@
 /*
  * What a memory store returns for `inspect` and `scan`: copies of states, from the rows of its key table, or from the overflow
- * table, which has the keys for which a full store has no row.
+ * table, which has the keys that a full store has evicted from the rows.
  */
 import type { KeptKey, KeptState, KeyPage } from '../../inspection/index.ts'
 import { keyName, keyOfName } from './key-name.ts'

@@ -47,7 +47,7 @@ export class KeyTable {
   readonly #keyOf: (string | undefined)[] = [undefined]
   #refused = new Uint8Array(0)
   readonly #free: number[] = []
-  /** The last row that was checked. The check for the next new key begins with the row after it. */
+  /** The last row that was checked. The check for the next new key begins with the next row. */
   #hand = 0
   /** The table of evicted keys. The table is made when the first key is evicted. */
   #overflow: OverflowTable | undefined
@@ -170,7 +170,7 @@ export class KeyTable {
     this.#overflow?.share(now)
   }
 
-  /** Converts the states to policies with the same names and other limits. The limiter must have only one plan. */
+  /** Converts the states to policies with the same names and other limits. The limiter must have only one plan (set of policies). */
   retune(policies: readonly Policy[], now: number): void {
     this.#policies = policies
     this.states = this.states.retuned(policies, now)

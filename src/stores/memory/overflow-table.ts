@@ -23,7 +23,7 @@ import { SharedCells } from './shared-cells.ts'
 import { quotaLeft, type State } from './state.ts'
 import { StateRows } from './state-rows.ts'
 
-/** How many places a bucket has, without its shared cell. */
+/** How many places a bucket has for the states of one key each, besides one cell that several keys share. */
 const width = 7
 /** How many places and cells there are for each key of `maxKeys`. If nine in ten keys are evicted, almost all of them find a free place. */
 const placesPerKey = 12

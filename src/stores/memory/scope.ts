@@ -62,8 +62,8 @@ export class Scope {
   }
 
   /**
-   * For each policy, finds the state that was stored under the name of the policy. Another plan may have stored this state with
-   * other numbers, such as another limit.
+   * For each policy, finds the state that was stored under the name of the policy. Another plan (set of policies) may have stored
+   * this state with other numbers, such as another limit.
    */
   private pointShared(now: number): void {
     const { table, states, row, found } = this
@@ -109,8 +109,8 @@ export class Scope {
   }
 
   /**
-   * Stores the states that a commit wrote. If this plan converted a state of another plan only to read it, the converted state
-   * is not stored.
+   * Stores the states that a commit wrote. If this plan (set of policies) converted a state of another plan only to read it, the
+   * converted state is not stored.
    */
   keep(now: number): void {
     if (this.row !== blank) this.states.keep(this.policies, this.row, now)

@@ -2,7 +2,7 @@ import { PolicyEvaluation } from '../../algorithms/evaluation/index.ts'
 import type { Policy } from '../../algorithms/index.ts'
 import { copyState, holds, isBooked, isUnused, listOf, numbersOf, quotaLeft, type State, stateTime } from './state.ts'
 
-/** The most bytes of an overflow table, including a tag of four bytes for each row: under one plan, and under several plans. */
+/** The most bytes of an overflow table, including a tag of four bytes for each row: under one plan (set of policies), and under several. */
 const maxBytes = 64 * 2 ** 20
 const maxListBytes = 128 * 2 ** 20
 
@@ -62,12 +62,18 @@ export class StateRows {
     return algorithm.grows && !this.#condensed
   }
 
-  /** How many rows fit into `maxBytes`, or under several plans into `maxListBytes` if each row has one bucket's state. */
+  /**
+   * How many rows fit into `maxBytes`, or under several plans (sets of policies) into `maxListBytes`, if each row has one bucket's
+   * state.
+   */
   get maxRows(): number {
     return this.shared ? maxListBytes / (placeBytes + listBytes + bytesOf(3)) : maxBytes / (8 * this.#width + 4)
   }
 
-  /** True if these states fit into the bytes that are left. Under one plan, states always fit, because `resize` has allocated all rows. */
+  /**
+   * True if these states fit into the bytes that are left. Under one plan (set of policies), states always fit, because `resize`
+   * has allocated all rows.
+   */
   fits(states: readonly State[]): boolean {
     if (!this.shared) return true
     const lengths = states.map(({ policy: { algorithm }, s }) => (algorithm.grows ? algorithm.condensed : s.length))
@@ -134,7 +140,7 @@ export class StateRows {
     return next
   }
 
-  /** Points each evaluation to its state in this row. There is one evaluation for each policy of the only plan. */
+  /** Points each evaluation to its state in this row. There is one evaluation for each policy of the limiter. */
   point(policies: readonly PolicyEvaluation[], row: number): void {
     const start = row * this.#width
     for (let n = 0; n < policies.length; n++) {
@@ -218,7 +224,10 @@ export class StateRows {
     }
   }
 
-  /** Stores the states that a call changed. Removes states that have their full quota and belong to policies of other plans. */
+  /**
+   * Stores the states that a call changed. Removes states that have their full quota and belong to policies of other plans (sets of
+   * policies).
+   */
   keep(policies: readonly PolicyEvaluation[], row: number, now: number): void {
     for (let n = 0; n < policies.length; n++) {
       const evaluation = policies[n] as PolicyEvaluation

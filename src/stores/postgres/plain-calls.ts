@@ -26,7 +26,7 @@ class Attempts {
   #failures = 0
   #left = 0
 
-  /** True if the next job should try the statement; false if a transaction should decide this job. */
+  /** True if the next job (waiting call) should try the statement; false if a transaction should decide this job. */
   next(): boolean {
     if (this.#left === 0) return true
     this.#left--
@@ -64,11 +64,11 @@ export interface PlainCallsOptions {
   readonly usesStoreTime: boolean
 }
 
-/** The result of a statement: the jobs that were not decided, and the rows that were written. */
+/** The result of a statement: the jobs (waiting calls) that were not decided, and the rows that were written. */
 export interface PlainResult {
-  /** Jobs that were not decided because other processes have locked their rows. */
+  /** Jobs (waiting calls) that were not decided because other processes have locked their rows. */
   readonly locked: ReadonlySet<Job>
-  /** Jobs that were not decided because their rows are not in plain form. */
+  /** Jobs (waiting calls) that were not decided, because their rows are not in the form that the statement can decide. */
   readonly other: ReadonlySet<Job>
   /** How many rows the statement has written. */
   readonly saved: number
@@ -90,7 +90,7 @@ export class PlainCalls {
     this.#options = options
   }
 
-  /** The group to which a job belongs; undefined if a transaction has to decide the job. */
+  /** The group to which a job (waiting call) belongs; undefined if a transaction has to decide the job. */
   groupOf({ only, scoped }: Job): PlainGroup | undefined {
     if (!this.#options.prepare) return undefined
     const [first, ...more] = scoped.evaluation.policies

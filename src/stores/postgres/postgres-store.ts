@@ -51,10 +51,9 @@ const readers = {
 const migrationTimeout = 60_000
 
 /**
- * Makes a store in a table of Postgres. Each decision is one transaction that locks the rows of all its keys; most
- * decisions are a single prepared statement. Create the table first: see `migrate` and `postgresSchema`.
- * A call rejects with HeadgateError `HEADGATE_STORE` if Postgres fails, and with `HEADGATE_STORE_TIMEOUT` after the
- * timeout.
+ * Makes a store in a table of Postgres. Each decision is one transaction that locks the rows of all its keys; most decisions are a
+ * single prepared statement. Create the table first: see `migrate` and `postgresSchema`. A call rejects with HeadgateError
+ * `HEADGATE_STORE` if Postgres fails, and with `HEADGATE_STORE_TIMEOUT` after the timeout.
  * @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_CLOCK` if an option is invalid
  */
 export function postgresStore(options: PostgresStoreOptions): PostgresStore {

@@ -27,17 +27,17 @@ export interface TransactionRunnerOptions extends PlainCallsOptions {
   readonly transactions: number
 }
 
-/** A job, and how it is to be run. */
+/** A job (calls on the same keys), and how the job is to be run. */
 interface Task {
   readonly job: Job
   readonly done: () => void
   /** True if the task has a transaction for itself, which waits for rows that other processes have locked; false to skip such rows. */
   waits: boolean
-  /** The group of jobs that one statement decides together; undefined if a transaction has to decide this job. */
+  /** The group of jobs (waiting calls) that one statement decides together; undefined if a transaction has to decide this job. */
   group: PlainGroup | undefined
 }
 
-/** The most jobs in one transaction. */
+/** The most jobs (groups of calls on the same keys) in one transaction. */
 const maxTasks = 64
 
 /** How many rows are written between two sweeps of expired rows. A sweep deletes up to 200 rows. */
@@ -61,7 +61,7 @@ export class TransactionRunner {
     this.#plainCalls = new PlainCalls(options)
   }
 
-  /** Runs jobs. Each promise resolves when its job has ended, whether the job succeeded or failed. */
+  /** Runs jobs (groups of calls on the same keys). Each promise resolves when its job has ended, whether the job succeeded or failed. */
   run(jobs: readonly Job[]): Promise<void>[] {
     const promises = jobs.map((job) => {
       const group = this.#plainCalls.groupOf(job)
@@ -94,7 +94,7 @@ export class TransactionRunner {
     }
   }
 
-  /** Removes the tasks of the next transaction from the queue. All jobs of one transaction only read, or all of them write. */
+  /** Removes the tasks of the next transaction from the queue. All tasks of one transaction only read, or all of them write. */
   #takeTasks(): readonly Task[] {
     const mayWait = this.#waiting < Math.max(1, this.#options.transactions - 1)
     const first = this.#tasks.find(({ waits }) => !waits || mayWait)

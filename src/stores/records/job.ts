@@ -40,7 +40,7 @@ export interface RecordCall {
 
 /** A record that has to be saved. */
 export interface Write extends SavedText {
-  /** The index of the record's key in the list of the job's keys. */
+  /** The index of the record's key in the list `keys` of the job. */
   readonly index: number
   /** The text that was read for the key; undefined if the key had no text. */
   readonly before: string | undefined
@@ -65,12 +65,12 @@ export class Job {
     this.#calls.push(call)
   }
 
-  /** How many calls the job has. */
+  /** How many calls the job (group of calls on the same keys) has. */
   get size(): number {
     return this.#calls.length
   }
 
-  /** The call of a job that has a single call; otherwise undefined. */
+  /** The call, if the job has only one call; otherwise undefined. */
   get only(): RecordCall | undefined {
     return this.#calls.length === 1 ? this.#calls[0] : undefined
   }
@@ -153,5 +153,8 @@ export class Job {
   }
 }
 
-/** When a job is undone, this text replaces the text of a key that had no text before the job. It has no states, so its `life` is 0. */
+/**
+ * When a job is undone, this text replaces the text of a key that had no text before the job. A text without states is never
+ * needed, so `life` is 0.
+ */
 export const emptyText: SavedText = { text: emptyRecord, life: 0 }

@@ -11,7 +11,10 @@ import { longestSleep } from '../../common/index.ts'
 import type { ScopedEvaluation } from '../contract/index.ts'
 import { Job, type RecordCall } from './job.ts'
 
-/** Runs jobs that have no key in common. Returns a promise for each job, which resolves when this job has ended, even if it failed. */
+/**
+ * Runs jobs (groups of calls on the same keys) that have no key in common. Returns a promise for each job, which resolves when this
+ * job has ended, even if it failed.
+ */
 export type RunJobs = (jobs: readonly Job[]) => readonly Promise<void>[]
 
 interface QueuedJob {
@@ -81,7 +84,10 @@ export class KeyQueue {
     if (wanted.length > 0) void this.#start(wanted)
   }
 
-  /** Runs jobs. A job leaves the queues of its keys when the job has ended, or after the timeout if the job still runs then. */
+  /**
+   * Runs jobs (groups of calls on the same keys). A job leaves the queues of its keys when the job has ended, or after the timeout
+   * if the job still runs then.
+   */
   async #start(started: readonly QueuedJob[]): Promise<void> {
     const timer = setTimeout(
       () => {

@@ -33,7 +33,7 @@ import {
 export class RedisLedger implements Ledger {
   readonly #context: RedisContext
   readonly #plan: PackedPlan
-  /** The prefix of all Redis keys of the limiter. All plans of the limiter have this prefix. */
+  /** The prefix of all Redis keys of the limiter. All plans (sets of policies) of the limiter use this prefix. */
   readonly #start: string
   /** The prefixes of the Redis keys, one for each scope. */
   readonly #keyStarts: readonly string[]

@@ -15,7 +15,7 @@ interface Refusal {
   readonly at: number
 }
 
-/** A question to the store (a report, or a `peek` if there is nothing to report) that has no answer yet. */
+/** A question of this process to the store (a report, or a `peek` if there is nothing to report) that has no answer yet. */
 export interface Sent {
   /** The report; undefined if this process has no units to report. */
   readonly report: Report | undefined

@@ -13,18 +13,21 @@ const mostKeys = 100_000
  */
 const shortestMemory = 120_000_000
 
-/** The shares that this process has of the keys in one scope under one plan of a limiter. Includes the keys of all shards of the store. */
+/**
+ * The shares that this process has of the keys in one scope under one plan (set of policies) of a limiter. The keys can be in all
+ * shards of the store.
+ */
 export class ScopeShares implements Reports {
-  /** The name of the limiter, and the scope. All plans of the limiter share the states. */
+  /** The name of the limiter, and the scope. All plans (sets of policies) of the limiter share the states. */
   readonly name: string
   readonly policies: readonly Policy[]
-  /** The policies as a text: plans with the same text use the same shares. */
+  /** The policies as a text: plans (sets of policies) with the same text use the same shares. */
   readonly text: string
   readonly #instances: number
   readonly #reporter: Reporter<ScopeShares>
   readonly #ledger: Ledger
   readonly #shares = new Map<string, KeyShare>()
-  /** The sender's id in reports. No other process, limiter or plan has the same id. */
+  /** The sender's id in reports. No other process, limiter or plan (set of policies) has the same id. */
   readonly sender: string = newReservationId().toString(36)
   /**
    * The number of the last report. Reports of all keys have one sequence of numbers, so a key that is forgotten and comes back
@@ -58,18 +61,21 @@ export class ScopeShares implements Reports {
     return created
   }
 
-  /** These shares, and the shares of the other plans of the limiter under which this process has keys. */
+  /** These shares, and the shares of the other plans (sets of policies) of the limiter under which this process has keys. */
   get plans(): Iterable<ScopeShares> {
     return new Set([this, ...this.#reporter.plansOf(this.name)])
   }
 
-  /** Bans the key in the shares of all plans. @param until the end of the ban, in microseconds of the local clock */
+  /** Bans the key in the shares of all plans (sets of policies). @param until the end of the ban, in microseconds of the local clock */
   ban(key: string, until: number): void {
     this.shareOf(key)
     for (const plan of this.plans) plan.#shares.get(key)?.ban(until)
   }
 
-  /** Removes the key's refusals under all plans. Call this method after a command that may give units of the key back. */
+  /**
+   * Removes the key's refusals under all plans (sets of policies). Call this method after a command that may give units of the key
+   * back.
+   */
   forgetRefusals(key: string): void {
     for (const plan of this.plans) plan.#shares.get(key)?.forgetRefusals()
   }

@@ -10,7 +10,7 @@ import type { Bound, Rows, SqliteClient, SqliteTransaction } from './driver.ts'
 import { endOf, layout, layoutKey, otherLayout, pageSize, type Sql, sweepEvery } from './sql.ts'
 import { isBusy, sqliteError } from './sqlite-error.ts'
 
-/** The most jobs in one transaction. */
+/** The most jobs (groups of calls on the same keys) in one transaction. */
 const maxJobs = 64
 
 /** How many milliseconds the runner waits before it tries again to begin a transaction, if another process has the write lock. */
@@ -56,7 +56,7 @@ export class SqliteRunner {
     this.#deadlines = new Deadlines('SQLite', 2 * options.timeout)
   }
 
-  /** Runs jobs. Each promise resolves when its job has ended, whether the job succeeded or failed. */
+  /** Runs jobs (groups of calls on the same keys). Each promise resolves when its job has ended, whether the job succeeded or failed. */
   run(jobs: readonly Job[]): Promise<void>[] {
     const promises = jobs.map((job) => new Promise<void>((done) => void this.#tasks.push({ job, done })))
     if (!this.#running) void this.#runAll()
@@ -170,7 +170,10 @@ export class SqliteRunner {
     }
   }
 
-  /** Reads the records of the jobs' keys, and evaluates the jobs. If a record is broken, only the job of that record is rejected. */
+  /**
+   * Reads the records of the keys of these jobs, and evaluates the calls of the jobs. If a record is broken, only the job of that
+   * record is rejected.
+   */
   async #decide(transaction: SqliteTransaction, jobs: readonly Job[]): Promise<{ decided: Job[]; saved: Bound[] }> {
     const { sql, clock, ttlMargin } = this.#options
     const keys = jobs.flatMap((job) => job.keys)

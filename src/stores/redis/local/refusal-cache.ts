@@ -39,8 +39,8 @@ export class RefusalCache extends KeyCache<CachedRefusal> {
   }
 
   /**
-   * Removes the cached refusal of these keys if it is for another plan, because a request under `plan` may change the units of
-   * these keys.
+   * Removes the cached refusal of these keys if the refusal is for another plan (set of policies), because a request under `plan`
+   * may change the units of these keys.
    */
   forgetOtherPlans(plan: PackedPlan, keys: readonly string[]): void {
     const refusal = this.find(keys)

@@ -21,14 +21,14 @@ const narrowLog = 254
 
 /** The policies of a limiter, packed for the script (see main.ts). A request has one key for each scope. */
 export interface PackedPlan {
-  /** The prefix of the limiter's keys. All plans of the limiter use the same keys. */
+  /** The prefix of the limiter's keys. All plans (sets of policies) of the limiter use the same keys. */
   readonly limiter: string
   readonly policies: readonly Policy[]
   readonly scopes: readonly string[]
   readonly bytes: Buffer
   /**
-   * The short script for the frequent calls of this plan (see plain/plain-script.ts). Undefined if the whole script (see
-   * main.ts) has to decide every call.
+   * The short script that decides the frequent calls under these policies (see plain/plain-script.ts). Undefined if the whole
+   * script (see main.ts) has to decide every call.
    */
   plain?: Script | undefined
 }

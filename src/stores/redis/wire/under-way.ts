@@ -36,7 +36,7 @@ export class UnderWay {
   readonly #options: BatcherOptions
   readonly #batches: Batch[] = []
   readonly #nodes = new Map<string, RedisNode>()
-  /** Batches whose node may not have their script. Such a batch may be sent twice, and later batches must not overtake it. */
+  /** Batches whose node may not have their script. Such a batch may be sent twice, and later batches must not run before it. */
   readonly #loading = new Map<Batch, RedisNode>()
   /** How many requests the batches without an answer have together. */
   requests = 0

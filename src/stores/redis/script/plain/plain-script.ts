@@ -31,12 +31,12 @@ const steps: Readonly<Partial<Record<Kind, PlainSteps<never>>>> = {
 /** The most policies of a short script, because a Lua function can have at most about 200 local variables. */
 const mostPolicies = 4
 
-/** The input from which the short script of a plan is made. */
+/** The input from which the short script of a plan (set of policies) is made. */
 export interface PlainTerms {
   readonly policies: readonly Policy[]
   /** The first bytes of each policy's record, in the only form that a short script reads (see ../records.ts). */
   readonly heads: readonly Buffer[]
-  /** The packed plan, for the whole script. */
+  /** The packed policies, for the whole script, which decides the calls that the short script cannot decide. */
   readonly bytes: Buffer
   /** For how many milliseconds Redis stores a key after the key has its full quota again. */
   readonly ttlMargin: number
