@@ -62,10 +62,7 @@ export class StateRows {
     return algorithm.grows && !this.#condensed
   }
 
-  /**
-   * How many rows fit into `maxBytes`, or under several plans (sets of policies) into `maxListBytes`, if each row has one bucket's
-   * state.
-   */
+  /** How many rows fit into `maxBytes`, or under several plans (sets of policies) into `maxListBytes` if a row has one bucket's state. */
   get maxRows(): number {
     return this.shared ? maxListBytes / (placeBytes + listBytes + bytesOf(3)) : maxBytes / (8 * this.#width + 4)
   }
@@ -224,10 +221,7 @@ export class StateRows {
     }
   }
 
-  /**
-   * Stores the states that a call changed. Removes states that have their full quota and belong to policies of other plans (sets of
-   * policies).
-   */
+  /** Stores the states that a call changed. Removes states that have their full quota and belong to other plans (sets of policies). */
   keep(policies: readonly PolicyEvaluation[], row: number, now: number): void {
     for (let n = 0; n < policies.length; n++) {
       const evaluation = policies[n] as PolicyEvaluation

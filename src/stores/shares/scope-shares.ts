@@ -72,10 +72,7 @@ export class ScopeShares implements Reports {
     for (const plan of this.plans) plan.#shares.get(key)?.ban(until)
   }
 
-  /**
-   * Removes the key's refusals under all plans (sets of policies). Call this method after a command that may give units of the key
-   * back.
-   */
+  /** Removes the key's refusals under all plans (sets of policies). Call this method after a command that may give units back. */
   forgetRefusals(key: string): void {
     for (const plan of this.plans) plan.#shares.get(key)?.forgetRefusals()
   }

@@ -13,10 +13,7 @@ import {
 } from './steps/index.ts'
 
 export interface RedisKind {
-  /**
-   * The number of the kind in packed plans (sets of policies) and in records, from 1 to 30. It is never 9, the number of a removed
-   * kind.
-   */
+  /** The kind's number in packed plans (sets of policies) and in records, from 1 to 30. It is never 9, the number of a removed kind. */
   readonly number: number
   /** The algorithm in Lua: the same functions as in TypeScript, in the same order. */
   readonly lua: string
