@@ -26,15 +26,15 @@ import {
   type Verb,
 } from './contract/index.ts'
 
-/** How many hits of a key count in its present window. */
+/** The hits of a key in its present window. */
 export interface Hits {
-  /** How many hits count now. */
+  /** How many hits the window has. */
   readonly used: number
-  /** Milliseconds until the window ends. If `resetAfter` is left out, the full length of the window is assumed. */
+  /** Milliseconds until the window ends. Default: the full length of the window. */
   readonly resetAfter?: number | undefined
 }
 
-/** The numbers of the policy that are passed to each function of the store, together with the key. */
+/** The numbers of the policy, which `hit`, `unhit` and `read` get. */
 export interface HitTerms {
   /** The length of a window, in milliseconds. */
   readonly window: number
@@ -44,9 +44,12 @@ export interface HitTerms {
 
 /** The options of `hitStore`. */
 export interface HitStoreOptions {
-  /** Adds `cost` hits to the key, even if that exceeds the limit, and returns the hits in its window. */
+  /** Adds `cost` hits to the key, even if the sum exceeds the limit, and returns the hits of the key in its window. */
   hit: (key: string, cost: number, terms: HitTerms) => MaybePromise<Hits>
-  /** Subtracts `cost` hits. Needs `read`. Without `unhit`, refused calls count, and refunds and settlements reject. */
+  /**
+   * Subtracts `cost` hits from the key. Allowed only together with `read`. Without `unhit`, refused calls count, and refunds and
+   * settlements reject.
+   */
   unhit?: (key: string, cost: number, terms: HitTerms) => MaybePromise<unknown>
   /** Returns the hits of the key, or undefined if the key has none. Without `read`, `peek` rejects. */
   read?: (key: string, terms: HitTerms) => MaybePromise<Hits | undefined>
@@ -67,17 +70,16 @@ const readers = {
 }
 
 /**
- * Makes a store from functions that count hits of a key in windows, such as those of other packages' stores. The store
- * has one limiter with one policy: `fixedWindow({ align: 'first-request' })` or `counter`. The functions decide by
- * their own clock when a window ends.
+ * Makes a store from functions that count hits of a key in windows, such as the functions of another package's store. The store has
+ * one limiter with one policy: `fixedWindow({ align: 'first-request' })` or `counter`. The functions decide by their own clock when
+ * a window ends.
  *
  *     hitStore({ hit: async (key, cost, { window }) => ({ used: await counters.add(key, cost, window) }) })
  *
- * The hits of a refused call are subtracted by `unhit`, unless the policy has `countRefused`. Hits beyond the limit,
- * from a charge, end with the window.
- * If `hit` or `read` returns no numbers, the store counts as failed, and `onStoreError` applies.
- * @throws HeadgateError `HEADGATE_OPTION` if an option is invalid. A limiter on this store also throws
- *   `HEADGATE_POLICY`, and with `synchronous`, `HEADGATE_STORE` in a call that gets no numbers
+ * The hits of a refused call are subtracted by `unhit`, unless the policy has `countRefused`. Hits that a charge adds beyond the
+ * limit stay until the window ends. If `hit` or `read` returns no numbers, the store counts as failed, and `onStoreError` applies.
+ * @throws HeadgateError `HEADGATE_OPTION` if an option is invalid. A limiter on this store throws `HEADGATE_POLICY` for any other
+ *   policy. With `synchronous`, a call throws `HEADGATE_STORE` if `hit` or `read` returns no numbers
  */
 export function hitStore(options: HitStoreOptions): Store {
   const { synchronous } = readOptions('hitStore', options, readers)
@@ -175,7 +177,7 @@ class HitLedger implements Ledger {
     return then(this.#needed('read')(key, this.#terms), (hits) => numbersOf('read', hits ?? { used: 0, resetAfter: 0 }))
   }
 
-  /** Returns a function of the options. @throws HeadgateError `HEADGATE_UNSUPPORTED` if this function is missing */
+  /** Returns the function of this name from the options. @throws HeadgateError `HEADGATE_UNSUPPORTED` if the function is missing */
   #needed<Name extends keyof typeof lacking>(name: Name): NonNullable<HitStoreOptions[Name]> {
     const given = this.#options[name]
     if (given !== undefined) return given
@@ -183,7 +185,10 @@ class HitLedger implements Ledger {
     throw new HeadgateError('HEADGATE_UNSUPPORTED', message)
   }
 
-  /** @param asked the hits of the key, including the cost of this call. If `asked` exceeds the limit, the call is refused. */
+  /**
+   * @param asked the hits of the key plus the cost of this call, if `used` does not include it. If `asked` exceeds the limit, the
+   *   call is refused.
+   */
   #answer({ used, resetAfter: left }: Hits, cost: number, asked: number, details?: Details): Decision {
     const { name, limit, shadow, window } = this.#policy
     const resetAfter = used > 0 ? Math.max(0, Math.ceil(left ?? window)) : 0
@@ -219,13 +224,13 @@ function isNumber(value: unknown): boolean {
   return typeof value === 'number' && !Number.isNaN(value)
 }
 
-/** True for a fixed window that begins with the first request, and for a counter. */
+/** True for `fixedWindow({ align: 'first-request' })` and for `counter`. */
 function isWindowFromFirst({ algorithm }: Policy): boolean {
   const [limit, , burst, aligned] = algorithm.parameters
   return algorithm.kind === 'intervalBucket' && aligned === 0 && burst === limit
 }
 
-/** What is impossible without each optional function, as a text for the error. */
+/** For each optional function: what is impossible if the function is missing, as a text for the error. */
 const lacking = {
   unhit: 'no units can be given back',
   read: 'the hits of a key are not known',

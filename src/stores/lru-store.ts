@@ -1,9 +1,9 @@
 /*
  * A store on a least-recently-used cache. It is also an example of how to write a store.
  *
- * A store stores the states of keys and decides nothing itself. For each command, it reads the clock once, finds the
- * states of the keys, runs the command on these states, and saves the changed states. No other command may change the
- * keys meanwhile. In this store no other command can, because the store is synchronous.
+ * A store has the states of the keys, and decides nothing itself. For each command, it reads the clock once, finds the states of
+ * the keys, runs the command on these states, and saves the changed states. Between these steps, no other command may change the
+ * states. Here no other command can run then, because the store is synchronous.
  */
 import { LRUCache } from 'lru-cache'
 import { type Clock, clockOr, monotonicClock, readOptions, whole } from '../common/index.ts'
@@ -28,8 +28,8 @@ import {
 /** The options of `lruStore`. */
 export interface LruStoreOptions {
   /**
-   * The most keys in memory, for each scope of each limiter, at most 16,777,215. Default 100,000. When another key
-   * comes, the least recently used key is removed. A removed key has its full quota at its next call.
+   * The most keys in memory, for each scope of each limiter, at most 16,777,215. Default 100,000. When one more key is stored, the
+   * least recently used key is removed. A removed key has its full quota at its next call.
    */
   maxKeys?: number
   /** Returns whole microseconds since the epoch. Default: a monotonic clock. */
@@ -56,19 +56,19 @@ export function lruStore(options: LruStoreOptions = {}): Store {
   }
 }
 
-/** The states of a scope's keys, by encoded key. Banned keys are in a Map of their own, so that no key evicts them. */
+/** The states of the keys of one scope, by the encoded keys. Banned keys are in a separate Map, so that no other key evicts them. */
 interface ScopeKeys {
   readonly cached: LRUCache<string, KeyStates>
   readonly banned: Map<string, KeyStates>
 }
 
-/** The ledger of a limiter under one plan. The ledgers of the limiter's other plans use the same `keys`. */
+/** The ledger of a limiter under one plan (set of policies). The ledgers of the limiter's other plans use the same `keys`. */
 class LruLedger implements Ledger {
   readonly #clock: Clock
   readonly #maxKeys: number
   readonly #scopes: readonly string[]
   readonly #evaluation: ScopedEvaluation
-  /** The keys of each scope, by the name of the scope. */
+  /** For each scope, by its name: the states of its keys. */
   readonly keys: Map<string, ScopeKeys>
 
   constructor(terms: LedgerTerms, clock: Clock, maxKeys: number, keys: Map<string, ScopeKeys>) {
@@ -98,7 +98,7 @@ class LruLedger implements Ledger {
     return outcome
   }
 
-  /** The states of a key. A new key has no states. */
+  /** Returns the states of a key. For a new key, the returned object has no states. */
   #find(scope: number, id: string): KeyStates {
     const { cached, banned } = this.#keysOf(this.#scopes[scope] as string)
     return cached.get(id) ?? banned.get(id) ?? new KeyStates()
@@ -116,14 +116,17 @@ class LruLedger implements Ledger {
     }
   }
 
-  /** The states of a key for an inspection, which does not count as a use of the key in the cache. */
+  /** The states of a key for an inspection. The inspection does not count as a use of the key in the cache. */
   #kept(scope: string, id: string, now: number): KeptKey {
     const { cached, banned } = this.#keysOf(scope)
     const { kept: states, storedBan: ban } = cached.peek(id) ?? banned.get(id) ?? new KeyStates()
     return { now, states, ban }
   }
 
-  /** @param from the keys that are not listed yet, in their order at the first page: the order of the cache changes later */
+  /**
+   * @param from the keys that are not listed yet, in the order of the first page, because every use of a key changes the order in
+   *   the cache
+   */
   #scan({ scope, from }: ScanTerms, now: number): KeyPage {
     const { cached, banned } = this.#keysOf(scope)
     const ids = (from as readonly string[] | undefined) ?? [...cached.keys(), ...banned.keys()]
@@ -134,7 +137,7 @@ class LruLedger implements Ledger {
   #keysOf(scope: string): ScopeKeys {
     let keys = this.keys.get(scope)
     if (keys !== undefined) return keys
-    // Not with the option `max` of LRUCache, because the cache would then allocate arrays for so many keys when it is made.
+    // The option `max` is not used, because with `max` a new LRUCache allocates arrays for `maxKeys` keys.
     keys = { cached: new LRUCache({ maxSize: this.#maxKeys, sizeCalculation: () => 1 }), banned: new Map() }
     this.keys.set(scope, keys)
     return keys

@@ -9,21 +9,23 @@ import type { RecordStore } from './records/index.ts'
  * client so that each method sends one command of the protocol.
  */
 export interface MemcachedClient {
-  /** Sends `gets`: resolves with the value and its cas unique; undefined if the key has no value. */
+  /** Sends `gets`: resolves with the value and the number of its version (`casUniq`); undefined if the key has no value. */
   gets(key: string): Promise<{ value: unknown; casUniq?: number | string } | undefined>
-  /** Sends `cas`: rejects with EXISTS or NOT_FOUND if the value was changed. @param options lifetime in seconds */
+  /**
+   * Sends `cas`: rejects with EXISTS or NOT_FOUND if the value was changed or removed. @param options the lifetime of the value, in
+   * seconds
+   */
   cas(key: string, text: string, options: { casUniq: number | string; lifetime: number }): Promise<unknown>
-  /** Sends `add`: rejects with NOT_STORED if the key has a value. @param options lifetime in seconds */
+  /** Sends `add`: rejects with NOT_STORED if the key has a value. @param options the lifetime of the value, in seconds */
   add(key: string, text: string, options: { lifetime: number }): Promise<unknown>
   /**
-   * Optional. Sends one `gets` for several keys. Resolves with an object that has, for each key with a value, what `gets`
-   * resolves with. Without `xretrieve`, one command is sent for each key.
+   * Optional. Sends one `gets` for several keys. Resolves with an object that has, for each key with a value, the result that
+   * `gets` has for this key. Without `xretrieve`, the store sends one command for each key.
    */
   xretrieve?(command: 'gets', keys: string[]): Promise<unknown>
   /**
-   * Optional. Calls `use` with the socket that gets the next commands. The store delays the writes to this socket until
-   * the turn of the event loop ends: all `cas` of the turn are one write. Without `xsend`, each `cas` is a separate
-   * write.
+   * Optional. Calls `use` with the socket to which the next commands are written. The store delays these writes until the turn of the
+   * event loop ends, so that all `cas` of the turn are sent by one write. Without `xsend`, each `cas` is sent by a separate write.
    */
   xsend?(use: (socket: MemcachedSocket | undefined) => void, options: { noreply: true }): Promise<unknown>
 }
@@ -38,8 +40,8 @@ interface MemcachedSocket {
 export interface MemcachedStoreOptions
   extends Pick<CompareAndSetOptions<unknown>, 'prefix' | 'timeout' | 'ttlMargin' | 'breaker' | 'retries' | 'clock'> {
   /**
-   * The most bytes of a value: the server's item size (`memcached -I`), less a thousandth for bytes that the server
-   * adds. Default 1,000,000, which fits the server's default of 1 MiB.
+   * The most bytes of a value. Give 0.1 % less than the server's item size (`memcached -I`), because the server adds some bytes to
+   * each value. Default 1,000,000, which is right for the server's default of 1 MiB.
    */
   maxBytes?: number
   /** A client of memcache-client, or an object with the same methods. The store does not close the client. */
@@ -58,7 +60,7 @@ const readers = {
 /** The server's answer to `cas` or `add` if the key was written after the store had read the key. */
 const changed = /^(EXISTS|NOT_FOUND|NOT_STORED)\b/
 
-/** The server's answer if its item size is smaller than `maxBytes`. */
+/** The server's answer if a value is larger than the server's item size. */
 const tooLarge = /\bobject too large\b/
 
 function itemTooLarge({ length }: string, cause: Error): HeadgateError {
@@ -70,14 +72,14 @@ function itemTooLarge({ length }: string, cause: Error): HeadgateError {
   )
 }
 
-/** The longest lifetime in seconds: the server reads a larger number as a date. */
+/** The longest lifetime in seconds: the server takes a larger number as a time since the epoch. */
 const longestLifetime = 30 * 24 * 60 * 60
 
 /**
- * Makes a store in Memcached, with the commands gets and cas. All decisions in a turn of the event loop take one read
- * and one write together. Calls reject as described for `compareAndSetStore`.
- * @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_CLOCK` if an option is invalid. A limiter on this store also
- * throws `HEADGATE_STATE_SIZE`
+ * Makes a store in Memcached, by the commands gets and cas. All decisions of one turn of the event loop share one read and one
+ * write. Calls reject as described for `compareAndSetStore`.
+ * @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_CLOCK` if an option is invalid. A limiter on this store throws
+ * `HEADGATE_STATE_SIZE` if a state could exceed `maxBytes`
  */
 export function memcachedStore(options: MemcachedStoreOptions): RecordStore {
   const { timeout } = readOptions('memcachedStore', options, readers)
@@ -112,7 +114,7 @@ export function memcachedStore(options: MemcachedStoreOptions): RecordStore {
 
 type Found = Awaited<ReturnType<MemcachedClient['gets']>>
 
-/** Returns a function that reads a key. If the client can, one command reads all keys of an event loop turn. */
+/** Returns a function that reads a key. If the client has `xretrieve`, one command reads all keys of one turn of the event loop. */
 function readerOf(client: MemcachedClient, timeout: number): (key: string) => Promise<Found> {
   if (typeof client.xretrieve !== 'function') return (key) => client.gets(key)
   const reads = {
@@ -150,9 +152,9 @@ function gathererOf(client: MemcachedClient): () => void {
 }
 
 /**
- * The lifetime in seconds, or, if it is longer than 30 days, its end in seconds since the epoch. If the end is after 2038,
- * which the server cannot represent, returns 0: the item never expires. One second is added because Memcached's clock ticks
- * once a second: an item with a lifetime of one second could expire immediately.
+ * Converts a lifetime in milliseconds to the number that Memcached expects: up to 30 days, the lifetime in seconds; above, its end
+ * in seconds since the epoch. If the end is after 2038, which the server cannot represent, returns 0: the item never expires. One
+ * second is added because Memcached's clock ticks once a second: an item with a lifetime of one second could expire immediately.
  */
 function lifetimeOf(ttl: number): number {
   const seconds = Math.ceil(ttl / 1000) + 1

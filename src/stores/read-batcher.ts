@@ -1,6 +1,6 @@
 /*
- * Reads all keys that calls need in one turn of the event loop by one command. If the command fails, each key is read by its own
- * command: if the client cannot decode a value, only the calls with this key fail.
+ * Reads all keys that calls need in one turn of the event loop by one command. If the command fails, each key is read by a separate
+ * command, so that a value that the client cannot decode fails only the calls with its key.
  */
 import { monotonicClock } from '../common/index.ts'
 
@@ -25,7 +25,7 @@ export class ReadBatcher<Found> {
   /** The pending reads of this turn, by their key. */
   #questions = new Map<string, Question<Found>>()
 
-  /** @param timeout in milliseconds: after this time the callers of a read have timed out, so a failed read is not repeated */
+  /** @param timeout the timeout of the callers, in milliseconds: a read that fails after this time is not repeated */
   constructor(reads: Reads<Found>, timeout: number) {
     this.#reads = reads
     this.#timeout = timeout

@@ -15,8 +15,8 @@ export interface StoredKey {
   /** The size of the stored value, in bytes. */
   readonly bytes: number
   /**
-   * What the states mean, explained with the numbers of the policies that are stored with them; undefined if the value is no
-   * record of this version.
+   * What the states mean, explained with the numbers of the policies, which are stored with the states; undefined if the value is
+   * no record of this version.
    */
   readonly inspection: Inspection | undefined
 }
@@ -35,7 +35,7 @@ export interface StoreInspector {
   list(filter?: StoredKeyFilter): AsyncGenerator<StoredKey, void, undefined>
   /** Deletes a key, so that it has its full quota under every policy. */
   reset(storeKey: string): Promise<void>
-  /** Ends the ban of a key, also a ban by a penalty. Used units stay used. */
+  /** Ends the ban of a key, including a ban by a penalty. Used units stay used. */
   unban(storeKey: string): Promise<void>
 }
 
@@ -56,9 +56,7 @@ export interface StoredRecord {
   read(): Omit<KeptKey, 'now'>
 }
 
-/**
- * What an inspector needs from a store. Each function rejects with HeadgateError `HEADGATE_STORE` if the store fails.
- */
+/** What an inspector needs from a store. Each function rejects with HeadgateError `HEADGATE_STORE` if the store fails. */
 export interface InspectedStore {
   /** The records of all keys under a prefix. @param id the encoded id of the keys to list; undefined for all keys */
   records(id: string | undefined): AsyncIterable<StoredRecord>

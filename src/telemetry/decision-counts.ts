@@ -15,7 +15,7 @@ export type Attributes = Record<string, string>
 
 export type Reading = readonly [value: number, attributes: Attributes]
 
-/** The most pairs of limiter and policy with counters of their own. Further pairs are counted together, as `other`. */
+/** The most pairs of limiter and policy with separate counters. All further pairs are counted together, under the name `other`. */
 const maxPairs = 250
 
 /** An admitted call is near its limit if less than this fraction of the limit remains. Envoy's `near_limit` is similar. */
@@ -106,7 +106,7 @@ export class DecisionCounts {
   }
 }
 
-/** One reading for each result that has occurred. Other results are left out, so that no counter of 0 is made. */
+/** One reading for each result that has occurred. Other results are left out, so that no counter with the value 0 is reported. */
 function readingsOf(counts: Readonly<Record<Result, number>>, byResult: PolicyCounts['byResult']): Reading[] {
   return results.filter((result) => counts[result] > 0).map((result) => [counts[result], byResult[result]])
 }

@@ -27,8 +27,8 @@ const version = '0.1.0'
 type Listener = (event: never) => void
 
 /**
- * Metrics and spans of every limiter, middleware, store and pacer of this process, through OpenTelemetry. Register it
- * like any other instrumentation:
+ * Metrics and spans of every limiter, middleware, store and pacer of this process, through OpenTelemetry. Register the object like
+ * any other instrumentation:
  *
  * ```js
  * new NodeSDK({ instrumentations: [new HeadgateInstrumentation()] }).start()

@@ -15,7 +15,7 @@ export interface LivePacer {
   readonly store: Store
 }
 
-/** The most limiter names, pacer names and shards with a gauge of their own. All others share the name `other`. */
+/** The most limiter names, pacer names and shards with a separate gauge. All others share one gauge with the name `other`. */
 export const maxNames = 250
 
 const levels = { closed: 0, 'half-open': 1, open: 2 } as const
@@ -29,7 +29,8 @@ class WeakList<T extends WeakKey> {
     if (this.#known.has(object)) return
     this.#known.add(object)
     this.#references.push(new WeakRef(object))
-    // Each time the list is about to double, dead references are removed, because metrics may never be collected.
+    // Dead references are removed here each time the list is about to double: if metrics are never collected, nothing else removes
+    // them.
     if ((this.#references.length & (this.#references.length - 1)) === 0) void this.all()
   }
 
@@ -46,8 +47,8 @@ export class LiveObjects {
   readonly #pacers = new WeakList<LivePacer>()
   readonly #stores = new WeakList<Store>()
   /**
-   * How many keys each store had evicted when metrics were last collected. `#evictions` is the sum, also of stores that were
-   * garbage-collected.
+   * How many keys each store had evicted when metrics were last collected. `#evictions` is the sum over all stores, including
+   * stores that were garbage-collected.
    */
   readonly #evicted = new WeakMap<Store, number>()
   #evictions = 0
@@ -91,7 +92,7 @@ export class LiveObjects {
     ])
   }
 
-  /** The state of the breakers. For breakers with the same attributes, it is the worst of their states. */
+  /** The state of the breakers. For breakers with the same attributes, the result is the worst of their states. */
   breakers(): readonly Reading[] {
     const states = this.#stores.all().flatMap((store) =>
       [...breakersOf(store)].map(([shard, { state }]): Reading => {

@@ -28,7 +28,7 @@ export interface RefusalFields {
   /** `'shadow'`: the refusal was not enforced. `'error'`: the store failed, and so the call was rejected. */
   readonly result: 'refused' | 'banned' | 'shadow' | 'error'
   /**
-   * The key that was refused, in the form that the option `key` says. If the call passed an object with a key for each scope,
+   * The key that was refused, in the form that the option `key` selects. If the call passed an object with a key for each scope,
    * `key` is such an object too.
    */
   readonly key?: Key
@@ -37,7 +37,7 @@ export interface RefusalFields {
   readonly limit?: number
   /** Milliseconds until the call can be admitted. Absent if its cost can never be admitted. */
   readonly retryAfter?: number
-  /** The reason that was given when the key was banned by hand. Absent without a reason. */
+  /** The reason that was given when `ban` was called for the key. Absent without a reason. */
   readonly reason?: string
   /** How many refusals of this key the line stands for: all since the key's last line, including this refusal. */
   readonly refusals: number
@@ -45,7 +45,7 @@ export interface RefusalFields {
   readonly unlogged?: number
 }
 
-/** A function that writes a line. With pino `logger.warn(fields, message)`; with winston the order is reversed. */
+/** A function that writes a line. With pino `logger.warn(fields, message)`; with winston `logger.warn(message, fields)`. */
 type WriteLine = (fields: RefusalFields, message: string) => unknown
 
 /** The options of `logRefusals`. */
@@ -79,7 +79,7 @@ const readers = {
   clock: clockOr(monotonicClock),
 }
 
-/** The most keys whose last line is remembered, at about 300 bytes each. After that, old keys are forgotten. */
+/** The most keys whose last line is remembered, at about 300 bytes each. Beyond this number, the least recently used key is forgotten. */
 const maxKeys = 10_000
 
 /**
@@ -102,7 +102,7 @@ export function logRefusals(options: LogRefusalsOptions): () => void {
 interface Sampled {
   /** When the last line about the key was written, in microseconds. */
   at: number
-  /** How many refusals of the key came since its last line. */
+  /** How many refusals of the key came since the key's last line. */
   refusals: number
 }
 

@@ -121,7 +121,7 @@ export class Metrics {
   }
 }
 
-/** The cost of a call as one number. If the cost is an object with a number for each policy, this is the largest number. */
+/** The cost of a call as one number. If the cost is an object with a number for each policy, the result is the largest number. */
 function most(cost: PacerEvent['cost']): number {
   return typeof cost === 'number' ? cost : Math.max(...Object.values(cost))
 }

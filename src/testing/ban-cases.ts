@@ -13,7 +13,7 @@ export async function canBan(store: Store): Promise<boolean> {
 
 const five = fixedWindow({ limit: 5, window: '1d' })
 
-/** Tests of `ban` and `unban`, by their titles. They run on stores that support these commands. */
+/** Tests of `ban` and `unban`, by their titles. These tests run only on stores that support both commands. */
 export const banCases: StoreCases = {
   'a banned key is refused until the ban ends, and takes nothing': async (fixture) => {
     const limiter = limiterOn(fixture.store, five)

@@ -4,9 +4,9 @@
  *
  *     fault          the call takes effect      the reply arrives
  *     delay          after half of the delay    after the delay
- *     error          never                      at once, as an error
+ *     error          never                      immediately, as an error
  *     hang           never                      never
- *     lost-reply     at once                    never
+ *     lost-reply     immediately                never
  *     partition      after the partition        after the partition
  */
 import {
@@ -33,7 +33,10 @@ export type FaultKind = (typeof kinds)[number]
 /** A fault that `faultyStore` can simulate. */
 export interface Fault {
   kind: FaultKind
-  /** The length of a delay, in milliseconds or as text: half of it before the call, half after. Example: `'50ms'`. */
+  /**
+   * The length of a delay, in milliseconds or as text: half of the delay passes before the call takes effect, half after. Example:
+   * `'50ms'`.
+   */
   by?: Duration
 }
 
@@ -87,10 +90,7 @@ export function faultyStore(store: Store, options: FaultyStoreOptions = {}): Fau
 /** A store that fails on demand. `faultyStore` returns it. */
 export class FaultyStore implements Store {
   readonly synchronous = false
-  /**
-   * Only the timeout of the wrapped store: a call that hangs fails at this timeout, as it does in a real client when the
-   * server hangs.
-   */
+  /** Only the timeout of the wrapped store: a call that hangs fails at this timeout, as it does in a real client when the server hangs. */
   readonly traits: StoreTraits
   readonly #deadlines: Deadlines | undefined
   readonly #counts = { calls: 0, delay: 0, error: 0, hang: 0, 'lost-reply': 0, partition: 0 }
@@ -130,7 +130,7 @@ export class FaultyStore implements Store {
     return { ...this.#counts }
   }
 
-  /** Applies this fault to every call until `heal`. The faults of the options do not apply during this time. */
+  /** Applies this fault to every call until `heal`. The faults of the option `faults` do not apply during this time. */
   fail(fault: FaultKind | Fault): void {
     this.#switched = timedFault(typeof fault === 'string' ? { kind: fault } : fault)
     this.#release()

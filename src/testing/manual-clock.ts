@@ -31,7 +31,7 @@ export class ManualClock {
 
   /**
    * Moves the time forward, by milliseconds or text such as `'10s'`. The functions that wait (see `sleeper`) are called in the
-   * order of their times. During each call, the clock shows the time for which the function has waited.
+   * order of their times. During each call, the clock shows the time at which this call was due.
    * @throws HeadgateError `HEADGATE_CLOCK` if the duration is invalid
    */
   advance(by: Duration): void {
@@ -52,8 +52,7 @@ export class ManualClock {
   }
 
   /**
-   * Sets the time in milliseconds since the epoch, with up to three decimals, also to an earlier time. Wakes due
-   * sleepers.
+   * Sets the time, also to an earlier time: milliseconds since the epoch, with up to three decimals. Wakes the sleepers that are due.
    * @throws HeadgateError `HEADGATE_CLOCK` if the time is invalid
    */
   set(time: number): void {
@@ -62,7 +61,7 @@ export class ManualClock {
     while (this.#wakeNext(this.#microseconds)) {}
   }
 
-  /** Calls `wake` after this time. Returns a function that cancels the call. Pass it to a `Pacer` as `sleeper`. */
+  /** Calls `wake` after this time. Returns a function that cancels the call. Pass `sleeper` to a `Pacer` as its option of the same name. */
   readonly sleeper = (milliseconds: number, wake: () => void): (() => void) => {
     const sleep = { at: this.#microseconds + Math.ceil(milliseconds * 1000), wake }
     this.#sleeps.add(sleep)
@@ -79,8 +78,8 @@ export class ManualClock {
   }
 
   /**
-   * Wakes the next sleeper that is due by that time; returns false if there is none. Sleepers with equal times wake in
-   * the order in which they began.
+   * Wakes the next sleeper that is due by the time `until`; returns false if there is none. Sleepers with equal times wake in the
+   * order in which they began.
    */
   #wakeNext(until: number): boolean {
     let next: Sleep | undefined

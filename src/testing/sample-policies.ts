@@ -6,7 +6,7 @@ import type { PolicyOptions } from '../policy/index.ts'
 
 type MakePolicy = (options: PolicyOptions) => Policy
 
-/** The policies that tests use, by their names in test titles. Kinds without a policy here have tests of their own. */
+/** The policies that tests use, by their names in test titles. Kinds without a policy here have separate tests. */
 const samplesOf: Readonly<Record<Kind, Readonly<Record<string, MakePolicy>>>> = {
   intervalBucket: {
     'fixed-window': fixedWindow,

@@ -62,21 +62,24 @@ export interface StoreTraits {
    * HeadgateError `HEADGATE_STORE_TIMEOUT`. Without `timeout`, the limiter enforces a timeout.
    */
   readonly timeout?: number
-  /** When the circuit breaker of the store opens, and how often it probes. Default: 5 failures, 500 ms, 500 ms. */
+  /**
+   * When the circuit breaker of the store opens, and when it probes the store. Default: it opens after 5 failures, and probes every
+   * 500 ms.
+   */
   readonly breaker?: Partial<BreakerTerms>
   /**
-   * Returns the part of the store (shard) that decides on a key, such as a node of Redis Cluster. Each part has a
-   * circuit breaker of its own. An error names the parts that failed in its `shards`. Default: one breaker for the
-   * store.
+   * Returns the part of the store (shard) that decides on a key, such as a node of Redis Cluster. Each part has a circuit breaker
+   * of its own. The field `shards` of an error lists the parts that failed. Default: the whole store has one breaker.
    */
   readonly shardOf?: (key: string) => string
   /**
-   * True if no other process can reach the states. Then `open` with `joins` may change the rate of existing states. Default
-   * false.
+   * True if no other process can reach the states. In this case, the stored states can be converted when a limiter changes its
+   * rate: see `LedgerTerms.replaces`. Default false.
    */
   readonly exclusive?: boolean
   /**
-   * True if a command can fail: then ledgers come from `withFailover`. Default: true unless the store is synchronous.
+   * True if a command can fail. The store must then make its ledgers by `withFailover`. Default: false for a synchronous store,
+   * else true.
    */
   readonly fallible?: boolean
 }
@@ -88,16 +91,17 @@ export interface Store {
   /** Facts about this store that limiters need. Default: none. */
   readonly traits?: StoreTraits
   /**
-   * Opens the states of a limiter. In a store that processes share, the same name opens the same states.
-   * @param joins a ledger of the same name from this store. The new ledger uses its states under other policies,
-   *   matched by name. A store that finds states by their names does not need `joins`
-   * @throws HeadgateError `HEADGATE_POLICY` for an algorithm that the store does not have, `HEADGATE_STATE_SIZE` for
-   * policies whose state does not fit
+   * Opens the states of a limiter. If several processes share the store, limiters with the same name share their states.
+   * @param joins a ledger that this store has opened under the same name. The new ledger uses the states of `joins` with the
+   *   policies of `terms`: each state belongs to the policy of the same name. A store that finds states by their names does not
+   *   need `joins`
+   * @throws HeadgateError `HEADGATE_POLICY` for an algorithm that the store does not have, `HEADGATE_STATE_SIZE` if a state could
+   * be too large for the store
    */
   open(terms: LedgerTerms, joins?: Ledger): Ledger
   /**
-   * Ends what the store itself began: subscriptions, listeners, periodic reports. The client or the database that it was given stays
-   * open. A store that begins nothing has no such method.
+   * Ends what the store itself has started: subscriptions, listeners, periodic reports. The client or the database that the store
+   * was given stays open. A store that starts nothing has no `close`.
    */
   close?(): void
 }

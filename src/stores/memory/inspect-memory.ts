@@ -1,6 +1,6 @@
 /*
  * What a memory store returns for `inspect` and `scan`: copies of states, from the rows of its key table, or from the overflow
- * table, which has the keys for which a full store has no row.
+ * table, which has the keys that a full store has evicted from the rows.
  */
 import type { KeptKey, KeptState, KeyPage } from '../../inspection/index.ts'
 import { keyName, keyOfName } from './key-name.ts'
@@ -61,8 +61,8 @@ function bannedPage(scope: Scope, bans: MemoryBans, names: readonly string[], no
 }
 
 /**
- * @param reopening the present time, if the states are merged states of several keys: they are shown as a call of this key would
- * find them now
+ * @param reopening the present time, if several keys were merged into these states. The result then has the states that a call of
+ * this key would find now
  */
 function keptStates(states: readonly State[], reopening?: number): KeptState[] {
   return states

@@ -1,8 +1,6 @@
 import { digest } from '../contract/index.ts'
 
-/**
- * The longest key that is stored as it is. A longer key is stored as its digest, so that `maxKeys` bounds the bytes.
- */
+/** The longest key that is stored as it is. A longer key is stored as its digest, so that `maxKeys` also bounds the memory. */
 export const longestKey = 86
 
 /**
@@ -18,7 +16,7 @@ export function keyOfName(name: string): { key: string } | { hash: string } {
   return name.length > longestKey ? { hash: name.slice(name.lastIndexOf('#')) } : { key: name }
 }
 
-/** The UTF-16 code units of a key. UTF-8 cannot be used, because all lone surrogates become the same character. */
+/** The UTF-16 code units of a key. In UTF-8, all lone surrogates become the same character, so different keys could have the same bytes. */
 function utf16(key: string): Uint8Array {
   const units = new Uint16Array(key.length)
   for (let n = 0; n < key.length; n++) units[n] = key.charCodeAt(n) // faster than Uint16Array.from

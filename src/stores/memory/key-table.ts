@@ -2,11 +2,11 @@
  * The keys of one scope: a Map from each key to the row with the key's states. No object and no timer is made for a
  * key.
  *
- * No code goes through all rows of the table. When a new key comes, the next few rows are checked, and rows whose keys
- * have their full quota again are freed. When the table is full, one of the checked keys is evicted: the key with most
- * quota left. A refused key is evicted only if all checked keys are refused. (Evicting the least recently used key
- * would be wrong: many new keys would evict refused keys that wait, and these would get their full quota.) A key that
- * is evicted below its full quota goes to the overflow table.
+ * No code goes through all rows of the table. When a new key comes, the next few rows are checked, and rows whose keys have their
+ * full quota again are freed. When the table is full, one of the checked keys is evicted: the key with most quota left. A refused
+ * key is evicted only if all checked keys are refused. (Evicting the least recently used key would be wrong: many new keys would
+ * evict the refused keys that wait, and a refused key would come back with its full quota.) A key that is evicted below its full
+ * quota goes to the overflow table.
  */
 import type { Policy } from '../../algorithms/index.ts'
 import { randomSeed, type Seed } from './key-hash.ts'
@@ -33,7 +33,7 @@ export const blank = 0
 /** How many rows are checked when a new key comes: `swept` rows while the table has space, `considered` rows when it is full. */
 const swept = 2
 const considered = 16
-/** While the table has space, a row is not freed in this time after its last use, in microseconds (10 s). */
+/** While the table has space, a row is freed only if its last use was longer ago than this time: 10 s, in microseconds. */
 const grace = 10_000_000
 
 const none: readonly State[] = []
@@ -47,7 +47,7 @@ export class KeyTable {
   readonly #keyOf: (string | undefined)[] = [undefined]
   #refused = new Uint8Array(0)
   readonly #free: number[] = []
-  /** The last row that was checked. The check for the next new key begins with the row after it. */
+  /** The last row that was checked. The check for the next new key begins with the next row. */
   #hand = 0
   /** The table of evicted keys. The table is made when the first key is evicted. */
   #overflow: OverflowTable | undefined
@@ -100,12 +100,12 @@ export class KeyTable {
     return { rows, next: row < this.#keyOf.length ? row : undefined }
   }
 
-  /** Returns where the overflow table has a key that has no row in this table. */
+  /** Finds a key that has no row in this table: returns the location of the key in the overflow table. */
   recall(key: string): OverflowLocation {
     return this.#overflow === undefined ? nothing : this.#overflow.find(keyName(key))
   }
 
-  /** The states of the key for which `recall` was called last. @param found what that call returned */
+  /** The states of the key for which `recall` was called last. @param found the result of that call */
   recalled(found: OverflowLocation, now: number): readonly State[] {
     return found === nothing ? none : (this.#overflow as OverflowTable).read(found, now)
   }
@@ -130,16 +130,15 @@ export class KeyTable {
 
   #nextRow(): number {
     const row = this.#keyOf.push(undefined) - 1
-    // The rows are at most two more than the keys: one is `blank`, and a new key gets its row before another key is
-    // evicted.
+    // `maxKeys` keys need at most two rows more: the row `blank`, and the row that a new key gets before another key is evicted.
     if (row === this.#refused.length) this.#resize(Math.min(2 * row, this.#capacity.maxKeys + 2))
     this.states.clear(row)
     return row
   }
 
   /**
-   * Removes the states of a key, so that it has its full quota. A key in shared cells cannot be removed from them: it
-   * gets a new row with its full quota instead, which may be evicted later.
+   * Removes the states of a key, so that it has its full quota. A key cannot be removed from shared cells, because other keys use
+   * these cells too. Such a key gets a new row with its full quota, until the row is evicted.
    */
   forget(key: string, now: number): void {
     const row = this.find(key)
@@ -165,13 +164,13 @@ export class KeyTable {
     this.#overflow = undefined
   }
 
-  /** Changes the layout of the states, so that several plans can share these states. */
+  /** Changes the layout of the states, so that several plans (sets of policies) can share these states. */
   share(now: number): void {
     this.states.share(now)
     this.#overflow?.share(now)
   }
 
-  /** Converts the states after the limits of the same policies have changed. The limiter must have only one plan. */
+  /** Converts the states to policies with the same names and other limits. The limiter must have only one plan (set of policies). */
   retune(policies: readonly Policy[], now: number): void {
     this.#policies = policies
     this.states = this.states.retuned(policies, now)
@@ -187,7 +186,7 @@ export class KeyTable {
     return this.#refused[row] === 1
   }
 
-  /** Frees rows whose keys have their full quota. If none is found and the table is full, evicts a key. */
+  /** Frees rows whose keys have their full quota. If the table is full and no such row is found, evicts a key. */
   #sweep(now: number): void {
     this.#overflow?.sweep(now)
     const full = this.#rowOf.size >= this.#capacity.maxKeys
@@ -210,7 +209,8 @@ export class KeyTable {
   }
 
   /**
-   * The part of the quota that is left, from 0 to 1; -1 for a key that was refused and is still below its full quota.
+   * The part of its quota that the key in this row has left, from 0 to 1; -1 for a key that was refused and is still below its full
+   * quota.
    */
   #quotaLeft(row: number, now: number): number {
     const quota = quotaLeft(this.states.read(row), now)
@@ -224,7 +224,10 @@ export class KeyTable {
     this.#release(row)
   }
 
-  /** Makes the overflow table. The seed is made only here: workers have no random numbers while a module loads. */
+  /**
+   * Makes the overflow table. The seed is made here and not while the module loads, because Cloudflare Workers allow no random
+   * numbers at that time.
+   */
   #newOverflow(): OverflowTable {
     const { maxKeys, seed = randomSeed() } = this.#capacity
     return new OverflowTable(this.#policies, this.states.shared, maxKeys, seed)

@@ -6,7 +6,7 @@ import { keyName } from './key-name.ts'
 /** The most keys of a limiter that can be banned at the same time, at about 200 bytes each. */
 const maxBans = 100_000
 
-/** If there is no space for a ban, all bans are checked, but at most once in this time, in microseconds. */
+/** If there is no space for a new ban, bans that are over are removed, but at most once in this time, in microseconds. */
 const sweepEvery = 1_000_000
 
 type Scopes = readonly { readonly name: string }[]
@@ -17,7 +17,7 @@ type Keys = readonly (string | undefined)[]
  * A ban that is over is removed when the next call with its key comes, or when there is no space for another ban.
  */
 export class MemoryBans {
-  /** Each ban, by an id that is made of scope and key. */
+  /** Each ban, by an id that `idOf` makes from the scope and the key. */
   readonly #bans = new Map<string, StoredBan>()
   #sweptAt = -Infinity
 
@@ -31,7 +31,7 @@ export class MemoryBans {
 
   /**
    * @param keys the key of each scope; undefined for a scope without a key to ban
-   * @throws HeadgateError `HEADGATE_BAN` if too many keys are banned
+   * @throws HeadgateError `HEADGATE_BAN` if more than `maxBans` keys would then be banned
    */
   set(scopes: Scopes, keys: Keys, now: number, { duration, reason }: BanTerms): void {
     const ids = idsOf(scopes, keys)
@@ -50,13 +50,13 @@ export class MemoryBans {
 
   /**
    * The longest ban of these keys; undefined if no key is banned.
-   * @param writes true to store the ban that `banAt` returns, whose times differ after the clock has gone back
+   * @param writes true to store the result of `banAt`, which differs from the stored ban if the clock has gone back
    */
   find(scopes: Scopes, keys: readonly string[], now: number, writes: boolean): CallBan | undefined {
     return longestBan(scopes, now, ({ name }, n) => this.#find(idOf(name, keyName(keys[n] as string)), now, writes))
   }
 
-  /** The ban of a key, without a change of the ban. @param name the result of `keyName` for the key */
+  /** The stored ban of a key. Does not change or remove the ban. @param name the result of `keyName` for the key */
   look(scope: string, name: string): StoredBan | undefined {
     return this.#bans.get(idOf(scope, name))
   }
@@ -99,7 +99,7 @@ function idsOf(scopes: Scopes, keys: Keys): readonly string[] {
   })
 }
 
-/** The id has the length of the scope, so that two pairs of scope and name never have the same id. */
+/** The id begins with the length of the scope's name, so that two pairs of scope and name never have the same id. */
 function idOf(scope: string, name: string): string {
   return `${scope.length}:${scope}${name}`
 }

@@ -21,13 +21,13 @@ import { type Capacity, KeyTable } from './key-table.ts'
 import { MemoryBans } from './memory-bans.ts'
 import { Scope } from './scope.ts'
 
-/** The parts that the ledgers of all plans of a limiter share. */
+/** The parts that the ledgers of all plans (sets of policies) of a limiter share. */
 export interface LimiterKeys {
   /** The table of keys of each scope, by the name of the scope. */
   readonly tables: Map<string, KeyTable>
-  /** The keys that are banned by hand. */
+  /** The bans that calls of `ban` have begun. */
   readonly bans: MemoryBans
-  /** True if several plans share the tables. */
+  /** True if several plans (sets of policies) share the tables. */
   shared: boolean
 }
 
@@ -38,8 +38,8 @@ export class MemoryLedger implements Ledger {
   private readonly evaluation: Evaluation
   private readonly scopes: readonly Scope[]
   /**
-   * The only scope, if there is one plan with one scope, as in most limiters: then no loop over scopes is needed. Otherwise
-   * undefined.
+   * The only scope, if the limiter has one plan (set of policies) and one scope, as most limiters have: no loop over scopes is then
+   * needed. Otherwise undefined.
    */
   private only: Scope | undefined
   private readonly bans: MemoryBans
@@ -113,10 +113,7 @@ export class MemoryLedger implements Ledger {
     return decision
   }
 
-  /**
-   * Looks up the keys, so that the evaluation can read their states. Returns true if each key has a row in the table of its
-   * scope.
-   */
+  /** Looks up the keys, so that the evaluation can read their states. Returns true if each key has a row in the table of its scope. */
   private find(keys: readonly string[], now: number): boolean {
     const { scopes } = this
     let found = true
@@ -129,7 +126,10 @@ export class MemoryLedger implements Ledger {
     for (const [n, scope] of this.scopes.entries()) scope.claim(keys[n] as string, now)
   }
 
-  /** Gives units back. A key without states has used no units, and gets a row in the table only if the call charges units. */
+  /**
+   * Gives the units of the call back to its keys. A key without states has used no units, so it gets a row only if the call, by a
+   * settlement, charges units.
+   */
   private giveBack(keys: readonly string[], now: number): void {
     const charges = this.evaluation.charges
     for (const [n, scope] of this.scopes.entries()) {

@@ -43,14 +43,14 @@ export interface MemoryStoreStats {
   readonly keys: number
   /** How many keys were evicted below their full quota. In the example: 1. If this number grows, raise `maxKeys`. */
   readonly evictions: number
-  /** Evicted keys that have a place of their own in the overflow table now. In the example: 1. */
+  /** Evicted keys that share no place with other keys in the overflow table now. In the example: 1. */
   readonly remembered: number
   /**
    * How many evicted keys found no free place and were merged with other keys. In the example: 0. If this number grows,
    * some keys are refused because of others.
    */
   readonly merged: number
-  /** How many keys were forgotten below their full quota: 0 here. If this grows, some keys are admitted too often. */
+  /** How many keys were forgotten below their full quota. In the example: 0. If this number grows, some keys are admitted too often. */
   readonly forgotten: number
 }
 
@@ -62,7 +62,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   return new MemoryStore(options)
 }
 
-// Set by the class, because only code inside the class can read its private fields.
+// The class below assigns this function, because only code inside the class can read its private fields.
 let countKeys: typeof keysIn
 
 /** A store in the memory of this process. `memoryStore` returns it. */
@@ -91,7 +91,7 @@ export class MemoryStore implements Store {
     return ledger
   }
 
-  /** Counts the keys of every limiter. This is fast enough for a gauge that is read each second. */
+  /** Counts the keys of every limiter. This method is fast enough for a gauge that is read each second. */
   stats(): MemoryStoreStats {
     const tables = [...this.#limiters].flatMap((keys) => [...(keys.deref()?.tables.values() ?? [])])
     const sum = (count: (table: KeyTable) => number) => tables.reduce((total, table) => total + count(table), 0)
@@ -108,7 +108,7 @@ export class MemoryStore implements Store {
   }
 }
 
-/** How many keys a MemoryStore has; undefined for any other store, also for a store that delegates to a MemoryStore. */
+/** How many keys a MemoryStore has; undefined for any other store, even if it is a wrapper around a MemoryStore. */
 export function keysIn(store: Store): number | undefined {
   return countKeys(store)
 }

@@ -23,9 +23,9 @@ import { SharedCells } from './shared-cells.ts'
 import { quotaLeft, type State } from './state.ts'
 import { StateRows } from './state-rows.ts'
 
-/** How many places a bucket has. Together with the cell of the bucket, these are eight. */
+/** How many places a bucket has for the states of one key each, besides one cell that several keys share. */
 const width = 7
-/** How many places there are for each of `maxKeys`. If nine in ten keys are evicted, almost all find a free place. */
+/** How many places and cells there are for each key of `maxKeys`. If nine in ten keys are evicted, almost all of them find a free place. */
 const placesPerKey = 12
 /** How many places and cells are checked for each new key of the key table. */
 const swept = 2
@@ -40,7 +40,7 @@ export const cells = -2
 
 export class OverflowTable {
   #places: StateRows
-  /** The shared cells; undefined if the limiter has several plans. */
+  /** The shared cells; undefined if the limiter has several plans (sets of policies). */
   #cells: SharedCells | undefined
   readonly #buckets: number
   /** The tag of the key in each place. 0 marks a free place. */
@@ -50,14 +50,14 @@ export class OverflowTable {
   #one = 0
   #other = 0
   #hand = 0
-  /** How many keys have a place of their own now. */
+  /** How many keys share no place with other keys now. */
   remembered = 0
   /** How many keys were merged into shared cells. */
   merged = 0
   /** How many keys were forgotten because they had no place. */
   forgotten = 0
 
-  /** @param shared true if several plans share the states; the table then has no shared cells */
+  /** @param shared true if several plans (sets of policies) share the states; the table then has no shared cells */
   constructor(policies: readonly Policy[], shared: boolean, maxKeys: number, seed: Seed) {
     this.#places = new StateRows(policies, true)
     if (shared) this.#places.share(0)
@@ -77,13 +77,13 @@ export class OverflowTable {
     return this.#cells?.has(this.#one, this.#other) ? cells : nothing
   }
 
-  /** The states of the key for which `find` was called last. @param found what that call returned */
+  /** The states of the key for which `find` was called last. @param found the result of that call */
   read(found: OverflowLocation, now: number): readonly State[] {
     if (found !== cells) return this.#places.read(found)
     return (this.#cells as SharedCells).leastUsed(this.#one, this.#other, now)
   }
 
-  /** Frees the place of the key, if the key has a place of its own. */
+  /** Frees the place that `find` returned. Does nothing if `find` returned `cells` or `nothing`. */
   release(found: OverflowLocation): void {
     if (found >= 0) this.#free(found)
   }
@@ -114,7 +114,7 @@ export class OverflowTable {
     }
   }
 
-  /** Changes the layout, so that several plans can share the states. Keys in shared cells are forgotten. */
+  /** Changes the layout, so that several plans (sets of policies) can share the states. Keys in shared cells are forgotten. */
   share(now: number): void {
     this.#places.share(now)
     this.#cells = undefined
@@ -131,7 +131,7 @@ export class OverflowTable {
     this.#other = this.#pairOf(this.#one, this.#hash.tag)
   }
 
-  /** The second bucket of a key. The sum of its two buckets is the key's tag, modulo the number of buckets. */
+  /** The second bucket of a key. The numbers of the key's two buckets add up to the key's tag, modulo the count of buckets. */
   #pairOf(bucket: number, tag: number): number {
     return ((tag % this.#buckets) - bucket + this.#buckets) % this.#buckets
   }
@@ -188,7 +188,7 @@ export class OverflowTable {
     return quotaLeft(this.#places.read(place), now)
   }
 
-  /** Merges a key that lost its place into the cells of its two buckets, or forgets it. @param bucket one of the two */
+  /** Merges a key that lost its place into the cells of its two buckets, or forgets it. @param bucket one of these two buckets */
   #giveUp(states: readonly State[], bucket: number, tag: number, now: number): void {
     if (this.#cells === undefined) {
       this.forgotten++

@@ -6,8 +6,8 @@ import { numbersOf, type State, stateTime } from './state.ts'
 import type { StateRows } from './state-rows.ts'
 
 /**
- * Finds and stores the states of the keys of one scope, for one plan. Only the policies of the plan that limit by this scope
- * use these states.
+ * Finds and stores the states of the keys of one scope, for one plan (set of policies). Only the policies of the plan that limit by
+ * this scope use these states.
  */
 export class Scope {
   readonly name: string
@@ -18,7 +18,7 @@ export class Scope {
   private row = blank
   private found: OverflowLocation = nothing
 
-  /** @param rule how a state changes that another plan wrote with other numbers, such as another limit */
+  /** @param rule how a state is converted if another plan (set of policies) wrote the state with other numbers, such as another limit */
   constructor(name: string, policies: readonly PolicyEvaluation[], table: KeyTable, rule: StateRule) {
     this.name = name
     this.policies = policies
@@ -35,7 +35,7 @@ export class Scope {
     return this.states.shared ? this.findShared(key, now) : this.findAlone(key, now)
   }
 
-  /** The same method as `find`, for a limiter with only one plan, whose states no other plan can have written. */
+  /** Does the same as `find`, for a limiter with only one plan (set of policies): no other plan can have written its states. */
   findAlone(key: string, now: number): boolean {
     const row = this.table.find(key)
     this.row = row
@@ -62,8 +62,8 @@ export class Scope {
   }
 
   /**
-   * For each policy, finds the state that was stored under the name of the policy. Another plan may have stored this state
-   * under other numbers.
+   * For each policy, finds the state that was stored under the name of the policy. Another plan (set of policies) may have stored
+   * this state with other numbers, such as another limit.
    */
   private pointShared(now: number): void {
     const { table, states, row, found } = this
@@ -78,7 +78,7 @@ export class Scope {
     }
   }
 
-  /** Gives a row of the table to the key of the last `find`, if this key has none. Called before states are written. */
+  /** Gives a row of the table to the key of the last `find`, if this key has no row. Called before states are written. */
   claim(key: string, now: number): void {
     if (this.row === blank) this.claimRow(key, now)
   }
@@ -101,16 +101,16 @@ export class Scope {
   }
 
   /**
-   * Before a reservation is made: moves each state that can store bookings to an array of its own, which can grow. Called after
-   * `claim`.
+   * Moves each state that can have reservations to a separate array, which can grow. Called after `claim`, before a reservation is
+   * made.
    */
   openBookings(): void {
     this.states.openBookings(this.policies, this.row)
   }
 
   /**
-   * Stores the states that a commit wrote. If this plan converted a state of another plan only to read it, the converted state
-   * is not stored.
+   * Stores the states that a commit wrote. If this plan (set of policies) converted a state of another plan only to read it, the
+   * converted state is not stored.
    */
   keep(now: number): void {
     if (this.row !== blank) this.states.keep(this.policies, this.row, now)

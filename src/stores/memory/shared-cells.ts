@@ -65,7 +65,7 @@ export class SharedCells {
     return this.#found
   }
 
-  /** Clears a cell whose state has the full quota again. */
+  /** Clears the cell if its states have their full quota again. */
   prune(cell: number, now: number): void {
     if (this.#inUse[cell] === 0 || quotaLeft(this.#states.read(cell), now) < 1) return
     this.#states.clear(cell)

@@ -2,11 +2,11 @@ import { PolicyEvaluation } from '../../algorithms/evaluation/index.ts'
 import type { Policy } from '../../algorithms/index.ts'
 import { copyState, holds, isBooked, isUnused, listOf, numbersOf, quotaLeft, type State, stateTime } from './state.ts'
 
-/** The most bytes of an overflow table, with four bytes in each row that identify its key: under one plan, and under several plans. */
+/** The most bytes of an overflow table, including a tag of four bytes for each row: under one plan (set of policies), and under several. */
 const maxBytes = 64 * 2 ** 20
 const maxListBytes = 128 * 2 ** 20
 
-/** Bytes in V8: of a place with its tag, of a list in use, of a state in the list, and of each number in a state. */
+/** How many bytes V8 needs: for a place with its tag, for a list of states, for a state in a list, and for a number in a state. */
 const placeBytes = 16
 const listBytes = 48
 const stateBytes = 104
@@ -17,15 +17,15 @@ const none: readonly State[] = []
 /**
  * The states of the keys of a table, in one row for each key. The row of a new key has only zeros.
  *
- * Under one plan all rows have the same layout, one state for each policy, so all rows are in one array of numbers. A
- * log, which grows, is in an array of its own, unless it is condensed: a condensed log has a fixed number of entries. A
- * state with open reservations is in an array of its own, too.
+ * Under one plan all rows have the same layout, one state for each policy, so all rows are in one array of numbers. A log, which
+ * grows, is in a separate array, unless the log is condensed: a condensed log has a fixed number of entries. A state with open
+ * reservations is in a separate array, too.
  *
- * Several plans share rows without a common layout (`share`). In this case each row is a list of states, at most one
- * for each policy name, with the policy that wrote the state.
+ * The states of several plans have no common layout. So `share` makes each row a list of states, at most one for each policy name,
+ * each with the policy that wrote the state.
  */
 export class StateRows {
-  /** True if several plans share the rows. */
+  /** True if several plans (sets of policies) share the rows. */
   shared = false
   readonly #condensed: boolean
   /** For each policy, an evaluation that points to the policy's state in the row that `read` or `copy` used last. */
@@ -35,16 +35,16 @@ export class StateRows {
   #numbers = new Float64Array(0)
   readonly #width: number
   readonly #offsets: number[] = []
-  /** `#arrays[row * policies + n]` is the log of policy n, or its state with open reservations. */
+  /** `#arrays[row * policies.length + n]` is the log of policy n, or its state with open reservations; else undefined. */
   #arrays: (number[] | undefined)[] = []
   #arrayed = 0
   readonly #hasLogs: boolean
-  /** The list of states of each row, if several plans share the rows. */
+  /** The list of states of each row, if several plans (sets of policies) share the rows. */
   private readonly lists: (readonly State[] | undefined)[] = []
   /** How many bytes the lists of states take. The bytes are counted only if logs have a fixed number of entries. */
   #bytes = 0
 
-  /** @param condensed true to give logs a fixed number of entries, so that the bytes of a row are bounded */
+  /** @param condensed true if logs have a fixed number of entries, so that the bytes of a row are bounded */
   constructor(policies: readonly Policy[], condensed: boolean) {
     this.#found = policies.map((policy) => new PolicyEvaluation(policy))
     this.#condensed = condensed
@@ -57,17 +57,20 @@ export class StateRows {
     this.#width = width
   }
 
-  /** True for a policy whose states are logs that grow, in arrays of their own. */
+  /** True for a policy whose states are logs that grow. Each such log is in a separate array. */
   #isLog({ algorithm }: Policy): boolean {
     return algorithm.grows && !this.#condensed
   }
 
-  /** How many rows fit into `maxBytes`, or under several plans into `maxListBytes` if each row has one bucket's state. */
+  /** How many rows fit into `maxBytes`, or under several plans (sets of policies) into `maxListBytes` if a row has one bucket's state. */
   get maxRows(): number {
     return this.shared ? maxListBytes / (placeBytes + listBytes + bytesOf(3)) : maxBytes / (8 * this.#width + 4)
   }
 
-  /** True if these states fit into the bytes that are left. Under one plan they always fit: all rows are allocated. */
+  /**
+   * True if these states fit into the bytes that are left. Under one plan (set of policies), states always fit, because `resize`
+   * has allocated all rows.
+   */
   fits(states: readonly State[]): boolean {
     if (!this.shared) return true
     const lengths = states.map(({ policy: { algorithm }, s }) => (algorithm.grows ? algorithm.condensed : s.length))
@@ -86,13 +89,13 @@ export class StateRows {
     this.#numbers = numbers
   }
 
-  /** Fills the list of rows from the start, so that V8 stores the array without gaps. */
+  /** Adds empty rows one after the other, so that V8 stores the array without gaps. */
   #resizeLists(rows: number): void {
     if (this.#condensed) this.#bytes += (rows - this.lists.length) * placeBytes
     while (this.lists.length < rows) this.lists.push(undefined)
   }
 
-  /** Changes every row into a list of states, so that several plans can share the rows. */
+  /** Changes every row into a list of states, so that several plans (sets of policies) can share the rows. */
   share(now: number): void {
     if (this.shared) return
     const lists = Array.from({ length: this.#begun }, (_, row) => {
@@ -105,7 +108,10 @@ export class StateRows {
     for (const [row, list] of lists.entries()) this.#setList(row, list)
   }
 
-  /** How many rows may be in use, counted from row 0. A row gets arrays for its logs when it is first cleared. */
+  /**
+   * How many rows may be in use, from row 0 on. With logs, `#arrays` shows this number: `clear` makes the arrays of a row before
+   * the row is used.
+   */
   get #begun(): number {
     return this.#hasLogs ? Math.ceil(this.#arrays.length / this.#offsets.length) : this.#rows
   }
@@ -131,7 +137,7 @@ export class StateRows {
     return next
   }
 
-  /** Points each evaluation to its state in this row. There is one evaluation for each policy of the only plan. */
+  /** Points each evaluation to its state in this row. There is one evaluation for each policy of the limiter. */
   point(policies: readonly PolicyEvaluation[], row: number): void {
     const start = row * this.#width
     for (let n = 0; n < policies.length; n++) {
@@ -215,7 +221,7 @@ export class StateRows {
     }
   }
 
-  /** Stores the states that a call changed. Removes states that have their full quota and belong to policies of other plans. */
+  /** Stores the states that a call changed. Removes states that have their full quota and belong to other plans (sets of policies). */
   keep(policies: readonly PolicyEvaluation[], row: number, now: number): void {
     for (let n = 0; n < policies.length; n++) {
       const evaluation = policies[n] as PolicyEvaluation

@@ -22,7 +22,7 @@ function lengthOf({ policy: { algorithm }, s, i }: State): number {
   return length
 }
 
-/** True if the state has open reservations. Such a state is in an array of its own. */
+/** True if the state has open reservations. Such a state is in a separate array. */
 export function isBooked({ policy: { algorithm }, s, i }: State): boolean {
   return algorithm.bookingNumbers > 0 && s[i + (algorithm.idSlot as number)] !== 0
 }
@@ -41,7 +41,8 @@ export function numbersOf(state: State): number[] {
 }
 
 /**
- * Copies a state to `t[j ...]`, which is all zeros. @param condensed true to fit a log into a fixed number of entries
+ * Copies the numbers of a state to `t`, from index `j` on, where all numbers of `t` are zero. @param condensed true to fit a log
+ * into a fixed number of entries
  */
 export function copyState(state: State, t: Numbers, j: number, now: number, condensed: boolean): void {
   const { policy, s, i } = state

@@ -1,6 +1,6 @@
 /*
- * `headgate/postgres`: a store in a Postgres table, with one row for each key. A usual decision takes one statement.
- * This folder imports `records` and the contract of stores.
+ * `headgate/postgres`: a store in a Postgres table, with one row for each key. Most decisions take one statement. This folder
+ * imports `records` and the contract of stores.
  */
 
 export { type InspectPostgresOptions, inspectPostgres } from './inspect-postgres.ts'

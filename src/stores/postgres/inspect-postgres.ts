@@ -11,14 +11,14 @@ import { TransactionRunner } from './transaction-runner.ts'
 export interface InspectPostgresOptions {
   /** The prefix of the store's keys. Default `'headgate'`. */
   prefix?: string
-  /** The table of the store, also with its schema: `'limits.headgate'`. Default `'headgate'`. */
+  /** The name of the store's table, with its schema if necessary, such as `'limits.headgate'`. Default `'headgate'`. */
   table?: string
 }
 
 /** How long one statement may take, in milliseconds. */
 const timeout = 10_000
 
-/** For how many milliseconds a record stays in the table after the time until which it is needed. */
+/** For how many milliseconds a record stays in the table after its states are no longer needed. */
 const ttlMargin = 1000
 
 /** The options of a ledger without policies. A call to such a ledger saves all states of a record unchanged. */

@@ -1,8 +1,9 @@
 /*
  * Decides calls of `consume` in one round trip, if each call has one cost and one key, and the limiter has one policy of a kind
  * that plain-steps.ts has in SQL. One statement (plain-statement.ts) locks, decides and writes the rows of all these calls, and
- * returns what it read and what it wrote. From what was read, the algorithm in this process computes the answer of each call.
- * If the algorithm would have written other numbers, the call fails, so no caller gets numbers that differ from the row.
+ * returns what it read and what it wrote. From the rows that were read, the algorithm in this process computes the answer of each
+ * call. If the algorithm would have written other numbers than the statement, the call fails, so no caller gets an answer that
+ * differs from the row.
  *
  * If another process has locked the row, or the row is not in plain form (see plain-statement.ts), a transaction decides the
  * call instead.
@@ -18,14 +19,14 @@ import { isDataError, isUnusable, PreparedStatement } from './prepared-statement
 import type { Sql } from './sql.ts'
 
 /**
- * Says when to try the statement again after a failure: when transactions have decided the next 2 jobs, after a second failure
- * the next 4, and so on up to 1024 jobs. A job is a call that waits to be decided.
+ * Decides when a failed statement is tried again. After the first failure, transactions decide the next 2 jobs; after the second
+ * failure, the next 4 jobs; and so on, up to 1024 jobs. A job is a call that waits to be decided.
  */
 class Attempts {
   #failures = 0
   #left = 0
 
-  /** True if the next job should try the statement of which this object counts the failures. */
+  /** True if the next job (waiting call) should try the statement; false if a transaction should decide this job. */
   next(): boolean {
     if (this.#left === 0) return true
     this.#left--
@@ -47,7 +48,7 @@ export interface PlainGroup {
   readonly policy: Policy
   readonly statement: PreparedStatement
   /**
-   * Says when to try the statement for this group of calls. A try counts as failed if at least half of the rows are not in
+   * Decides when the statement is tried for this group of calls. A try counts as failed if at least half of the rows are not in
    * plain form.
    */
   readonly attempts: Attempts
@@ -57,17 +58,17 @@ export interface PlainCallsOptions {
   /** False if every call is to be decided by a transaction. */
   readonly prepare: boolean
   readonly sql: Sql
-  /** For how many milliseconds a row stays in the table after the time until which it is needed. */
+  /** For how many milliseconds a row stays in the table after its states are no longer needed. */
   readonly ttlMargin: number
   /** True to decide by the time of Postgres; false to decide by the time of each call in this process. */
   readonly usesStoreTime: boolean
 }
 
-/** The result of a statement: the jobs that were not decided, and the rows that were written. */
+/** The result of a statement: the jobs (waiting calls) that were not decided, and the rows that were written. */
 export interface PlainResult {
-  /** Jobs that were not decided because other processes have locked their rows. */
+  /** Jobs (waiting calls) that were not decided because other processes have locked their rows. */
   readonly locked: ReadonlySet<Job>
-  /** Jobs that were not decided because their rows are not in plain form. */
+  /** Jobs (waiting calls) that were not decided, because their rows are not in the form that the statement can decide. */
   readonly other: ReadonlySet<Job>
   /** How many rows the statement has written. */
   readonly saved: number
@@ -80,8 +81,8 @@ export class PlainCalls {
   readonly #statements = new Map<string, PreparedStatement>()
   readonly #groups = new WeakMap<ScopedEvaluation, PlainGroup>()
   /**
-   * Says when to try prepared statements at all. A try fails if a connection has lost its prepared statements, or if the server
-   * (such as a pooler) supports none.
+   * Decides when prepared statements are tried, for all groups. A try fails if a connection has lost its prepared statements, or if
+   * the server (such as a pooler) supports none.
    */
   readonly #attempts = new Attempts()
 
@@ -89,7 +90,7 @@ export class PlainCalls {
     this.#options = options
   }
 
-  /** The group to which a job belongs; undefined if a transaction has to decide the job. */
+  /** The group to which a job (waiting call) belongs; undefined if a transaction has to decide the job. */
   groupOf({ only, scoped }: Job): PlainGroup | undefined {
     if (!this.#options.prepare) return undefined
     const [first, ...more] = scoped.evaluation.policies
@@ -119,7 +120,7 @@ export class PlainCalls {
     return result
   }
 
-  /** Executes the statement for these jobs. Returns undefined if no job was decided. */
+  /** Executes the statement for these jobs. Returns undefined if the statement failed: it has then decided no job. */
   async #execute(client: PostgresClient, group: PlainGroup, jobs: readonly Job[]): Promise<Rows | undefined> {
     const values = this.#valuesOf(group.policy, jobs, (text) => client.escapeLiteral(text))
     try {
@@ -135,7 +136,7 @@ export class PlainCalls {
     }
   }
 
-  /** The arguments of the statement. Keys have no character with a special meaning in an SQL array: see encode.ts. */
+  /** The arguments of the statement. Keys need no quotes in an SQL array, because encode.ts encodes all special characters. */
   #valuesOf(policy: Policy, jobs: readonly Job[], quote: (text: string) => string): string[] {
     const { tolerance, span, parameters } = policy.algorithm
     const calls = jobs.map(({ only }) => only as RecordCall)

@@ -1,15 +1,15 @@
 /*
- * One statement for calls of `consume` under one policy, each on one key. The statement locks the rows of the keys,
- * decides each call with the SQL of the policy's algorithm (plain-steps.ts), and writes the rows of admitted calls. The
- * statement returns what it read and wrote, so that this process can compute the answers by the algorithm itself, and compare.
+ * One statement for calls of `consume` under one policy, each on one key. The statement locks the rows of the keys, decides each
+ * call with the SQL of the policy's algorithm (plain-steps.ts), and writes the rows of admitted calls. The statement returns what
+ * it read and wrote, so that this process can compute the answers by the algorithm itself, and compare the two results.
  *
  *     kept      the rows of the keys, now locked. A row that another process has locked is left out
  *     timed     each call with its row, and the time after the locks
  *     numbers   the numbers of the state; none if the row is not in plain form
  *     decided   the state at the time of the call, and whether the call is admitted
  *     saved     the rows of the admitted calls
- *     added     the new ones among these rows
- *     written   the changed ones among these rows
+ *     added     the rows of `saved` that are new
+ *     written   the rows of `saved` that existed before
  *
  * A row is in plain form if its record has only the state of this policy, written with the same limit and without open
  * reservations, and if the clock has not gone far back. A key without a row or with an empty record is new. The outcome
@@ -17,9 +17,9 @@
  * has locked its row. Otherwise the call has changed nothing: the outcome is `other` if the row is not in plain form,
  * else `locked`.
  *
- * Two statements never wait for each other, except that `added` waits for statements that add the same keys in the same
- * order, or that are changing them. An existing row that is locked by others is not added, and all rows are added
- * before one is changed.
+ * A statement waits for another statement only in `added`, if the other statement is adding or changing a row of the same key. No
+ * two statements wait for each other, because every statement adds its rows in the order of their keys, and before it changes a
+ * row. An existing row that others have locked is not added.
  */
 import type { Kind } from '../../algorithms/index.ts'
 import { emptyRecord } from '../records/index.ts'
@@ -38,7 +38,7 @@ export interface PlainStatement {
  * A time is null if Postgres gives the time. All keys are different.
  * @param table the quoted name of the table
  * @param now an expression for the time in microseconds
- * @param ttlMargin for how many milliseconds a row stays after the time until which it is needed
+ * @param ttlMargin for how many milliseconds a row stays after its states are no longer needed
  */
 export function plainStatement(kind: Kind, table: string, now: string, ttlMargin: number): PlainStatement {
   const [make, size] = makers[kind] as readonly [MakeStep, number]
@@ -51,7 +51,7 @@ export function plainStatement(kind: Kind, table: string, now: string, ttlMargin
   }
 }
 
-/** The names and expressions in the text of a statement, except those of the step. */
+/** The names and expressions that the text of a statement contains, besides the SQL of the algorithm. */
 interface Names {
   readonly table: string
   readonly now: string

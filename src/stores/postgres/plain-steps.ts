@@ -1,25 +1,28 @@
 import type { Algorithm, Kind } from '../../algorithms/index.ts'
 
 /**
- * The step of an algorithm as SQL over bigint, for a call of `cost` on a state without reservations. Each text is one
- * expression or a list of columns. A text can use the columns `at` (the effective time) and `cost`, the numbers of the
+ * The SQL by which an algorithm decides a call of `cost` units, for a state without reservations. All numbers are bigint. Each text
+ * is one expression or a list of columns. A text can use the columns `at` (the effective time) and `cost`, the numbers of the
  * state, and the columns that earlier lists define. A division of integers rounds down, because all integers are positive.
  */
 export interface SqlStep {
-  /** The names of the state's numbers. The first is `last`. */
+  /** The names of the state's numbers. The first is `last`, the time at which the state was last written. */
   readonly state: readonly string[]
   /**
    * True if the last number of the state is the id of its last reservation. The SQL decides only if this id is 0: the state
    * then has no reservation.
    */
   readonly ends: boolean
-  /** Lists of columns that bring the state to the time `at`, in order. The last list has all numbers except `last`. */
+  /**
+   * Lists of columns, computed in this order, that bring the state to the time `at`. The last list has all numbers of the state
+   * except `last`.
+   */
   readonly advance: readonly string[]
   /** An expression that is true if the call is admitted without a wait. */
   readonly admits: string
-  /** The numbers of the state, except `last`, after the call has taken its cost. */
+  /** The numbers of the state, except `last`, after the cost of the call was added. */
   readonly take: string
-  /** An expression, after the cost is taken: the microseconds from `at` until the key has its full quota. */
+  /** An expression for the microseconds from `at` until the key has its full quota, after the cost of the call was added. */
   readonly reset: string
 }
 
@@ -55,7 +58,10 @@ const intervalBucketStep: MakeStep = (_span, [rate, per, capacity, aligned]) => 
   reset: `start - at + (spent + ${rate} - 1) / ${rate} * ${per}`,
 })
 
-/** The step of algorithms/windows/sliding-window.ts. The product is computed as numeric, because it exceeds 2^63. */
+/**
+ * The step of algorithms/windows/sliding-window.ts. The product of units and microseconds is computed as numeric, because it can
+ * exceed 2^63.
+ */
 const slidingWindowStep: MakeStep = (span, [limit]) => ({
   state: ['last', 'start', 'current', 'previous', 'id'],
   ends: false,

@@ -12,8 +12,8 @@ export function errorOf(cause: unknown): HeadgateError {
 }
 
 /**
- * The error if the record in the table is not the record that the decision of this call had to write.
- * @param written true if Postgres wrote a record
+ * The error if the table has another record for the key than the algorithm in this process computes for the call.
+ * @param written true if Postgres wrote a record, false if it wrote none
  */
 export function differentRecord(key: string, written: boolean): HeadgateError {
   return new HeadgateError(
@@ -34,7 +34,7 @@ export function migrationError(table: string, cause: unknown): HeadgateError {
   )
 }
 
-/** The text of an error. If several addresses were tried, the connection's error has a code, but no message. */
+/** The message of an error. If a connection failed at several addresses, its error has no message, and the code is returned. */
 function reasonOf(cause: unknown): string {
   return cause instanceof Error ? cause.message || String(postgresCode(cause) ?? cause.name) : String(cause)
 }

@@ -20,16 +20,16 @@ import { TransactionRunner } from './transaction-runner.ts'
 export interface PostgresStoreOptions extends SharedStoreOptions {
   /** A `Pool` of `pg`. The store does not close the pool. */
   pool: PostgresPool
-  /** The table of the states, also with its schema: `'limits.headgate'`. Default `'headgate'`. */
+  /** The name of the table, with its schema if necessary, such as `'limits.headgate'`. Default `'headgate'`. */
   table?: string
   /**
-   * The most connections of the pool in use at the same time. Default 4. While all of them are in use, new calls wait, and then
-   * use the next free connection together.
+   * The most connections that the store uses at the same time. Default 4. While all of them are in use, new calls wait, and then
+   * share the next free connection.
    */
   transactions?: number
   /**
-   * False if the store must not prepare statements: each decision is then a transaction of two round trips. Use it with
-   * poolers such as RDS Proxy, which reserve a connection for each client that prepares statements. Default true.
+   * False if the store must not prepare statements: each decision is then a transaction of two round trips. Set false for poolers
+   * such as RDS Proxy, which reserve a connection for each client that prepares statements. Default true.
    */
   prepare?: boolean
   /** Returns whole microseconds since the epoch. Default: the time of Postgres, which is read for each decision. */
@@ -51,10 +51,9 @@ const readers = {
 const migrationTimeout = 60_000
 
 /**
- * Makes a store in a table of Postgres. Each decision is one transaction that locks the rows of all its keys; most
- * decisions are a single prepared statement. Create the table first: see `migrate` and `postgresSchema`.
- * A call rejects with HeadgateError `HEADGATE_STORE` if Postgres fails, and with `HEADGATE_STORE_TIMEOUT` after the
- * timeout.
+ * Makes a store in a table of Postgres. Each decision is one transaction that locks the rows of all its keys; most decisions are a
+ * single prepared statement. Create the table first: see `migrate` and `postgresSchema`. A call rejects with HeadgateError
+ * `HEADGATE_STORE` if Postgres fails, and with `HEADGATE_STORE_TIMEOUT` after the timeout.
  * @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_CLOCK` if an option is invalid
  */
 export function postgresStore(options: PostgresStoreOptions): PostgresStore {

@@ -62,7 +62,7 @@ export function isUnusable(error: unknown): boolean {
   return unusable.includes(postgresCode(error))
 }
 
-/** True if a value in the table is not a number, or is a number that is too large. */
+/** True if the error says that a value in the table is not a number, or is a number that is too large. */
 export function isDataError(error: unknown): boolean {
   return /^22/.test(String(postgresCode(error)))
 }

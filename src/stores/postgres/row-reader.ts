@@ -15,7 +15,7 @@ export interface RowReader {
   page(start: string, after: string, ending?: string): Promise<TextPage>
 }
 
-/** @param timeout in milliseconds @param clock the clock of this process; undefined if Postgres gives the time */
+/** @param timeout the store's timeout, in milliseconds @param clock the clock of this process; undefined if Postgres gives the time */
 export function rowReader(pool: PostgresPool, sql: Sql, timeout: number, clock: Clock | undefined): RowReader {
   const query = (textOf: (quote: (text: string) => string) => string) => {
     return withClient(pool, 2 * timeout, async (client) => {

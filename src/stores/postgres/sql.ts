@@ -2,7 +2,7 @@ import type { Kind } from '../../algorithms/index.ts'
 import { invalidOption } from '../../common/index.ts'
 import { type PlainStatement, plainStatement } from './plain-statement.ts'
 
-/** A pattern for the parts of a table's name. It allows no quotes, so a name cannot end the quoted text early. */
+/** A pattern for the parts of a table's name. The pattern allows no quotes, so a name cannot end the quotes around it. */
 const part = '[A-Za-z_][A-Za-z0-9_]{0,49}'
 const name = new RegExp(`^(?:(${part})\\.)?(${part})$`)
 
@@ -19,15 +19,15 @@ export const pageSize = 200
 export interface Saved {
   readonly key: string
   readonly text: string
-  /** For how many milliseconds the row stays in the table. */
+  /** For how many milliseconds from now the row stays in the table. */
   readonly ttl: number
 }
 
 type Quote = (text: string) => string
 
 /**
- * The SQL for one table. Several statements are sent in one round trip, by the simple protocol. The client quotes every
- * value in them.
+ * The SQL for one table. Several statements are sent in one round trip, by the simple protocol. The client quotes every value in
+ * these statements.
  */
 export class Sql {
   readonly #table: string
@@ -37,7 +37,7 @@ export class Sql {
   /**
    * @param table the name of the table, or its schema, a dot and its name
    * @param timeout the longest time of each statement, in milliseconds
-   * @throws HeadgateError `HEADGATE_OPTION` if the name is invalid
+   * @throws HeadgateError `HEADGATE_OPTION` if the name of the table is invalid
    */
   constructor(table: string, timeout: number) {
     const [, schema, own] = (typeof table === 'string' && name.exec(table)) || []
@@ -51,9 +51,9 @@ export class Sql {
   }
 
   /**
-   * The column `expires` is rounded to whole minutes, so that its value rarely changes in a row that is written often. If the
-   * value does not change, Postgres writes only the row and not the index (a heap-only tuple). Pages are left half empty, to
-   * have space for this.
+   * The column `expires` is rounded to whole minutes, so that its value rarely changes in a row that is written often. If the value
+   * does not change, Postgres writes only the row and not the index (a heap-only tuple). Pages are left half empty, so that the new
+   * version of a row fits into the same page.
    */
   schema(): string {
     return [
@@ -67,7 +67,7 @@ export class Sql {
     ].join('\n')
   }
 
-  /** Creates the table. If many processes run this at the same time, only one of them creates it. */
+  /** Creates the table. If many processes run this SQL at the same time, only one of them creates the table. */
   migrate(): string {
     return `begin; select pg_advisory_xact_lock(hashtext('headgate schema')); ${this.schema()} commit`
   }
@@ -84,8 +84,8 @@ export class Sql {
   }
 
   /**
-   * Reads the next page of records: of keys after `after` and before `end`, and with `ending` only of keys that end
-   * with this text. Expired records are left out. The last three results are as in `read`.
+   * Reads a page of records whose keys are after `after` and before `end`. If `ending` is not empty, the keys also end with this text.
+   * Expired records are left out. The results of the last three statements are the rows, the time, and the result of the commit.
    */
   page(after: string, end: string, ending: string, quote: Quote): string {
     return (
@@ -96,9 +96,9 @@ export class Sql {
   }
 
   /**
-   * Begins a transaction that locks the rows of these keys. The results of the last two statements are the rows, and the time
-   * after the rows were locked. The keys have to be sorted, so that no two transactions wait for each other. Missing rows are
-   * created in a transaction before: other transactions cannot skip a row that is not committed yet, and would all wait for it.
+   * Begins a transaction that locks the rows of these keys. The results of the last two statements are the rows, and the time after the
+   * rows were locked. The keys have to be sorted, so that no two transactions wait for each other. Missing rows are created by an
+   * earlier transaction, because other transactions cannot skip a row that is not committed yet: they would all wait for that row.
    * @param waits true to wait for rows that other transactions have locked, false to skip these rows
    */
   lock(keys: readonly string[], waits: boolean, quote: Quote): string {
@@ -120,8 +120,8 @@ export class Sql {
   }
 
   /**
-   * Begins a transaction with a prepared statement. Postgres plans the statement once, for all arguments and whatever
-   * the table contains later. So these settings make the plan use the index of the keys.
+   * Begins a transaction with a prepared statement. Postgres plans the statement once, for all arguments, and perhaps while the
+   * table is still empty. So these settings make the plan use the index of the keys.
    */
   beginPrepared(): string {
     return `${this.#begin()}; set local plan_cache_mode = force_generic_plan; set local enable_seqscan = off`
@@ -153,8 +153,8 @@ export class Sql {
   }
 
   /**
-   * Deletes some of the rows between two keys, sorted by key. The result has the last deleted key, or null if no row
-   * was deleted. Rows are locked in the order of their keys, so that no two transactions wait for each other.
+   * Deletes the first rows between two keys, in the order of the keys. The result has the last deleted key, or null if no row was
+   * deleted. Rows are locked in the order of their keys, so that no two transactions wait for each other.
    */
   clear(after: string, before: string, quote: Quote): string {
     const within = `key > ${quote(after)} and key < ${quote(before)}`

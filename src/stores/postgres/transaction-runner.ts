@@ -8,7 +8,7 @@
  *
  * The locks make a call atomic over all its keys, so no call has to be tried again. A row that another process has locked is
  * skipped. The job of a skipped row gets its own transaction, which waits for the row: so a busy key delays no other key. The
- * number of simultaneous transactions is bounded. If there may be several, one of them never waits for locked rows. Jobs that
+ * number of simultaneous transactions is bounded. If this bound is above 1, one transaction never waits for locked rows. Jobs that
  * arrive while all transactions are busy share the next transaction.
  */
 import type { HeadgateError } from '../../common/index.ts'
@@ -27,17 +27,17 @@ export interface TransactionRunnerOptions extends PlainCallsOptions {
   readonly transactions: number
 }
 
-/** A job, and how it is to be run. */
+/** A job (calls on the same keys), and how the job is to be run. */
 interface Task {
   readonly job: Job
   readonly done: () => void
-  /** True if the task, in a transaction of its own, waits for rows that other processes have locked. */
+  /** True if the task has a transaction for itself, which waits for rows that other processes have locked; false to skip such rows. */
   waits: boolean
-  /** The group of jobs that one statement decides together; undefined if a transaction has to decide this job. */
+  /** The group of jobs (waiting calls) that one statement decides together; undefined if a transaction has to decide this job. */
   group: PlainGroup | undefined
 }
 
-/** The most jobs in one transaction. */
+/** The most jobs (groups of calls on the same keys) in one transaction. */
 const maxTasks = 64
 
 /** How many rows are written between two sweeps of expired rows. A sweep deletes up to 200 rows. */
@@ -51,7 +51,7 @@ export class TransactionRunner {
   readonly #plainCalls: PlainCalls
   #tasks: Task[] = []
   #running = 0
-  /** How many running transactions wait for locked rows. Of several transactions, one never waits, so that other jobs go on. */
+  /** How many running transactions wait for locked rows. If several transactions are allowed, one never waits, so that other jobs go on. */
   #waiting = 0
   #touched = 0
   #sweeping = false
@@ -61,7 +61,7 @@ export class TransactionRunner {
     this.#plainCalls = new PlainCalls(options)
   }
 
-  /** Runs jobs. Each promise resolves when its job has ended, whether the job succeeded or failed. */
+  /** Runs jobs (groups of calls on the same keys). Each promise resolves when its job has ended, whether the job succeeded or failed. */
   run(jobs: readonly Job[]): Promise<void>[] {
     const promises = jobs.map((job) => {
       const group = this.#plainCalls.groupOf(job)
@@ -71,9 +71,7 @@ export class TransactionRunner {
     return promises
   }
 
-  /**
-   * Deletes every key that begins with `start`, in several statements, while other calls go on. `start` ends with `:`.
-   */
+  /** Deletes every key that begins with `start`, in several statements, while other calls go on. `start` ends with `:`. */
   async clear(start: string): Promise<void> {
     const { pool, sql } = this.#options
     const end = `${start.slice(0, -1)};` // `;` is the character after the colon
@@ -96,7 +94,7 @@ export class TransactionRunner {
     }
   }
 
-  /** Removes the tasks of the next transaction from the queue. Jobs that read and jobs that write are separated. */
+  /** Removes the tasks of the next transaction from the queue. All tasks of one transaction only read, or all of them write. */
   #takeTasks(): readonly Task[] {
     const mayWait = this.#waiting < Math.max(1, this.#options.transactions - 1)
     const first = this.#tasks.find(({ waits }) => !waits || mayWait)
@@ -131,8 +129,8 @@ export class TransactionRunner {
   }
 
   /**
-   * Returns the tasks that need another transaction, because others have locked their rows, or no single statement can decide
-   * these rows.
+   * Returns the tasks that need another transaction, because other transactions have locked their rows, or no single statement can
+   * decide these rows.
    */
   #transact(tasks: readonly Task[]): Promise<readonly Task[]> {
     const { pool, timeout } = this.#options
@@ -207,7 +205,7 @@ export class TransactionRunner {
     }
   }
 
-  /** Deletes expired rows in the background. The more rows are written, the more often this runs. */
+  /** Deletes expired rows in the background. Runs once for each `sweepEvery` rows that were written. */
   #sweep(touched: number): void {
     this.#touched += touched
     if (this.#touched < sweepEvery || this.#sweeping) return
@@ -229,7 +227,7 @@ function keysOf(tasks: readonly Task[]): string[] {
   return [...new Set(tasks.flatMap(({ job }) => job.keys))].sort()
 }
 
-/** For each key that has a row, the states of the key as one text. Undefined for a row that has no text. */
+/** For each key that has a row: the record in this row, or undefined if the row has no record. */
 function textsOf({ rows }: Rows): ReadonlyMap<string, string | undefined> {
   return new Map(rows.map(({ key, record }) => [key as string, (record ?? undefined) as string | undefined]))
 }

@@ -1,5 +1,5 @@
 /*
- * Stores with one record for each key: how a record is read and written, and the ledger that replaces records. This
+ * Stores with one record for each key: how a record is read and written, and the ledger that reads and replaces records. This
  * folder imports `failure` and the contract of stores.
  */
 

@@ -16,7 +16,7 @@ import {
 } from '../contract/index.ts'
 import { emptyRecord, KeyRecord, type SavedText } from './key-record.ts'
 
-/** The outcome of a command with a `StateVerb`. Undefined for `reset`, `ban` and `unban`. */
+/** The outcome of a command that reads or changes states. Undefined for `reset`, `ban` and `unban`. */
 export type StateOutcome = Booking | Decision | undefined
 
 /** The outcome of a call, and the tickets by which its units can be given back. */
@@ -25,7 +25,7 @@ interface Result {
   readonly tickets: Tickets | undefined
 }
 
-/** A command that waits for its outcome. It runs on the keys of the job, and not on the command's own keys. */
+/** A command that waits for its outcome. The command runs on the keys of the job, and not on the keys that it has itself. */
 export interface RecordCall {
   readonly command: Command<StateVerb>
   /** The time of the call by this process's clock, in microseconds, for stores that do not report a time. */
@@ -40,7 +40,7 @@ export interface RecordCall {
 
 /** A record that has to be saved. */
 export interface Write extends SavedText {
-  /** The index of the record's key in the list of the job's keys. */
+  /** The index of the record's key in the list `keys` of the job. */
   readonly index: number
   /** The text that was read for the key; undefined if the key had no text. */
   readonly before: string | undefined
@@ -65,12 +65,12 @@ export class Job {
     this.#calls.push(call)
   }
 
-  /** How many calls the job has. */
+  /** How many calls the job (group of calls on the same keys) has. */
   get size(): number {
     return this.#calls.length
   }
 
-  /** The call of a job that has a single call; otherwise undefined. */
+  /** The call, if the job has only one call; otherwise undefined. */
   get only(): RecordCall | undefined {
     return this.#calls.length === 1 ? this.#calls[0] : undefined
   }
@@ -94,7 +94,7 @@ export class Job {
    * Evaluates every call on the texts that the store has for the keys. Returns the records that have to be saved before
    * `resolve` is called. If saving fails, `run` may be called again with newer texts.
    * @param storeTime the store's time in microseconds; undefined to use the time of each call
-   * @param counted true if the store has already counted all calls: calls that have timed out since are then evaluated too
+   * @param counted true if the store has already counted all calls: then calls that have timed out are evaluated, too
    */
   run(texts: readonly (string | undefined)[], storeTime: number | undefined, counted = false): Write[] {
     const records = texts.map((text) => new KeyRecord(text, this.#calls[0]?.command.verb === 'reset'))
@@ -110,8 +110,8 @@ export class Job {
   #evaluate({ command }: RecordCall, records: readonly KeyRecord[], now: number): Result {
     const outcome = runOn(records, this.scoped, command, now)
     if (outcome !== undefined && 'tickets' in outcome) return { outcome, tickets: outcome.tickets }
-    // A call on several keys needs tickets: if the records of some keys cannot be saved, `withdraw` takes the call's units
-    // back from the others.
+    // A call on several keys needs tickets: if the records of some keys cannot be saved, `withdraw` removes the call's units from
+    // the other records.
     const { evaluation } = this.scoped
     const withdrawable = outcome !== undefined && evaluation.takes && this.keys.length > 1
     return { outcome, tickets: withdrawable ? evaluation.tickets() : undefined }
@@ -131,8 +131,8 @@ export class Job {
   }
 
   /**
-   * Returns `text`, the newest record of a key, without the units that this job took. The calls that others have counted
-   * since stay counted, and so do refused calls of this job that were counted.
+   * Removes the units that this job took from `text`, the newest record of a key, and returns the record. Units that other
+   * processes have taken since then stay counted, and so do counted refusals of this job.
    * @param index the index of the key in `keys`
    */
   withdraw(index: number, text: string, now: number): SavedText {
@@ -153,5 +153,8 @@ export class Job {
   }
 }
 
-/** Replaces the text of a key that had no text before the job. The text has no states and is never needed: `life` is 0. */
+/**
+ * When a job is undone, this text replaces the text of a key that had no text before the job. A text without states is never
+ * needed, so `life` is 0.
+ */
 export const emptyText: SavedText = { text: emptyRecord, life: 0 }

@@ -12,8 +12,8 @@ import type { ScopedEvaluation } from '../contract/index.ts'
 import { Job, type RecordCall } from './job.ts'
 
 /**
- * Runs jobs that have no key in common. Returns a promise for each job, which resolves when this job has ended, even if it
- * failed.
+ * Runs jobs (groups of calls on the same keys) that have no key in common. Returns a promise for each job, which resolves when this
+ * job has ended, even if it failed.
  */
 export type RunJobs = (jobs: readonly Job[]) => readonly Promise<void>[]
 
@@ -33,7 +33,7 @@ export class KeyQueue {
   readonly #last = new Map<string, QueuedJob>()
   #ready: QueuedJob[] = []
 
-  /** @param timeout in milliseconds; after this time the calls of a job have timed out, and the next job may start */
+  /** @param timeout the timeout of a call, in milliseconds. After this time, the next job may start even if the job before has not ended */
   constructor(run: RunJobs, timeout: number) {
     this.#run = run
     this.#timeout = timeout
@@ -49,7 +49,7 @@ export class KeyQueue {
     queued.job.add(call)
   }
 
-  /** Runs a call at once, for Cloudflare Workers: there, a call cannot wait for the calls of another HTTP request. */
+  /** Runs a call without a queue. For Cloudflare Workers, where a call cannot wait for the calls of another HTTP request. */
   #runAlone(job: Job, call: RecordCall): void {
     job.add(call)
     this.#run([job])
@@ -70,7 +70,7 @@ export class KeyQueue {
     return queued
   }
 
-  /** Starts the jobs at the end of the turn of the event loop, so that the calls of one turn are sent together. */
+  /** Starts the job at the end of the turn of the event loop, so that all jobs of one turn are sent together. */
   #makeReady(queued: QueuedJob): void {
     if (this.#ready.push(queued) === 1) afterPendingEvents(() => this.#startReady())
   }
@@ -84,7 +84,10 @@ export class KeyQueue {
     if (wanted.length > 0) void this.#start(wanted)
   }
 
-  /** Runs jobs. A job leaves the queues of its keys when the job has ended, or after the timeout if the job still runs then. */
+  /**
+   * Runs jobs (groups of calls on the same keys). A job leaves the queues of its keys when the job has ended, or after the timeout
+   * if the job still runs then.
+   */
   async #start(started: readonly QueuedJob[]): Promise<void> {
     const timer = setTimeout(
       () => {

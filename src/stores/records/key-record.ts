@@ -5,10 +5,11 @@
  *      |    name    kind, span, parameters           full again at (us)  state
  *      version
  *
- * A ban by hand is stored as a state with the name '', which no policy can have: its start, its end and the reason.
+ * A ban that a call of `ban` has begun is stored as a state with the name '', which no policy can have: its start, its end and the
+ * reason.
  *
- * If the limit of a policy was changed, the policy continues its earlier state. The state of an unknown policy (of
- * another deploy that runs at the same time) stays in the record, until the key has its full quota under that policy.
+ * If the limit of a policy was changed, the policy continues its earlier state. The state of an unknown policy (of another version
+ * of the application that runs at the same time) stays in the record, until the key has its full quota under that policy.
  */
 
 import { isPast, type StoredBan } from '../../algorithms/bans/index.ts'
@@ -30,14 +31,14 @@ const banName = ''
 interface SavedState extends KeyState {
   /** When the key has its full quota again under the policy, in microseconds since the epoch. */
   readonly fullAt: number
-  /** The state as it is in the text, which `save` writes again without a change; undefined for a state that this process wrote. */
+  /** The state as it was read from the text, which `save` writes again unchanged; undefined for a state that this process has written. */
   readonly packed?: PackedState
 }
 
 /** The text of a record to be saved. */
 export interface SavedText {
   readonly text: string
-  /** For how many microseconds the text is needed. After that time it has the same meaning as no text. */
+  /** For how many microseconds the text is needed. After this time, the text means the same as no text. */
   readonly life: number
 }
 
@@ -53,7 +54,7 @@ const report = new Report()
 
 export class KeyRecord extends KeyStates<SavedState> {
   readonly #found: boolean
-  /** The names of the policies that `load` was called with. Of other policies, only states without the full quota are saved. */
+  /** The names of the policies that `load` was called with. For other policies, only states below the full quota are saved. */
   readonly #used = new Set<string>()
 
   /**
@@ -104,10 +105,7 @@ export class KeyRecord extends KeyStates<SavedState> {
   }
 }
 
-/**
- * Writes a ban as a state. A version of headgate that knows no bans treats it as a state of an unknown policy, until the
- * ban ends.
- */
+/** Writes a ban as a state. A version of headgate that knows no bans treats the ban as a state of an unknown policy, until the ban ends. */
 function packBan({ from, until, reason }: StoredBan): PackedState {
   const packed: PackedBan = reason === undefined ? [from, until] : [from, until, reason]
   return [banName, ['ban', 0], until, packed as unknown as number[]]

@@ -31,10 +31,7 @@ export interface RecordContext {
   readonly queue: KeyQueue
   /** Reads the stored records of these keys for an inspection. */
   readonly read: (keys: readonly string[]) => Promise<ReadTexts>
-  /**
-   * Reads the next page of records: of keys that begin with `start` and come after the key `after`. Undefined if the store
-   * cannot list its keys.
-   */
+  /** Reads a page of records, whose keys begin with `start` and come after the key `after`. Undefined if the store cannot list its keys. */
   readonly page?: ((start: string, after: string) => Promise<TextPage>) | undefined
   /** The size limit of a record. Undefined if the store does not limit the size of a value. */
   readonly size?: SizeLimit | undefined

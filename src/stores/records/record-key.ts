@@ -1,6 +1,6 @@
 import { digest, encodeId, encodeName, limiterStart, longestEncoding } from '../contract/index.ts'
 
-/** The longest key of a record, in characters. Every store accepts it: Memcached's limit is 250 bytes. */
+/** The longest key of a record, in characters. Every store accepts keys of this length: Memcached's limit is 250 bytes. */
 const longestKey = 250
 
 /** The text with which the record keys of a limiter's scope begin. */
@@ -25,7 +25,7 @@ export function recordKey(prefix: string, start: string, id: string): string {
   return key.length <= longestKey ? key : `${prefix}:${digest(new TextEncoder().encode(key))}`
 }
 
-/** The encoded parts of a key without the prefix of the store. A long key is stored as a hash of all its parts. */
+/** The encoded parts of a record key. A long key is stored as a hash of all its parts. @param rest the key without the store's prefix */
 export function partsOfRecordKey(rest: string): { limiter: string; scope: string; id: string } | { hash: string } {
   const [, limiter, scope, id] = /^([^:]+):([^:]+):(.*)$/s.exec(rest) ?? []
   return limiter === undefined || scope === undefined || id === undefined ? { hash: rest } : { limiter, scope, id }

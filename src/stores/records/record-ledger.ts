@@ -67,7 +67,7 @@ export class RecordLedger implements Ledger {
     return this.#call(this.whole, recordKeys, command as Command<StateVerb>)
   }
 
-  /** Changes the records of the keys, one after the other. */
+  /** Changes the record of each key by a separate call. */
   async #change(command: Command<'reset' | 'ban' | 'unban'>): Promise<undefined> {
     const change = (key: string | undefined, n: number) =>
       key === undefined ? undefined : this.#call(this.#parts[n] as ScopedEvaluation, [key], command)
@@ -103,7 +103,7 @@ export class RecordLedger implements Ledger {
     return { keys: listed, next: more ? keys.at(-1) : undefined }
   }
 
-  /** Gives units back to one key after the other, because what a key gets back does not depend on the other keys. */
+  /** Gives units back to each key by a separate call, because what a key gets back does not depend on the other keys. */
   async #giveBack(command: Command<'refund' | 'settle'>, keys: readonly string[]): Promise<Decision> {
     const { costs = 1, tickets } = command
     const decisions = await Promise.all(
@@ -135,7 +135,7 @@ export class RecordLedger implements Ledger {
     return places.map((place) => all[place] as T)
   }
 
-  /** The key in the store for each key of a call; undefined for each key that is undefined. */
+  /** For each key of a call, the key of its record in the store; undefined for an undefined key. */
   protected recordKeys<Key extends string | undefined>(keys: readonly Key[]): readonly Key[] {
     const { prefix } = this.#context
     return keys.map((key, n) => {
@@ -155,9 +155,9 @@ export class RecordLedger implements Ledger {
   }
 
   /**
-   * Gives back what a call took if the call was decided only after its timeout. There is no deadline for this, because no
-   * caller waits. Only `consume` and `reserve` are given back. A charge is not, because reconciliation treats a charge that
-   * timed out as made. A renewal is not, because its caller continues with the tickets from before the renewal.
+   * Gives back what a call took if the call was decided only after its timeout. This giving back has no deadline, because no caller
+   * waits. Only `consume` and `reserve` are given back. A charge is not given back, because reconciliation treats a charge that
+   * timed out as made. A renewal is not given back, because its caller continues with the tickets from before the renewal.
    */
   #takeBack(
     keys: readonly string[],

@@ -4,7 +4,7 @@ import type { RecordContext } from './record-context.ts'
 import { RecordLedger } from './record-ledger.ts'
 import { checkPolicySizes } from './size-limit.ts'
 
-/** A store that has the states of each key as one text, which is called the record. */
+/** A store that saves the states of each key as one text, which is called the record. */
 export class RecordStore implements Store {
   readonly synchronous: boolean
   readonly traits: StoreTraits

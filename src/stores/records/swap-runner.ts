@@ -32,8 +32,8 @@ export interface ReadAndSwap<Version> {
   /** Returns the text of this key and its version; undefined if the key has no text. */
   read: (key: string) => MaybePromise<VersionedText<Version> | undefined>
   /**
-   * Saves the text for at least `ttl` milliseconds, if the key still has this version; a version of undefined means
-   * that the key has no text. Returns true if the text was saved. The function has to be atomic in the store.
+   * Saves the text for at least `ttl` milliseconds, if the key still has this version; an undefined version means that the key has
+   * no text. Returns true if the text was saved. The function has to be atomic in the store.
    */
   swap: (key: string, text: string, version: Version | undefined, ttl: number) => MaybePromise<boolean>
 }
@@ -51,14 +51,12 @@ export interface SwapRunnerOptions<Version> extends ReadAndSwap<Version> {
   readonly kind: string
 }
 
-/**
- * The longest pause in milliseconds. Before the n-th retry there is a random pause of up to 2^n ms, within this limit.
- */
+/** The longest pause in milliseconds. Before the n-th retry there is a random pause of up to 2^n ms, within this limit. */
 const longestPause = 16
 
 /**
- * How many times undoing a write is tried. This is more often than for a call: a call that is given up only loses its result,
- * but an undo that is given up loses units until the window ends.
+ * The most attempts to undo a write. There are more attempts than for a call: a call that is given up only loses its result, but an
+ * undo that is given up loses units until the window ends.
  */
 const undoAttempts = 1000
 

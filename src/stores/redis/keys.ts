@@ -15,8 +15,8 @@ export function keyStart(prefix: string, limiter: string, scope: string): string
 }
 
 /**
- * The Redis key for the number of the last report that the sender `by` has sent. The key is in the slot of `stateKey`, and no
- * limiter uses this key.
+ * The Redis key under which the number of the last report from the sender `by` is stored. The key is in the slot of `stateKey`, and
+ * no limiter uses this key.
  */
 export function reportKey(prefix: string, stateKey: string, by: string): string {
   return `${limiterStart(prefix, '~reports')}${by}:${stateKey.slice(stateKey.indexOf('{'))}`

@@ -33,7 +33,7 @@ import {
 export class RedisLedger implements Ledger {
   readonly #context: RedisContext
   readonly #plan: PackedPlan
-  /** The prefix of all Redis keys of the limiter. All plans of the limiter have this prefix. */
+  /** The prefix of all Redis keys of the limiter. All plans (sets of policies) of the limiter use this prefix. */
   readonly #start: string
   /** The prefixes of the Redis keys, one for each scope. */
   readonly #keyStarts: readonly string[]
@@ -146,7 +146,7 @@ export class RedisLedger implements Ledger {
     })
   }
 
-  /** Decides without a request: by a cached refusal, or by leased units. Undefined if neither is enough. */
+  /** Decides without a request: by a cached refusal, or by leased units. Undefined if the call needs a request. */
   #decideLocally(keys: readonly string[], cost: number, details?: Details): Decision | undefined {
     const { policies } = this.#plan
     const { refusalCache, leases } = this.#context

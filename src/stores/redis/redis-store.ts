@@ -39,8 +39,8 @@ export interface RedisStoreOptions extends SharedStoreOptions {
   /** Returns the time in whole microseconds since the epoch. Implies `time: 'client'`, whose default clock is the wall clock. */
   clock?: Clock
   /**
-   * Whether calls of one turn of the event loop are sent as one batch. `{ size }`: at most `size` calls in a batch, from 1 to
-   * 1000. Default true: at most 32 calls, and up to 1000 while more calls wait. `false` sends each call separately.
+   * Whether calls of one turn of the event loop are sent as one batch. `{ size }`: at most `size` calls in a batch, from 1 to 1000.
+   * Default true: at most 32 calls in a batch, or up to 1000 while other batches wait. `false` sends each call separately.
    */
   batch?: boolean | { size: number }
   /**
@@ -49,8 +49,8 @@ export interface RedisStoreOptions extends SharedStoreOptions {
    */
   refusalCache?: boolean | { longest: Duration }
   /**
-   * A second client, such as `client.duplicate()`, used only to listen for resets. Then a reset by another process that also has a
-   * subscriber takes effect here immediately. Default: none; a reset takes effect within `refusalCache.longest`.
+   * A second client, such as `client.duplicate()`, used only to listen for resets. With this client, a reset by another process
+   * that also has a subscriber takes effect here immediately. Default: none; a reset takes effect within `refusalCache.longest`.
    */
   subscriber?: RedisClient
   /**
@@ -69,8 +69,8 @@ export interface RedisStoreOptions extends SharedStoreOptions {
 }
 
 /**
- * The largest size of a batch. A request gives the place of a key as a number of 16 bits. And Redis runs no other command while
- * Redis decides a batch.
+ * The largest size of a batch. The size is limited because Redis runs no other command while Redis decides a batch. Also, a request
+ * has the index of each key as a number of 16 bits.
  */
 const largestBatch = 1000
 

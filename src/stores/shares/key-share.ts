@@ -15,9 +15,9 @@ interface Refusal {
   readonly at: number
 }
 
-/** A question to the store that has no answer yet. */
+/** A question of this process to the store (a report, or a `peek` if there is nothing to report) that has no answer yet. */
 export interface Sent {
-  /** The report that is sent with the question; undefined if this process has no units to report. */
+  /** The report; undefined if this process has no units to report. */
   readonly report: Report | undefined
   /** How often this process had banned the key when it sent the question. */
   readonly bans: number
@@ -103,19 +103,22 @@ export class KeyShare {
     this.#admitted[n] = (this.#admitted[n] as number) + cost
   }
 
-  /** Gives back units that were not reported yet. Returns how many units are left, which the store has to give back. */
+  /** Gives back units that were not reported yet. Returns the number of the other units, which the store has to give back. */
   giveBack(n: number, units: number): number {
     const back = Math.min(units, this.#admitted[n] as number)
     this.count(n, -back)
     return units - back
   }
 
-  /** Notes a call that needs more than the share, so that the store has to decide it. The next answer may make the share larger. */
+  /** Notes a call that needs more than the share, so that the store has to decide the call. The next answer may make the share larger. */
   exceed(): void {
     this.#exceeded = true
   }
 
-  /** The verdict of a call that this process admitted and counted. It does not contain what other processes have not reported. */
+  /**
+   * The verdict of a call that this process admitted and counted. Units that other processes have not reported yet are not counted
+   * in the verdict.
+   */
   verdict(n: number, now: number, withNextAfter: boolean | undefined): Verdict {
     const { name, limit, window, shadow, algorithm } = this.#policies[n] as Policy
     const last = this.#verdicts?.[n]
@@ -141,8 +144,8 @@ export class KeyShare {
   }
 
   /**
-   * Takes the verdicts of a call that the store decided as new verdicts of this share, unless they would make the share
-   * larger: the units of a report that is under way are not in these verdicts.
+   * Replaces the verdicts of this share by the verdicts of a call that the store decided, unless this would make the share larger:
+   * the units of a report that is under way are not counted in these verdicts.
    */
   learn(verdicts: readonly Verdict[], now: number): void {
     if (verdicts.some(({ remaining }, n) => remaining > this.#remaining(n, now))) return
@@ -151,25 +154,25 @@ export class KeyShare {
   }
 
   /**
-   * Notes that the store refused this cost. Until the next question, this process refuses such a cost by itself. In a bucket it
-   * refuses larger costs too.
+   * Notes that the store refused this cost. Until the next question to the store, this process refuses the same cost itself, and
+   * under a bucket also larger costs.
    */
   refused(n: number, cost: number, verdict: Verdict, at: number): void {
     this.#refusals[n] = { cost, verdict, at }
   }
 
   /**
-   * Forgets the refusals by the store, so that the next call asks the store. Call this when units of the key may have
-   * become free.
+   * Forgets the refusals by the store, so that the next call asks the store. Call this method when units of the key may have become
+   * free.
    */
   forgetRefusals(): void {
     this.#refusals.fill(undefined)
   }
 
   /**
-   * The verdict of a cost, from the store's last refusal; undefined if that refusal does not answer for this cost. In a
-   * bucket, each further unit takes the same time, so the wait of a larger cost is known. Under other policies, only the
-   * store knows it.
+   * The verdict for a cost, computed from the store's last refusal; undefined if that refusal says nothing about this cost. In a
+   * bucket, each further unit takes the same time, so the wait of a larger cost is known. Under other policies, only the store
+   * knows that wait.
    * @param untilReport milliseconds until the store is asked again
    */
   refusal(n: number, cost: number, now: number, untilReport: number): Verdict | undefined {

@@ -8,17 +8,17 @@ export interface ExactStore extends Store {
   readonly connected?: boolean
 }
 
-/** The shares that this process has of the keys in one scope under one plan, as the Reporter sees them. */
+/** The shares that this process has of the keys in one scope under one plan (set of policies), with the members that the Reporter needs. */
 export interface Reports {
   /** The name of the limiter and the scope, in one text. */
   readonly name: string
-  /** The policies as JSON, by which a plan that is made a second time finds its earlier shares. */
+  /** The policies as JSON, by which a plan (set of policies) that is made a second time finds its earlier shares. */
   readonly text: string
-  /** The id by which the store knows the sender of reports. No other process, limiter or plan has the same id. */
+  /** The id by which the store knows the sender of reports. No other process, limiter or plan (set of policies) has the same id. */
   readonly sender: string
   /** The number of keys with a share. */
   readonly size: number
-  /** Sends the reports of all keys that have one to send. */
+  /** Sends a report for each key that has something to report. */
   report(now: number): void
 }
 
@@ -31,10 +31,7 @@ export class Reporter<Shares extends Reports> {
   /** The time between two reports, in microseconds. */
   readonly period: number
   readonly #sleeper: Sleeper
-  /**
-   * The shares of each plan that has keys: first by the name of the limiter with the scope, then by the text of the plan's
-   * policies.
-   */
+  /** The shares of each plan (set of policies) that has keys: first by the name of the limiter with the scope, then by the plan's text. */
   readonly #scopes = new Map<string, Map<string, Shares>>()
   readonly #outages = new Map<string, Outage>()
   #nextAt = 0
@@ -54,12 +51,15 @@ export class Reporter<Shares extends Reports> {
     plans.set(known === undefined || known === shares ? shares.text : shares.sender, shares)
   }
 
-  /** The shares of the plans under which keys have a share. @param name the name of the limiter, and the scope */
+  /** The shares of all plans (sets of policies) under which keys have a share. @param name the name of the limiter, and the scope */
   plansOf(name: string): Iterable<Shares> {
     return this.#scopes.get(name)?.values() ?? []
   }
 
-  /** The shares that this plan already has, if any key has one. So a plan that is made a second time gets its earlier shares. */
+  /**
+   * The shares of an earlier plan (set of policies) with the same policies, for a plan that is made a second time. Undefined if no
+   * key has such a share.
+   */
   known({ name, text }: Shares): Shares | undefined {
     return this.#scopes.get(name)?.get(text)
   }

@@ -8,26 +8,26 @@ import type { Reporter, Reports } from './reporter.ts'
 /** The most keys of a scope that have a share in this process, at about 500 bytes each. */
 const mostKeys = 100_000
 /**
- * For how long the store remembers the number of a report at least, in microseconds. By this number, the store counts a report
- * only once if the report is sent again.
+ * The shortest time for which the store remembers the number of a report, in microseconds. By this number, the store counts a
+ * report only once if the report is sent again.
  */
 const shortestMemory = 120_000_000
 
 /**
- * The shares that this process has of the keys in one scope under one plan of a limiter. Includes the keys of all shards of the
- * store.
+ * The shares that this process has of the keys in one scope under one plan (set of policies) of a limiter. The keys can be in all
+ * shards of the store.
  */
 export class ScopeShares implements Reports {
-  /** The name of the limiter, and the scope. All plans of the limiter share the states. */
+  /** The name of the limiter, and the scope. All plans (sets of policies) of the limiter share the states. */
   readonly name: string
   readonly policies: readonly Policy[]
-  /** The policies as a text: plans with the same text use the same shares. */
+  /** The policies as a text: plans (sets of policies) with the same text use the same shares. */
   readonly text: string
   readonly #instances: number
   readonly #reporter: Reporter<ScopeShares>
   readonly #ledger: Ledger
   readonly #shares = new Map<string, KeyShare>()
-  /** The sender's id in reports. No other process, limiter or plan has the same id. */
+  /** The sender's id in reports. No other process, limiter or plan (set of policies) has the same id. */
   readonly sender: string = newReservationId().toString(36)
   /**
    * The number of the last report. Reports of all keys have one sequence of numbers, so a key that is forgotten and comes back
@@ -61,25 +61,25 @@ export class ScopeShares implements Reports {
     return created
   }
 
-  /** These shares, and the shares of the other plans of the limiter that this process has keys under. */
+  /** These shares, and the shares of the other plans (sets of policies) of the limiter under which this process has keys. */
   get plans(): Iterable<ScopeShares> {
     return new Set([this, ...this.#reporter.plansOf(this.name)])
   }
 
-  /** Bans the key in the shares of all plans. @param until the end of the ban, in microseconds of the local clock */
+  /** Bans the key in the shares of all plans (sets of policies). @param until the end of the ban, in microseconds of the local clock */
   ban(key: string, until: number): void {
     this.shareOf(key)
     for (const plan of this.plans) plan.#shares.get(key)?.ban(until)
   }
 
-  /** Removes the key's refusals under all plans. Call this after a command that may give units of the key back. */
+  /** Removes the key's refusals under all plans (sets of policies). Call this method after a command that may give units back. */
   forgetRefusals(key: string): void {
     for (const plan of this.plans) plan.#shares.get(key)?.forgetRefusals()
   }
 
   /**
-   * Gives back units under the policy at index `n`: first units that this process has not reported to the store. Returns how
-   * many units the caller has to give back in the store.
+   * Gives back units under the policy at index `n`, as far as this process has not reported them to the store yet. Returns how many
+   * units the caller has to give back in the store.
    */
   giveBack(key: string, n: number, units: number): number {
     return this.#shares.get(key)?.giveBack(n, units) ?? units
@@ -93,10 +93,7 @@ export class ScopeShares implements Reports {
     if (this.#shares.get(key)?.broken) this.#shares.delete(key)
   }
 
-  /**
-   * How many units of a key this process has admitted and the store has not counted yet, under the policy with the largest such
-   * number.
-   */
+  /** How many units of a key this process has admitted and the store has not counted yet, under the policy with the largest such number. */
   unreported(key: string): number {
     return this.#shares.get(key)?.unreported ?? 0
   }
@@ -117,7 +114,7 @@ export class ScopeShares implements Reports {
     }
   }
 
-  /** Sends the report of a key now, because a call follows that the store decides. */
+  /** Sends the report of a key now, because the store is about to decide a call with this key. */
   reportAhead(key: string, plans: Iterable<ScopeShares> = [this]): void {
     for (const plan of plans) {
       const share = plan.#shares.get(key)

@@ -91,10 +91,7 @@ export class ShareLedger implements Ledger {
     return this.#refuse(shares, command, now) ?? this.#pass(command, shares)
   }
 
-  /**
-   * Lets the store decide a call that needs more units than the share has left. A report of the units admitted so far is sent
-   * first.
-   */
+  /** Lets the store decide a call that needs more units than the share has left. A report of the units admitted so far is sent first. */
   async #pass(command: Command<'consume'>, shares: readonly KeyShare[]): Promise<Decision> {
     const { costs = 1 } = command
     const answer = this.#decideExactly(command)
@@ -120,8 +117,8 @@ export class ShareLedger implements Ledger {
   async #decideExactly(command: Command): Promise<Outcome> {
     const keys = command.keys as readonly string[]
     for (const [n, scope] of this.#scopes.entries()) {
-      // `consume` comes here when the share is used up, which is frequent, so it reports only the units that its own plan has
-      // admitted. Other commands report the units of all plans.
+      // `consume` comes here when the share is used up, which is frequent: so only the units of the call's plan (set of policies)
+      // are reported. Other commands report the units of all plans.
       scope.reportAhead(keys[n] as string, command.verb === 'consume' ? undefined : scope.plans)
     }
     const outcome = await this.#exact.run(command)
@@ -183,8 +180,8 @@ export class ShareLedger implements Ledger {
   }
 
   /**
-   * Refuses a call without the store, if the store has refused such a cost since the last report. Undefined if the store has
-   * refused none of the costs, so that the store has to decide.
+   * Refuses a call without the store, if the refusal follows from a refusal by the store since the last report. Otherwise returns
+   * undefined, so that the store has to decide.
    */
   #refuse(shares: readonly KeyShare[], command: Command<'consume'>, now: number): Decision | undefined {
     const { costs = 1, details } = command
@@ -195,7 +192,7 @@ export class ShareLedger implements Ledger {
       const cost = costOf(costs, index)
       const refusal = (shares[scope] as KeyShare).refusal(n, cost, now, untilReport)
       if (refusal !== undefined) verdicts[index] = refusal
-      // The store may refuse by this policy too, with a longer wait, so the store has to decide.
+      // The store may refuse the call under this policy too, with a longer wait, so the store has to decide.
       else if (cost > (verdicts[index] as Verdict).remaining) return undefined
       refused ||= refusal !== undefined
     }

@@ -42,9 +42,9 @@ export interface ShareStoreOptions {
   /** The store that all processes share. Example: `redisStore({ client })`. */
   store: Store
   /**
-   * How many processes share the limits at most, including old processes that still run during a deploy. Each process
-   * admits 1/instances of what remains without asking the store. A limiter uses this number as its `instances`, unless
-   * its own is larger. Example: `8`.
+   * How many processes share the limits at most, including old processes that still run during a deploy. Each process admits
+   * 1/instances of the remaining units without asking the store. A limiter uses this number as its option `instances`, unless that
+   * option is larger. Example: `8`.
    */
   instances: number
   /** How often a process sends reports, in milliseconds or as text, from 1 ms to 1 h. Default `'100ms'`. */
@@ -58,9 +58,8 @@ const readers = {
 }
 
 /**
- * Makes a store in front of `redisStore`. Each process admits `1/instances` of what remains without asking Redis, and
- * reports it later. Redis decides every other call. At any time, a key has used at most twice its burst (see
- * docs/scale.md).
+ * Makes a store in front of `redisStore`. Each process admits `1/instances` of the remaining units without asking Redis, and reports
+ * the admitted units later. Redis decides every other call. At any time, a key has used at most twice its burst (see docs/scale.md).
  * @throws HeadgateError `HEADGATE_OPTION` if an option is invalid
  */
 export function shareStore(options: ShareStoreOptions): Store {
@@ -94,13 +93,13 @@ export class ShareStore implements Store {
     this.#instances = instances
   }
 
-  /** Reports once more what is not reported yet, and then never again. Closes the store that it reports to. */
+  /** Sends a last report of the units that were not reported yet, and closes the store that gets the reports. */
   close(): void {
     this.#reporter.close()
   }
 
   /**
-   * @throws HeadgateError `HEADGATE_POLICY` for a policy that no share can decide: a penalty, `concurrency`, one with
+   * @throws HeadgateError `HEADGATE_POLICY` for a policy that no share can decide: a penalty, `concurrency`, a policy with
    * `countRefused`, or a limiter of Guava
    */
   open({ failure, ...terms }: LedgerTerms, joins?: Ledger): Ledger {

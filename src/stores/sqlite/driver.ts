@@ -1,13 +1,13 @@
 /*
  * The methods that the store needs from a driver of SQLite. The store imports no driver.
  *
- * A `SqliteDatabase` answers at once: node:sqlite, better-sqlite3, libsql and bun:sqlite. A `SqliteClient` answers by promises:
- * @libsql/client, for a file or for a server such as Turso.
+ * The methods of a `SqliteDatabase` return results directly: node:sqlite, better-sqlite3, libsql and bun:sqlite. The methods of a
+ * `SqliteClient` return promises: @libsql/client, for a file or for a server such as Turso.
  */
 
 type SqliteValue = string | number | null
 
-/** A prepared statement of a driver that answers at once. */
+/** A prepared statement of a driver without promises. */
 export interface SqliteStatement {
   get(...values: SqliteValue[]): unknown
   all(...values: SqliteValue[]): unknown[]
@@ -15,22 +15,19 @@ export interface SqliteStatement {
   run(...values: SqliteValue[]): unknown
 }
 
-/** An open database of a driver that answers at once: node:sqlite, better-sqlite3, libsql or bun:sqlite. */
+/** An open database of a driver without promises: node:sqlite, better-sqlite3, libsql or bun:sqlite. */
 export interface SqliteDatabase {
   prepare(sql: string): SqliteStatement
   exec(sql: string): unknown
-  /** True while a transaction is open. Without this member and `isTransaction`, each decision is a transaction. */
+  /** True while a transaction is open. If the driver has neither `inTransaction` nor `isTransaction`, each decision is a transaction. */
   readonly inTransaction?: boolean
   /** The same flag as `inTransaction`, under the name that node:sqlite gives it. */
   readonly isTransaction?: boolean
-  /**
-   * False once the database is closed. If the driver lacks this member, the driver itself has to refuse calls to a closed
-   * database.
-   */
+  /** False once the database is closed. If the driver lacks this member, the driver itself has to refuse calls to a closed database. */
   readonly open?: unknown
 }
 
-/** A statement with its values. */
+/** An SQL statement and the values of its parameters. */
 export interface Bound {
   sql: string
   args: SqliteValue[]

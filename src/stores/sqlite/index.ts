@@ -1,6 +1,6 @@
 /*
- * The store in a file of SQLite: it decides in this process, inside one transaction of the file. It imports `records`, `failure`
- * and the contract of stores.
+ * The store in a file of SQLite: it decides in this process, inside one transaction of the file. This folder imports `records`,
+ * `failure` and the contract of stores.
  */
 
 export type { SqliteClient, SqliteDatabase, SqliteStatement, SqliteTransaction } from './driver.ts'

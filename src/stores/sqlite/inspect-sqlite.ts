@@ -10,7 +10,7 @@ import { SqliteFile } from './sqlite-file.ts'
 export interface InspectSqliteOptions {
   /** The prefix of the store. Default `'headgate'`. */
   prefix?: string
-  /** The table of the store. Default `'headgate'`. */
+  /** The name of the store's table. Default `'headgate'`. */
   table?: string
 }
 
@@ -21,7 +21,8 @@ const readers = {
 }
 
 /**
- * Shows what limiters store in a file of SQLite. Needs only the rows, not the limiters. `reset` deletes the row of a key.
+ * Shows what limiters store in a file of SQLite. The policies of these limiters need not be known. The method `reset` deletes the
+ * row of a key.
  * @throws HeadgateError `HEADGATE_OPTION` if the database or an option is invalid, `HEADGATE_STORE` if the file has no table of
  *   that name
  */

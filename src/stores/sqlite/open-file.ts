@@ -5,13 +5,13 @@ import type { SqliteDatabase } from './driver.ts'
 import { layout, layoutKey, otherLayout, type Sql } from './sql.ts'
 import { isBusy } from './sqlite-error.ts'
 
-/** What a commit waits for: with `'full'` until the disk has the data, with `'normal'` only until the operating system has them. */
+/** What a commit waits for: with `'full'` until the disk has the data, with `'normal'` only until the operating system has the data. */
 export type Durability = 'full' | 'normal'
 
-/** How long opening may wait for other processes that open the file too, in milliseconds. */
+/** How long the store may wait, when it opens the file, for other processes that open the same file, in milliseconds. */
 export const openTimeout = 5000
 
-/** File systems of a network, by their numbers (statfs(2)): NFS, SMB, CIFS, SMB2, AFS, Ceph. WAL needs memory that all processes share. */
+/** The numbers of network file systems in statfs(2): NFS, SMB, CIFS, SMB2, AFS, Ceph. WAL fails there, because it needs shared memory. */
 const networks: readonly number[] = [0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x5346414f, 0x00c36400]
 
 /** Opens the file and creates the store's table in it. Returns the path of the file; undefined for a database in memory. */
@@ -45,7 +45,10 @@ function refuseNetwork(path: string): void {
   )
 }
 
-/** Sets the write-ahead log. Several processes may open a new file together, and SQLite does not wait for a lock in this step. */
+/**
+ * Sets the write-ahead log. In this step SQLite does not wait for the lock of another process that opens the file, so the step is
+ * repeated until it succeeds or `openTimeout` has passed.
+ */
 function useLog(database: SqliteDatabase): void {
   const end = monotonicClock() + openTimeout * 1000
   for (;;) {

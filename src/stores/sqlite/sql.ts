@@ -3,13 +3,13 @@ import { HeadgateError, shown } from '../../common/index.ts'
 /** The version of the table's layout. A table of another version is refused. */
 export const layout = '1'
 
-/** The key of the row that has the layout's version. No record has it: the key of a record begins with the store's prefix. */
+/** The key of the row that has the layout's version. No record has this key, because the key of a record begins with the store's prefix. */
 export const layoutKey = ''
 
-/** How many rows are listed, or cleared, at once. */
+/** How many rows one statement lists, or clears. */
 export const pageSize = 100
 
-/** How many rows are saved between two sweeps. A sweep checks twice as many rows, so expired rows never pile up. */
+/** How many rows are saved between two sweeps. A sweep checks twice as many rows, so the number of expired rows stays small. */
 export const sweepEvery = 100
 const sweepSize = 200
 
@@ -21,13 +21,13 @@ export class Sql {
   readonly save: string
   /** Saves the row of a key, unless the key has a row already. */
   readonly add: string
-  /** Saves the row of a key, if the record of the row is still the one in the last parameter. */
+  /** Saves the row of a key, if the record of the row still is the text in the last parameter. */
   readonly swap: string
   readonly page: string
   readonly remove: string
   /** Reads the rows that a sweep checks, which come after a key: the last key of these rows, and how many rows have expired. */
   readonly sweepEnd: string
-  /** Deletes the expired rows after one key, up to another. */
+  /** Deletes the expired rows after one key, up to and including another key. */
   readonly sweep: string
   readonly clear: string
 
@@ -56,13 +56,13 @@ export class Sql {
     this.clear = `DELETE FROM ${quoted} WHERE key IN (SELECT key FROM ${quoted} WHERE key > ? AND key < ? LIMIT ${pageSize})`
   }
 
-  /** Reads the rows of some keys. */
+  /** Returns the statement that reads the rows of this number of keys. */
   readAll(keys: number): string {
     return `SELECT key, record FROM ${this.table} WHERE key IN (${Array.from({ length: keys }, () => '?').join(', ')})`
   }
 }
 
-/** A text above all keys that begin with `start`. The last character of `start`, a colon, is replaced by the next character. */
+/** A text that sorts after all keys that begin with `start`: the colon at the end of `start` is replaced by the next character. */
 export function endOf(start: string): string {
   return `${start.slice(0, -1)};`
 }

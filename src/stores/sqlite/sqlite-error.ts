@@ -1,6 +1,6 @@
 import { HeadgateError } from '../../common/index.ts'
 
-/** Result codes of SQLite (sqlite.org/rescode.html). An extended code has one of these in its low byte. */
+/** Result codes of SQLite (sqlite.org/rescode.html). An extended code has one of these codes in its low byte. */
 const code = { busy: 5, locked: 6, readOnly: 8, ioError: 10, corrupt: 11, full: 13, cannotOpen: 14, notADatabase: 26 }
 
 const names: Readonly<Record<string, number>> = {
@@ -22,7 +22,7 @@ const fixes = new Map([
   [code.cannotOpen, 'Check that the folder of the file exists and can be written.'],
 ])
 
-/** The primary result code of a driver's error; undefined if the error is not of SQLite. */
+/** The primary result code of a driver's error; undefined if the error does not come from SQLite. */
 function resultOf(error: unknown): number | undefined {
   const { errcode, rawCode, code: text } = Object(error) as Record<string, unknown>
   for (const given of [errcode, rawCode]) if (typeof given === 'number') return given & 0xff
@@ -36,7 +36,7 @@ export function isBusy(error: unknown): boolean {
   return result === code.busy || result === code.locked
 }
 
-/** The error for a call that failed. @param written true if it is not known whether the call was written */
+/** The error for a call that failed. @param written true if it is not known whether SQLite has saved the result of the call */
 export function sqliteError(cause: unknown, timeout: number, written: boolean): HeadgateError {
   if (cause instanceof HeadgateError) return cause
   const options = { cause, uncounted: !written }

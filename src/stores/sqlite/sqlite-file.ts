@@ -1,6 +1,7 @@
 /*
- * One table of an SQLite file, through a synchronous driver. Each transaction takes the file's write lock first (BEGIN
- * IMMEDIATE), so nobody writes between its reads and its writes. The journal is a write-ahead log (WAL): readers never wait.
+ * One table of an SQLite file, through a synchronous driver. Each transaction takes the file's write lock first (BEGIN IMMEDIATE),
+ * so no other process writes between the reads and the writes of the transaction. The journal is a write-ahead log (WAL), so
+ * readers never wait.
  */
 import { LRUCache } from 'lru-cache'
 import { HeadgateError, monotonicClock, shown } from '../../common/index.ts'
@@ -10,10 +11,10 @@ import { type Durability, inodeOf, openFile, openTimeout } from './open-file.ts'
 import { layoutKey, type Sql, sweepEvery } from './sql.ts'
 import { isBusy, sqliteError } from './sqlite-error.ts'
 
-/** `#known` keeps at most so many characters of records and their keys: about 20,000 keys with the state of one bucket. */
+/** The most characters of records and keys in `#known`: enough for about 20,000 keys with the state of one bucket. */
 const knownSize = 4_000_000
 
-/** How often it is checked that the file is still in its place, in microseconds. */
+/** The time between two checks that the file was not deleted or replaced, in microseconds. */
 const checkEvery = 1_000_000
 
 interface Row {
@@ -24,7 +25,7 @@ interface Row {
 export interface SqliteFileOptions {
   /** The longest wait for the file's lock, in milliseconds. */
   readonly timeout: number
-  /** How much longer than needed a row lives, in milliseconds. */
+  /** For how many milliseconds a row stays in the table after its states are no longer needed. */
   readonly ttlMargin: number
   readonly synchronous: Durability
 }
@@ -49,7 +50,7 @@ export class SqliteFile {
   readonly #path: string | undefined
   readonly #inode: number | undefined
   #checked = 0
-  /** By key: the text of the record that this process saved last. */
+  /** For each key: the text of the record that this process saved last. */
   readonly #known = new LRUCache<string, string>({
     maxSize: knownSize,
     sizeCalculation: (text, key) => text.length + key.length,
@@ -93,7 +94,8 @@ export class SqliteFile {
 
   /**
    * Runs `use` in a transaction that holds the file's write lock.
-   * @throws HeadgateError `HEADGATE_STORE_TIMEOUT` if another connection has the lock, `HEADGATE_STORE` if SQLite fails
+   * @throws HeadgateError `HEADGATE_STORE_TIMEOUT` if another connection has the lock until the timeout, `HEADGATE_STORE` if SQLite
+   *   fails
    */
   transact<T>(use: () => T): T {
     let commits = false
@@ -114,8 +116,8 @@ export class SqliteFile {
   }
 
   /**
-   * Begins a transaction, which waits for the file's lock. If the call has already waited for the lock in `swap`, it now waits
-   * only for the rest of the timeout.
+   * Begins a transaction, which waits for the file's lock. If the call has already waited for the lock in `swap`, the transaction
+   * waits only for the rest of the timeout.
    */
   #beginWithin(): void {
     const waited = Math.floor(this.#waited / 1000)
@@ -153,7 +155,7 @@ export class SqliteFile {
     return (this.#read.get(key) as Row | null | undefined)?.record
   }
 
-  /** Saves the record of a key within a transaction. @param now in microseconds */
+  /** Saves the record of a key within a transaction. @param now the time in microseconds since the epoch */
   save(key: string, { text, life }: SavedText, now: number): void {
     this.#save.run(key, text, this.#expires(now, life))
     this.#sweepSometimes(now)
@@ -161,7 +163,7 @@ export class SqliteFile {
 
   /**
    * Saves a record if the key still has the text `before`, no sweep is due, and the driver says that no transaction is open: a
-   * rollback of an open transaction would remove the record again. Returns true if it saved.
+   * rollback of an open transaction would remove the record again. Returns true if the record was saved.
    * @throws HeadgateError as `transact` does
    */
   swap(key: string, before: string | undefined, { text, life }: SavedText, now: number): boolean {
@@ -186,7 +188,7 @@ export class SqliteFile {
 
   /**
    * When a row may be deleted, in milliseconds since the epoch.
-   * @param now in microseconds
+   * @param now the time in microseconds since the epoch
    * @param life for how long the record is needed, in microseconds
    */
   #expires(now: number, life: number): number {
@@ -226,14 +228,17 @@ export class SqliteFile {
     while (this.page(after, end).length > 0) this.transact(() => this.#clear.run(after, end))
   }
 
-  /** Rolls a failed transaction back. After some errors SQLite has already rolled it back, and this statement fails without harm. */
+  /**
+   * Rolls a failed transaction back. After some errors SQLite has already rolled the transaction back: this statement then fails,
+   * without harm.
+   */
   #end(): void {
     try {
       this.#rollback.run()
     } catch {}
   }
 
-  /** libsql ends the process at a call on a database that is closed. */
+  /** Throws if the database is closed, because libsql ends the process at a call on a closed database. */
   #checkOpen(): void {
     if (this.#database.open !== false) return
     const message = 'The database is closed. Close it after the last call: server.close(), then database.close().'

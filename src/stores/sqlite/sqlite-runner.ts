@@ -10,10 +10,10 @@ import type { Bound, Rows, SqliteClient, SqliteTransaction } from './driver.ts'
 import { endOf, layout, layoutKey, otherLayout, pageSize, type Sql, sweepEvery } from './sql.ts'
 import { isBusy, sqliteError } from './sqlite-error.ts'
 
-/** The most jobs in one transaction. */
+/** The most jobs (groups of calls on the same keys) in one transaction. */
 const maxJobs = 64
 
-/** How long a job waits after another process was found to have the write lock, before it tries again. In milliseconds. */
+/** How many milliseconds the runner waits before it tries again to begin a transaction, if another process has the write lock. */
 const pause = 2
 
 export interface SqliteRunnerOptions {
@@ -21,7 +21,7 @@ export interface SqliteRunnerOptions {
   readonly sql: Sql
   /** How long a call may take, in milliseconds. */
   readonly timeout: number
-  /** How long a row is kept after its key has its full quota again, in milliseconds. */
+  /** For how many milliseconds a row stays in the table after its states are no longer needed. */
   readonly ttlMargin: number
   /** Returns the time in whole microseconds since the epoch. */
   readonly clock: () => number
@@ -56,7 +56,7 @@ export class SqliteRunner {
     this.#deadlines = new Deadlines('SQLite', 2 * options.timeout)
   }
 
-  /** Each promise is fulfilled when its job is over, successful or not. */
+  /** Runs jobs (groups of calls on the same keys). Each promise resolves when its job has ended, whether the job succeeded or failed. */
   run(jobs: readonly Job[]): Promise<void>[] {
     const promises = jobs.map((job) => new Promise<void>((done) => void this.#tasks.push({ job, done })))
     if (!this.#running) void this.#runAll()
@@ -132,7 +132,7 @@ export class SqliteRunner {
     exchanged('sqlite', startedAt, calls, failure)
   }
 
-  /** Begins a transaction. A driver may not wait for the lock of another process, so this tries again until the timeout. */
+  /** Begins a transaction. Some drivers do not wait for the lock of another process, so `#begin` tries again until the timeout. */
   async #begin(): Promise<SqliteTransaction> {
     const { client, timeout } = this.#options
     const end = monotonicClock() + timeout * 1000
@@ -171,8 +171,8 @@ export class SqliteRunner {
   }
 
   /**
-   * Reads the records of the jobs and evaluates the jobs on them. If a record is broken, only the job of that record is
-   * rejected.
+   * Reads the records of the keys of these jobs, and evaluates the calls of the jobs. If a record is broken, only the job of that
+   * record is rejected.
    */
   async #decide(transaction: SqliteTransaction, jobs: readonly Job[]): Promise<{ decided: Job[]; saved: Bound[] }> {
     const { sql, clock, ttlMargin } = this.#options
@@ -203,7 +203,7 @@ export class SqliteRunner {
     return { decided, saved }
   }
 
-  /** The statement that deletes the next expired rows. */
+  /** Returns the statement that deletes the next expired rows; no statement if none of the checked rows has expired. */
   async #sweep(transaction: SqliteTransaction, time: number): Promise<Bound[]> {
     const { sql } = this.#options
     const from = this.#swept

@@ -23,10 +23,10 @@ import { SqliteRunner } from './sqlite-runner.ts'
 export interface SqliteStoreOptions extends SharedStoreOptions {
   /**
    * An open connection that only this store uses: a `DatabaseSync` of node:sqlite, a `Database` of better-sqlite3, libsql or
-   * bun:sqlite, or a client of @libsql/client. You close it yourself, after the store.
+   * bun:sqlite, or a client of @libsql/client. The store does not close the connection.
    */
   database: SqliteDatabase | SqliteClient
-  /** The table of the states. The store creates it. Default `'headgate'`. */
+  /** The name of the store's table. The store creates the table. Default `'headgate'`. */
   table?: string
   /**
    * What the store waits for before it admits a call. With `'full'`, the units of the call are on the disk before the answer,
@@ -36,11 +36,11 @@ export interface SqliteStoreOptions extends SharedStoreOptions {
    */
   synchronous?: Durability
   /**
-   * How long a call may wait for the lock of the file. A driver that answers at once blocks the event loop during this time.
-   * When the time is over, the call fails with HeadgateError `HEADGATE_STORE_TIMEOUT`. Default 100 ms.
+   * How long a call may wait for the lock of the file. A driver without promises blocks the event loop during this time. When the
+   * time is over, the call fails with HeadgateError `HEADGATE_STORE_TIMEOUT`. Default 100 ms.
    */
   timeout?: Duration
-  /** A clock of whole microseconds since the epoch. Default: the wall clock of the machine. */
+  /** Returns whole microseconds since the epoch. Default: the wall clock of the machine. */
   clock?: Clock
 }
 

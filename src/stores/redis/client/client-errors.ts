@@ -19,7 +19,10 @@ export class ClientErrors {
   readonly #consequence: string
   #checked = false
 
-  /** Adds a listener for errors only to ioredis, which emits no errors without one. In node-redis, it would hide the errors. */
+  /**
+   * @param listens true for ioredis, which emits no errors without a listener for errors; false for node-redis, where such a
+   *   listener would hide the errors from the application
+   */
   constructor(client: Emitter, listens: boolean, consequence: string) {
     this.#client = client
     this.#own = listens ? 1 : 0
@@ -35,7 +38,10 @@ export class ClientErrors {
     client.on('ready', forget)
   }
 
-  /** Warns once if the application has no listener for errors of this client. Called at the first request, after the setup. */
+  /**
+   * Warns once if the application has no listener for errors of this client. Called at the first request, because the setup of the
+   * application has ended by that time.
+   */
   checkListener(): void {
     if (this.#checked) return
     this.#checked = true

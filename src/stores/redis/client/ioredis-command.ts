@@ -1,7 +1,7 @@
 /*
- * ioredis stores the arguments of a command, and encodes the arguments each time it sends the command. So a call that ioredis
- * has not sent yet can be withdrawn, if its arguments are texts: this file replaces the first argument by '0', and the script
- * then does nothing. Bytes as arguments would cost ioredis some 10 us more for each command.
+ * ioredis stores the arguments of a command, and encodes the arguments each time it sends the command. So a call that ioredis has
+ * not sent yet can be withdrawn, if its arguments are texts: this file replaces the first argument by '0', and the script then does
+ * nothing. Bytes as arguments would cost ioredis about 10 us more for each command.
  */
 import { isTryAgain } from './redis-error.ts'
 import { type Args, type SendScript, withBytes } from './script-call.ts'
@@ -22,13 +22,13 @@ interface CommandSender {
   sendCommand?(command: Command, ...more: unknown[]): unknown
 }
 
-/** The index of the first key in the arguments of a command: the script and the number of keys come before. */
+/** The index of the first key in the arguments of a command: the script and the number of keys come before this key. */
 const firstKey = 2
 
 /**
- * Sends script calls. The first call has bytes as arguments. Its command shows whether ioredis makes a command for each call
- * and stores the arguments there: only then can later calls be withdrawn. (A client that gathers commands into pipelines does
- * not.)
+ * Sends script calls. The first call has bytes as arguments. The command of the first call shows whether ioredis makes a command
+ * for each call and stores the arguments there: only then can later calls be withdrawn. (A client that gathers commands into
+ * pipelines makes no such command.)
  */
 export function sendByIoredis(client: CommandClient, name: 'evalsha' | 'eval'): SendScript {
   let command: Command | undefined
@@ -71,8 +71,8 @@ export function sendByIoredis(client: CommandClient, name: 'evalsha' | 'eval'): 
 }
 
 /**
- * A Cluster client of ioredis sends a command again, 100 ms later, while the command's slot is being moved. Such a wait is as
- * long as the usual timeout of a call. So for this error, the command here rejects immediately and is not sent again.
+ * A Cluster client of ioredis sends a command again, 100 ms later, while the command's slot is moved to another node. Such a wait
+ * is as long as the usual timeout of a call. So for this error, the command here rejects immediately and is not sent again.
  */
 function rejectMoving(command: Command, reject: Command['reject']): void {
   const wrapped = command.reject

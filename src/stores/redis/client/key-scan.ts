@@ -34,7 +34,7 @@ export function keyScanOf({ keyScan }: { readonly keyScan: KeyScan | undefined }
 }
 
 /**
- * The next page of keys. It reads all keys of one server before the keys of the next server.
+ * The next page of keys. All keys of one server come before the keys of the next server.
  * @param pattern the pattern of SCAN, without the prefix that the client adds to keys
  * @param count how many keys the server compares with the pattern for one page
  * @param from the field `next` of the last page; undefined for the first page
@@ -65,7 +65,10 @@ interface IoredisClusterKeys extends IoredisKeys {
   nodes(role: 'master'): readonly IoredisKeys[]
 }
 
-/** Lists keys by ioredis, which adds its option `keyPrefix` to the keys of commands, but not to patterns. */
+/**
+ * Lists keys by ioredis, which adds its option `keyPrefix` to the keys of commands, but not to patterns: so this function adds the
+ * prefix to the pattern.
+ */
 export function ioredisScan(client: object): KeyScan {
   const keys = client as unknown as IoredisClusterKeys
   const prefix = keys.options?.keyPrefix ?? ''

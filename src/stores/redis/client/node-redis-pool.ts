@@ -15,7 +15,7 @@ export function isPool(client: object): client is NodeRedisPool {
   return 'totalClients' in client && 'execute' in client && 'isOpen' in client
 }
 
-/** Returns a function that is true if the pool would send a command without a wait. @param errors the errors of the pool */
+/** Returns a function that returns true if the pool would send a command without a wait. @param errors the errors of the pool */
 export function poolReady(pool: NodeRedisPool, errors: ClientErrors): () => boolean {
   let searching = false
   async function search(): Promise<void> {

@@ -67,7 +67,7 @@ export class SentinelMaster {
     return keys.map((key) => (typeof prefix === 'string' ? prefix + key : Buffer.concat([prefix, Buffer.from(key)])))
   }
 
-  /** Makes the client look for the master. By itself, it looks only after a failed command, or a message of a sentinel. */
+  /** Makes the client look for the master. Without `search`, the client looks only after a failed command or a message of a sentinel. */
   #search(): void {
     if (this.#searching) return
     this.#searching = true
@@ -78,7 +78,7 @@ export class SentinelMaster {
     this.#client._execute(false, async () => ended()).catch(ended)
   }
 
-  /** Runs a command once. Runs it a second time only if a replica refused it. */
+  /** Runs a command once. Runs the command a second time only if a replica refused it, because a refused command changes nothing. */
   #runOnce(command: (master: MasterClient) => Promise<unknown>): Promise<unknown> {
     return new Promise((resolve, reject) => {
       let failed: { readonly error: unknown } | undefined

@@ -1,6 +1,4 @@
-/*
- * The client libraries that redisStore supports. A client is recognised by its methods. No client library is imported.
- */
+/* The client libraries that redisStore supports. A client is recognised by its methods. No client library is imported. */
 import { invalidOption, monotonicClock, tooOld } from '../../../common/index.ts'
 import { errorsOf } from './client-errors.ts'
 import { sendByIoredis } from './ioredis-command.ts'
@@ -58,10 +56,11 @@ export interface Connection {
   /**
    * Makes a client of one server reconnect, because its server has become a replica. Behind a load balancer or a host name, the
    * new connection leads to the new master. Cluster and Sentinel clients find the new master without this function.
-   * @param after the shortest time between two such reconnections of a client, in milliseconds, whichever store asks
+   * @param after the shortest time between two such reconnections of a client, in milliseconds, counted over all stores of the
+   *   client
    */
   leaveReplica(after: number): void
-  /** Warns if the application listens to no error of the client. */
+  /** Warns if the application has no listener for errors of the client. */
   checkListener(): void
   /** Finds and deletes keys. Undefined if the client cannot list keys. */
   readonly keyScan: KeyScan | undefined

@@ -1,7 +1,7 @@
 import { HeadgateError, storeError } from '../../../common/index.ts'
 
 /**
- * Finds the code of an error in its text. The code is at the start of the text, or, in Redis before 7, after a `-` that
+ * Finds these two codes in the text of an error. The code is at the start of the text, or, in Redis before 7, after a `-` that
  * follows the line number of the script.
  */
 const readOnly = /(^|-)(READONLY|MASTERDOWN)/
@@ -38,7 +38,7 @@ export function isTryAgain(error: unknown): boolean {
   return error instanceof Error && tryAgain.test(error.message)
 }
 
-/** The command of the script that Redis refused, found by the line number in the error. */
+/** The Redis command that the script called and Redis refused. The line number in the error leads to this command. */
 function refusedCommand(text: string, script: string): string {
   const line = /user_script:\s*(\d+)/.exec(text)?.[1]
   const command = /\bcall\('([A-Z]+)'/.exec(script.split('\n')[Number(line) - 1] ?? '')?.[1]
@@ -64,8 +64,8 @@ export function redisError(cause: unknown, script: string, shards?: readonly str
 }
 
 /**
- * The error to report in place of the error of a client. If the client's error only says that the connection of ioredis is
- * closed, this is the error that closed the connection. Otherwise, this is the client's error.
+ * The error to report in place of the error of a client. If the client's error only says that the connection of ioredis is closed,
+ * the result is the error that closed the connection; otherwise the client's error.
  */
 export function causeOf(error: unknown, connection: { problem(): unknown }): unknown {
   if (!(error instanceof Error && error.message.startsWith('Connection is closed'))) return error

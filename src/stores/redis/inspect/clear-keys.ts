@@ -5,7 +5,7 @@
 import { Deadlines } from '../../contract/index.ts'
 import { type Connection, keyScanOf, nextKeys } from '../client/index.ts'
 
-/** In one step, SCAN compares so many keys of the server with the pattern. */
+/** How many keys of the server SCAN compares with the pattern in one step. */
 const scannedAtOnce = 1000
 
 /** How long one step may take, in milliseconds. */
@@ -21,7 +21,7 @@ export async function clearKeys(connection: Connection, start: string): Promise<
   let from: unknown
   do {
     const { keys, next } = await deadlines.bound(nextKeys(keyScan, `${start}*`, scannedAtOnce, from))
-    // All keys of one command have to be in one slot of Redis Cluster, so each key gets a command there.
+    // In Redis Cluster, all keys of one command have to be in one slot, so a separate command is sent for each key.
     const groups = connection.cluster ? keys.map((key) => [key]) : [keys]
     await deadlines.bound(Promise.all(groups.map((group) => group.length > 0 && keyScan.unlink(group))))
     from = next

@@ -44,8 +44,8 @@ export function inspectRedis(client: RedisClient, options: InspectRedisOptions =
     batcher ??= new Batcher({ connection, ...batching })
     const plan = packPlan('', [], [''], 'keep')
     await batcher.send({ plan, verb, keys: [storeKey], costs: 1, now: -1 }, () => undefined)
-    // This message tells other processes to forget their cached refusals of the key. If it fails, they see the change when
-    // these refusals expire.
+    // This message tells other processes to forget their cached refusals of the key. If the message fails, other processes see the
+    // change when these refusals expire.
     await (client as unknown as Publisher).publish(`${prefix}:resets`, storeKey).catch(() => undefined)
   }
   const store = {
@@ -57,7 +57,7 @@ export function inspectRedis(client: RedisClient, options: InspectRedisOptions =
   return { ...inspectStore(store, prefix), scriptSha: batching.script.sha }
 }
 
-/** Settings of the Batcher, without batches: an operator sends one request at a time. Times are in milliseconds. */
+/** Settings of the Batcher. There are no batches, because an operator sends one request at a time. Times are in milliseconds. */
 const batching = {
   script: new Script(script),
   timeout: 10_000,

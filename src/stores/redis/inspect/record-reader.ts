@@ -57,7 +57,7 @@ export async function readRecord(connection: Connection, key: string): Promise<S
 /** Reads a page of keys and values. @param pattern without the client's prefix @param from the field `next` of the last page */
 export async function scanRecords(connection: Connection, pattern: string, from: unknown): Promise<ScanPage> {
   const { keys, next } = await failingAs('', nextKeys(keyScanOf(connection), pattern, scanned, from))
-  // In Redis Cluster, all keys of one command have to be in one slot, so each key gets its own command.
+  // In Redis Cluster, all keys of one command have to be in one slot, so a separate command is sent for each key.
   const groups = connection.cluster ? keys.map((key) => [key]) : [keys]
   const found = (await Promise.all(groups.map((group) => read(connection, group)))).flat()
   return { values: found.filter(({ value, mistyped }) => value !== undefined || mistyped), next }

@@ -1,6 +1,4 @@
-/*
- * Reads the packed value of a key (see script/records.ts): the ban of the key, and its states in the form of `src/algorithms`.
- */
+/* Reads the packed value of a key (see script/records.ts): the ban of the key, and its states in the form that `src/algorithms` uses. */
 
 import type { StoredBan } from '../../../algorithms/bans/index.ts'
 import { type Definition, revive } from '../../../algorithms/index.ts'
@@ -8,27 +6,27 @@ import type { KeptKey, KeptState } from '../../../inspection/index.ts'
 import { kindOf, kinds } from '../script/index.ts'
 
 /**
- * The first byte of a record is the size of the state if the byte is below 254. The bytes 254 and 255 are marks of a form
- * instead: the state is a log or has more than 253 bytes, and its size follows after the head as 4 bytes.
+ * A first byte of a record below 254 is the size of the state. The first bytes 254 and 255 mark other forms of a record: the state
+ * is a log or has more than 253 bytes, and its size follows after the head as 4 bytes.
  */
 const narrow = 254
 /**
- * The kind is the number of the algorithm. Versions of headgate with another layout of records write kinds from 32. A ban has
- * the kind 31.
+ * The kind of a record is the number of its algorithm; a ban has the kind 31. Kinds from 32 on mean that another version of
+ * headgate wrote the record in another layout.
  */
 const layouts = 32
 const banKind = 31
 
 /**
- * How many bytes an entry of a log has for its time, and for its running total of units: in a record with the mark `narrow`.
- * `wideEntry`: in any other record.
+ * How many bytes a log entry has for its time, and for its running total of units. `narrowEntry` applies to a record with the mark
+ * `narrow`, and `wideEntry` to any other record.
  */
 const narrowEntry = [6, 3] as const
 const wideEntry = [7, 7] as const
 
 /**
  * @param names the known names of policies, by their hashes
- * @throws Error if the value has not the layout of this version
+ * @throws Error if the value does not have the layout of this version
  */
 export function unpackRecords(value: Buffer, names: ReadonlyMap<string, string>): Pick<KeptKey, 'states' | 'ban'> {
   let ban: StoredBan | undefined
@@ -56,16 +54,13 @@ export function unpackRecords(value: Buffer, names: ReadonlyMap<string, string>)
   return { states, ban }
 }
 
-/**
- * Reads a ban: the time at which the ban began, the time at which the ban ends, and the text of the reason, if the ban has a
- * reason.
- */
+/** Reads a ban: the time at which the ban began, the time at which the ban ends, and the text of the reason, if the ban has a reason. */
 function unpackBan(bytes: Buffer): StoredBan {
   const reason = bytes.toString('utf8', 14)
   return { from: seven(bytes, 0), until: seven(bytes, 7), reason: reason === '' ? undefined : reason }
 }
 
-/** Reads the definition of an algorithm. Its kind may be unknown to this version: such a state is not shown. */
+/** Reads the definition of an algorithm. If this version does not know the kind, the result has only a name for the kind. */
 function unpackDefinition(kind: number, bytes: Buffer): Definition {
   const name = kindOf(kind)
   if (name === undefined) return { kind: `kind ${kind}`, span: 0, parameters: [] }

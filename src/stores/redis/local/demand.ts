@@ -15,7 +15,7 @@ export class Demand {
     this.#current += units
   }
 
-  /** The estimate at `now`. It assumes that the units of the previous window came evenly over that window. */
+  /** The estimate at `now`. The estimate assumes that the units of the previous window came evenly over that window. */
   at(now: number): number {
     this.#advance(now)
     return this.#current + this.#previous * (1 - (now - this.#start) / this.#window)

@@ -4,7 +4,7 @@ import type { Clock } from '../../../common/index.ts'
 /** The most entries of a cache. Beyond this number, the least recently used entry is removed. */
 const maxEntries = 10_000
 
-/** An entry of a cache, and the times of the local clock between which it is valid, in microseconds. */
+/** An entry of a cache, and the times of the local clock between which the entry is valid, in microseconds. */
 export interface CacheEntry {
   readonly from: number
   readonly until: number
@@ -12,7 +12,7 @@ export interface CacheEntry {
   readonly version: number
 }
 
-/** Stores results by the keys of a call. This process can use a result again until it changes one of the keys. */
+/** Stores results by the keys of a call. This process can use a result again until this process changes one of the keys. */
 export class KeyCache<Entry extends CacheEntry> {
   protected readonly clock: Clock
   readonly #entries = new LRUCache<string, Entry>({ max: maxEntries })

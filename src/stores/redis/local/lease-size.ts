@@ -10,13 +10,13 @@ import { Demand } from './demand.ts'
 export type LeasesOption = 'auto' | { units: number } | { units: 'auto'; most?: number }
 
 /**
- * Demand is how many units calls asked for in this time. A lease that follows from demand is valid for at least this time. In
- * microseconds.
+ * The time over which demand is measured, in microseconds: demand is how many units calls asked for in this time. A lease that
+ * follows from demand is valid for at least this time.
  */
 const demandWindow = 100_000
 /** A lease that follows from demand is valid for at least this many round trips to Redis, so that the next lease arrives in time. */
 const roundTrips = 3
-/** With less demand, a key gets no lease: a lease would save few requests, and other processes could not use its units. */
+/** A key with fewer units of demand gets no lease: the lease would save few requests, and other processes could not use its units. */
 const leastDemand = 10
 /** The most keys whose demand is stored. Beyond this number, the least recently used key is forgotten. */
 const maxKeys = 10_000
@@ -34,7 +34,6 @@ export const leaseSizeOf: Reader<LeaseSize> = (leases, name) => {
   return read === 'auto' ? new LeaseSize('auto', mostByDefault) : new LeaseSize(read.units, Infinity)
 }
 
-/** The demand for one key. */
 interface KeyDemand {
   readonly demand: Demand
   /** Until this time, calls request no lease for the key, because its policies would grant none. */
@@ -47,7 +46,7 @@ export class LeaseSize {
   readonly #most: number
   readonly #keys = new LRUCache<string, KeyDemand>({ max: maxKeys })
 
-  /** @param units how many units each lease has, or `'auto'` for demand @param most the most unspent leased units of a key */
+  /** @param units how many units each lease has, or `'auto'` to follow demand @param most the most unspent leased units of a key */
   constructor(units: number | 'auto', most: number) {
     this.#units = units
     this.#most = most
@@ -58,7 +57,7 @@ export class LeaseSize {
     return this.#units === 'auto'
   }
 
-  /** How long a lease has to be valid at least to be of use. @param roundTrip the time from a request to its response */
+  /** The shortest time for which a lease must be valid to be worth a request. @param roundTrip the time from a request to its response */
   shortestLife(roundTrip: number): number {
     return this.#units === 'auto' ? Math.max(demandWindow, roundTrips * roundTrip) : roundTrip
   }

@@ -1,10 +1,10 @@
 /*
  * Leases: one request takes more units than its call needs, and this process spends the units on later calls without a request.
  *
- * The state in Redis counts a leased unit as used. With time, used units become free again, and then another process may take
- * them. So this process may spend a leased unit only until it becomes free again in Redis. A lease is valid until its first
- * unit becomes free: in a window, until the end of the window or segment; in a bucket, while the units that were used before
- * the lease drain. A log has no leases, because each of its units becomes free at another time.
+ * The state in Redis counts a leased unit as used. With time, used units become free again, and then another process may take them.
+ * So this process may spend a leased unit only until it becomes free again in Redis. A lease is valid until its first unit becomes
+ * free: in a window, until the end of the window or segment; in a bucket, until the units that were used before the lease have
+ * become free. A log has no leases, because each of its units becomes free at another time.
  *
  * Leases never admit more than the policies allow. If a lease expires with unspent units, less is admitted than the policies
  * allow, by the unspent units.
@@ -67,15 +67,12 @@ export class Leases extends KeyCache<Lease> {
     return Math.ceil(this.#size.shortestLife(this.#roundTrip))
   }
 
-  /**
-   * Adds the cost of a call to the measured demand for its keys, which decides how many units are leased. Called once for
-   * each call.
-   */
+  /** Adds the cost of a call to the measured demand for its keys, which decides how many units are leased. Called once for each call. */
   wants(keys: readonly string[], cost: number): void {
     this.#size.wants(nameOf(keys), cost, this.clock())
   }
 
-  /** Spends leased units on a call; undefined if this process has too few leased units for it. */
+  /** Spends leased units on a call; undefined if this process has too few leased units for the call. */
   spend(plan: PackedPlan, keys: readonly string[], cost: number): SpentUnits | undefined {
     const lease = this.find(keys)
     if (lease === undefined || lease.plan !== plan || lease.units < cost) return undefined
@@ -101,7 +98,7 @@ export class Leases extends KeyCache<Lease> {
     return pending.arrival.then(() => this.spend(plan, keys, cost))
   }
 
-  /** How many units the request of a call takes, its cost included; undefined if it requests no lease. */
+  /** How many units the request of a call takes, including the cost of the call; undefined if the request asks for no lease. */
   unitsFor(plan: PackedPlan, keys: readonly string[], cost: number): number | undefined {
     const extra = this.#extraFor(plan, keys, cost)
     return extra >= 1 ? cost + extra : undefined

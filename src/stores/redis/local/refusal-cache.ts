@@ -2,13 +2,13 @@
  * If Redis refused a key until time t, this process can refuse the key until t without a request.
  *
  * A policy without units left admits no call, so its numbers change only with time. This process can repeat the refusal, with
- * shorter waits, until under some policy of the call a unit comes back.
+ * shorter waits, until a used unit becomes free under one of the policies.
  *
- * An entry is for one cost and the keys of one call, under one plan. A refusal is cached only if each of these keys has no
- * units left, because another call with a smaller cost could change a key that has units left. Nothing is cached for policies
- * that count refused calls, nor for penalties whose bans are extended by refused calls.
- * Refunds, charges and resets by this store remove the entry. Changes by other processes take effect here when the entry
- * expires, by default at most a second later.
+ * An entry is for one cost and the keys of one call, under one plan (set of policies). A refusal is cached only if each of these
+ * keys has no units left, because another call with a smaller cost could change a key that has units left. Nothing is cached for
+ * policies that count refused calls, nor for penalties whose bans are extended by refused calls. Refunds, charges and resets by
+ * this store remove the entry. Changes by other processes take effect here when the entry expires, by default at most a second
+ * later.
  *
  * A call with a different cost for each policy is neither cached nor decided here.
  */
@@ -39,8 +39,8 @@ export class RefusalCache extends KeyCache<CachedRefusal> {
   }
 
   /**
-   * Removes the cached refusal of these keys if it is for another plan, because a request under `plan` may change the units of
-   * these keys.
+   * Removes the cached refusal of these keys if the refusal is for another plan (set of policies), because a request under `plan`
+   * may change the units of these keys.
    */
   forgetOtherPlans(plan: PackedPlan, keys: readonly string[]): void {
     const refusal = this.find(keys)
@@ -69,8 +69,8 @@ export class RefusalCache extends KeyCache<CachedRefusal> {
     let life = Math.min(this.#longest, response.ban?.wait ?? Infinity)
     for (const { next } of response.reports) if (next !== undefined && next > 0) life = Math.min(life, next)
     const now = this.clock()
-    // The refusal is valid for `life` microseconds from the time at which the request was sent. A later start could refuse
-    // calls here that Redis would admit.
+    // The refusal is valid for `life` microseconds from the time at which the request was sent. If the life began later, this
+    // process could refuse calls that Redis would admit.
     const until = sent + life
     if (now < until) this.set(keys, { plan, cost, response, from: now, until, version })
   }

@@ -1,4 +1,4 @@
-/** The Lua of algorithms/carry.ts and kinds.ts, for a stored state whose definition is not the definition of its policy. */
+/** The Lua version of algorithms/carry.ts and kinds.ts: converts a stored state whose definition is not that of its policy. */
 export const carry = `
 function makers.carry()
   make('ratioUp')

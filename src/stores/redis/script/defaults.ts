@@ -1,4 +1,4 @@
-/** The Lua of the default methods of `Algorithm` (algorithms/algorithm.ts), for algorithms whose own Lua lacks these methods. */
+/** The Lua version of the default methods of `Algorithm` (algorithms/algorithm.ts), for algorithms whose own Lua lacks these methods. */
 export const defaults = `
 function makers.defaults()
   local defaults = {}

@@ -5,7 +5,7 @@
 export const largest: number = 9007199254740000
 
 /**
- * The Lua of algorithms/evaluation/evaluation.ts. It serves the requests of a batch in order. The reply is one flat list of
+ * The Lua version of algorithms/evaluation/evaluation.ts. It serves the requests of a batch in order. The reply is one flat list of
  * integers. Requests that are not plain (see the variable `plain`) are handled in other-verbs.ts.
  */
 export const evaluation: string = `

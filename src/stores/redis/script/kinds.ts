@@ -1,4 +1,4 @@
-/* For each kind of algorithm: its number in plans and records, and its Lua. */
+/* For each kind of algorithm: its number in packed plans (sets of policies) and in records, and its Lua code. */
 import type { Kind } from '../../../algorithms/index.ts'
 import {
   bucket,
@@ -13,7 +13,7 @@ import {
 } from './steps/index.ts'
 
 export interface RedisKind {
-  /** The number of the kind in plans and records, from 1 to 30. Never 9, the number of a kind that was removed. */
+  /** The kind's number in packed plans (sets of policies) and in records, from 1 to 30. It is never 9, the number of a removed kind. */
   readonly number: number
   /** The algorithm in Lua: the same functions as in TypeScript, in the same order. */
   readonly lua: string
@@ -47,7 +47,7 @@ export function kindOf(number: number): Kind | undefined {
   return names.find((name) => kinds[name].number === number)
 }
 
-/** The Lua of the frequently used kinds, or of the other kinds, by the name of the kind. */
+/** For the name of each kind: its Lua code. @param usual true for only the frequently used kinds, false for only the other kinds */
 export function luaOf(usual: boolean): Readonly<Record<Kind, string>> {
   const some = names.filter((name) => (kinds[name].usual ?? false) === usual)
   return Object.fromEntries(some.map((name) => [name, kinds[name].lua])) as Record<Kind, string>

@@ -1,5 +1,5 @@
 /**
- * The Lua of algorithms/evaluation/policy-evaluation.ts, for requests that charge units, renew leases or give units back, and
+ * The Lua version of algorithms/evaluation/policy-evaluation.ts, for requests that charge units, renew leases or give units back, and
  * for all requests that have a cost for each policy.
  */
 export const verbs = `

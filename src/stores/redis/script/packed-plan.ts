@@ -4,7 +4,7 @@ import { HeadgateError, shown } from '../../../common/index.ts'
 import { kinds } from './kinds.ts'
 import type { Script } from './loaded-script.ts'
 
-/** How many bytes of a name's hash identify a policy: the value of every key contains them, so they are few. */
+/** How many bytes of a name's hash identify a policy. The number is small, because the value of every key contains these bytes. */
 const idBytes = 4
 
 /**
@@ -14,26 +14,29 @@ const idBytes = 4
 const largestShortSize = 253
 
 /**
- * The first byte of a record whose size is stored in four bytes: of a sliding log with narrow entries (see records.ts), or of a
- * state of more than `largestShortSize` bytes.
+ * The first byte of a record whose size is stored in four bytes: of a sliding log with narrow entries (see records.ts), or of
+ * another state with more than `largestShortSize` bytes.
  */
 const narrowLog = 254
 
 /** The policies of a limiter, packed for the script (see main.ts). A request has one key for each scope. */
 export interface PackedPlan {
-  /** The prefix of the limiter's keys. All plans of the limiter use the same keys. */
+  /** The prefix of the limiter's keys. All plans (sets of policies) of the limiter use the same keys. */
   readonly limiter: string
   readonly policies: readonly Policy[]
   readonly scopes: readonly string[]
   readonly bytes: Buffer
   /**
-   * The short script for the frequent calls of this plan (see plain/plain-script.ts). Undefined if the whole script (see
-   * main.ts) has to decide every call.
+   * The short script that decides the frequent calls under these policies (see plain/plain-script.ts). Undefined if the whole
+   * script (see main.ts) has to decide every call.
    */
   plain?: Script | undefined
 }
 
-/** The id of a policy's state in the value of a key. It depends only on the policy's name, so it stays if the limit changes. */
+/**
+ * The id of a policy's state in the value of a key. The id depends only on the policy's name, so the id stays the same if the limit
+ * changes.
+ */
 export function policyId({ name }: { readonly name: string }): Buffer {
   return createHash('sha256').update(name).digest().subarray(0, idBytes)
 }
@@ -72,8 +75,8 @@ function packPolicy(policy: Policy, scope: number, onChange: StateRule): Buffer 
 }
 
 /**
- * If the clock goes back by less than this many microseconds, decisions do not change. For an algorithm whose tolerance is 0,
- * this is the window of the policy.
+ * If the clock goes back by less than this many microseconds, decisions do not change. For an algorithm whose tolerance is 0, the
+ * result is the window of the policy.
  */
 function toleranceOf({ algorithm, window }: Policy): number {
   return algorithm.tolerance || window * 1000

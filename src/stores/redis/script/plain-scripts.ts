@@ -2,14 +2,20 @@ import { Script } from './loaded-script.ts'
 import { type PackedPlan, plainHead } from './packed-plan.ts'
 import { isPlain, plainScript } from './plain/index.ts'
 
-/** The most short scripts of a store, because each takes some 300 KB in the server. Further plans use the script for all plans. */
+/**
+ * The most short scripts of a store, because each script takes about 300 KB in the server. Plans (sets of policies) beyond this
+ * number use the script for all plans.
+ */
 const most = 32
 
-/** Makes the short scripts of a store: each decides the frequent calls of one plan. */
+/** Makes the short scripts of a store: each script decides the frequent calls of one plan (set of policies). */
 export class PlainScripts {
   readonly #ttlMargin: number
   readonly #change: (text: string) => string
-  /** The plans for which a script was made, each with the value of `cacheable`. Several ledgers may have the same plan. */
+  /**
+   * The plans (sets of policies) for which a script was made, each with the value of `cacheable`. Several ledgers may have the same
+   * plan.
+   */
   readonly #made = new Set<string>()
 
   /**
@@ -22,8 +28,8 @@ export class PlainScripts {
   }
 
   /**
-   * The short script of a plan; undefined if only the script for all plans can decide this plan, or if there are too many short
-   * scripts.
+   * The short script of a plan (set of policies); undefined if only the script for all plans can decide this plan, or if there are
+   * too many short scripts.
    */
   of({ policies, scopes, bytes }: PackedPlan, cacheable: boolean): Script | undefined {
     const made = `${cacheable} ${bytes.toString('latin1')}`

@@ -11,9 +11,10 @@
  * on a key with such a value fail. The value is never overwritten, and only a reset deletes it.
  *
  * The script finds a state by the id of the policy, and reads it by the definition in the record. If that definition is not the
- * policy's, the state is called foreign: units are given back and charged under the definition in the record, and an admitted
- * call converts the state to the policy. If the kind is unknown, the value is broken, because another version has written it.
- * Records of policies that are not in the request belong to other deploys or plans. They stay until they expire.
+ * policy's, the state is called foreign: units are given back and charged under the definition in the record, and an admitted call
+ * converts the state to the policy. If the kind is unknown, the value is broken, because another version has written it. Records of
+ * policies that are not in the request belong to other plans, or to other versions of the application. Such records stay until they
+ * expire.
  *
  * The usual value contains only the records of one scope's policies, in the order of the policies. The script recognises it by
  * its length and heads. It parses any other value record by record.

@@ -1,7 +1,7 @@
 /**
- * A lease: takes more units than the call costs, but no more than are left. The process that asked spends these units later
- * without a request (see local/leases.ts). The response has the number of these units, and the time until the first of them
- * comes back, when the lease ends. If that time is too short to be useful, no lease is taken.
+ * Takes a lease: more units than the call costs, but no more than are left. The process that asked spends these units later without
+ * a request (see local/leases.ts). The response has the number of these units, and the time until the first of these units becomes
+ * free, which ends the lease. If that time is too short to be useful, no lease is taken.
  */
 export const leases = `
 local lease

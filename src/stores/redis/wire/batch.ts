@@ -40,12 +40,12 @@ export class Batch extends DeadlineItem {
   readonly name: string
   /** The slot of the batch's keys in Redis Cluster; 0 without a Cluster. */
   readonly slot: number
-  /**
-   * The nodes of Redis Cluster that the errors of the calls name as failed, if the batch fails. Undefined without Redis
-   * Cluster.
-   */
+  /** If the batch fails, the errors of its calls name these nodes of Redis Cluster as failed. Undefined without Redis Cluster. */
   #shards: readonly string[] | undefined
-  /** The requests. Emptied when the batch is settled, so that a client with a reference to the batch keeps none in memory. */
+  /**
+   * The requests. The list is emptied when the batch is settled, so that a client with a reference to the batch keeps no request in
+   * memory.
+   */
   calls: WaitingRequest[]
   #script = ''
   /** The script call; undefined until the batch is sent. */
@@ -63,8 +63,8 @@ export class Batch extends DeadlineItem {
   }
 
   /**
-   * Runs the script. Runs it a second time only if the first attempt certainly changed nothing: the node did not have the script,
-   * or the slot of the keys is being moved.
+   * Runs the script. Runs the script a second time only if the first attempt certainly changed nothing: the node did not have the
+   * script, or the slot of the keys is being moved.
    */
   async evaluate({ script, keys, args, calls }: Message, node: RedisNode): Promise<unknown> {
     const { connection } = this.#sender
@@ -137,7 +137,7 @@ export class Batch extends DeadlineItem {
     return new HeadgateError(code, text, { cause, uncounted: true })
   }
 
-  /** The error of a batch that got no answer in time. Perhaps the client has not sent the batch, for lack of a connection. */
+  /** The error of a batch that got no answer in time. Perhaps the client has not sent the batch, because there is no connection. */
   #unanswered({ code, message }: HeadgateError): HeadgateError {
     const shards = this.#shards
     const cause = this.#sender.connection.nodeProblem(this.slot)

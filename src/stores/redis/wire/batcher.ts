@@ -11,13 +11,13 @@ import { type BatcherOptions, UnderWay } from './under-way.ts'
 /** While Redis answers other calls within the timeout, a call may wait to be sent for at most this many times the timeout. */
 const mostTurns = 10
 
-/** A batch with fewer requests is not divided into two. */
+/** The fewest requests that a batch must have to be divided into two batches. */
 const many = 8
 
 /** If the last batch that was sent had at most this many requests, the next batch is sent before the event loop's turn ends. */
 const some = 16
 
-/** While there is no connection, the batcher looks for one every 2 milliseconds. */
+/** While there is no connection, the batcher checks the connection again after this number of milliseconds. */
 const reconnectPoll = 2
 
 /** Collects requests into batches, sends the batches to Redis, and settles each request within the timeout. */
@@ -30,7 +30,7 @@ export class Batcher {
    * limiter stay in order.
    */
   #open = new Map<string, Batch>()
-  /** The batches to be sent, the oldest first. They wait while there is no connection. */
+  /** The batches to be sent, the oldest first. The batches wait while there is no connection. */
   #ready: Batch[] = []
   readonly #underWay: UnderWay
   #flushing = false
@@ -43,7 +43,10 @@ export class Batcher {
     this.#underWay = new UnderWay(options)
   }
 
-  /** Sends a request, in one batch with other requests of this limiter and this turn. Resolves with the result of `read`. */
+  /**
+   * Sends a request, in one batch with other requests of this limiter and this turn of the event loop. Resolves with the result of
+   * `read`.
+   */
   send<T>(request: ScriptRequest, read: (response: ScriptResponse) => T): Promise<T> {
     return new Promise((resolve, reject) => {
       const batch = this.#batchFor(request)
@@ -76,8 +79,8 @@ export class Batcher {
   #shutAll(): void {
     if (this.#open.size === 0) return
     this.#ready.push(...this.#open.values())
-    // A new Map, not `clear()`: if the table of a cleared Map is in V8's old generation, V8 keeps the batches that are added
-    // to the Map later in memory until the next full garbage collection.
+    // `clear()` is not used: if the table of a cleared Map is in V8's old generation, V8 keeps the batches that are added to this
+    // Map later in memory until the next full garbage collection.
     this.#open = new Map()
   }
 
@@ -89,7 +92,7 @@ export class Batcher {
   }
 
   /**
-   * Makes a promise that depends on several requests reject when one timeout has passed.
+   * Makes a promise that depends on several requests reject when the timeout has passed since the call of `within`.
    * @param late called with a result after the deadline
    */
   within<T>(answer: Promise<T>, late?: (answer: T) => void): Promise<T> {
@@ -123,8 +126,8 @@ export class Batcher {
   }
 
   /**
-   * Called when the timeout of a batch that was not sent has passed. True if the batch may wait for one more timeout, because
-   * Redis has answered other batches since the batch began to wait.
+   * Called when the timeout of a batch that was not sent has passed. Returns true if the batch may wait for one more timeout,
+   * because Redis has answered other batches since the batch began to wait.
    */
   postpone(batch: Batch): boolean {
     const { connection, timeout } = this.#options
@@ -139,9 +142,9 @@ export class Batcher {
     this.#flushing = false
     const { size, isNear, isBusy } = this.#underWay
     if (isBusy) return
-    // With two batches under way, Redis decides one batch while the other batch waits at Redis. A third batch would wait there
-    // too, so it stays in this process, where calls are still added to it. This delays a call by at most a one-way trip to
-    // Redis, so it is done only if the round trip is short (`isNear`).
+    // With two batches under way, Redis decides one batch while the other batch waits at Redis. A third batch would wait there too,
+    // so it stays in this process, where calls are still added to it. Waiting delays a call by at most a one-way trip to Redis, so
+    // calls wait only if the round trip is short (`isNear`).
     if (size < 2 || !isNear) this.#shutAll()
     this.#sendReady()
   }

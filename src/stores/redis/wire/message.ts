@@ -23,9 +23,9 @@ export interface Message {
 }
 
 /**
- * @param whole the script that can decide every request. It is called if the short script of the plan cannot decide all
+ * @param whole the script that can decide every request. This script is called if the short script of the plan cannot decide all
  *   `calls`
- * @param ttlMargin for how many milliseconds a key stays in Redis after the time until which it is needed
+ * @param ttlMargin for how many milliseconds a key stays in Redis after its states are no longer needed
  */
 export function messageOf(calls: WaitingRequest[], whole: Script, ttlMargin: number): Message {
   const { request: first } = calls[0] as WaitingRequest

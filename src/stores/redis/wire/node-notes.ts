@@ -1,7 +1,7 @@
 import { monotonicClock } from '../../../common/index.ts'
 import type { Script } from '../script/index.ts'
 
-/** What a batcher stores about a node of Redis: the scripts that the node has, and since when it has not answered. */
+/** What a batcher stores about a node of Redis: the scripts that the node has, and since when the node has not answered. */
 export class RedisNode {
   #scripts = new WeakSet<Script>()
   /** When the oldest batch without an answer was sent, in microseconds; 0 if the node has answered all batches. */
@@ -20,7 +20,7 @@ export class RedisNode {
     if (this.#silentSince === 0) this.#silentSince = now
   }
 
-  /** Called when the node has answered. @param script the script that it has run, if it has run one */
+  /** Called when the node has answered. @param script the script that the node has run, if it has run a script */
   answered(script?: Script): void {
     this.#silentSince = 0
     if (script !== undefined) this.#scripts.add(script)

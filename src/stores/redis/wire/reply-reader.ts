@@ -17,7 +17,10 @@ export class ReplyReader {
     this.#now = this.#next()
   }
 
-  /** The next number of the reply. It may be a text, because some clients are configured to return integers as texts. */
+  /**
+   * The next number of the reply. In the reply, the number may be a text, because some clients are configured to return integers as
+   * texts.
+   */
   #next(): number {
     return Number(this.#reply[this.#at++])
   }

@@ -4,14 +4,17 @@ import type { PackedPlan } from '../script/index.ts'
 
 /** The parameters of a request besides its keys and its costs. Each is undefined if the request does not need it. */
 export interface RequestExtras {
-  /** For a reservation: the longest wait with which it is granted, in microseconds. */
+  /** For a reservation: the longest wait with which the reservation is granted, in microseconds. */
   readonly maxWait?: number | undefined
   /** For a settlement or a renewal: the tickets of the reservation. */
   readonly tickets?: Tickets | undefined
   readonly details?: Details | undefined
   /** True if a refusal has to report when `remaining` grows, because the cache of refusals repeats the refusal until then. */
   readonly cacheable?: boolean | undefined
-  /** A lease: how many units to take, including the cost. Granted only if the units stay used for at least `shortestLife` microseconds. */
+  /**
+   * A lease: how many units to take, including the cost. The lease is granted only if the units stay used for at least
+   * `shortestLife` microseconds.
+   */
   readonly lease?: { readonly units: number; readonly shortestLife: number } | undefined
   /** For `ban`: the duration and the reason of the ban. */
   readonly ban?: BanTerms | undefined
@@ -20,9 +23,15 @@ export interface RequestExtras {
    * the refusal.
    */
   readonly punish?: number | undefined
-  /** For a charge that may arrive twice: its number, and the Redis key that stores the sender's last number for `life` microseconds. */
+  /**
+   * For a charge that may arrive twice: the number of the charge, and the Redis key that stores the sender's last number for `life`
+   * microseconds.
+   */
   readonly report?: { readonly key: string; readonly number: number; readonly life: number } | undefined
-  /** For a reservation: true if penalties must not count its refusal, because a settlement with `punish` will count it. */
+  /**
+   * For a reservation: true if penalties must not count a refusal of the reservation, because a settlement with `punish` will count
+   * the refusal.
+   */
   readonly countsLater?: boolean | undefined
 }
 

@@ -3,7 +3,7 @@ import type { Details, Tickets } from '../../../algorithms/evaluation/index.ts'
 import type { Policy } from '../../../algorithms/index.ts'
 import { type Decision, join, type Verdict } from '../../../policy/index.ts'
 
-/** What the script reports about one policy. Times are in whole microseconds. A wait of -1 means that the cost never fits. */
+/** What the script reports about one policy. Times are in whole microseconds. A wait of -1 means that the cost can never be admitted. */
 export interface PolicyReport {
   readonly wait: number
   readonly remaining: number
@@ -22,7 +22,7 @@ export interface ScriptResponse {
   readonly repeats: boolean
   /** How long the caller of a granted reservation has to wait, in microseconds. */
   readonly delay: number
-  /** A report for each policy, in the order of the plan's policies. */
+  /** A report for each policy, in the order of the policies in the request's plan. */
   readonly reports: readonly PolicyReport[]
   readonly tickets: Tickets | undefined
   /** The units that were taken in addition to the cost, and for how many microseconds all of them stay used in Redis. */

@@ -6,11 +6,11 @@ import { type PackedPlan, packPlan } from '../script/index.ts'
 export interface SlotGroup {
   readonly plan: PackedPlan
   readonly keys: readonly string[]
-  /** For each policy of this group: the index of the policy in the list of all policies of the plan. */
+  /** For each policy of this group: the index of the policy in the list of all policies of the limiter. */
   readonly places: readonly number[]
 }
 
-/** Splits the calls of one plan by the slots of their keys. */
+/** Splits the calls of one plan (set of policies) by the slots of their keys. */
 export class SlotGroups {
   readonly #whole: PackedPlan
   readonly #onChange: StateRule
@@ -38,7 +38,7 @@ export class SlotGroups {
     })
   }
 
-  /** A plan with the policies of only these scopes. */
+  /** The packed policies of only these scopes. */
   part(scopes: readonly string[]): PackedPlan {
     const name = JSON.stringify(scopes)
     let plan = this.#parts.get(name)

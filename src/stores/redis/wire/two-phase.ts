@@ -53,7 +53,7 @@ function firstPhase(whole: ScriptRequest, group: SlotGroup): ScriptRequest {
   const enforced = whole.plan.policies.filter(({ shadow, algorithm }, n) => {
     return !shadow && costOf(whole.costs, n) > 0 && algorithm.punishes !== true && algorithm.leases !== true
   })
-  // A reservation may wait only if the plan has one enforced policy: see `canPromise` in the class Evaluation.
+  // A reservation may wait only if the limiter has one enforced policy: see `canPromise` in the class Evaluation.
   const maxWait = enforced.length === 1 ? (whole.maxWait ?? 0) : 0
   return {
     ...whole,
@@ -102,8 +102,7 @@ function withdraw(
 }
 
 /**
- * Cancels the reservations of a refused call. Units stay used under policies that count refused calls. Penalties count the
- * refusal too.
+ * Cancels the reservations of a refused call. Units stay used under policies that count refused calls. Penalties count the refusal too.
  * @param punish how long the call has to wait, in microseconds; undefined if no penalty and no policy counts the refusal
  */
 async function giveBack(

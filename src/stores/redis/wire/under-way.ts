@@ -12,13 +12,13 @@ export interface BatcherOptions {
   readonly script: Script
   /** How long a request may take before it fails, in milliseconds. */
   readonly timeout: number
-  /** For how long a Redis key lives after it has its full quota again, in milliseconds. */
+  /** For how many milliseconds Redis stores a key after the key has its full quota again. */
   readonly ttlMargin: number
   /** The most requests in a batch while no other batch waits to be sent. With 1, each request is sent separately. */
   readonly size: number
   /** The most requests in a batch, however many batches wait to be sent before it. */
   readonly most: number
-  /** The time without any answer, in milliseconds, after which the client is made to reconnect. */
+  /** The time without any answer, in milliseconds, after which the store makes the client reconnect. */
   readonly reconnectAfter: number
 }
 
@@ -36,11 +36,11 @@ export class UnderWay {
   readonly #options: BatcherOptions
   readonly #batches: Batch[] = []
   readonly #nodes = new Map<string, RedisNode>()
-  /** Batches whose node may not have their script. Such a batch may be sent twice, and later batches must not overtake it. */
+  /** Batches whose node may not have their script. Such a batch may be sent twice, and later batches must not run before it. */
   readonly #loading = new Map<Batch, RedisNode>()
-  /** How many requests the batches under way have together. */
+  /** How many requests the batches without an answer have together. */
   requests = 0
-  /** How many requests the batch had that was settled last. */
+  /** The number of requests in the batch that was settled last. */
   lastSize = 0
   /** How many batches were answered before their deadlines. */
   answers = 0
@@ -60,15 +60,18 @@ export class UnderWay {
     return this.#batches.length
   }
 
-  /** True while the batch may not be sent, because an earlier batch to its node may have to be sent again with its script. */
+  /**
+   * True while the batch may not be sent, because an earlier batch for the same node may have to be sent again, with the text of
+   * its script.
+   */
   isHeldBack({ slot }: Batch): boolean {
     return this.#loading.size > 0 && [...this.#loading.values()].includes(this.#nodeOf(slot))
   }
 
   /**
-   * True if so many calls are under way that more calls would time out. Then more calls wait in this process, where they are
-   * collected into larger batches. Always false for batches of a fixed size, and in a Cluster, where the number of all calls
-   * does not show how busy one node is.
+   * True if so many calls are under way that more calls would time out. In this case, further calls wait in this process and are
+   * collected into larger batches. Always false for batches of a fixed size, and in a Cluster, where the number of all calls does
+   * not show how busy one node is.
    */
   get isBusy(): boolean {
     const { connection, size, most, timeout } = this.#options

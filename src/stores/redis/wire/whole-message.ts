@@ -20,7 +20,10 @@ const punishFlag = 128
 /** The flag of a charge that has the field `report`. */
 const reportFlag = 128
 
-/** A list that contains each value once. `of` adds a value if it is new, and returns its index in the list, counted from 1. */
+/**
+ * A list that contains each value once. `of` adds a value that the list does not contain yet, and returns the value's index,
+ * counted from 1.
+ */
 class Places<T> {
   readonly values: T[] = []
   readonly #places = new Map<T, number>()
@@ -38,7 +41,7 @@ class Places<T> {
 /**
  * The keys and arguments for the whole script (script/main.ts), which decides every kind of request, unlike the short
  * scripts (script/plain). Each key and plan is sent once.
- * @param ttlMargin for how long a key lives after it has its full quota again, in milliseconds
+ * @param ttlMargin for how many milliseconds Redis stores a key after the key has its full quota again
  */
 export function wholeArgs(
   calls: readonly { readonly request: ScriptRequest }[],

@@ -1,7 +1,7 @@
 import type { Bucket } from '../../../../algorithms/buckets/index.ts'
 import type { PlainSteps } from './step.ts'
 
-/** The Lua of algorithms/buckets/bucket.ts. */
+/** The Lua version of algorithms/buckets/bucket.ts. */
 export const bucket: PlainSteps<Bucket> = {
   numbers: ({ burst, weight, rate, capacity }) => ({ burst, weight, rate, capacity }),
   step: {

@@ -70,8 +70,8 @@ function count(part: PlainPolicy): string {
 }
 
 /**
- * The Lua of `restart` in algorithms/evaluation: resets the policies of the key when a ban starts.
- * @param keep code that makes the new states those to which later refusals return
+ * The Lua version of `restart` in algorithms/evaluation: resets the policies of the key when a ban starts.
+ * @param keep Lua code that saves the new states, so that a later refusal returns to these states
  */
 function restart(parts: readonly PlainPolicy[], keep: string): string {
   const renewed = parts.map((part) => `at${part.n} = now\n${part.step.advance}\n${wait(part)}`)

@@ -1,6 +1,6 @@
 /*
- * Makes a short Lua script for one plan. This script decides the most frequent calls faster than the script for all plans and
- * calls.
+ * Makes a short Lua script for one plan (set of policies). This script decides the most frequent calls faster than the script for
+ * all plans and calls.
  */
 
 export { isPlain, plainScript } from './plain-script.ts'

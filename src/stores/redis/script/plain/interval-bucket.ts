@@ -4,7 +4,7 @@ import type { PlainSteps } from './step.ts'
 /** Lua code: starts an interval if no unit is spent. */
 const open = 'if spent == 0 then start = aligned and at - at % per or at end'
 
-/** The Lua of algorithms/buckets/interval-bucket.ts. */
+/** The Lua version of algorithms/buckets/interval-bucket.ts. */
 export const intervalBucket: PlainSteps<IntervalBucket> = {
   numbers: ({ rate, per, capacity, aligned }) => ({ rate, per, capacity, aligned }),
   step: {

@@ -1,7 +1,7 @@
 import { type Penalty, unlimited } from '../../../../algorithms/bans/index.ts'
 import type { PlainSteps } from './step.ts'
 
-/** The Lua of algorithms/bans/penalty.ts, for the short script of a plan. */
+/** The Lua version of algorithms/bans/penalty.ts, for the short script of one plan (set of policies). */
 export const penalty: PlainSteps<Penalty> = {
   numbers: ({ after, within, forget, bans, countsAlways, endsWithWindow }) => ({
     ...{ after, within, forget, countsAlways, endsWithWindow, unlimited },

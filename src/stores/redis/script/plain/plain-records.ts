@@ -1,7 +1,7 @@
 import type { Policy } from '../../../../algorithms/index.ts'
 import type { LogRecord, PlainStep } from './step.ts'
 
-/** One policy of a short script. */
+/** A policy for which a short script contains Lua code. */
 export interface PlainPolicy {
   /** The number of the policy, from 1 on. */
   readonly n: number
@@ -53,7 +53,7 @@ function longer(head: Buffer): Buffer {
 }
 
 interface FixedRecords extends Records {
-  /** A Lua expression: true if the records have `bytes` bytes together. */
+  /** A Lua expression: true if the sum of the records' lengths is `bytes` bytes. */
   hasLength(bytes: string): string
   /** Lua code: reads the records, which begin after the first `bytes` bytes of the value. */
   readAfter(bytes: string): string
@@ -101,8 +101,8 @@ end
 }
 
 /**
- * The Lua code for records in one form.
- * @param last the name of the last record's last number; undefined for the form without that number
+ * The Lua code for records with or without the last number of the last record.
+ * @param last the name of the last record's last number; undefined for records without that number
  */
 function formOf(parts: readonly PlainPolicy[], last: string | undefined) {
   const records = parts.map(({ n, head, step: { state } }, index) => {

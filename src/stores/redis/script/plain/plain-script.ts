@@ -28,17 +28,17 @@ const steps: Readonly<Partial<Record<Kind, PlainSteps<never>>>> = {
   penalty,
 }
 
-/** The most policies of a short script, because a Lua function can have at most some 200 local variables. */
+/** The most policies of a short script, because a Lua function can have at most about 200 local variables. */
 const mostPolicies = 4
 
-/** The input from which the short script of a plan is made. */
+/** The input from which the short script of a plan (set of policies) is made. */
 export interface PlainTerms {
   readonly policies: readonly Policy[]
   /** The first bytes of each policy's record, in the only form that a short script reads (see ../records.ts). */
   readonly heads: readonly Buffer[]
-  /** The packed plan, for the whole script. */
+  /** The packed policies, for the whole script, which decides the calls that the short script cannot decide. */
   readonly bytes: Buffer
-  /** For how long a Redis key lives after it has its full quota again, in milliseconds. */
+  /** For how many milliseconds Redis stores a key after the key has its full quota again. */
   readonly ttlMargin: number
   /** True if the response to a refused call has to say when `remaining` grows. */
   readonly cacheable: boolean
@@ -57,7 +57,7 @@ function isPlainPolicy({ algorithm, limit, countRefused, shadow }: Policy, n: nu
   return n > 0 && n === others.length && !(algorithm.restarts && others.some((other) => other.countRefused))
 }
 
-/** The short script of a plan, and after it `whole`, the whole script, which decides the calls that the short one cannot. */
+/** The short script of a plan, and after it `whole`, the whole script, which decides the calls that the short script cannot decide. */
 export function plainScript(terms: PlainTerms, whole: string = script): string {
   const parts = terms.policies.map((policy, index): PlainPolicy => {
     const n = index + 1
@@ -162,7 +162,10 @@ function numbersOfReply(parts: readonly PlainPolicy[]): string {
   return new Array(1 + 3 * parts.length).fill('nil').join(', ')
 }
 
-/** Expiry times are rounded up to multiples of this, in us, so that most calls need not set them again; one policy only. */
+/**
+ * A key's expiry time is rounded up to a multiple of this number of microseconds, so that most calls need not set the expiry again.
+ * Undefined if there are several policies.
+ */
 function grainOf([first, ...more]: readonly PlainPolicy[]): number | undefined {
   return first === undefined || more.length > 0
     ? undefined

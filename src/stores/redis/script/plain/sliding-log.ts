@@ -6,8 +6,8 @@ const times = 2 ** 48
 const totals = 2 ** 24
 
 /**
- * The short script cannot decide with a larger total: the whole script does, and starts the totals from 0 again
- * (../steps/log-entries.ts).
+ * The largest total with which the short script decides. With a larger total, the whole script decides, and starts the totals from
+ * 0 again (../steps/log-entries.ts).
  */
 const largestTotal = 2 ** 50
 
@@ -31,8 +31,8 @@ end
 `
 
 /**
- * The Lua of algorithms/logs/sliding-log.ts and log-entries.ts, for logs with narrow entries and without reservations. It has no
- * Lua functions, because creating a function takes longer than most calls: the expressions above are inserted as text.
+ * The Lua version of algorithms/logs/sliding-log.ts and log-entries.ts, for logs with narrow entries and without reservations. The text has
+ * no Lua functions, because creating a function takes longer than most calls: the expressions above are inserted as text.
  *
  * State: `last`; `first`, the index of the first entry in the window; `stop`, the index after the last entry; `before`, the total
  * before the first entry; `base`, the time of the first entry; `total`, the total of the newest entry. `log` is the value of the
@@ -82,7 +82,7 @@ if first < stop and base <= at - span then
   end
 end
 `,
-    // If the wait is until the units of the first entry leave the window, as for most refused calls, no search is needed.
+    // For most refused calls, the wait ends when the units of the first entry leave the window: in this case, no search is needed.
     wait: `
 cost > limit and never
 or total + cost - limit <= before and 0

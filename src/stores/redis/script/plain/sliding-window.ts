@@ -2,7 +2,7 @@ import type { SlidingWindow } from '../../../../algorithms/windows/index.ts'
 import { mulDiv } from '../steps/index.ts'
 import type { PlainSteps } from './step.ts'
 
-/** The Lua of algorithms/windows/sliding-window.ts. */
+/** The Lua version of algorithms/windows/sliding-window.ts. */
 export const slidingWindow: PlainSteps<SlidingWindow> = {
   numbers: ({ span, limit }) => ({ span, limit, mostCounted: 2 ** 45 }),
   step: {

@@ -1,16 +1,16 @@
 import type { Algorithm } from '../../../../algorithms/index.ts'
 
 /**
- * An algorithm as Lua code without functions, for states without reservations. The variables have the names of the TypeScript
- * code. `stepOf` makes the code for one policy from this. The code `advance` moves the state from its time `last` to the time
+ * An algorithm as Lua code without functions, for states without reservations. The variables have the names of the TypeScript code.
+ * From these texts, `stepOf` makes the code for one policy. The code `advance` moves the state from its time `last` to the time
  * `at`, which is not earlier. The code `take` adds `cost` to the used units of an admitted call.
  */
 export interface PlainStep {
   /** The names of the numbers in the state, except `lastNumber`. The first number is the time at which the state was last changed. */
   readonly state: readonly string[]
   /**
-   * The name of the last number, which is not stored if it is 0. Absent if it is always 0. If a plan has several policies, only
-   * the last policy may have such a number.
+   * The name of the last number of the state, which is not stored if it is 0. Absent if this number is always 0. If a plan has
+   * several policies, only the last policy may have such a number.
    */
   readonly lastNumber?: string
   /** Code that reads and writes the record of a log. Absent if a record has only a head and the numbers of the state. */
@@ -20,11 +20,11 @@ export interface PlainStep {
   /** Sets `reset`: the microseconds from the time of the state (`last`) until the key has its full quota. */
   readonly reset: string
   readonly advance: string
-  /** A Lua expression: how long a call of `cost` has to wait, in microseconds; 0 if it is admitted now. */
+  /** A Lua expression: how long a call of `cost` has to wait, in microseconds; 0 if the call is admitted now. */
   readonly wait: string
   readonly take: string
   /**
-   * For policies that count refused calls. A Lua expression: true if the call that is refused now changes the state. Absent if
+   * A Lua expression, for policies that count refused calls: true if the call that is refused now changes the state. Absent if
    * every refused call changes the state.
    */
   readonly counts?: string
@@ -47,7 +47,7 @@ export interface LogRecord {
   readonly isUsual: string
   /** Sets the other variables of the state from the entries. */
   readonly entries: string
-  /** A Lua expression: true if this code can decide with that state; if not, the whole script has to decide. */
+  /** A Lua expression: true if this code can decide with the state that was read; otherwise the whole script has to decide. */
   readonly isPlain: string
   /** Sets the state of a new key. */
   readonly fresh: string

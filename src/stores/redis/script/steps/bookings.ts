@@ -1,6 +1,6 @@
 /**
- * The Lua of algorithms/buckets/bookings.ts. In Lua, the steps and bookings of a state are in a separate list, `s.more`: how many
- * steps, the steps, the bookings. A state without steps and bookings has no such list. `drained` is in exact-math.ts.
+ * The Lua version of algorithms/buckets/bookings.ts. In Lua, the steps and bookings of a state are in a separate list, `s.more`: how many
+ * steps, the steps, the bookings. A state without steps and bookings has no such list. The function `drained` is in exact-math.ts.
  */
 export const bookings = `
 function makers.bookings()

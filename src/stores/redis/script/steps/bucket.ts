@@ -1,4 +1,7 @@
-/** The Lua of algorithms/buckets/bucket.ts. State: last, level, id of the open reservations. */
+/**
+ * The Lua version of algorithms/buckets/bucket.ts. The numbers of a state: the time of the last commit, the level, the id of the open
+ * reservations.
+ */
 export const bucket = `
 function makers.bucket()
   local bucket = { numberFormat = false }

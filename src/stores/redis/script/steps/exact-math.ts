@@ -1,4 +1,4 @@
-/** The Lua of the function mulDiv in algorithms/exact-math.ts. */
+/** The Lua version of the function mulDiv in algorithms/exact-math.ts. */
 export const mulDiv = `
 local function mulDiv(a, b, c)
   local product = a * b
@@ -16,7 +16,7 @@ local function mulDiv(a, b, c)
 end
 `
 
-/** The Lua of algorithms/exact-math.ts, and local names for the library functions that the other parts call. */
+/** The Lua version of algorithms/exact-math.ts, and local names for the library functions that the other parts call. */
 export const exactMath: string = `
 local floor, ceil, max, min, never = math.floor, math.ceil, math.max, math.min, math.huge
 local sub, byte, char, rep, concat = string.sub, string.byte, string.char, string.rep, table.concat

@@ -1,4 +1,7 @@
-/** The Lua of algorithms/buckets/interval-bucket.ts. State: last, spent, start, id of the open reservations. */
+/**
+ * The Lua version of algorithms/buckets/interval-bucket.ts. The numbers of a state: the time of the last commit, the spent units, the start
+ * of the interval, the id of the open reservations.
+ */
 export const intervalBucket = `
 function makers.intervalBucket()
   local startAt, spentAt, opensAt, reportSpent

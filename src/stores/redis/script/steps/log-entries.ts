@@ -1,5 +1,5 @@
 /**
- * The Lua of algorithms/logs/log-entries.ts. In Lua, the entries are packed in a string. A call unpacks only what it reads.
+ * The Lua version of algorithms/logs/log-entries.ts. In Lua, the entries are packed in a string. A call unpacks only what it reads.
  *
  * An entry contains the lower bytes of its time and of its total. The upper bytes follow from the time of the first entry (`base`)
  * and the total before it, because times and totals only grow. An entry has 9 bytes (narrow), or 14 bytes if the times or totals
@@ -93,7 +93,7 @@ export const logEntries = `
   end
 `
 
-/** The rarely used functions of log entries. */
+/** Functions for log entries that calls rarely need. */
 export const otherLogEntries = `
     function log.insert(s, time, cost)
       local last = s[3]

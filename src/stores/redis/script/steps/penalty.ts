@@ -1,4 +1,7 @@
-/** The Lua of algorithms/bans/penalty.ts. State: last, start of the count, refusals, bans, end of the ban. */
+/**
+ * The Lua version of algorithms/bans/penalty.ts. The numbers of a state: the time of the last commit, the start of the count, the counted
+ * refusals, the number of bans so far, the end of the ban.
+ */
 export const penalty = `
 function makers.penalty()
   local unlimited = 4503599627370496

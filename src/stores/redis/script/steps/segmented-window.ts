@@ -1,5 +1,5 @@
 /**
- * The Lua of algorithms/windows/segmented-window.ts. The numbers of a state: the time of the last commit, the index of the
+ * The Lua version of algorithms/windows/segmented-window.ts. The numbers of a state: the time of the last commit, the index of the
  * newest segment, its counter, the counters of the older segments, and the id of the open reservations.
  */
 export const segmentedWindow = `

@@ -1,8 +1,8 @@
 import { logEntries, otherLogEntries } from './log-entries.ts'
 
 /**
- * The Lua of algorithms/logs/sliding-log.ts. State: last, index of the first entry, index after the last entry, total before the
- * first entry, id of the open reservations.
+ * The Lua version of algorithms/logs/sliding-log.ts. The numbers of a state: the time of the last commit, the index of the first entry, the
+ * index after the last entry, the total before the first entry, the id of the open reservations.
  */
 export const slidingLog: string = `
 function makers.slidingLog()

@@ -1,4 +1,7 @@
-/** The Lua of algorithms/windows/sliding-window.ts. State: last, start, current, previous, id of the open reservations. */
+/**
+ * The Lua version of algorithms/windows/sliding-window.ts. The numbers of a state: the time of the last commit, the start of the current
+ * window, the units of the current and of the previous window, the id of the open reservations.
+ */
 export const slidingWindow = `
 function makers.slidingWindow()
   local fadingWait, fadeTime, startAt, currentAt, previousAt

@@ -1,4 +1,4 @@
-/** The Lua of algorithms/smooth/smooth-bursty.ts. */
+/** The Lua version of algorithms/smooth/smooth-bursty.ts. */
 export const smoothBursty = `
 function makers.smoothBursty()
   local function price()

@@ -1,4 +1,4 @@
-/** The Lua of algorithms/smooth/smooth-warming-up.ts. */
+/** The Lua version of algorithms/smooth/smooth-warming-up.ts. */
 export const smoothWarmingUp = `
 function makers.smoothWarmingUp()
   local warming, intervalAt
