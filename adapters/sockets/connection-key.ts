@@ -3,8 +3,8 @@ import { getOrInsert } from '../../src/common/index.ts'
 import type { RateLimiter } from '../../src/limiter/index.ts'
 
 /**
- * The start of every connection key of this process. The start is random, so that processes with a common store have different
- * keys.
+ * The first part of every connection key of this process. This part is random, so that processes with a common store have
+ * different keys.
  */
 const processId = [...randomWords()].map((word) => word.toString(36)).join('')
 let connections = 0
