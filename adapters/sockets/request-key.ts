@@ -45,7 +45,8 @@ const byAddress = byIp()
  *     limitMessages(socket, limiter, { key: requestKey(request, byIp({ trustedProxies: 1 })) })
  *
  * @param extractor finds the key in the request. Default `byIp()`
- * @throws HeadgateError `HEADGATE_OPTION` for an extractor that returns a promise, `HEADGATE_KEY` for one that returns no text
+ * @throws HeadgateError `HEADGATE_OPTION` for an extractor that returns a promise, `HEADGATE_KEY` for an extractor that returns
+ *   no text
  */
 export function requestKey(request: IncomingMessage, extractor: KeyExtractor<IncomingMessage> = byAddress): string {
   const view = onPlatform(upgradeView, extractor)
@@ -58,7 +59,7 @@ export function requestKey(request: IncomingMessage, extractor: KeyExtractor<Inc
     )
   }
   if (!mayLackAddress(key) || !lacksAddress(request, view)) return key
-  // Do not throw: a listener of 'connection' calls this function, and its error would end the process. A client can disconnect at
+  // Do not throw: a listener of 'connection' calls this function, and an error would end the process. A client can disconnect at
   // any time.
   request.socket.destroy()
   return `~${randomWords().join()}`
