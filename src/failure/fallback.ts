@@ -41,7 +41,10 @@ export interface SharedFailover {
   readonly reconciler: Reconciler
   readonly refunds: DeferredRefunds
   readonly counters: Counters
-  /** Reservations granted without the store, by their tickets: by this process (`'local'`), or uncounted (`'open'`). */
+  /**
+   * For the tickets of each reservation that was granted without the store: `'local'` if this process counted the reservation,
+   * `'open'` if the reservation is not counted.
+   */
   readonly granted: WeakMap<Tickets, 'local' | 'open'>
 }
 
@@ -81,7 +84,7 @@ export class Fallback {
 
   /**
    * Settles, in this process, a reservation that the store granted. This process has not counted the reserved units and cannot
-   * give them back. It only charges units beyond the reserved cost.
+   * give them back. This process only charges units beyond the reserved cost.
    */
   #settleForStore({ keys, costs = 1, details }: Command<'settle'>): Decision {
     const beyond = typeof costs === 'number' ? costs : costs.map((cost) => Math.max(0, cost))
@@ -126,7 +129,7 @@ export class Fallback {
     return booking
   }
 
-  /** Settles or renews a reservation that was granted without the store. Returns undefined if the store granted it. */
+  /** Settles or renews a reservation that was granted without the store. Returns undefined if the store granted the reservation. */
   runGranted(command: Command<'settle' | 'renew'>): OutcomeOf<'settle' | 'renew'> | undefined {
     const { tickets } = command
     const by = tickets === undefined ? undefined : this.shared.granted.get(tickets)
@@ -160,7 +163,7 @@ export class Fallback {
 
   /**
    * Gives unused units of a reservation back to the store when the store responds. Does not charge units beyond the reserved
-   * cost; `run` does.
+   * cost, because `run` charges these units.
    */
   giveBackLater({ keys, costs = 1, tickets }: Command<CallVerb>): void {
     if (typeof costs === 'number' || costs.every((cost) => cost >= 0)) return

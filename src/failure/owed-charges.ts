@@ -36,7 +36,7 @@ export class OwedCharges {
   }
 
   /**
-   * Charges the units that the key owes. The units count as charged as soon as the request is sent. They stay charged if the
+   * Charges the units that the key owes. The units count as charged as soon as the request is sent. The units stay charged if the
    * request times out, because the store may have counted the units. After other failures the key owes the units again, unless
    * the key was forgotten.
    */

@@ -71,7 +71,11 @@ export class IntervalBucket extends DrainingBucket {
     return this.#shortWait(this.#spentAt(s, i, start), start - at, 0, cost)
   }
 
-  /** The wait from `spent` units. @param toStart how long until the interval starts @param now the wait if the cost fits */
+  /**
+   * The wait for `cost`, if `spent` units are used in an interval.
+   * @param toStart microseconds until this interval starts, below 0 after its start
+   * @param now the wait if the cost fits into this interval
+   */
   #shortWait(spent: number, toStart: number, now: number, cost: number): number {
     const short = spent - (this.capacity - cost)
     if (short <= 0) return now

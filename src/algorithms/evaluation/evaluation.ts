@@ -1,5 +1,5 @@
 /*
- * One decision over all policies of a limiter: either all of them commit the call, or none does.
+ * One decision over all policies of a limiter: either all policies count the call, or no policy does.
  *
  * The store provides the time and the states. This file decides, by the same rule for every verb (`consume`, `reserve`, `refund`
  * ...). The rule goes through the policies twice:
@@ -35,7 +35,7 @@ export class Evaluation {
 
   /** The policy, if the limiter has only one policy. This usual case needs no loop. */
   private readonly only: PolicyEvaluation | undefined
-  /** The penalty whose bans reset the other policies of the key; undefined if there is none. */
+  /** The penalty whose bans reset the other policies of the key; undefined if the limiter has no such penalty. */
   private readonly penalty: PolicyEvaluation | undefined
   private readonly countsRefused: boolean
   private verb: DecidingVerb = 'peek'
@@ -109,7 +109,7 @@ export class Evaluation {
    */
   private canPromise(): boolean {
     const enforced = this.policies.filter(({ policy, cost }) => !policy.shadow && cost > 0)
-    // A penalty, and a policy that counts units in flight, prevent a promise only if they delay the call.
+    // A penalty or a policy that counts units in flight prevents a promise only if this policy delays the call.
     const [evaluation, ...more] = enforced.filter(({ algorithm, wait }) => {
       return wait > 0 || !(algorithm.punishes || algorithm.leases)
     })
@@ -118,7 +118,7 @@ export class Evaluation {
     return algorithm.promises && algorithm.fits(s, i, at, cost, wait - (at - this.now))
   }
 
-  /** True if `commit` will write to states, also to those of new keys. */
+  /** True if `commit` will write to states, including states of new keys. */
   get writes(): boolean {
     return this.takes || (this.countsRefused && (this.verb === 'consume' || this.verb === 'reserve'))
   }
@@ -225,7 +225,10 @@ export class Evaluation {
     return [algorithm.bookedAt(s, i, at, delay), s[i + idSlot] as number, cost]
   }
 
-  /** For `refund` and `settle`, between `evaluate` and `commit`: gives units back, or charges units above the reserved ones. */
+  /**
+   * For `refund` and `settle`, between `evaluate` and `commit`: gives units back, or charges the units that were used beyond the
+   * reserved units.
+   */
   giveBack(): void {
     for (const [n, evaluation] of this.policies.entries()) {
       if (this.verb === 'refund') refund(evaluation, this.now)

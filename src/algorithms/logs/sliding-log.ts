@@ -104,7 +104,10 @@ export class SlidingLog extends Algorithm {
     if (cost > 0) append(s, i, at + delay, cost)
   }
 
-  /** Moves the state to time `at`: makes all times earlier if `at` is before the state, and removes entries before the window. */
+  /**
+   * Moves the state to time `at`: makes all times earlier if `at` is before the time of the state, and removes entries before the
+   * window.
+   */
   #advance(s: Numbers, i: number, at: number): void {
     const ahead = this.#aheadAt(s, i, at)
     if (ahead > 0) shift(s, i, ahead)
@@ -113,7 +116,7 @@ export class SlidingLog extends Algorithm {
     dropBefore(s, i, this.#firstAt(s, i, at))
   }
 
-  /** Adds a refused call, and removes all but the newest `limit` units: older units change no later decision. */
+  /** Adds the cost of a refused call, and removes all but the newest `limit` units: older units change no later decision. */
   override count(s: Numbers, i: number, at: number, cost: number): void {
     this.take(s, i, at, Math.min(cost, this.limit), 0)
     keepNewest(s, i, this.limit)

@@ -165,7 +165,10 @@ export class SegmentedWindow extends Algorithm {
 
 /** The options of `segmentedWindow`. */
 export interface SegmentedWindowOptions extends PolicyOptions {
-  /** How many segments the window has, from 1 to 1000. More segments give units back sooner and cost memory. Default 10. */
+  /**
+   * How many segments the window has, from 1 to 1000. With more segments, units become free sooner, and each key needs more
+   * memory. Default 10.
+   */
   segments?: number
 }
 
