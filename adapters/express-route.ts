@@ -26,7 +26,7 @@ interface Layer {
 }
 
 /**
- * Matches the regular expressions that Express 4 makes from paths without parameters. For `/admin`, Express makes
+ * Matches a regular expression that Express 4 makes from a path without parameters. For `/admin`, Express makes
  * `/^\/admin\/?(?=\/|$)/i`.
  */
 const staticPattern = /^\^((?:\\[/.]|[\w~@%&=,;'-])*?)(?:\\\/)?\\\/\?\(\?=\\\/\|\$\)$/

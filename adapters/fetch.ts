@@ -33,10 +33,10 @@ export interface FetchResult {
   /** The rate limit fields for the response, by their names. */
   readonly headers: Record<string, string>
   /**
-   * Returns the response with the rate limit fields: the same object, or a copy if the headers are immutable. If the limit has
-   * `count` or units in flight, the end of the response's body ends the request. If the response is undefined, as after an
-   * upgrade to WebSocket, `apply` does the same as `end()`. Throws `HEADGATE_NO_END` if the limit has `count` or units in flight,
-   * but the response only tells Next.js to pass the request on: the limiter cannot see the end of the final response.
+   * Returns the response with the rate limit fields: the same object, or a copy if the headers are immutable. If the limit has `count`
+   * or units in flight, the end of the response's body ends the request. If the response is undefined, as after an upgrade to
+   * WebSocket, `apply` does the same as `end()`. Throws `HEADGATE_NO_END` if the limit has `count` or units in flight, but the response
+   * only tells Next.js to pass the request on: the limiter cannot see the end of the final response.
    */
   apply<Given extends Response | undefined>(response: Given): Given
   /**
@@ -49,10 +49,7 @@ export interface FetchResult {
 
 /** A limiter for fetch handlers. The limiter is a function that decides about a request. */
 export interface FetchRateLimit<Context = Any, Limiter = RateLimiter> {
-  /**
-   * Decides whether a request is admitted. The promise rejects if a function in the options throws, or if a synchronous store
-   * throws.
-   */
+  /** Decides whether a request is admitted. The promise rejects if a function in the options throws, or if a synchronous store throws. */
   (request: Request, context?: Context): Promise<FetchResult>
   /**
    * Wraps a handler, so that the handler gets only admitted requests. The rate limit fields are set on the handler's response.
@@ -165,8 +162,8 @@ async function answered(call: Call<unknown>, handler: Handler, rest: unknown[]):
 }
 
 /**
- * Sets the fields on a response, and ends the request when the response has ended. If the response is undefined, as after an
- * upgrade to WebSocket, ends the request immediately.
+ * Sets the fields on a response, and ends the request when the response has ended. If the response is undefined, as after an upgrade to
+ * WebSocket, ends the request immediately.
  */
 function apply<Given extends Response | undefined>(call: Call<unknown>, given: Given): Given {
   if (given === undefined || given === null) call.finish()

@@ -66,8 +66,8 @@ function goOn(admitted: boolean, event: H3Event, next: Next): unknown {
 }
 
 /**
- * Runs the next handler, and awaits the end of the response body. Used if the server has no response object of node:http, so that
- * no event reports the end of the response.
+ * Runs the next handler, and awaits the end of the response body. Used if the server has no response object of node:http, so that no
+ * event reports the end of the response.
  */
 async function answered(event: H3Event, next: Next): Promise<unknown> {
   const answer = answerOf(event)

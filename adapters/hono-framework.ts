@@ -40,10 +40,7 @@ function nodeResponse(context: Context): NodePair['res'] {
   return honoNodePair(context)?.res ?? pairOf(context.req.raw)?.res
 }
 
-/**
- * The route that matched. In `app.use`, Hono reports the pattern of the middleware, so the next handler among the matched
- * handlers is used.
- */
+/** The route that matched. In `app.use`, Hono reports the pattern of the middleware, so the next matched handler is used. */
 function matchedRoute(context: Context): { readonly method: string; readonly path: string } | undefined {
   // Hono below 4.8 has no function `matchedRoutes` in `hono/route`, so the list is read from the request.
   const routes = context.req.matchedRoutes.slice(context.req.routeIndex)

@@ -1,7 +1,4 @@
-/**
- * The properties of an AWS event that `lambdaRequest` reads. The event is from a Function URL or an HTTP API (version 2.0), or
- * from a REST API (version 1.0).
- */
+/** The properties of an AWS event that `lambdaRequest` reads. Function URLs and HTTP APIs send version 2.0, REST APIs 1.0. */
 export interface LambdaEvent {
   readonly body?: string | null | undefined
   readonly isBase64Encoded?: boolean | undefined
@@ -46,10 +43,10 @@ export function isInvalid(request: Request): boolean {
 }
 
 /**
- * Makes a Request from an event of AWS. Never throws, whatever the client has sent. A header field or a cookie that a Request
- * cannot have, such as one with characters outside Latin-1, is left out. An event is invalid if a Request cannot have its method
- * (`TRACE`, `CONNECT`), or if the event says that its body is in base64 and the body is not. For an invalid event, the Request is
- * a GET without a body. `rateLimit` counts this Request and answers it with status 400, so no wrapped handler gets it.
+ * Makes a Request from an event of AWS. Never throws, whatever the client has sent. A header field or a cookie that a Request cannot
+ * have, such as one with characters outside Latin-1, is left out. An event is invalid if a Request cannot have its method (`TRACE`,
+ * `CONNECT`), or if the event says that its body is in base64 and the body is not. For an invalid event, the Request is a GET without a
+ * body. `rateLimit` counts this Request and answers it with status 400, so no wrapped handler gets it.
  *
  *     const limit = rateLimit('100/15m', { address: (_request, event) => lambdaAddress(event) })
  *     const limited = limit.wrap((_request, _event) => new Response('hello'))

@@ -6,8 +6,8 @@ export function isResponse(value: unknown): value is Response {
 }
 
 /**
- * Returns the response with these fields added. A response with immutable headers, such as a result of `fetch`, is copied.
- * Copying the response does not read the body.
+ * Returns the response with these fields added. A response with immutable headers, such as a result of `fetch`, is copied. Copying the
+ * response does not read the body.
  */
 export function withFields(response: Response, fields: Readonly<Record<string, string>>): Response {
   try {

@@ -10,10 +10,7 @@ export interface ClientRateLimitInfo {
   resetTime: Date | undefined
 }
 
-/**
- * The interface of the stores of express-rate-limit and hono-rate-limiter.
- * @template Info the type that describes the hits of one client
- */
+/** The interface of the stores of express-rate-limit and hono-rate-limiter. @template Info the hits of one client, as a type */
 export interface HitStore<Info> {
   // biome-ignore lint/suspicious/noExplicitAny: a store of another package gets options whose `store` has another type
   init?: (options: any) => MaybePromise<void>
@@ -68,10 +65,7 @@ export function draftFields(
   return { ...policy, ...numbers }
 }
 
-/**
- * Returns a function that removes one hit of the key. A second call of this function does nothing, and neither does a call after
- * `resetTime`.
- */
+/** Returns a function that removes one hit of the key. A second call of this function, or a call after `resetTime`, does nothing. */
 export function undoOf(
   store: { decrement(key: string): unknown },
   key: string,
@@ -86,8 +80,8 @@ export function undoOf(
 }
 
 /**
- * Returns an object that counts the hits of clients. If `given` (the option `store`) is undefined, the object counts in memory.
- * If `given` is a store of headgate, the object counts in that store. For any other `given`, returns undefined.
+ * Returns an object that counts the hits of clients. If `given` (the option `store`) is undefined, the object counts in memory. If
+ * `given` is a store of headgate, the object counts in that store. For any other `given`, returns undefined.
  * @throws TypeError unless `windowMs` is a number or a numeric text such as '5'
  * @throws HeadgateError if `name` is invalid, or if another limiter named `name` uses the store of headgate already
  */
@@ -140,8 +134,8 @@ export class MemoryStore extends CounterStore {
   /** The length of a window in milliseconds. */
   windowMs: number = 60_000
   /**
-   * For each key of which a hit was removed: the end of the key's window. Until that time, `get` returns 0 hits if the key has no
-   * hits left. The map is emptied when it has 1000 keys, to bound its memory.
+   * For each key of which a hit was removed: the end of the key's window. Until that time, `get` returns 0 hits if the key has no hits
+   * left. The map is emptied when it has 1000 keys, to bound its memory.
    */
   readonly #ends = new Map<string, Date>()
 

@@ -12,10 +12,7 @@ export interface WindowCount {
   readonly resetAfter: number
 }
 
-/**
- * Rounds the length of a window up to whole milliseconds, at least 1 ms and at most 366 days.
- * @param window the length in milliseconds
- */
+/** Rounds the length of a window up to whole milliseconds, at least 1 ms and at most 366 days. @param window the length in milliseconds */
 function lengthOf(window: number): number {
   return Math.min(longestWindow, Math.max(1, Math.ceil(window)))
 }
@@ -28,8 +25,8 @@ function hitsIn(window: number): Policy {
 /**
  * A limiter that counts the hits of each key in windows, and refuses no hit.
  * @param window the length of a window in milliseconds, at most 366 days
- * @param store where hits are counted. Default: a memory store whose clock is `Date.now()`, so that fake timers of tests change
- *   its time
+ * @param store where hits are counted. Default: a memory store whose clock is `Date.now()`, so that fake timers of tests change its
+ *   time
  * @param name the name of the limiter in that store
  */
 export function countersIn(
@@ -49,8 +46,8 @@ export function countersIn(
 const byStore = new WeakMap<Store, Map<string, RateLimiter>>()
 
 /**
- * A limiter that counts hits in a store, in windows of the length `window`. Limiters with the same id share their counts. If the
- * length of a key's window changes, the key keeps its hits, and its window starts again.
+ * A limiter that counts hits in a store, in windows of the length `window`. Limiters with the same id share their counts. If the length
+ * of a key's window changes, the key keeps its hits, and its window starts again.
  * @param window in milliseconds
  */
 export function countersOn(store: Store, id: string, window: number): RateLimiter {

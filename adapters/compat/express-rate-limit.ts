@@ -4,14 +4,13 @@
  * What differs, and why:
  *
  * - `MemoryStore` holds a bounded number of keys and needs no timers, so it has no `interval`, `current` or `previous`.
- * - With `skipFailedRequests`, a request whose client hangs up still counts. Otherwise a client could escape its limit by hanging
- *   up.
+ * - With `skipFailedRequests`, a request whose client hangs up still counts. Otherwise a client could escape its limit by hanging up.
  * - If all hits of a window are removed, for example by `skipFailedRequests`, the next request opens a new window.
  * - A window lasts from 1 ms to 366 days.
  * - With a store of headgate, a key is converted to text. If a client has disconnected and its request has no key, the request is
  *   refused with status 403. In express-rate-limit, all requests without a key are counted together, under the key 'undefined'.
- * - If `limit` or `windowMs` is not a number, `rateLimit` throws. If `limit` is a function that returns no number, the request
- *   fails. In express-rate-limit, a limit of NaN refuses no request.
+ * - If `limit` or `windowMs` is not a number, `rateLimit` throws. If `limit` is a function that returns no number, the request fails.
+ *   In express-rate-limit, a limit of NaN refuses no request.
  * - `validate` warns of mistakes that change which requests are counted. `validate` does not inspect the source of functions.
  * - The middleware calls `next` synchronously, unless the store or an option returns a promise.
  */
@@ -42,8 +41,7 @@ function uncount(config: Config, request: Request, response: Response, { key, re
   const undo = undoOf(store, key, resetTime)
   const failed = (error: unknown) => logger.error(error, 'express-rate-limit: the store failed to decrement.')
   const takeBack = () => undo().catch(failed)
-  // When a client resets its HTTP/2 stream, the response emits 'finish' too, so only `aborted` shows that the client has
-  // disconnected.
+  // When a client resets its HTTP/2 stream, the response emits 'finish' too, so only `aborted` shows that the client has disconnected.
   whenEnded(response, async (_status, aborted) => {
     if (aborted) return
     try {

@@ -4,17 +4,16 @@
  * What differs, and why:
  *
  * - The reset time and `Retry-After` are in whole seconds, rounded up: a client that waits until that time is admitted.
- * - A Map in the option `db` gets one entry for all counts together. In koa-ratelimit, the Map has an entry for each key. The
- *   number of counted keys is bounded. `db.clear()` removes all counts.
+ * - A Map in the option `db` gets one entry for all counts together. In koa-ratelimit, the Map has an entry for each key. The number of
+ *   counted keys is bounded. `db.clear()` removes all counts.
  * - With the driver `'memory'`, `db` may be left out.
- * - With the driver `'redis'`, `redisStore` stores the request times of each client under a Redis key that koa-ratelimit does not
- *   use. So after the change of the import, each client starts with an empty log.
+ * - With the driver `'redis'`, `redisStore` stores the request times of each client under a Redis key that koa-ratelimit does not use.
+ *   So after the change of the import, each client starts with an empty log.
  * - If Redis does not answer within a second, the request fails.
  * - A window lasts from 1 ms to 366 days.
  * - An `id` that is an object, such as a promise, is an error. In koa-ratelimit, all objects share one count.
  * - If a client has disconnected and its request has no id, the status is 403. In koa-ratelimit, the request fails.
- * - A promise of `onLimited` is awaited, so the request fails if the promise rejects. In koa-ratelimit, the rejection ends the
- *   process.
+ * - A promise of `onLimited` is awaited, so the request fails if the promise rejects. In koa-ratelimit, the rejection ends the process.
  * - The new option `store`, a store of headgate, replaces `driver` and `db`.
  */
 import assert from 'node:assert'
@@ -46,10 +45,7 @@ export interface MiddlewareOptions {
   /** A client of Redis for the driver `'redis'`, or a Map for `'memory'`. */
   // biome-ignore lint/suspicious/noExplicitAny: the type of a client depends on its package
   db?: any
-  /**
-   * A store of headgate, in place of `driver` and `db`. Limits with the same `namespace` and `duration` share their counts in the
-   * store.
-   */
+  /** A store of headgate, in place of `driver` and `db`. Limits with the same `namespace` and `duration` share their counts. */
   store?: Store
   /** The length of a window in milliseconds. Default an hour. */
   duration?: number
@@ -111,8 +107,8 @@ function byCounters(find: () => RateLimiter, max: number): Limit {
 }
 
 /**
- * Limits requests with a log in Redis, which contains the times of each client's requests. A time is removed from the log when it
- * is older than the window.
+ * Limits requests with a log in Redis, which contains the times of each client's requests. A time is removed from the log when it is
+ * older than the window.
  */
 async function byRedis({ db, duration, max, namespace }: Settings): Promise<Limit> {
   assert(db, 'db required')
@@ -157,8 +153,8 @@ function limitOf(given: Settings): Limit | Promise<Limit> {
 }
 
 /**
- * Koa middleware that refuses the requests beyond `max` in a window. After an error, the promise of the middleware rejects, so
- * Koa's error handling gets the error.
+ * Koa middleware that refuses the requests beyond `max` in a window. After an error, the promise of the middleware rejects, so Koa's
+ * error handling gets the error.
  * @throws TypeError if the option `store` is present, and `store`, `max` or `duration` is invalid
  */
 export function ratelimit(options: MiddlewareOptions = {}): Middleware {

@@ -69,8 +69,8 @@ function withoutSlash(url: string): string {
 }
 
 /**
- * The routes of the Fastify instance `app` and of the instances inside `app`, including routes that were declared before the
- * plugin was loaded. Empty if the server was made before this module was loaded.
+ * The routes of the Fastify instance `app` and of the instances inside `app`, including routes that were declared before the plugin was
+ * loaded. Empty if the server was made before this module was loaded.
  */
 export function routesOf(app: FastifyInstance): readonly RouteOptions[] {
   for (let instance: object | null = app; instance !== null; instance = Object.getPrototypeOf(instance)) {

@@ -5,8 +5,8 @@ import { type Framework, routeName } from '../../src/http/index.ts'
 import { isUnixSocket } from '../../src/http/keys/index.ts'
 
 /**
- * True if Fastify trusts every proxy. To find out, reads the addresses of a made-up request that has passed 250 proxies (with
- * addresses that RFC 5737 reserves for documentation).
+ * True if Fastify trusts every proxy. To find out, reads the addresses of a made-up request that has passed 250 proxies (with addresses
+ * that RFC 5737 reserves for documentation).
  */
 function trustsEveryHop(request: FastifyRequest): boolean {
   const chain = Array.from({ length: 250 }, (_, n) => `198.51.100.${n}`)
@@ -15,8 +15,8 @@ function trustsEveryHop(request: FastifyRequest): boolean {
 }
 
 /**
- * False if `trustProxy` is a number, but this version of Fastify then trusts no proxy. All clients behind a proxy then share one
- * limit, so the guard warns. The option is read because `request.ips` does not show why no proxy is trusted.
+ * False if `trustProxy` is a number, but this version of Fastify then trusts no proxy. All clients behind a proxy then share one limit,
+ * so the guard warns. The option is read because `request.ips` does not show why no proxy is trusted.
  */
 function trustsAnyProxy(request: FastifyRequest): boolean {
   const server = request.server as unknown as Record<symbol, { trustProxy?: unknown } | undefined>
@@ -44,8 +44,8 @@ function forwardedAddress(request: FastifyRequest, ips: readonly string[]): stri
 }
 
 /**
- * The names of the response fields that the guard sets, in lower case. Fastify converts a name to lower case for every response.
- * With this map, each name is converted only once.
+ * The names of the response fields that the guard sets, in lower case. Fastify converts a name to lower case for every response. With
+ * this map, each name is converted only once.
  */
 const lowerCaseNames = new Map<string, string>()
 const toLowerCase = (name: string): string => name.toLowerCase()
@@ -60,8 +60,8 @@ declare module 'fastify' {
 }
 
 /**
- * The error for a version of Fastify that is too old: such a version does not report the config of a request's route, or reports
- * the config of the GET route for a HEAD request.
+ * The error for a version of Fastify that is too old: such a version does not report the config of a request's route, or reports the
+ * config of the GET route for a HEAD request.
  */
 export function tooOldFastify(): HeadgateError {
   return tooOld('headgate/fastify', 'fastify', '4.25')

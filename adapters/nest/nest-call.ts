@@ -10,7 +10,10 @@ import { fastifyFramework } from '../fastify/index.ts'
 type Table = Framework<object, object>
 type Loose = Record<string, unknown>
 
-/** The HTTP request of a call, the response to this request, and the functions that read and write both under Express or Fastify. */
+/**
+ * The HTTP request of a call, the response to this request, and the functions of Express or Fastify that read and write the request and
+ * the response.
+ */
 export interface HttpSide {
   readonly table: Table
   readonly request: object
@@ -33,10 +36,7 @@ export class NestCall {
   readonly type: string
   readonly http: HttpSide | undefined
   readonly message: MessageSide | undefined
-  /**
-   * The response, if the response answers only this call. Undefined for a message, and for a GraphQL field, because all fields of
-   * a request share one response.
-   */
+  /** The response to this call. Undefined for a message, and for a GraphQL field, because all fields of a request share one response. */
   readonly reply: Reply | undefined
   /** The global guards and interceptors of the application. Undefined until `RateLimitGuard` has seen the call. */
   config: ApplicationConfig | undefined
@@ -55,8 +55,8 @@ export class NestCall {
   }
 
   /**
-   * Records that this limit counts the call. Returns false if this limit has already counted the call, for example because two
-   * guards run before the handler.
+   * Records that this limit counts the call. Returns false if this limit has already counted the call, for example because two guards
+   * run before the handler.
    */
   comesTo(limit: object): boolean {
     if (this.#passed.includes(limit)) return false
@@ -121,10 +121,7 @@ function setsFields(response: unknown): boolean {
   return isObject(response) && (typeof response.header === 'function' || typeof response.setHeader === 'function')
 }
 
-/**
- * The connection of a message. With socket.io, the handshake has the client's address. With `ws` and Nest's TCP transport, the
- * socket has the client's address.
- */
+/** The connection of a message. The client's address is in the handshake (socket.io) or in the socket (`ws` and Nest's TCP). */
 function messageSide(type: string, args: readonly unknown[]): MessageSide | undefined {
   if (type === 'ws') {
     const client = args[0]

@@ -54,8 +54,8 @@ export function exceptionOf(call: NestCall, decision: RequestDecision | undefine
     ...(retryAfter === undefined ? {} : { retryAfter: retryAfter as number | null }),
   }
   const refused = decision?.allowed === false ? decision : undefined
-  // Problem details (RFC 9457) already have a `status`. A GraphQL error gets no `statusCode`, because Nest's driver for Apollo
-  // would then replace the `code` in `extensions`.
+  // Problem details (RFC 9457) already have a `status`. A GraphQL error gets no `statusCode`, because Nest's driver for Apollo would
+  // then replace the `code` in `extensions`.
   const response = type === 'http' && !('status' in members) ? { statusCode: status, ...members } : members
   return new RateLimitException(typeof body === 'string' ? body : response, status, extensions, refused)
 }
@@ -68,10 +68,7 @@ function membersOf(body: unknown): Record<string, unknown> {
 
 type ExceptionClass = new (error: object | string) => Error
 
-/**
- * Loads the only exception class that Nest's filters for the transport handle. The class is loaded at first use, because the
- * transport's package may be missing.
- */
+/** Loads the only exception class that Nest's filters for a transport handle. Called at first use: the package may be missing. */
 const load = {
   ws: () => import('@nestjs/websockets').then(named('WsException')),
   rpc: () => import('@nestjs/microservices').then(named('RpcException')),

@@ -20,8 +20,8 @@ class HeldCall {
   #signs = 0
 
   /**
-   * Returns a larger number at each call of `progress` while the handler runs and the client is connected. Else returns the same
-   * number as the last call of `progress`.
+   * Returns a larger number at each call of `progress` while the handler runs and the client is connected. Else returns the same number
+   * as the last call of `progress`.
    */
   progress(context: ExecutionContext): number {
     return this.running && !hasLeft(context) ? ++this.#signs : this.#signs
@@ -39,8 +39,8 @@ export function checkRxjs(): void {
 }
 
 /**
- * The calls whose end the limits have to know. The key is the array of the handler's arguments. Guards and interceptors of one
- * call share this array.
+ * The calls whose end limits have to know, by the array of the handler's arguments. Guards and interceptors of one call share this
+ * array.
  */
 const held = new WeakMap<readonly unknown[], HeldCall>()
 

@@ -182,10 +182,7 @@ function isNestedField(context: ExecutionContext): boolean {
   return isObject(info) && isObject(info.path) && info.path.prev !== undefined
 }
 
-/**
- * The name of a handler's method. The handler's own `name` may differ, because a decorator may have replaced the method by
- * another function.
- */
+/** The name of a handler's method. The handler's own `name` may differ, because a decorator may have replaced the function. */
 function nameOf({ prototype }: Class, handler: Handler): string {
   for (let from: object | null = prototype; from !== null; from = Object.getPrototypeOf(from)) {
     const properties = Object.entries(Object.getOwnPropertyDescriptors(from))

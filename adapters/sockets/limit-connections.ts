@@ -103,10 +103,7 @@ function upgradeFramework(holds: boolean): Framework<IncomingMessage, Upgrade> {
   }
 }
 
-/**
- * Admits or refuses an upgrade. Calls `open` if the upgrade is admitted: synchronously if the store and the extractors are
- * synchronous.
- */
+/** Admits or refuses an upgrade. Calls `open` if the upgrade is admitted: synchronously if the store and the extractors are synchronous. */
 function admit(
   guard: Guard<IncomingMessage, Upgrade>,
   request: IncomingMessage,

@@ -86,10 +86,7 @@ export class MessageLimit<Message> {
     else this.#settle(message, pass, outcome)
   }
 
-  /**
-   * Ends the limit after the socket was closed. Calls `done` when the store has decided the last messages, and these messages are
-   * settled.
-   */
+  /** Ends the limit after the socket was closed. Calls `done` when the store has decided and the limit has settled the last messages. */
   end(done: () => void): void {
     this.#stop((waiting) => waiting.outcome !== undefined)
     this.#own?.decides()
@@ -117,8 +114,8 @@ export class MessageLimit<Message> {
   }
 
   /**
-   * The milliseconds that a message has to wait before the limiter decides on the message again. 0 if the message can be
-   * delivered or refused immediately.
+   * The milliseconds that a message has to wait before the limiter decides on the message again. 0 if the message can be delivered or
+   * refused immediately.
    */
   #pauseOf(outcome: Outcome): number {
     if (this.#settings.overLimit !== 'delay' || this.#ended) return 0
@@ -130,8 +127,8 @@ export class MessageLimit<Message> {
     this.#queue ??= new Fifo()
     const waiting = { message, pass, outcome }
     this.#queue.push(waiting)
-    // Stop reading the socket, so that TCP slows the client down: with 'delay' when one message waits, else when the queue is
-    // half full.
+    // Stop reading the socket, so that TCP slows the client down: with 'delay' when one message waits, else when the queue is half
+    // full.
     const { overLimit, maxQueue } = this.#settings
     if (!this.#paused && (overLimit === 'delay' || this.waiting * 2 >= maxQueue)) {
       this.#paused = true
@@ -179,8 +176,8 @@ export class MessageLimit<Message> {
     try {
       this.#settle(message, pass, outcome)
     } catch (error) {
-      // If a listener of the application throws, the error becomes an uncaught exception, as without a limit, and later messages
-      // are still delivered.
+      // If a listener of the application throws, the error becomes an uncaught exception, as without a limit, and later messages are
+      // still delivered.
       queueMicrotask(() => {
         throw error
       })
@@ -219,10 +216,7 @@ export class MessageLimit<Message> {
     this.#transport.close(refusal.message, notice, notify === undefined)
   }
 
-  /**
-   * Handles a message that arrives while `maxQueue` messages wait. `'delay'` must not drop a message, so `'delay'` closes the
-   * socket.
-   */
+  /** Handles a message that arrives while `maxQueue` messages wait. `'delay'` must not drop a message, so `'delay'` closes the socket. */
   #overflow(message: Message): void {
     const closes = this.#settings.overLimit !== 'drop'
     this.#refuse({ reason: 'queue', decision: undefined, retryAfter: aSecond, message }, closes)

@@ -10,10 +10,7 @@ export interface MessageTransport<Message> {
    * notices would fill the memory.
    */
   tell(message: Message, notice: () => Notice): void
-  /**
-   * Closes the connection.
-   * @param tells true to send the notice before the close; false if the application has already told the client
-   */
+  /** Closes the connection. @param tells true to send the notice before the close; false if the application has already told the client */
   close(message: Message, notice: () => Notice, tells: boolean): void
   /** Reports an error to the application with `pass(error)`. The message is dropped. */
   fail(error: unknown, pass: (error: Error) => void): void

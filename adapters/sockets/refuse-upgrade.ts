@@ -4,7 +4,10 @@ import type { Duplex } from 'node:stream'
 /** Milliseconds after which the connection is closed if the client does not read the refusal. */
 const patience = 1000
 
-/** Refuses an upgrade: sends a response on the socket, then closes the socket. @param more further fields, such as `Retry-After: 1` */
+/**
+ * Refuses an upgrade: sends a response on the socket, then closes the socket.
+ * @param more further header fields, such as `Retry-After: 1`
+ */
 export function refuseUpgrade(socket: Duplex, status: number, more: readonly string[]): void {
   const text = STATUS_CODES[status] as string
   const fields = [

@@ -33,8 +33,8 @@ export function socketIoTransport(socket: SocketIoLike): MessageTransport<Socket
     tell,
     close(message, notice, tells) {
       if (tells) tell(message, notice)
-      // Disconnect one tick later: on the next tick, socket.io delivers the messages that are already admitted, if the socket is
-      // still connected.
+      // Disconnect one tick later: on the next tick, socket.io delivers the messages that are already admitted, if the socket is still
+      // connected.
       process.nextTick(() => socket.disconnect(true))
     },
     fail: (error, pass) => failSocket(socket, error, pass),

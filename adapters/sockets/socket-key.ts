@@ -9,8 +9,8 @@ const connectionScope = 'connection'
 export interface SocketKey {
   readonly key: Key
   /**
-   * The key of this connection, if the connection is limited by this key in one or all scopes. Undefined if the application gave
-   * the keys of all scopes.
+   * The key of this connection, if the connection is limited by this key in one or all scopes. Undefined if the application gave the
+   * keys of all scopes.
    */
   readonly own: ConnectionKey | undefined
 }
@@ -47,8 +47,8 @@ export function socketKey(
 }
 
 /**
- * Converts the option `key` from a text to a record. The text becomes the key of the limiter's only scope, or of its only scope
- * other than `connection`. Undefined if there is no such scope, or more than one.
+ * Converts the option `key` from a text to a record. The text becomes the key of the limiter's only scope, or of its only scope other
+ * than `connection`. Undefined if there is no such scope, or more than one.
  */
 function recordOf(
   key: string,

@@ -7,9 +7,9 @@ export interface BodyWatcher {
 }
 
 /**
- * Returns the response with a body whose end is reported to `watcher`. A body ends when it was read completely, when the server
- * cancels it, for example because the client has disconnected, or when the application fails. No chunk is read before the server
- * asks for it. If a response has no body, its end is reported immediately.
+ * Returns the response with a body whose end is reported to `watcher`. A body ends when it was read completely, when the server cancels
+ * it, for example because the client has disconnected, or when the application fails. No chunk is read before the server asks for it.
+ * If a response has no body, its end is reported immediately.
  */
 export function watchBody(response: Response, watcher: BodyWatcher): Response {
   const { body } = response

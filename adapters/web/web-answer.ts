@@ -31,8 +31,8 @@ export class Answer {
   /** The response of the handler. Undefined while the handler runs. */
   response: Response | undefined
   /**
-   * True after the fields were set on a response. A limiter that asks for the Answer later decides on another request, so that
-   * limiter gets a new Answer.
+   * True after the fields were set on a response. A limiter that asks for the Answer later decides on another request, so that limiter
+   * gets a new Answer.
    */
   used = false
   /**
@@ -74,9 +74,9 @@ export class Answer {
   }
 
   /**
-   * Records that a limiter has to know the end of the response. Returns a function, as `Framework.held` requires. Each call of
-   * this function returns a larger number while a handler runs or the server reads the response body, and otherwise the same
-   * number as before. Undefined if a response of node:http reports the end.
+   * Records that a limiter has to know the end of the response. Returns a function, as `Framework.held` requires. Each call of this
+   * function returns a larger number while a handler runs or the server reads the response body, and otherwise the same number as
+   * before. Undefined if a response of node:http reports the end.
    */
   hold(node: EndingResponse | undefined): (() => number) | undefined {
     this.#held = true
@@ -123,10 +123,10 @@ export class Answer {
   }
 
   /**
-   * Sets the fields on the response of the handler. Returns the same object, unless the headers are immutable, or the response
-   * has a body whose end must be seen.
-   * @throws HeadgateError `HEADGATE_NO_END` if a limiter has to know the end of the response, but the response only tells the
-   *   framework to make the real response later (`NextResponse.next()`): the end of the real response cannot be seen
+   * Sets the fields on the response of the handler. Returns the same object, unless the headers are immutable, or the response has a
+   * body whose end must be seen.
+   * @throws HeadgateError `HEADGATE_NO_END` if a limiter has to know the end of the response, but the response only tells the framework
+   *   to make the real response later (`NextResponse.next()`): the end of the real response cannot be seen
    */
   apply<Given extends Answered>(response: Given, request: Pick<Request, 'method'>): Given {
     this.used = true

@@ -7,9 +7,9 @@ import { type Description, type Facts, type Terms, usedWords } from './state-des
 export type Numbers = Float64Array | number[]
 
 /**
- * Identifies a reservation, so that the reservation can be settled later. `since`: the time, the window or the segment in which
- * the reservation's units count. `id`: the id that all open reservations of the state share (`Algorithm.idSlot`). `units`: how
- * many units the reservation took. All three are 0 if the reservation cannot be settled.
+ * Identifies a reservation, so that the reservation can be settled later. `since`: the time, the window or the segment in which the
+ * reservation's units count. `id`: the id that all open reservations of the state share (`Algorithm.idSlot`). `units`: how many units
+ * the reservation took. All three are 0 if the reservation cannot be settled.
  */
 export type Ticket = readonly [since: number, id: number, units: number]
 
@@ -41,14 +41,14 @@ export class Report {
 const report = new Report()
 
 /**
- * The arithmetic of one policy: pure functions over `s[i ... i + slots)`, the state of one key. A new key's state is all zeros,
- * and `s[i]` is always the time of the last change. Times and waits are whole microseconds.
+ * The arithmetic of one policy: pure functions over `s[i ... i + slots)`, the state of one key. A new key's state is all zeros, and
+ * `s[i]` is always the time of the last change. Times and waits are whole microseconds.
  *
- * `at` is the effective time of the state (see `effectiveTime`). `at` is earlier than `s[i]` only if the clock went back by
- * `tolerance` or more. In that case, used units stay used, and time counts from `at` on.
+ * `at` is the effective time of the state (see `effectiveTime`). `at` is earlier than `s[i]` only if the clock went back by `tolerance`
+ * or more. In that case, used units stay used, and time counts from `at` on.
  *
- * Only `take`, `count`, `refund`, `settle` and the rare operations (from `adopt` to `unban`) change a state. Each of these
- * methods leaves a state that is correct at the time `at`.
+ * Only `take`, `count`, `refund`, `settle` and the rare operations (from `adopt` to `unban`) change a state. Each of these methods
+ * leaves a state that is correct at the time `at`.
  *
  * An algorithm must define the seven abstract members. The defaults of the other members are correct, but may be stricter than
  * necessary.
@@ -63,34 +63,28 @@ export abstract class Algorithm {
   abstract readonly span: number
   /** Microseconds until `cost` is admitted if no other call comes: 0 means now, Infinity means never. */
   abstract wait(s: Numbers, i: number, at: number, cost: number): number
-  /**
-   * Counts `cost` as used. `delay` is the result of `wait`, or 0 to count the cost now. A cost of 0 only updates the state to the
-   * time `at`.
-   */
+  /** Counts `cost` as used. `delay` is the result of `wait`, or 0 to count now. A cost of 0 only updates the state to the time `at`. */
   abstract take(s: Numbers, i: number, at: number, cost: number, delay: number): void
   /** Writes the numbers of the state at the time `at` to `out`. */
   abstract report(s: Numbers, i: number, at: number, out: Report): void
 
   /** False if the algorithm never gives units back: `refund` and `settle` are then the defaults, which do nothing. */
   readonly settles: boolean = true
-  /**
-   * True if a state can have more than `slots` numbers. Each state is then stored in its own array, and `condense` must be
-   * overridden.
-   */
+  /** True if a state can have more than `slots` numbers. Each state is then stored in its own array, and `condense` must be overridden. */
   readonly grows: boolean = false
   /** The most numbers that open reservations add to a state. If above 0, a state with such numbers is stored in its own array. */
   readonly bookingNumbers: number = 0
   /** True if a reservation can be granted for a future time. If false, a reservation that has to wait is refused. */
   readonly promises: boolean = false
   /**
-   * The index, in a state, of the id that all open reservations of the state share. The id is 0 while no reservation is open. A
-   * ticket with another id settles nothing, because a reset or time has removed its units. Absent if nothing can be settled.
+   * The index, in a state, of the id that all open reservations of the state share. The id is 0 while no reservation is open. A ticket
+   * with another id settles nothing, because a reset or time has removed its units. Absent if nothing can be settled.
    */
   declare readonly idSlot?: number
   /**
    * True if a state has only a counter for a span of time, and not the lowest value of the counter since a reservation. Since a
-   * reservation, the counter was at least the reserved units minus the units refunded since. So a refund adds the refunded units
-   * to the id, and the settlement of an earlier ticket gives back that many units less.
+   * reservation, the counter was at least the reserved units minus the units refunded since. So a refund adds the refunded units to the
+   * id, and the settlement of an earlier ticket gives back that many units less.
    */
   declare readonly idCountsRefunds?: boolean
   /** True for a penalty: an algorithm that counts refusals by the other policies, not admitted calls. */
@@ -104,15 +98,12 @@ export abstract class Algorithm {
   /** True if the units of a reservation stay used until the reservation is settled or its lease ends, as for units in flight. */
   declare readonly leases?: boolean
   /**
-   * True if the cost of a call delays the next call, and not the call itself, as in Guava's limiters. Any cost is then admitted
-   * as soon as the costs of earlier calls are paid, `wait` shows what is used, and the first read of a key creates its state.
+   * True if the cost of a call delays the next call, and not the call itself, as in Guava's limiters. Any cost is then admitted as soon
+   * as the costs of earlier calls are paid, `wait` shows what is used, and the first read of a key creates its state.
    */
   declare readonly paysLater?: boolean
 
-  /**
-   * In microseconds. If the clock goes back by less than the tolerance, the time of the state does not change until the clock has
-   * caught up.
-   */
+  /** In microseconds. If the clock goes back by less than the tolerance, the state's time does not change until the clock has caught up. */
   get tolerance(): number {
     return toleranceOf(this.span)
   }
@@ -130,10 +121,7 @@ export abstract class Algorithm {
     if (this.fits(s, i, at, cost, 0)) this.take(s, i, at, cost, 0)
   }
 
-  /**
-   * Gives `cost` units back, the newest used units first, but never beyond the full quota. Not called for a key that has its full
-   * quota.
-   */
+  /** Gives `cost` units back, the newest used units first, but never beyond the full quota. Not called for a key with its full quota. */
   refund(_s: Numbers, _i: number, _at: number, _cost: number): void {}
 
   /** The number `since` of a ticket. Called immediately after `take`, with the same `at` and `delay`. */
@@ -142,8 +130,8 @@ export abstract class Algorithm {
   }
 
   /**
-   * Gives back the unused `units` of a reservation, except units that have become free with time already. Afterwards, the state
-   * is as if the reservation had cost `units` less. Called only if the ticket has the id that the state has.
+   * Gives back the unused `units` of a reservation, except units that have become free with time already. Afterwards, the state is as
+   * if the reservation had cost `units` less. Called only if the ticket has the id that the state has.
    */
   settle(_s: Numbers, _i: number, _at: number, _units: number, _ticket: Ticket): void {}
 
@@ -151,36 +139,29 @@ export abstract class Algorithm {
   held?(s: Numbers, i: number, at: number, ticket: Ticket): number
 
   /**
-   * Rewrites a state that was written by `from`, the same algorithm with another rate. Times that were promised to reservations
-   * do not change. If `from` is another algorithm, changes nothing and returns false. Absent if a state means the same at any
-   * rate.
+   * Rewrites a state that was written by `from`, the same algorithm with another rate. Times that were promised to reservations do not
+   * change. If `from` is another algorithm, changes nothing and returns false. Absent if a state means the same at any rate.
    */
   adopt?(s: Numbers, i: number, at: number, from: Algorithm): boolean
 
-  /**
-   * True if this algorithm can continue with a state of `from`, because `from` does the same arithmetic over the same window.
-   * `carry` then rewrites the state.
-   */
+  /** True if `from` does the same arithmetic over the same window, so that `carry` can rewrite a state of `from` for this algorithm. */
   continues(_from: Algorithm): boolean {
     return false
   }
 
-  /**
-   * Rewrites a state of `from` for this algorithm, if `continues` returned true. Used units are multiplied by `times / per`,
-   * rounded up.
-   */
+  /** Rewrites a state of `from` if `continues` returned true. Multiplies the used units by `times / per`, rounded up. */
   carry(_s: Numbers, _i: number, _at: number, _from: Algorithm, _times: number, _per: number): void {}
 
   /**
-   * The wait for `cost` under the same policy with another `capacity`, if used units are multiplied by the ratio of the two
-   * capacities. Absent if this wait is the wait under the state that `carry` writes.
+   * The wait for `cost` under the same policy with another `capacity`, if used units are multiplied by the ratio of the two capacities.
+   * Absent if this wait is the wait under the state that `carry` writes.
    */
   scaledWait?(s: Numbers, i: number, at: number, cost: number, capacity: number): number
 
   /**
-   * Merges the state at `t[j]` into the state at `s[i]`. A full store merges the states of several keys to save memory. After the
-   * last booking, the merged state is at least as strict as each of the two states; before, it admits no more units in sum. `at`:
-   * the later of the two effective times.
+   * Merges the state at `t[j]` into the state at `s[i]`. A full store merges the states of several keys to save memory. After the last
+   * booking, the merged state is at least as strict as each of the two states; before, it admits no more units in sum. `at`: the later
+   * of the two effective times.
    */
   merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
     const used = Math.max(this.#usedAt(s, i, at), this.#usedAt(t, j, at))
@@ -194,16 +175,16 @@ export abstract class Algorithm {
   }
 
   /**
-   * Writes a shorter state, of at most `condensed` numbers, to `t[j ...]`, which is all zeros. The shorter state is at least as
-   * strict as the state (see `merge`).
+   * Writes a shorter state, of at most `condensed` numbers, to `t[j ...]`, which is all zeros. The shorter state is at least as strict
+   * as the state.
    */
   condense(s: Numbers, i: number, _at: number, t: Numbers, j: number): void {
     for (let n = 0; n < this.slots; n++) t[j + n] = s[i + n] as number
   }
 
   /**
-   * Turns a merged state into the state of one key, when that key is called. If the first call of a key opens an interval, this
-   * call opens an interval.
+   * Turns a merged state into the state of one key, when that key is called. If the first call of a key opens an interval, this call
+   * opens an interval.
    */
   reopen?(s: Numbers, i: number, at: number): void
   /** Ends a ban, and counts refusals from 0 again. The number of earlier bans does not change. Only with `punishes`. */
@@ -212,10 +193,7 @@ export abstract class Algorithm {
   /** Only for logs: the most entries that a state without debt has under this limit. An entry is a time and a running total. */
   mostEntries?(limit: number): number
 
-  /**
-   * The limit, the window and the burst, calculated from the parameters. A bucket stores its rate, and not the window that the
-   * user wrote.
-   */
+  /** The limit, window and burst, calculated from the parameters. A bucket knows its rate, not the window that the user wrote. */
   get terms(): Terms {
     const [limit = 0] = this.parameters
     return { limit, window: this.span / 1000, burst: limit }
@@ -232,10 +210,7 @@ export abstract class Algorithm {
   }
 }
 
-/**
- * A limit, with the algorithm that decides calls under the limit. A policy is immutable. Functions such as `tokenBucket` make
- * policies.
- */
+/** A limit, with the algorithm that decides calls under the limit. A policy is immutable. Functions such as `tokenBucket` make policies. */
 export interface Policy extends PolicySettings {
   readonly algorithm: Algorithm
 }

@@ -1,14 +1,14 @@
 /*
- * A policy is identified by its name. When its numbers change for a key (an upgrade, a new deploy), the units that the key has
- * used are carried over by one of two rules:
+ * A policy is identified by its name. When its numbers change for a key (an upgrade, a new deploy), the units that the key has used are
+ * carried over by one of two rules:
  *
  *     keep     70 of 100 used, now 1000: 70 used      70 of 100 used, now 50: 50 used, the whole quota
  *     scale    70 of 100 used, now 1000: 700 used     70 of 100 used, now 50: 35 used
  *
- * If the algorithm and the window do not change, the times do not change either: a running window ends at the same time as
- * before, an entry of a log expires at the same time, and a bucket has the same level. Otherwise an admitted call counts the used
- * units as if they had just been taken. Units are rounded up, so a change of numbers never adds to a quota. Above 2^45 units,
- * `scale` does the same as `keep`.
+ * If the algorithm and the window do not change, the times do not change either: a running window ends at the same time as before, an
+ * entry of a log expires at the same time, and a bucket has the same level. Otherwise an admitted call counts the used units as if they
+ * had just been taken. Units are rounded up, so a change of numbers never adds to a quota. Above 2^45 units, `scale` does the same as
+ * `keep`.
  *
  * Only an admitted call rewrites a state under the new numbers. Until then, used units become free as under the old numbers. So a
  * refused call waits until so many units are free under the old numbers that the call fits under the new numbers:

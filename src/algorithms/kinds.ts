@@ -15,8 +15,8 @@ import {
 } from './windows/index.ts'
 
 /**
- * The numbers that define an algorithm. Stores save these numbers together with each state, so that a process with other limits
- * can read the state.
+ * The numbers that define an algorithm. Stores save these numbers together with each state, so that a process with other limits can
+ * read the state.
  */
 export interface Definition extends Pick<Algorithm, 'span' | 'parameters'> {
   /** A `Kind`, or the name of a kind that only another version of headgate has. */

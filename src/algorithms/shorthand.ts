@@ -32,8 +32,8 @@ export type PolicyLike = Policy | string | PolicyOptions
  *     policy('4 at once')             units in flight, with a lease of 1m; also '4 at once lease 30s'
  *
  * @param options the options that the text cannot express: `name`, `label`, `scope`, `countRefused`, `shadow`
- * @throws HeadgateError `HEADGATE_POLICY` if the text has another form, or if an option is in the text and in `options`; another
- *   code if a number or an option is invalid
+ * @throws HeadgateError `HEADGATE_POLICY` if the text has another form, or if an option is in the text and in `options`; another code
+ *   if a number or an option is invalid
  */
 export function policy(text: string, options: Omit<PolicyOptions, 'limit' | 'window'> = {}): Policy {
   const [, units, lease] = (typeof text === 'string' && atOnce.exec(text)) || []

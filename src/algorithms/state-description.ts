@@ -29,8 +29,8 @@ export interface UnitsAt {
 }
 
 /**
- * The numbers of one state that an inspection shows, each with a name. Amounts are in units of cost, times are in milliseconds
- * since the epoch.
+ * The numbers of one state that an inspection shows, each with a name. Amounts are in units of cost, times are in milliseconds since
+ * the epoch.
  */
 export type InspectedNumbers = Readonly<Record<string, number | readonly number[]>>
 
@@ -52,11 +52,7 @@ export interface Description {
 /** The limit of a counter: more than any key uses. It is 2^52, because Redis clients may round larger integers. */
 export const unreached: number = 2 ** 52
 
-/**
- * A text such as `7 of 10 units are used`.
- * @param more text to add if units are used
- * @param how the word in place of `used`
- */
+/** A text such as `7 of 10 units are used`. @param more text to add if units are used @param how the word for `used` */
 export function usedWords({ used, reset, burst }: Facts, more = '', how = 'used'): string {
   const counts = burst === unreached
   if (used === 0 && reset === 0) return counts ? 'Nothing is counted' : `Nothing is used of ${units(burst)}`

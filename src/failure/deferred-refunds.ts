@@ -48,7 +48,7 @@ export class DeferredRefunds {
     for (const refund of this.#refunds) if (concerns(refund)) this.#refunds.delete(refund)
   }
 
-  /** Drops all refunds: all keys were cleared. */
+  /** Drops all refunds, because all keys were cleared. */
   forgetAll(): void {
     this.#refunds.clear()
   }

@@ -45,8 +45,8 @@ class FailoverLedger implements CheckedLedger {
   }
 
   /**
-   * A ledger for other policies of the same limiter name. The new ledger has its own ledger of the store, but shares the states
-   * of this process.
+   * A ledger for other policies of the same limiter name. The new ledger has its own ledger of the store, but shares the states of this
+   * process.
    */
   joined(terms: LedgerTerms): FailoverLedger {
     const { shared, quota, ledger } = this.#fallback

@@ -42,8 +42,8 @@ export interface SharedFailover {
   readonly refunds: DeferredRefunds
   readonly counters: Counters
   /**
-   * For the tickets of each reservation that was granted without the store: `'local'` if this process counted the reservation,
-   * `'open'` if the reservation is not counted.
+   * For the tickets of each reservation that was granted without the store: `'local'` if this process counted the reservation, `'open'`
+   * if the reservation is not counted.
    */
   readonly granted: WeakMap<Tickets, 'local' | 'open'>
 }
@@ -83,8 +83,8 @@ export class Fallback {
   }
 
   /**
-   * Settles, in this process, a reservation that the store granted. This process has not counted the reserved units and cannot
-   * give them back. This process only charges units beyond the reserved cost.
+   * Settles, in this process, a reservation that the store granted. This process has not counted the reserved units and cannot give
+   * them back. This process only charges units beyond the reserved cost.
    */
   #settleForStore({ keys, costs = 1, details }: Command<'settle'>): Decision {
     const beyond = typeof costs === 'number' ? costs : costs.map((cost) => Math.max(0, cost))
@@ -162,8 +162,8 @@ export class Fallback {
   }
 
   /**
-   * Gives unused units of a reservation back to the store when the store responds. Does not charge units beyond the reserved
-   * cost, because `run` charges these units.
+   * Gives unused units of a reservation back to the store when the store responds. Does not charge units beyond the reserved cost,
+   * because `run` charges these units.
    */
   giveBackLater({ keys, costs = 1, tickets }: Command<CallVerb>): void {
     if (typeof costs === 'number' || costs.every((cost) => cost >= 0)) return

@@ -70,8 +70,7 @@ export function configOf(given: Partial<Options>): Config {
 
 /**
  * Returns a store with the current interface of express-rate-limit. The option `store` may be a store of headgate, a store of
- * express-rate-limit, or a store with the methods that express-rate-limit required before version 6 (`incr` in place of
- * `increment`).
+ * express-rate-limit, or a store with the methods that express-rate-limit required before version 6 (`incr` in place of `increment`).
  */
 function storeOf(given: Options['store'] | undefined, windowMs: number, name: string | undefined): Store {
   const own = counterStoreOf(given, windowMs, name)

@@ -103,8 +103,8 @@ export interface RateLimitInfo extends HitInfo {
   key: string
 }
 /**
- * A request that the middleware has counted. The client's hits and limit are in the property `rateLimit`, or in the property that
- * the option `requestPropertyName` names.
+ * A request that the middleware has counted. The client's hits and limit are in the property `rateLimit`, or in the property that the
+ * option `requestPropertyName` names.
  */
 export type AugmentedRequest = Request & { [key: string]: RateLimitInfo }
 /** The middleware that `rateLimit` returns. */

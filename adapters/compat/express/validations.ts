@@ -24,7 +24,7 @@ const countedKeys = new WeakMap<object, Set<string>>()
 const handlerCalls = ['Layer.handle [as handle_request]', 'Layer.handleRequest']
 
 /**
- * Looks for mistakes in how an application uses the limiter. Each validation runs once: when the limiter is made, or at its
+ * Looks for mistakes in how an application uses the limiter. Each validation runs once: when the limiter is made, or at the limiter's
  * first request. If a validation throws, the error is logged, and the request continues.
  */
 export class Validations {
@@ -56,8 +56,8 @@ export class Validations {
   }
 
   /**
-   * Runs validations that read a request, and logs the error if a validation throws. A validation can throw because the request
-   * is a mock, or because it belongs to another framework.
+   * Runs validations that read a request, and logs the error if a validation throws. A validation can throw because the request is a
+   * mock, or because it belongs to another framework.
    */
   #look(names: readonly ValidationName[], validations: () => void): void {
     if (!names.some((name) => this.due(name))) return
@@ -121,8 +121,8 @@ export class Validations {
   }
 
   /**
-   * Looks for mistakes in how the application gets the client's address. Any property may be missing: a request of another
-   * framework has no `app`, and a mock may have no `headers`.
+   * Looks for mistakes in how the application gets the client's address. Any property may be missing: a request of another framework
+   * has no `app`, and a mock may have no `headers`.
    */
   #lookAtAddress({ ip, headers, app, socket }: Partial<Request>): void {
     if (ip === undefined) this.warn('ip', true, 'ERR_ERL_UNDEFINED_IP_ADDRESS', 'request.ip is undefined.')
@@ -153,8 +153,8 @@ export class Validations {
 }
 
 /**
- * A text that says where the keys of a store are: a number for each store in memory, and the name of the class for any other
- * store. Stores with the same text may share keys, because two stores of one class may use the same server.
+ * A text that says where the keys of a store are: a number for each store in memory, and the name of the class for any other store.
+ * Stores with the same text may share keys, because two stores of one class may use the same server.
  */
 function placeOf(store: Store): string {
   return store.localKeys ? getOrInsert(places, store, () => `#${++placeCount}`) : store.constructor.name

@@ -20,9 +20,9 @@ const hit = `
 const read = "return { tonumber(redis.call('GET', KEYS[1]) or 0), math.max(0, redis.call('PTTL', KEYS[1])) }"
 
 /**
- * Counts hits in Redis, under the keys of @fastify/rate-limit. With `continueExceeding`, a refused hit starts the window of its
- * key again. With `exponentialBackoff`, a refused hit makes the window longer. Without both options, a refused hit does not
- * change the window.
+ * Counts hits in Redis, under the keys of @fastify/rate-limit. With `continueExceeding`, a refused hit starts the window of its key
+ * again. With `exponentialBackoff`, a refused hit makes the window longer. Without both options, a refused hit does not change the
+ * window.
  */
 export function changingInRedis(client: unknown, prefix: string, settings: Settings): Counting {
   const { continueExceeding, exponentialBackoff } = settings

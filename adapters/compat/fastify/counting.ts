@@ -8,17 +8,14 @@ import type { Counting, Settings } from './settings.ts'
 import type { FastifyRateLimitStore, FastifyRateLimitStoreCtor } from './types.ts'
 
 /**
- * Throws the cause of `error` if `error` is a HeadgateError with a cause, because a store of @fastify/rate-limit throws the error
- * of its client. Else throws `error`.
+ * Throws the cause of `error` if `error` is a HeadgateError with a cause, because a store of @fastify/rate-limit throws the error of
+ * its client. Else throws `error`.
  */
 function clientError(error: unknown): never {
   throw error instanceof HeadgateError && error.cause instanceof Error ? error.cause : error
 }
 
-/**
- * Returns the counter of hits for one limit of the plugin. A limit with `routeInfo` (the limit of a route or a handler) has its
- * own hits.
- */
+/** Returns the counter of hits for one limit of the plugin. A limit with `routeInfo` (of a route or a handler) has its own hits. */
 export type CountingOf = (settings: Settings) => Counting
 
 /**

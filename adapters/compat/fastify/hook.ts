@@ -23,10 +23,7 @@ async function isExempt({ allowList }: Settings, request: FastifyRequest, key: s
   return allowList?.includes(key) === true
 }
 
-/**
- * Counts a request, unless `allowList` exempts the key of the request.
- * @param increments false to read the key's count without another hit
- */
+/** Counts a request, unless `allowList` exempts the request's key. @param increments false to read the key's count without another hit */
 export async function apply(
   { settings, counting }: Limit,
   request: FastifyRequest,

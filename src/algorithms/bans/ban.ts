@@ -1,12 +1,11 @@
 /*
  * A ban by hand: the key is refused until a time, whatever its policies say.
  *
- * A ban is not a policy. A call on a banned key is decided as a peek, which takes no units and counts nothing, and the decision
- * is then changed to a refusal. So bans cost nothing for a key that is not banned, and nothing has to be declared before the
- * first ban.
+ * A ban is not a policy. A call on a banned key is decided as a peek, which takes no units and counts nothing, and the decision is then
+ * changed to a refusal. So bans cost nothing for a key that is not banned, and nothing has to be declared before the first ban.
  *
- * If several keys of a call are banned, the ban that ends last applies. A store saves the ban of a key together with the key's
- * states, but under no policy's name.
+ * If several keys of a call are banned, the ban that ends last applies. A store saves the ban of a key together with the key's states,
+ * but under no policy's name.
  */
 import { type Ban, type Decision, join } from '../../policy/index.ts'
 import { toleranceOf } from '../effective-time.ts'
@@ -39,8 +38,8 @@ export function newBan(now: number, duration: number, reason: string | undefined
 }
 
 /**
- * Returns the ban if it has not ended at the time `now`, else undefined. If the clock has gone back by the tolerance or more,
- * returns a new ban, which the store saves in place of the old ban: from `now` on, with the full duration.
+ * Returns the ban if it has not ended at the time `now`, else undefined. If the clock has gone back by the tolerance or more, returns a
+ * new ban, which the store saves in place of the old ban: from `now` on, with the full duration.
  */
 export function banAt(ban: StoredBan, now: number): StoredBan | undefined {
   const { from, until, reason } = ban
@@ -50,8 +49,8 @@ export function banAt(ban: StoredBan, now: number): StoredBan | undefined {
 }
 
 /**
- * How long a store keeps a ban after its end, in microseconds. The clocks of machines differ: a machine whose clock is behind, or
- * goes back, refuses until the ban has ended by its own clock.
+ * How long a store keeps a ban after its end, in microseconds. The clocks of machines differ: a machine whose clock is behind, or goes
+ * back, refuses until the ban has ended by its own clock.
  */
 const lingering = 600_000_000
 
@@ -71,10 +70,7 @@ export function longerBan(one: CallBan | undefined, other: CallBan | undefined):
   return other.wait > one.wait ? other : one
 }
 
-/**
- * The ban of a call's keys that ends last; undefined if no key of the call is banned.
- * @param find returns the ban of the key in a scope
- */
+/** The ban of a call's keys that ends last; undefined if no key of the call is banned. @param find returns the ban of the key in a scope */
 export function longestBan<Scope extends { readonly name: string }>(
   scopes: readonly Scope[],
   now: number,

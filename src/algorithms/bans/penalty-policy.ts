@@ -28,13 +28,13 @@ export interface PenaltyOptions {
    */
   ban?: Duration | readonly Duration[]
   /**
-   * `'window'`, in place of `ban`: a ban ends when the other policies would admit the refused call. Under a fixed window, a ban
-   * ends when the window ends. A call whose cost is too high ever to be admitted begins no ban.
+   * `'window'`, in place of `ban`: a ban ends when the other policies would admit the refused call. Under a fixed window, a ban ends
+   * when the window ends. A call whose cost is too high ever to be admitted begins no ban.
    */
   until?: 'window'
   /**
-   * If a key is banned again within this time after the end of its last ban, the next duration in `ban` applies. Default: the
-   * longest duration in `ban`.
+   * If a key is banned again within this time after its last ban, the next duration in `ban` applies. Default: the longest duration in
+   * `ban`.
    */
   forget?: Duration
   /** True if each call that is refused during a ban starts the duration of that ban again. Default false. */

@@ -1,20 +1,20 @@
 /*
  * Penalty: a key that is refused again and again is banned for a while, each time for longer.
  *
- * A penalty is a policy like any other, except that it counts only the calls that the other policies refuse. While a ban lasts,
- * the penalty refuses every call.
+ * A penalty is a policy like any other, except that it counts only the calls that the other policies refuse. While a ban lasts, the
+ * penalty refuses every call.
  *
  *     refused   x  x x      x                         x xx
  *     count     1  2 3=after                          1 23
  *                    |<--- ban[0] --->|                  |<------- ban[1] ------->|<--- forget --->| all forgotten
  *
- * A count starts with a refusal and lasts for `within`. Calls during a ban do not count. Without `extend`, calls during a ban
- * change nothing, so the end of the ban is known when the ban begins. With `extend`, each refused call during a ban starts the
- * duration of the ban again. A ban is remembered for `forget` after its end. A ban that begins within that time lasts for the
- * next duration of the list; the last duration repeats.
+ * A count starts with a refusal and lasts for `within`. Calls during a ban do not count. Without `extend`, calls during a ban change
+ * nothing, so the end of the ban is known when the ban begins. With `extend`, each refused call during a ban starts the duration of the
+ * ban again. A ban is remembered for `forget` after its end. A ban that begins within that time lasts for the next duration of the
+ * list; the last duration repeats.
  *
- * A penalty with `until: 'window'` has no durations. A ban lasts as long as the refused call has to wait under the other
- * policies, and the ban is not remembered after its end. A call whose cost can never be admitted begins no ban.
+ * A penalty with `until: 'window'` has no durations. A ban lasts as long as the refused call has to wait under the other policies, and
+ * the ban is not remembered after its end. A call whose cost can never be admitted begins no ban.
  *
  * State: last (us), start of the count (us), refusals counted, bans so far, end of the ban (us).
  */
@@ -30,8 +30,8 @@ export interface PenaltyRules {
 }
 
 /**
- * One of the parameters is the sum of the rules that apply: `extendRule`, `restartRule` or both. The sum is less than the
- * duration of any ban, so it differs from the durations among the parameters.
+ * One of the parameters is the sum of the rules that apply: `extendRule`, `restartRule` or both. The sum is less than the duration of
+ * any ban, so it differs from the durations among the parameters.
  */
 const extendRule = 1
 const restartRule = 2
@@ -60,10 +60,7 @@ export class Penalty extends Algorithm {
   /** The longest ban, in microseconds; Infinity if bans end with the window. */
   readonly longest: number
 
-  /**
-   * All times are in microseconds.
-   * @param bans the durations of the first ban, the second ban and so on; none if bans end with the window
-   */
+  /** All times are in microseconds. @param bans the durations of the first ban, the second ban and so on */
   constructor(
     after: number,
     within: number,
@@ -82,8 +79,7 @@ export class Penalty extends Algorithm {
     this.endsWithWindow = bans.length === 0
     this.longest = this.endsWithWindow ? Infinity : Math.max(...bans)
     const rules = (extend ? extendRule : 0) + (restart ? restartRule : 0)
-    // Without rules, the parameters have no sum of rules, as in earlier builds, so that states of earlier builds can still be
-    // used.
+    // Without rules, the parameters have no sum of rules, as in earlier builds, so that states of earlier builds can still be used.
     this.parameters = [after, within, forget, ...bans, ...(rules > 0 ? [rules] : [])]
   }
 
@@ -182,9 +178,9 @@ export class Penalty extends Algorithm {
   }
 
   /**
-   * The end of a ban does not change, unless the ban would last longer than the longest ban of this penalty. The time of the
-   * state is the time when the ban began or was extended, because other calls during a ban do not change it. If bans end with the
-   * window, no end changes.
+   * The end of a ban does not change, unless the ban would last longer than the longest ban of this penalty. The time of the state is
+   * the time when the ban began or was extended, because other calls during a ban do not change it. If bans end with the window, no end
+   * changes.
    */
   override carry(s: Numbers, i: number, at: number): void {
     this.take(s, i, at)

@@ -82,7 +82,7 @@ export class IntervalBucket extends DrainingBucket {
     return cost > this.capacity ? Infinity : toStart + Math.ceil(short / this.rate) * this.per
   }
 
-  /** How long a call waits: until the interval of the last booking at least, because no call is admitted before a booking. */
+  /** How long a call waits, in microseconds: at least until the interval of the last booking, because no call may go before a booking. */
   #waitBehind(s: Numbers, i: number, start: number, at: number, cost: number): number {
     const behind = this.#behind(s, i, start)
     const spent = this.#spentAt(s, i, Math.max(start, s[i + 2] as number) + behind)
@@ -104,20 +104,14 @@ export class IntervalBucket extends DrainingBucket {
     return elapsed < this.per ? start : start + Math.floor(elapsed / this.per) * this.per
   }
 
-  /**
-   * The spent units at `start`, including units booked for a time up to `start`. If `start` is before the state's interval: the
-   * stored number.
-   */
+  /** The spent units at `start`, including units booked up to `start`. If `start` is before the state's interval: the stored number. */
   #spentAt(s: Numbers, i: number, start: number): number {
     if (s[i + 3] === 0) return this.#drained(s, i, start)
     const from = s[i + 2] as number
     return this.bookings.levelAt(s, from, s[i + 1] as number, Math.max(start, from))
   }
 
-  /**
-   * The spent units at `start`, if nothing is booked. A product beyond 2^53 is inexact, but larger than `spent`, so the result is
-   * 0.
-   */
+  /** The spent units at `start`, if nothing is booked. A product beyond 2^53 is inexact, but larger than `spent`, so the result is 0. */
   #drained(s: Numbers, i: number, start: number): number {
     const spent = s[i + 1] as number
     const elapsed = start - (s[i + 2] as number)
@@ -153,10 +147,7 @@ export class IntervalBucket extends DrainingBucket {
     } else s[1] = spent + cost
   }
 
-  /**
-   * Moves the state to time `at`, and returns the spent units. If `at` is before the time of the state, earlier tickets become
-   * invalid.
-   */
+  /** Moves the state to time `at`, and returns the spent units. If `at` is before the time of the state, earlier tickets become invalid. */
   #advance(s: number[], at: number): number {
     const [last, before, from] = [s[0] as number, s[1] as number, s[2] as number]
     const start = this.#startAt(s, 0, at)
@@ -214,10 +205,7 @@ export class IntervalBucket extends DrainingBucket {
     this.#write(s, i, at, Math.max(spent, otherSpent), Math.max(spent > 0 ? start : 0, otherSpent > 0 ? other : 0))
   }
 
-  /**
-   * Starts a new interval at `at`, because the interval of a merged state may belong to another key, and may end earlier than a
-   * new interval.
-   */
+  /** Starts a new interval at `at`, because a merged state may have the interval of another key, which may end earlier. */
   override reopen(s: Numbers, i: number, at: number): void {
     this.take(s, i, at, 0, 0)
     if (!this.aligned) s[i + 2] = at

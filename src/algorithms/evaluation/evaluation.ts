@@ -1,14 +1,13 @@
 /*
  * One decision over all policies of a limiter: either all policies count the call, or no policy does.
  *
- * The store provides the time and the states. This file decides, by the same rule for every verb (`consume`, `reserve`, `refund`
- * ...). The rule goes through the policies twice:
+ * The store provides the time and the states. This file decides, by the same rule for every verb (`consume`, `reserve`, `refund` ...).
+ * The rule goes through the policies twice:
  *
  *     evaluate   computes how long each policy makes the call wait, and changes nothing; the longest wait decides
  *     commit     takes the cost, or counts the refusal, or leaves the state alone; then reports the numbers
  *
- * A reservation then reads its `tickets`. A refund or a settlement gives units back to the states after `evaluate` and before
- * `commit`.
+ * A reservation then reads its `tickets`. A refund or a settlement gives units back to the states after `evaluate` and before `commit`.
  */
 import { alone, type Decision, join, type Source, type Verdict } from '../../policy/index.ts'
 import { type Policy, Report, type Ticket } from '../algorithm.ts'
@@ -225,10 +224,7 @@ export class Evaluation {
     return [algorithm.bookedAt(s, i, at, delay), s[i + idSlot] as number, cost]
   }
 
-  /**
-   * For `refund` and `settle`, between `evaluate` and `commit`: gives units back, or charges the units that were used beyond the
-   * reserved units.
-   */
+  /** For `refund` and `settle`, between `evaluate` and `commit`: gives units back, or charges the units used beyond the reserved units. */
   giveBack(): void {
     for (const [n, evaluation] of this.policies.entries()) {
       if (this.verb === 'refund') refund(evaluation, this.now)

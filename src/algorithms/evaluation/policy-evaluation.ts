@@ -10,21 +10,18 @@ export interface ForeignState {
   readonly s: Numbers
   /** Converts the state to the present numbers of the policy, and returns the result as a copy. */
   carried(): Numbers
-  /**
-   * Microseconds until the time at which `carried` would return a copy that admits `cost`.
-   * @param own the wait under the copy that `carried` returns now
-   */
+  /** Microseconds until `carried` would return a copy that admits `cost`. @param own the wait under the copy that `carried` returns now */
   wait(cost: number, own: number): number
   /**
-   * Microseconds until the time at which `carried` would return a copy with the full quota.
+   * Microseconds until `carried` would return a copy with the full quota.
    * @param own the same wait for the copy that `carried` returns now
    */
   reset(own: number): number
 }
 
 /**
- * One policy in the current decision. The store sets `s` to the array that contains the state of the policy, and `i` to the index
- * of the state's first number.
+ * One policy in the current decision. The store sets `s` to the array that contains the state of the policy, and `i` to the index of
+ * the state's first number.
  */
 export class PolicyEvaluation {
   readonly policy: Policy
@@ -40,8 +37,8 @@ export class PolicyEvaluation {
   /** How many microseconds after `at` a reservation has booked its units; 0 if the call takes its units immediately. */
   delay = 0
   /**
-   * True if `s` is a copy, made from a state that was written under other numbers. The copy may have fewer used units, because
-   * the new limit may be lower. So the copy replaces the original state only after a call that is admitted immediately.
+   * True if `s` is a copy, made from a state that was written under other numbers. The copy may have fewer used units, because the new
+   * limit may be lower. So the copy replaces the original state only after a call that is admitted immediately.
    */
   carried = false
   /** The original state, if `carried` is true and `s` is a copy. Refunds, charges and settlements change the original. */
@@ -57,8 +54,8 @@ export class PolicyEvaluation {
   }
 
   /**
-   * Computes how long the call has to wait, and changes nothing. Returns how long the caller has to wait: always 0 for a shadow
-   * policy, which refuses no call.
+   * Computes how long the call has to wait, and changes nothing. Returns how long the caller has to wait: always 0 for a shadow policy,
+   * which refuses no call.
    */
   evaluate(now: number, cost: number): number {
     const { s, i, algorithm } = this
@@ -102,10 +99,7 @@ export class PolicyEvaluation {
     return this.policy.shadow ? 0 : this.wait
   }
 
-  /**
-   * Computes the wait of a renewal. Only units whose lease has ended must be free, because the reservation has to take these
-   * units again.
-   */
+  /** Computes the wait of a renewal. Only units whose lease has ended must be free, because the renewal takes these units again. */
   evaluateRenewal(now: number, cost: number, ticket: Ticket | undefined): number {
     this.begin(now, cost)
     const { algorithm, s, i, at } = this.own(now)
@@ -125,8 +119,8 @@ export class PolicyEvaluation {
   }
 
   /**
-   * True under a limit of 0: taken units would never become free, so a call takes no units. False if there is a foreign state,
-   * because refunds and charges change this state.
+   * True under a limit of 0: taken units would never become free, so a call takes no units. False if there is a foreign state, because
+   * refunds and charges change this state.
    */
   get keepsNothing(): boolean {
     return this.policy.limit === 0 && this.foreign === undefined
@@ -217,8 +211,8 @@ export function refund(evaluation: PolicyEvaluation, now: number): void {
 }
 
 /**
- * Adds a refund to the id of the reservations. An id beyond 2^53 would be inexact, so the id becomes 0, and earlier tickets then
- * give no units back.
+ * Adds a refund to the id of the reservations. An id beyond 2^53 would be inexact, so the id becomes 0, and earlier tickets then give
+ * no units back.
  */
 function countRefund(s: Numbers, idSlot: number, cost: number): void {
   const id = s[idSlot] as number

@@ -43,8 +43,8 @@ export class Concurrency extends SlidingLog {
   }
 
   /**
-   * Takes over a state that was written with another `limit` or `lease`: the state's units stay in flight, and each lease ends at
-   * the same time as before.
+   * Takes over a state that was written with another `limit` or `lease`: the state's units stay in flight, and each lease ends at the
+   * same time as before.
    */
   override carry(s: Numbers, i: number, at: number, from: Algorithm): void {
     from.take(s, i, at, 0, 0)
@@ -68,8 +68,8 @@ export interface ConcurrencyOptions extends Pick<PolicyOptions, 'name' | 'label'
   /** How many units may be in flight at the same time: a whole number from 0, such as 4. */
   limit: number
   /**
-   * The time after which a unit is freed, if the unit was neither released nor renewed: whole milliseconds, or text such as
-   * `'30s'`. Default `'1m'`.
+   * The time after which a unit is freed, if the unit was neither released nor renewed: whole milliseconds, or text such as `'30s'`.
+   * Default `'1m'`.
    */
   lease?: Duration
 }

@@ -179,7 +179,7 @@ export class SlidingLog extends Algorithm {
     return from.kind === this.kind && from.span === this.span
   }
 
-  /** Scales the units by `times / per`, without a change of times. Removes the oldest units above the limit. */
+  /** Multiplies the units by `times / per`, and does not change the times. Removes the oldest units above the limit. */
   override carry(s: Numbers, i: number, at: number, _from: Algorithm, times: number, per: number): void {
     this.#advance(s, i, at)
     scale(s, i, times, per)
@@ -195,7 +195,7 @@ export class SlidingLog extends Algorithm {
     for (const [n, number] of [at, 0, entries, 0, 0, time, units].entries()) s[i + n] = number
   }
 
-  /** The time of the newest entry, earlier by as much as the clock went back before `at`; 0 if there is no entry. */
+  /** The time of the newest entry, minus the time by which the clock went back; 0 if there is no entry. */
   #newestAt(s: Numbers, i: number, at: number): number {
     const end = s[i + 2] as number
     return end === s[i + 1] ? 0 : timeOf(s, i, end - 1) - this.#aheadAt(s, i, at)

@@ -144,10 +144,7 @@ export abstract class Smooth extends Algorithm {
     if (commit === s[i + 3]) this.refund(s, i, at, units)
   }
 
-  /**
-   * Changes the state as if the last call had cost `cost` units less. If the last call then has the cost 0, the call before the
-   * last call takes its role.
-   */
+  /** Changes the state as if the last call had cost `cost` units less. If that cost is then 0, the call before becomes the last call. */
   override refund(s: Numbers, i: number, at: number, cost: number): void {
     if (this.#aheadAt(s, i, at) > 0) return
     const taken = s[i + 6] as number
@@ -214,10 +211,7 @@ export abstract class Smooth extends Algorithm {
     this.adopt(s, i, at, from)
   }
 
-  /**
-   * Merges two states of a key. The result has the later `free`, and the number of stored permits with which later calls wait
-   * longer.
-   */
+  /** Merges two states of a key. The result has the later `free`, and the number of stored permits with which later calls wait longer. */
   override merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
     const own = this.#freeAt(s, i, at)
     const other = this.#freeAt(t, j, at)
