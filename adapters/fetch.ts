@@ -150,7 +150,7 @@ function resultOf(call: Call<unknown>, goesOn: boolean): FetchResult {
   }
 }
 
-/** Runs the handler. If the handler throws, the error goes on to the runtime, which sends status 500. */
+/** Runs the handler. If the handler throws, the error is thrown to the runtime, which sends status 500. */
 async function answered(call: Call<unknown>, handler: Handler, rest: unknown[]): Promise<Response | undefined> {
   const { answer, request } = call
   try {

@@ -34,10 +34,10 @@ export function lambdaAddress({ requestContext }: LambdaEvent): string | undefin
   return requestContext?.http?.sourceIp ?? requestContext?.identity?.sourceIp
 }
 
-/** The Requests that stand for invalid events: no Request can be made from the data of such an event. */
+/** The Requests that replace invalid events, because no Request can be made from the data of such an event. */
 const invalid = new WeakSet<Request>()
 
-/** True if the Request stands for an invalid event. A limiter counts such a Request, and answers it with status 400. */
+/** True if the Request replaces an invalid event. A limiter counts such a Request, and answers it with status 400. */
 export function isInvalid(request: Request): boolean {
   return invalid.has(request)
 }
@@ -99,7 +99,7 @@ function headersOf({ headers, multiValueHeaders, cookies }: LambdaEvent): Header
   return all
 }
 
-/** The values as a list. In an event that a developer wrote by hand, one text may stand in place of a list. */
+/** The values as a list. In an event that a developer wrote by hand, one text may replace a list. */
 function listOf(values: readonly string[] | string | null | undefined): readonly string[] {
   return [values ?? []].flat()
 }

@@ -47,7 +47,7 @@ const byStore = new WeakMap<Store, Map<string, RateLimiter>>()
 
 /**
  * A limiter that counts hits in a store, in windows of the length `window`. Limiters with the same id share their counts. If the length
- * of a key's window changes, the key keeps its hits, and its window starts again.
+ * of a key's window changes, the key's hits still count, and a new window starts.
  * @param window in milliseconds
  */
 export function countersOn(store: Store, id: string, window: number): RateLimiter {

@@ -141,7 +141,7 @@ function unreadable(): never {
   throw new Error('The current store does not support the get/getKey method')
 }
 
-/** @alias */
+/** The function is also the default export, as in express-rate-limit. @alias */
 export default rateLimit
 
 /** `require` of this module returns the function `rateLimit`. The other exports are properties of this function. */

@@ -19,8 +19,8 @@
  *   count. In the original, a request without an address fails.
  * - Promises of `onExceeding`, `onExceeded` and `onBanReach` are awaited, so the request fails if one rejects. In the original, the
  *   rejection ends the process.
- * - `store` may also be a store of headgate. If `timeWindow` is a function and returns another length for a key, the key then keeps its
- *   hits, and its window starts again.
+ * - `store` may also be a store of headgate. If `timeWindow` is a function and returns another length for a key, the key's hits then
+ *   still count, and a new window starts.
  */
 import type {
   ContextConfigDefault,
@@ -117,7 +117,7 @@ export async function fastifyRateLimit(app: FastifyInstance, options: RateLimitP
 
 plugin(fastifyRateLimit, { fastify: '>=4', name: '@fastify/rate-limit' })
 
-/** @alias */
+/** The plugin is also the default export, as in @fastify/rate-limit. @alias */
 export default fastifyRateLimit
 
 /** `require` of this module returns the plugin. The other exports are properties of the plugin. */

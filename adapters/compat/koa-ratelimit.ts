@@ -218,7 +218,7 @@ async function refuse(context: Context, settings: Settings, id: string, wait: nu
   context.throw(context.status, context.body as string, { headers })
 }
 
-/** @alias */
+/** The function is also the default export, as in koa-ratelimit. @alias */
 export default ratelimit
 /** `require` of this module returns the function `ratelimit`. The other exports are properties of the function. */
 Object.assign(ratelimit, { default: ratelimit, ratelimit })

@@ -30,7 +30,7 @@ export interface MessageSide {
   readonly socket: LocalSocket | undefined
 }
 
-/** One call of a handler. All guards and interceptors of Nest see the call with the same execution context. */
+/** One call of a handler. All guards and interceptors of Nest get the same execution context for the call. */
 export class NestCall {
   /** The type of the execution context: `'http'`, `'graphql'`, `'ws'`, `'rpc'`, or the type of a third-party transport. */
   readonly type: string

@@ -79,7 +79,7 @@ function messageLimit<Message>(
   return new MessageLimit(limiter, socketKey(options, limiter.scopes, own), settings, transport)
 }
 
-/** Throws for policies with units in flight: nothing shows the end of a message, so these units would stay taken until their lease ends. */
+/** Throws for policies with units in flight: nothing shows the end of a message, so these units would stay used until their lease ends. */
 function checkEnds({ policies }: RateLimiter): void {
   const held = policies.find(({ algorithm }) => algorithm.leases)
   if (held === undefined) return

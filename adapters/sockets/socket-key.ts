@@ -9,8 +9,8 @@ const connectionScope = 'connection'
 export interface SocketKey {
   readonly key: Key
   /**
-   * The key of this connection, if the connection is limited by this key in one or all scopes. Undefined if the application gave the
-   * keys of all scopes.
+   * The key of this connection, if the limiter uses this key in at least one scope. Undefined if the application gave the keys of all
+   * scopes.
    */
   readonly own: ConnectionKey | undefined
 }

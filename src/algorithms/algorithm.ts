@@ -160,8 +160,8 @@ export abstract class Algorithm {
 
   /**
    * Merges the state at `t[j]` into the state at `s[i]`. A full store merges the states of several keys to save memory. After the last
-   * booking, the merged state is at least as strict as each of the two states; before, it admits no more units in sum. `at`: the later
-   * of the two effective times.
+   * booking, the merged state is at least as strict as each of the two states; before the last booking, the merged state admits no more
+   * units in sum. `at`: the later of the two effective times.
    */
   merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
     const used = Math.max(this.#usedAt(s, i, at), this.#usedAt(t, j, at))

@@ -52,7 +52,7 @@ export interface Description {
 /** The limit of a counter: more than any key uses. It is 2^52, because Redis clients may round larger integers. */
 export const unreached: number = 2 ** 52
 
-/** A text such as `7 of 10 units are used`. @param more text to add if units are used @param how the word for `used` */
+/** A text such as `7 of 10 units are used`. @param more text to add if units are used @param how replaces the word `used` */
 export function usedWords({ used, reset, burst }: Facts, more = '', how = 'used'): string {
   const counts = burst === unreached
   if (used === 0 && reset === 0) return counts ? 'Nothing is counted' : `Nothing is used of ${units(burst)}`

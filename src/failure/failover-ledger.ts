@@ -46,7 +46,7 @@ class FailoverLedger implements CheckedLedger {
 
   /**
    * A ledger for other policies of the same limiter name. The new ledger has its own ledger of the store, but shares the states of this
-   * process.
+   * ledger in this process.
    */
   joined(terms: LedgerTerms): FailoverLedger {
     const { shared, quota, ledger } = this.#fallback

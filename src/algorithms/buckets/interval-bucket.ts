@@ -5,7 +5,7 @@
  *     fixed window, from the first request  a window opens with the first call after the last window ended
  *     token bucket, interval refill         `limit` tokens at the end of each W, up to `burst` of them
  *
- * All three are one counter of spent units. At the end of each interval, `limit` units are subtracted from the counter:
+ * All three limiters use one counter of spent units. At the end of each interval, `limit` units are subtracted from the counter:
  *
  *       spent
  *     burst  _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _
@@ -14,15 +14,14 @@
  *            |##|##|##|        |##|##|
  *            ^ start           ^ start + W
  *
- * A key that has spent nothing has its full quota and no open interval: the next call opens an interval. A charge may
- * raise the spent units above `burst`. The units above `burst` are debt, and each interval subtracts `limit` from the debt.
+ * A key that has spent nothing has its full quota and no open interval: the next call opens an interval. A charge may raise the spent
+ * units above `burst`. The units above `burst` are debt, and each interval subtracts `limit` from the debt.
  *
- * A settled reservation gives unused units back as in bookings.ts, interval by interval. Within an interval no unit comes
- * back with time, so a call that settles in its interval gives all unused units back. Booked units count in the promised
- * interval.
+ * A settled reservation gives unused units back as in bookings.ts, interval by interval. Within an interval, no unit becomes free with
+ * time, so a call that settles in its interval gives all unused units back. Booked units count in the promised interval.
  *
- * State: last (us), spent (units at `last`), start of the interval that contains `last` (us), id of the open reservations
- * (0: none is open, -1: only bookings are left). A state with open reservations also has the steps and bookings.
+ * State: last (us), spent (units at `last`), start of the interval that contains `last` (us), id of the open reservations (0: none is
+ * open, -1: only bookings are left). A state with open reservations also has the steps and bookings.
  * Bound of a fixed window: `limit` in each window, so 2 * limit across a boundary.
  * Bound of the token bucket: `burst` units at any moment, and `limit` more for each interval that ends.
  */

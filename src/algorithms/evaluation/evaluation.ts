@@ -5,7 +5,7 @@
  * The rule goes through the policies twice:
  *
  *     evaluate   computes how long each policy makes the call wait, and changes nothing; the longest wait decides
- *     commit     takes the cost, or counts the refusal, or leaves the state alone; then reports the numbers
+ *     commit     takes the cost, or counts the refusal, or does not change the state; then reports the numbers
  *
  * A reservation then reads its `tickets`. A refund or a settlement gives units back to the states after `evaluate` and before `commit`.
  */
@@ -102,9 +102,8 @@ export class Evaluation {
   }
 
   /**
-   * A future time can be promised only if one policy alone delays the call. If several policies booked the call for different
-   * times, a policy with a shorter wait would admit other calls meanwhile, and exceed its limit at the time that was promised
-   * to the call.
+   * A future time can be promised only if a single policy delays the call. If several policies booked the call for different times, a
+   * policy with a shorter wait would admit other calls meanwhile, and exceed its limit at the time that was promised to the call.
    */
   private canPromise(): boolean {
     const enforced = this.policies.filter(({ policy, cost }) => !policy.shadow && cost > 0)

@@ -2,8 +2,8 @@
  * The entries of a sliding log: when units were admitted, and how many. The oldest entry is the first.
  *
  * An entry is two numbers: a time, and the total units of this entry and all earlier entries. So a subtraction gives the units between
- * two entries. Entries before the first entry (`s[i + 1]`) have left the window. When entries that left fill a third of the array, the
- * other entries are moved to the front. (At a half, V8 would free the memory and allocate it again.)
+ * two entries. Entries before the first entry (`s[i + 1]`) have left the window. When entries that have left the window fill a third of
+ * the array, the other entries are moved to the front. (At a half, V8 would free the memory and allocate it again.)
  *
  *     s[i]   last      s[i + 1]  index of the first entry      s[i + 2]  index after the last entry
  *                      s[i + 3]  total before the first entry  s[i + 4]  id of the reservations

@@ -1,21 +1,21 @@
 /*
  * The sliding log stores the time of every admitted call, so the number of units in (at - W, at] is exact.
  *
- * A log needs memory for each call in its window. A naive log is slow as well, because it counts all entries again at
- * every call. Here each entry has the total units so far, so the used units are a subtraction. A binary search finds the
- * first entry in the window, or the entry that has to leave before a cost is admitted.
+ * A log needs memory for each call in its window. A naive log is slow as well, because it counts all entries again at every call. Here
+ * each entry has the total units so far, so the used units are the difference of two totals. A binary search finds the first entry in
+ * the window, or the entry that has to leave before a cost is admitted.
  *
  *     time    t0    t1    t2         t3   t4
  *     total    2     3     7          8    9
  *                |<---------- W ----------->|   used = 9 - 2 = 7
  *
- * Entries that have left the window are removed when a later call is admitted. So the work of a call is a constant plus the
- * logarithm of the number of entries that have left since the last call. The array is in log-entries.ts.
+ * Entries that have left the window are removed when a later call is admitted. So the work of a call is a constant plus the logarithm
+ * of the number of entries that have left since the last call. The array is in log-entries.ts.
  *
  * A reservation that has to wait is an entry in the future, never before the newest entry: first come, first served.
  *
- * State: last (us), index of the first entry, index after the last entry, total before the first entry, id of the open
- * reservations; then the entries, two numbers each. Bound: exactly `limit` units in any span of one window.
+ * State: last (us), index of the first entry, index after the last entry, total before the first entry, id of the open reservations;
+ * then the entries, two numbers each. Bound: exactly `limit` units in any span of one window.
  */
 import { HeadgateError } from '../../common/index.ts'
 import type { PolicyOptions } from '../../policy/index.ts'

@@ -1,25 +1,25 @@
 /*
- * The common part of Guava's two rate limiters: the cost of a call decides how long the next call waits, not how long the
- * call itself waits.
+ * The common part of Guava's two rate limiters: the cost of a call decides how long the next call waits, not how long the call itself
+ * waits.
  *
  *     time    0         200                    1200  1400
  *     called  A(1) B(5)                   C(1)
  *     goes    A    |--->B   |------------------>C
  *                  free after A        free after B
  *
- * `free` is the time at which the next call may go. A call waits until `free`, and then its price is added to `free`. So a
- * limiter whose `free` has passed admits a call of any cost immediately.
+ * `free` is the time at which the next call may go. A call waits until `free`, and then its price is added to `free`. So a limiter
+ * whose `free` has passed admits a call of any cost immediately.
  *
- * A permit is Guava's word for a unit. While no call comes, permits are stored, up to `max`. Stored permits are spent before
- * fresh permits. The price of a permit is the time that it adds to `free`. The two limiters differ in the price of a stored
- * permit: 0 (smooth-bursty.ts), or more than a fresh permit (smooth-warming-up.ts).
+ * A permit is Guava's word for a unit. While no call comes, permits are stored, up to `max`. Stored permits are spent before fresh
+ * permits. The price of a permit is the time that it adds to `free`. The two limiters differ in the price of a stored permit: 0
+ * (smooth-bursty.ts), or more than a fresh permit (smooth-warming-up.ts).
  *
- * The arithmetic is that of Guava 31.1, bit for bit: permits are doubles, times are whole microseconds, and each part of a
- * price is cut to whole microseconds separately. Options outside of Guava's documented range are rejected: an infinite rate,
- * a warm-up of 0, and times beyond 2^52 us.
+ * The arithmetic is that of Guava 31.1, bit for bit: permits are doubles, times are whole microseconds, and each part of a price is
+ * rounded down to whole microseconds separately. Options outside of Guava's documented range are rejected: an infinite rate, a warm-up
+ * of 0, and times beyond 2^52 us.
  *
- * State: last (us), free (us), stored (permits), commits (how many calls were counted; 0 for a new key). Then, for refunds,
- * `free` and `stored` before the last call, the units of the last call, and the id of the open reservations.
+ * State: last (us), free (us), stored (permits), commits (how many calls were counted; 0 for a new key). Then, for refunds, `free` and
+ * `stored` before the last call, the units of the last call, and the id of the open reservations.
  */
 import { HeadgateError } from '../../common/index.ts'
 import { Algorithm, type Numbers, type Report, type Ticket } from '../algorithm.ts'

@@ -1,5 +1,5 @@
 /*
- * The window in segments: a hard bound in any window, with a few counters.
+ * The segmented window: never more than the limit in any window, with a few counters.
  *
  * The sliding window counter estimates when the old calls came. The sliding log stores the time of each call, which takes more memory.
  * Here the window is divided into k segments with a counter each, and a segment counts in full until it has left the window entirely.

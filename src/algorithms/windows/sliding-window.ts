@@ -13,8 +13,8 @@
  * The estimate is never rounded. With whole costs, `estimate + cost <= limit` means the same as `previous - floor(previous * e / W) +
  * current + cost <= limit`, and the product is exact (exact-math.ts).
  *
- * State: last (us), start of the clock window that contains `last` (us), current, previous (units), id of the open reservations. Bound:
- * `limit` by the estimate; 2 * limit - 1 in the worst span of one window, when all calls are at its two ends.
+ * State: last (us), start of the clock window that contains `last` (us), current, previous (units), id of the open reservations.
+ * Bound: `limit` by the estimate; 2 * limit - 1 in the worst span of one window, when all calls are at its two ends.
  */
 import { HeadgateError } from '../../common/index.ts'
 import type { PolicyOptions } from '../../policy/index.ts'
@@ -63,7 +63,7 @@ export class SlidingWindow extends Algorithm {
 
   /**
    * The wait until the estimate is low enough for a call. `spare` is how many units of the previous count the estimate may then
-   * include. If `spare` is negative, the current count has to shrink too: it does in the next window, as the previous count.
+   * include. If `spare` is negative, the current count has to shrink too, which begins in the next window.
    */
   #fadingWait(start: number, current: number, previous: number, spare: number, at: number): number {
     if (spare >= previous - mulDiv(previous, at - start, this.span)) return 0
