@@ -60,7 +60,10 @@ export class Penalty extends Algorithm {
   /** The longest ban, in microseconds; Infinity if bans end with the window. */
   readonly longest: number
 
-  /** All times are in microseconds. @param bans the durations of the first ban, the second ban and so on */
+  /**
+   * All times are in microseconds.
+   * @param bans the durations of the first ban, the second ban and so on; none if bans end with the window
+   */
   constructor(
     after: number,
     within: number,
