@@ -11,7 +11,7 @@ export interface DeclaredRoute {
 /** The method of a request, if its route was declared for this method. Undefined if the route was declared for all methods. */
 export function declaredMethod(method: string, { methods = {} }: DeclaredRoute): string | undefined {
   const declared = method === 'HEAD' && !methods.head ? 'GET' : method
-  // `app.all` sets `methods` to all methods that Node knows.
+  // `app.all` sets `methods` to all methods that Node knows, so a route with fewer methods was not declared by `app.all`.
   return methods[declared.toLowerCase()] && Object.keys(methods).length < METHODS.length ? declared : undefined
 }
 
@@ -25,7 +25,10 @@ interface Layer {
   readonly regexp?: RegExp
 }
 
-/** Matches what Express 4 makes of a path without parameters. For `/admin`, Express makes `/^\/admin\/?(?=\/|$)/i`. */
+/**
+ * Matches a regular expression that Express 4 makes from a path without parameters. For `/admin`, Express makes
+ * `/^\/admin\/?(?=\/|$)/i`.
+ */
 const staticPattern = /^\^((?:\\[/.]|[\w~@%&=,;'-])*?)(?:\\\/)?\\\/\?\(\?=\\\/\|\$\)$/
 
 /** The mount path of a layer, in lower case and without a slash at its end. Undefined for a path with parameters or a pattern. */

@@ -24,8 +24,8 @@ declare global {
 }
 
 /**
- * An address that no computer has (RFC 5737). A proxy setting that trusts this address, at the place of the thousandth
- * proxy, trusts every proxy.
+ * An address that no computer has (RFC 5737). If the proxy setting trusts this address as the thousandth proxy of a request, the
+ * setting trusts every proxy.
  */
 const anyAddress = '192.0.2.1'
 
@@ -37,7 +37,7 @@ function forwardedAddress(request: Request, settings: Record<string, unknown>): 
 /** The functions that the guard (src/http/guard.ts) needs from Express 4 and 5. */
 export const expressFramework: Framework<Request, Response> = {
   address(request) {
-    // Without a trusted proxy, the address of the socket is enough: `request.ip` would parse X-Forwarded-For for nothing.
+    // Without a trusted proxy, the socket has the client's address. `request.ip` would parse X-Forwarded-For needlessly.
     const settings: Record<string, unknown> | undefined = request.app?.settings
     return settings?.['trust proxy'] ? forwardedAddress(request, settings) : request.socket.remoteAddress
   },
@@ -55,9 +55,9 @@ export const expressFramework: Framework<Request, Response> = {
   ...nodeResponse,
 }
 
-/** The middleware. `Params` is any type, so that a route keeps the types of its own parameters. */
+/** The middleware that `rateLimit` returns. `Params` may be any type, so that a route still has the types of its own parameters. */
 export interface ExpressMiddleware<Limiter = RateLimiter> {
-  /** Decides about a request. If the decision is asynchronous, returns a promise that resolves after `next` or the response. */
+  /** Admits or refuses a request. If the decision is asynchronous, returns a promise that resolves after `next` or the response. */
   <Params>(request: Request<Params>, response: Response, next: NextFunction): void | Promise<void>
   /** The limiter, for `peek`, `reset`, `ban` and `health()`. */
   readonly limiter: Limiter

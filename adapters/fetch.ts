@@ -33,11 +33,10 @@ export interface FetchResult {
   /** The rate limit fields for the response, by their names. */
   readonly headers: Record<string, string>
   /**
-   * Returns the response with the rate limit fields: the same object, or a copy if the headers are immutable. If the limit has
-   * `count` or units in flight, the end of the response's body ends the request. If the response is undefined, as after an
-   * upgrade to WebSocket, `apply` does the same as `end()`. Throws `HEADGATE_NO_END` if the limit has `count` or units in
-   * flight, but the response is one by which Next.js only passes the request on: the limiter cannot see the end of the final
-   * response.
+   * Returns the response with the rate limit fields: the same object, or a copy if the headers are immutable. If the limit has `count`
+   * or units in flight, the end of the response's body ends the request. If the response is undefined, as after an upgrade to
+   * WebSocket, `apply` does the same as `end()`. Throws `HEADGATE_NO_END` if the limit has `count` or units in flight, but the response
+   * only tells Next.js to pass the request on: the limiter cannot see the end of the final response.
    */
   apply<Given extends Response | undefined>(response: Given): Given
   /**
@@ -50,7 +49,7 @@ export interface FetchResult {
 
 /** A limiter for fetch handlers. The limiter is a function that decides about a request. */
 export interface FetchRateLimit<Context = Any, Limiter = RateLimiter> {
-  /** Decides about a request. The promise rejects if a function in the options throws, or if a synchronous store throws. */
+  /** Decides whether a request is admitted. The promise rejects if a function in the options throws, or if a synchronous store throws. */
   (request: Request, context?: Context): Promise<FetchResult>
   /**
    * Wraps a handler, so that the handler gets only admitted requests. The rate limit fields are set on the handler's response.
@@ -67,7 +66,7 @@ type Exchange<Context> = FetchExchange<Context>
 type Own<Context> = FetchOwnOptions<Context>
 type AnyPolicies<Context> = Policies<Exchange<Context>, Exchange<Context>> | undefined
 type Argument<Context, Given> = RateLimitArgument<Exchange<Context>, Exchange<Context>, Given, Own<Context>>
-/** The options of `rateLimit` for fetch handlers, beside the policies. */
+/** The options of `rateLimit` for fetch handlers, other than the policies. */
 export type FetchOptions<Context = Any> = GuardOptions<Exchange<Context>, Exchange<Context>> & Own<Context>
 
 /**
@@ -151,7 +150,7 @@ function resultOf(call: Call<unknown>, goesOn: boolean): FetchResult {
   }
 }
 
-/** Runs the handler. If the handler throws, the error goes on to the runtime, which sends status 500. */
+/** Runs the handler. If the handler throws, the error is thrown to the runtime, which sends status 500. */
 async function answered(call: Call<unknown>, handler: Handler, rest: unknown[]): Promise<Response | undefined> {
   const { answer, request } = call
   try {
@@ -163,8 +162,8 @@ async function answered(call: Call<unknown>, handler: Handler, rest: unknown[]):
 }
 
 /**
- * Sets the fields on a response, and ends the request when the response has ended. Without a response, as after an upgrade to
- * WebSocket, the request ends now.
+ * Sets the fields on a response, and ends the request when the response has ended. If the response is undefined, as after an upgrade to
+ * WebSocket, ends the request immediately.
  */
 function apply<Given extends Response | undefined>(call: Call<unknown>, given: Given): Given {
   if (given === undefined || given === null) call.finish()

@@ -34,7 +34,7 @@ function nodeOf({ req }: H3Event): Node | undefined {
   return req.runtime?.node as Node | undefined
 }
 
-/** The last entry of X-Forwarded-For: the address that the nearest proxy saw. */
+/** The last entry of X-Forwarded-For: the address from which the nearest proxy received the request. */
 function nearest(event: H3Event): string | undefined {
   const last = event.req.headers.get('x-forwarded-for')?.split(',').at(-1)?.trim()
   return last === '' ? undefined : last

@@ -20,7 +20,7 @@ export { h3Framework }
 /** A middleware of h3. Its property `limiter` has `peek`, `reset`, `ban` and `health()`. */
 export type H3Middleware<Limiter = RateLimiter> = Middleware & { readonly limiter: Limiter }
 
-/** The options of `rateLimit` for h3, beside the policies. */
+/** The options of `rateLimit` for h3, other than the policies. */
 export type H3Options = GuardOptions<H3Event, H3Event> & H3OwnOptions
 
 /**
@@ -66,8 +66,8 @@ function goOn(admitted: boolean, event: H3Event, next: Next): unknown {
 }
 
 /**
- * Runs the next handler, and awaits the end of the response body. Used on servers that give no response object of node:http,
- * whose events would show that end.
+ * Runs the next handler, and awaits the end of the response body. Used if the server has no response object of node:http, so that no
+ * event reports the end of the response.
  */
 async function answered(event: H3Event, next: Next): Promise<unknown> {
   const answer = answerOf(event)

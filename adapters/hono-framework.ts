@@ -40,11 +40,11 @@ function nodeResponse(context: Context): NodePair['res'] {
   return honoNodePair(context)?.res ?? pairOf(context.req.raw)?.res
 }
 
-/** The route that matched. In `app.use`, Hono reports the pattern of the middleware, so the next handler in the list is used. */
+/** The route that matched. In `app.use`, Hono reports the pattern of the middleware, so the next matched handler is used. */
 function matchedRoute(context: Context): { readonly method: string; readonly path: string } | undefined {
   // Hono below 4.8 has no function `matchedRoutes` in `hono/route`, so the list is read from the request.
   const routes = context.req.matchedRoutes.slice(context.req.routeIndex)
-  // A handler of `app.all` has one parameter. Middleware has the method ALL too, but a second parameter.
+  // Handlers of `app.all` and middleware both have the method ALL, but a handler has one parameter, and middleware has two.
   return routes.find(({ method, handler }) => method !== 'ALL' || handler.length < 2)
 }
 

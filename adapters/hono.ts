@@ -28,7 +28,7 @@ export type HonoMiddleware<Limiter = RateLimiter> = MiddlewareHandler<{ Variable
   readonly limiter: Limiter
 }
 
-/** The options of `rateLimit` for Hono, beside the policies. */
+/** The options of `rateLimit` for Hono, other than the policies. */
 export type HonoOptions = GuardOptions<Context, Context> & HonoOwnOptions
 
 /**

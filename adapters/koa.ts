@@ -22,9 +22,9 @@ declare module 'koa' {
 }
 
 /**
- * The client's address in X-Forwarded-For. With `maxIpsCount`, the number of proxies, Koa keeps only that many entries from the
- * end, so the first of them is the client's. Without `maxIpsCount`, a client can write every entry except the last, so the last
- * is used.
+ * The client's address in X-Forwarded-For. If `maxIpsCount` is set (to the number of proxies), `ips` has only that many entries from
+ * the end of the field, so the first entry is the client's address. Without `maxIpsCount`, a client can write every entry except the
+ * last, so the last entry is used.
  */
 function forwardedAddress({ app, ips }: Context): string | undefined {
   return app.maxIpsCount > 0 ? ips[0] : ips.at(-1)
@@ -55,7 +55,7 @@ function matchedRoute({ matched = [], _matchedRoute, method }: Context): Partial
 const keptFields = new Set<string>()
 
 /**
- * Replaces Koa's `context.onerror`, which removes all response fields. This function keeps the fields that limiters have set, as
+ * Replaces Koa's `context.onerror`, which removes all response fields. This function preserves the fields that limiters have set, as
  * other frameworks do. Fields in `error.headers` take precedence.
  */
 function onerror(this: Context, error: Error & { headers?: Record<string, unknown> }): void {
@@ -105,7 +105,7 @@ export const koaFramework: Framework<Context, Context> = {
   },
   clearRefusal({ response, res }) {
     nodeResponse.clearRefusal(res)
-    // Restore the status with which Koa starts: if a body is set later, Koa changes 404 to 200.
+    // Restore Koa's first status of a response: if a body is set later, Koa changes 404 to 200.
     res.statusCode = 404
     Object.assign(response, { _explicitStatus: false })
   },
@@ -119,10 +119,10 @@ export const koaFramework: Framework<Context, Context> = {
 export type KoaMiddleware<Limiter = RateLimiter> = Middleware & { readonly limiter: Limiter }
 
 /**
- * Middleware for Koa. The decision is on `ctx.state.rateLimit`. A refused request gets status 429. An error of a key extractor,
- * of another option that is a function, or of a synchronous store rejects the middleware, so Koa's error handling gets it. If
- * another store fails, `onStoreError` decides about the request. The limiter is `limit.limiter`, and it is a `PlanLimiter` if
- * the policies are a function of the request.
+ * Middleware for Koa. The decision is on `ctx.state.rateLimit`. A refused request gets status 429. An error of a key extractor, of
+ * another option that is a function, or of a synchronous store makes the promise of the middleware reject, so Koa's error handling gets
+ * the error. If another store fails, `onStoreError` decides about the request. The limiter is `limit.limiter`, and it is a
+ * `PlanLimiter` if the policies are a function of the request.
  *
  *     const limit = rateLimit('100/15m')
  *     app.use(limit)

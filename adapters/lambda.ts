@@ -1,4 +1,4 @@
-/** The properties of an AWS event that `lambdaRequest` reads: of a Function URL, an HTTP API (2.0) or a REST API (1.0). */
+/** The properties of an AWS event that `lambdaRequest` reads. Function URLs and HTTP APIs send version 2.0, REST APIs 1.0. */
 export interface LambdaEvent {
   readonly body?: string | null | undefined
   readonly isBase64Encoded?: boolean | undefined
@@ -34,19 +34,19 @@ export function lambdaAddress({ requestContext }: LambdaEvent): string | undefin
   return requestContext?.http?.sourceIp ?? requestContext?.identity?.sourceIp
 }
 
-/** The Requests that stand for invalid events: no Request can be made from the data of such an event. */
+/** The Requests that replace invalid events, because no Request can be made from the data of such an event. */
 const invalid = new WeakSet<Request>()
 
-/** True if the Request stands for an invalid event. A limiter counts such a Request, and answers it with status 400. */
+/** True if the Request replaces an invalid event. A limiter counts such a Request, and answers it with status 400. */
 export function isInvalid(request: Request): boolean {
   return invalid.has(request)
 }
 
 /**
- * Makes a Request from an event of AWS. Never throws, whatever the client has sent. A header field or a cookie that a Request
- * cannot have, such as one with characters outside Latin-1, is left out. An event is invalid if a Request cannot have its
- * method (`TRACE`, `CONNECT`), or if its body claims to be base64 and is not. For an invalid event, the Request is a GET
- * without a body. `rateLimit` counts this Request and answers it with status 400, so no wrapped handler gets it.
+ * Makes a Request from an event of AWS. Never throws, whatever the client has sent. A header field or a cookie that a Request cannot
+ * have, such as one with characters outside Latin-1, is left out. An event is invalid if a Request cannot have its method (`TRACE`,
+ * `CONNECT`), or if the event says that its body is in base64 and the body is not. For an invalid event, the Request is a GET without a
+ * body. `rateLimit` counts this Request and answers it with status 400, so no wrapped handler gets it.
  *
  *     const limit = rateLimit('100/15m', { address: (_request, event) => lambdaAddress(event) })
  *     const limited = limit.wrap((_request, _event) => new Response('hello'))
@@ -99,7 +99,7 @@ function headersOf({ headers, multiValueHeaders, cookies }: LambdaEvent): Header
   return all
 }
 
-/** The values as a list. In an event that a developer wrote by hand, one text may stand in place of a list. */
+/** The values as a list. In an event that a developer wrote by hand, one text may replace a list. */
 function listOf(values: readonly string[] | string | null | undefined): readonly string[] {
   return [values ?? []].flat()
 }

@@ -92,8 +92,8 @@ export const nodeFramework: Framework<NodeRequest, NodeResponse> = {
 }
 
 /**
- * A limiter for servers of Node. The limiter is middleware `(request, response, next)`. Called without `next`, the limiter
- * returns a promise that says if the request is admitted.
+ * A limiter for servers of Node. The limiter is middleware `(request, response, next)`. Called without `next`, the limiter returns a
+ * promise of true if the request is admitted, and of false if the request is refused.
  */
 export interface NodeRateLimit<Limiter = RateLimiter> {
   /** Calls `next()` if the request is admitted, and `next(error)` after an error. If the request is refused, sends the response. */
@@ -104,7 +104,7 @@ export interface NodeRateLimit<Limiter = RateLimiter> {
   readonly limiter: Limiter
 }
 
-/** The options of `rateLimit` for servers of Node, beside the policies. */
+/** The options of `rateLimit` for servers of Node, other than the policies. */
 export type NodeOptions = GuardOptions<NodeRequest, NodeResponse> & NodeOwnOptions
 
 /**

@@ -1,13 +1,13 @@
 /* Sets header fields on a Response of the fetch standard. */
 
-/** True for a Response, also from another realm, and also from a package with its own Response class. */
+/** True for a Response, even if the Response comes from another realm, or from a package with its own Response class. */
 export function isResponse(value: unknown): value is Response {
   return typeof value === 'object' && value !== null && 'headers' in value && 'status' in value
 }
 
 /**
- * The response with these fields. A response with immutable headers, such as a result of `fetch`, is copied. The copy does not
- * read the body.
+ * Returns the response with these fields added. A response with immutable headers, such as a result of `fetch`, is copied. Copying the
+ * response does not read the body.
  */
 export function withFields(response: Response, fields: Readonly<Record<string, string>>): Response {
   try {
@@ -20,7 +20,7 @@ export function withFields(response: Response, fields: Readonly<Record<string, s
 
 /**
  * A copy with these fields. If the response cannot be copied (after an upgrade to WebSocket, or because its body is being read),
- * returns it unchanged.
+ * returns the response unchanged.
  */
 function copyWithFields(response: Response, fields: Readonly<Record<string, string>>): Response {
   try {

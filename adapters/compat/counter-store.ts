@@ -10,7 +10,7 @@ export interface ClientRateLimitInfo {
   resetTime: Date | undefined
 }
 
-/** The interface of the stores of express-rate-limit and hono-rate-limiter. @template Info the hits of one client */
+/** The interface of the stores of express-rate-limit and hono-rate-limiter. @template Info the hits of one client, as a type */
 export interface HitStore<Info> {
   // biome-ignore lint/suspicious/noExplicitAny: a store of another package gets options whose `store` has another type
   init?: (options: any) => MaybePromise<void>
@@ -20,12 +20,12 @@ export interface HitStore<Info> {
   resetKey: (key: string) => MaybePromise<void>
   resetAll?: () => MaybePromise<void>
   shutdown?: () => MaybePromise<void>
-  /** True if only this process counts hits in this store. */
+  /** True if no other process counts hits in this store, for example because the store is in memory. */
   localKeys?: boolean
   prefix?: string
 }
 
-/** The state of a client's limit, which an application can read from a request after the request was counted. */
+/** A client's limit and hits in the current window. An application can read them from a request that the limiter has counted. */
 export interface HitInfo {
   limit: number
   used: number
@@ -33,13 +33,13 @@ export interface HitInfo {
   resetTime: Date | undefined
 }
 
-/** Whole seconds until the window ends, rounded up. A whole window if `resetTime` is undefined. */
+/** The seconds until the window ends, rounded up. If `resetTime` is undefined: the length of the window in seconds. */
 export function secondsLeft(resetTime: Date | undefined, windowMs: number): number {
   if (resetTime === undefined) return Math.ceil(windowMs / 1000)
   return Math.max(0, Math.ceil((resetTime.getTime() - Date.now()) / 1000))
 }
 
-/** Returns the limit unchanged. @throws TypeError unless the limit is a number or the text of a number */
+/** Returns the limit unchanged. @throws TypeError unless the limit is a number or a numeric text such as '5' */
 export function checkedLimit(limit: number): number {
   if (!Number.isNaN(Number(limit ?? NaN))) return limit
   throw new TypeError(`limit must be a number, or a function that returns one, got ${shown(limit)}.`)
@@ -65,7 +65,7 @@ export function draftFields(
   return { ...policy, ...numbers }
 }
 
-/** Returns a function that removes one hit of the key. A second call, or a call after `resetTime`, does nothing. */
+/** Returns a function that removes one hit of the key. A second call of this function, or a call after `resetTime`, does nothing. */
 export function undoOf(
   store: { decrement(key: string): unknown },
   key: string,
@@ -80,9 +80,9 @@ export function undoOf(
 }
 
 /**
- * The store for the value `given` of the option `store`. If `given` is undefined: a store in memory. If `given` is a store of
- * headgate: an object that counts hits in `given`. If `given` is any other value: undefined.
- * @throws TypeError unless `windowMs` is a number or the text of a number
+ * Returns an object that counts the hits of clients. If `given` (the option `store`) is undefined, the object counts in memory. If
+ * `given` is a store of headgate, the object counts in that store. For any other `given`, returns undefined.
+ * @throws TypeError unless `windowMs` is a number or a numeric text such as '5'
  * @throws HeadgateError if `name` is invalid, or if another limiter named `name` uses the store of headgate already
  */
 export function counterStoreOf(given: unknown, windowMs: unknown, name: string | undefined): CounterStore | undefined {
@@ -134,8 +134,8 @@ export class MemoryStore extends CounterStore {
   /** The length of a window in milliseconds. */
   windowMs: number = 60_000
   /**
-   * The end of the window of each key that had a hit removed, so that `get` can return 0 hits until that time. The map is
-   * emptied when it has 1000 keys, to bound its memory.
+   * For each key of which a hit was removed: the end of the key's window. Until that time, `get` returns 0 hits if the key has no hits
+   * left. The map is emptied when it has 1000 keys, to bound its memory.
    */
   readonly #ends = new Map<string, Date>()
 
@@ -148,7 +148,7 @@ export class MemoryStore extends CounterStore {
     this.counters = countersIn(options.windowMs)
   }
 
-  /** The hits of a key. Undefined if the key had no hits. 0 if all of its hits were removed and its window has not ended. */
+  /** Returns the hits of a key: undefined if no hit was counted, and 0 if all hits were removed and the window has not ended. */
   override async get(key: string): Promise<ClientRateLimitInfo | undefined> {
     const resetTime = this.#ends.get(key)
     const none = resetTime !== undefined && resetTime.getTime() > Date.now() ? { totalHits: 0, resetTime } : undefined

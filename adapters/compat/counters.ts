@@ -12,20 +12,21 @@ export interface WindowCount {
   readonly resetAfter: number
 }
 
-/** The length of a window in whole milliseconds, at least 1. @param window in milliseconds, at most 366 days */
+/** Rounds the length of a window up to whole milliseconds, at least 1 ms and at most 366 days. @param window the length in milliseconds */
 function lengthOf(window: number): number {
   return Math.min(longestWindow, Math.max(1, Math.ceil(window)))
 }
 
-/** A policy that only counts hits and refuses none. The window of a key opens with the first hit of the key. */
+/** A policy that only counts hits and refuses no hit. The window of a key begins with the key's first hit. */
 function hitsIn(window: number): Policy {
   return counter({ name: 'hits', window: `${lengthOf(window)}ms` })
 }
 
 /**
- * A limiter that counts the hits of each key in windows, and refuses none.
+ * A limiter that counts the hits of each key in windows, and refuses no hit.
  * @param window the length of a window in milliseconds, at most 366 days
- * @param store where hits are counted. Default: a memory store that follows `Date.now()`, which the fake timers of tests move
+ * @param store where hits are counted. Default: a memory store whose clock is `Date.now()`, so that fake timers of tests change its
+ *   time
  * @param name the name of the limiter in that store
  */
 export function countersIn(
@@ -33,7 +34,7 @@ export function countersIn(
   store: Store = memoryStore({ clock: wallClock }),
   name?: string,
 ): RateLimiter {
-  // If the store fails, a call of this limiter rejects, and the calling middleware decides about the request.
+  // If the store fails, a call of this limiter rejects, and the calling middleware decides whether the request is admitted.
   return new RateLimiter({
     policies: hitsIn(window),
     store,
@@ -45,8 +46,8 @@ export function countersIn(
 const byStore = new WeakMap<Store, Map<string, RateLimiter>>()
 
 /**
- * A limiter that counts hits in a store, in windows of this length. Limiters with the same id share their counts. If the
- * length of a key's window changes, the key keeps its hits, and its window starts again.
+ * A limiter that counts hits in a store, in windows of the length `window`. Limiters with the same id share their counts. If the length
+ * of a key's window changes, the key's hits still count, and a new window starts.
  * @param window in milliseconds
  */
 export function countersOn(store: Store, id: string, window: number): RateLimiter {

@@ -3,15 +3,14 @@
  *
  * What differs, and why:
  *
- * - `MemoryStore` is bounded and needs no timers, so it has no `interval`, `current` and `previous`.
- * - With `skipFailedRequests`, a request whose client hangs up still counts. Otherwise a client could escape its limit by hanging
- *   up.
- * - If every hit of a window is removed, as `skipFailedRequests` does, the next request opens a new window.
+ * - `MemoryStore` holds a bounded number of keys and needs no timers, so it has no `interval`, `current` or `previous`.
+ * - With `skipFailedRequests`, a request whose client hangs up still counts. Otherwise a client could escape its limit by hanging up.
+ * - If all hits of a window are removed, for example by `skipFailedRequests`, the next request opens a new window.
  * - A window lasts from 1 ms to 366 days.
  * - With a store of headgate, a key is converted to text. If a client has disconnected and its request has no key, the request is
  *   refused with status 403. In express-rate-limit, all requests without a key are counted together, under the key 'undefined'.
- * - A `limit` that is no number is an error. It is thrown when the middleware is made; if `limit` is a function, the request
- *   fails with it. In express-rate-limit, a limit of NaN refuses no request. A `windowMs` that is no number is an error too.
+ * - If `limit` or `windowMs` is not a number, `rateLimit` throws. If `limit` is a function that returns no number, the request fails.
+ *   In express-rate-limit, a limit of NaN refuses no request.
  * - `validate` warns of mistakes that change which requests are counted. `validate` does not inspect the source of functions.
  * - The middleware calls `next` synchronously, unless the store or an option returns a promise.
  */
@@ -42,7 +41,7 @@ function uncount(config: Config, request: Request, response: Response, { key, re
   const undo = undoOf(store, key, resetTime)
   const failed = (error: unknown) => logger.error(error, 'express-rate-limit: the store failed to decrement.')
   const takeBack = () => undo().catch(failed)
-  // When a client resets its HTTP/2 stream, the response emits 'finish' too, so only `aborted` shows that the client left.
+  // When a client resets its HTTP/2 stream, the response emits 'finish' too, so only `aborted` shows that the client has disconnected.
   whenEnded(response, async (_status, aborted) => {
     if (aborted) return
     try {
@@ -92,7 +91,7 @@ async function check(
   Object.assign(request, { [config.requestPropertyName]: info })
   await setHeaders(config, request, response, info)
   if (config.skipFailedRequests || config.skipSuccessfulRequests) uncount(config, request, response, info)
-  // A store whose `increment` returns no number refuses no request. A validation reports the mistake.
+  // If `increment` of the store returns no number, the request is admitted, and a validation logs the mistake.
   if (!(totalHits > limit)) return true
   if ((config.legacyHeaders || config.standardHeaders) && !response.headersSent) {
     const seconds = config.retryAfter === undefined ? undefined : await resolved(config.retryAfter, request, response)
@@ -142,7 +141,7 @@ function unreadable(): never {
   throw new Error('The current store does not support the get/getKey method')
 }
 
-/** @alias */
+/** The function is also the default export, as in express-rate-limit. @alias */
 export default rateLimit
 
 /** `require` of this module returns the function `rateLimit`. The other exports are properties of this function. */

@@ -1,27 +1,26 @@
 /*
- * The interface of @fastify/rate-limit 11: change the import, and keep the options and the stores. Clients get the same
- * responses.
+ * The interface of @fastify/rate-limit 11: change the import, and keep the options and the stores. Clients get the same responses.
  *
  * What differs, and why:
  *
- * - Hits are counted in a memory store for `cache` keys. When the store is full, new keys do not displace refused keys.
- *   With `continueExceeding`, `exponentialBackoff` or a function as `timeWindow`, the store is a least-recently-used cache,
- *   as in the original.
- * - With `exponentialBackoff`, a window lasts until the reset time in the response. In the original, the window ends after
- *   the first `timeWindow`.
- * - With `redis`, `redisStore` counts the hits, under other keys of Redis than the original. So hits that the original counted
- *   in Redis do not count after the import has changed. A call of Redis fails after a second. With `continueExceeding`,
- *   `exponentialBackoff` or a function as `timeWindow`, the keys of Redis are those of the original. With a store of headgate,
- *   `continueExceeding` and `exponentialBackoff` are an error: use a penalty of headgate instead.
- * - A window lasts from 1 ms to 366 days. If `timeWindow` is a text that is no duration, registering the plugin fails. If
- *   it is a function that returns no duration, the request fails.
+ * - Hits are counted in a memory store for at most `cache` keys. When the store is full, a new key does not replace a key that is being
+ *   refused. With `continueExceeding`, `exponentialBackoff` or a function as `timeWindow`, the store is a least-recently-used cache, as
+ *   in the original.
+ * - With `exponentialBackoff`, a window lasts until the reset time in the response. In the original, the window ends after the first
+ *   `timeWindow`.
+ * - With `redis`, `redisStore` counts the hits, under other keys of Redis than the original. So hits that the original counted in Redis
+ *   do not count after the import has changed. A call of Redis fails after a second. With `continueExceeding`, `exponentialBackoff` or
+ *   a function as `timeWindow`, the keys of Redis are those of the original. With a store of headgate, `continueExceeding` and
+ *   `exponentialBackoff` are an error: use a penalty of headgate instead.
+ * - A window lasts from 1 ms to 366 days. If `timeWindow` is a text that is no duration, registering the plugin fails. If it is a
+ *   function that returns no duration, the request fails.
  * - With `cache: 0`, the memory store holds a million keys. An object that `keyGenerator` returns is converted to text.
- * - A request without an address is refused with status 403 if its client has disconnected. All requests over a unix socket
- *   share one count. In the original, a request without an address fails.
- * - Promises of `onExceeding`, `onExceeded` and `onBanReach` are awaited, so the request fails if one rejects. In the
- *   original, the rejection ends the process.
- * - `store` may also be a store of headgate. If `timeWindow` is a function and returns another length for a key, the key
- *   then keeps its hits, and its window starts again.
+ * - A request without an address is refused with status 403 if its client has disconnected. All requests over a unix socket share one
+ *   count. In the original, a request without an address fails.
+ * - Promises of `onExceeding`, `onExceeded` and `onBanReach` are awaited, so the request fails if one rejects. In the original, the
+ *   rejection ends the process.
+ * - `store` may also be a store of headgate. If `timeWindow` is a function and returns another length for a key, the key's hits then
+ *   still count, and a new window starts.
  */
 import type {
   ContextConfigDefault,
@@ -83,7 +82,7 @@ function addHook(route: RouteOptions, name: RateLimitHook, handler: ReturnType<t
   Object.assign(route, { [name]: [...[before ?? []].flat(), handler] })
 }
 
-/** The plugin of @fastify/rate-limit, with headgate as its counter. @throws TypeError or HeadgateError if an option is invalid */
+/** The plugin with the options of @fastify/rate-limit. @throws TypeError or HeadgateError if an option is invalid */
 export async function fastifyRateLimit(app: FastifyInstance, options: RateLimitPluginOptions): Promise<void> {
   const settings = settingsOf(options)
   const ran = Symbol('headgate.ran')
@@ -118,10 +117,10 @@ export async function fastifyRateLimit(app: FastifyInstance, options: RateLimitP
 
 plugin(fastifyRateLimit, { fastify: '>=4', name: '@fastify/rate-limit' })
 
-/** @alias */
+/** The plugin is also the default export, as in @fastify/rate-limit. @alias */
 export default fastifyRateLimit
 
-/** `require` returns the plugin. The other exports are properties of the plugin. */
+/** `require` of this module returns the plugin. The other exports are properties of the plugin. */
 Object.assign(fastifyRateLimit, { default: fastifyRateLimit, fastifyRateLimit, normalizeIP })
 
 export { fastifyRateLimit as 'module.exports' }

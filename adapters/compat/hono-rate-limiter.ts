@@ -3,15 +3,15 @@
  *
  * What differs, and why:
  *
- * - `MemoryStore` is bounded and needs no timers, so it has no `interval`, `current` and `previous`. The methods of `MemoryStore`
- *   return promises.
+ * - `MemoryStore` holds a bounded number of keys and needs no timers, so it has no `interval`, `current` or `previous`. The methods of
+ *   `MemoryStore` return promises.
  * - `RedisStore` and `UnstorageStore` are not exported. Import them from hono-rate-limiter, or pass a store of headgate.
- * - If every hit of a window is removed, as `skipFailedRequests` does, the next request opens a new window. A hit is not removed
+ * - If all hits of a window are removed, for example by `skipFailedRequests`, the next request opens a new window. A hit is not removed
  *   after its window has ended. In hono-rate-limiter, a removal after the end of the window removes a hit of the next window.
  * - A window lasts from 1 ms to 366 days.
- * - Making the middleware throws if `keyGenerator` is missing, or if `limit` or `windowMs` is not a number. If `limit` is a
- *   function that returns something other than a number, the request fails. In hono-rate-limiter, a limit of NaN refuses no
- *   request, and without `keyGenerator` every request fails.
+ * - Making the middleware throws if `keyGenerator` is missing, or if `limit` or `windowMs` is not a number. If `limit` is a function
+ *   that returns something other than a number, the request fails. In hono-rate-limiter, a limit of NaN refuses no request, and without
+ *   `keyGenerator` every request fails.
  * - If a client of a Node server has disconnected and its request has no key, the request is refused with status 403. In
  *   hono-rate-limiter, all requests without a key share one count.
  */

@@ -4,16 +4,16 @@
  * What differs, and why:
  *
  * - The reset time and `Retry-After` are in whole seconds, rounded up: a client that waits until that time is admitted.
- * - A Map in the option `db` gets one entry for all counts together. In koa-ratelimit, the Map has an entry for each key. The
- *   number of counted keys is bounded. `db.clear()` removes all counts.
+ * - A Map in the option `db` gets one entry for all counts together. In koa-ratelimit, the Map has an entry for each key. The number of
+ *   counted keys is bounded. `db.clear()` removes all counts.
  * - With the driver `'memory'`, `db` may be left out.
- * - With the driver `'redis'`, `redisStore` keeps the log of request times of each client under a Redis key that koa-ratelimit
- *   does not use. So after the change of the import, each client starts with an empty log.
+ * - With the driver `'redis'`, `redisStore` stores the request times of each client under a Redis key that koa-ratelimit does not use.
+ *   So after the change of the import, each client starts with an empty log.
  * - If Redis does not answer within a second, the request fails.
  * - A window lasts from 1 ms to 366 days.
  * - An `id` that is an object, such as a promise, is an error. In koa-ratelimit, all objects share one count.
  * - If a client has disconnected and its request has no id, the status is 403. In koa-ratelimit, the request fails.
- * - A promise of `onLimited` is awaited, so the request fails if it rejects. In koa-ratelimit, the rejection ends the process.
+ * - A promise of `onLimited` is awaited, so the request fails if the promise rejects. In koa-ratelimit, the rejection ends the process.
  * - The new option `store`, a store of headgate, replaces `driver` and `db`.
  */
 import assert from 'node:assert'
@@ -30,7 +30,7 @@ import { hashOf, largestLog, numberFor } from './option-values.ts'
 
 /** The names of the response fields. */
 export interface HeaderNameOptions {
-  /** The name of the field with the requests that are left. Default `'X-RateLimit-Remaining'`. */
+  /** The name of the field with the number of remaining requests. Default `'X-RateLimit-Remaining'`. */
   remaining?: string
   /** The name of the field with the reset time, in seconds since 1970. Default `'X-RateLimit-Reset'`. */
   reset?: string
@@ -45,7 +45,7 @@ export interface MiddlewareOptions {
   /** A client of Redis for the driver `'redis'`, or a Map for `'memory'`. */
   // biome-ignore lint/suspicious/noExplicitAny: the type of a client depends on its package
   db?: any
-  /** A store of headgate, in place of `driver` and `db`. Limits with the same `namespace` and `duration` share their counts in it. */
+  /** A store of headgate, in place of `driver` and `db`. Limits with the same `namespace` and `duration` share their counts. */
   store?: Store
   /** The length of a window in milliseconds. Default an hour. */
   duration?: number
@@ -58,7 +58,7 @@ export interface MiddlewareOptions {
   headers?: HeaderNameOptions
   /** True to set no response fields, except `Retry-After` on a refusal. Default false. */
   disableHeader?: boolean
-  /** The body of the response to a refused request. Default: a sentence with the wait. */
+  /** The body of the response to a refused request. Default: an English sentence that tells how long to wait. */
   errorMessage?: string | object
   /** The status of the response to a refused request. Default 429. */
   status?: number
@@ -68,13 +68,13 @@ export interface MiddlewareOptions {
   whitelist?: (context: Context) => boolean | Promise<boolean>
   /** Returns true for a request that is refused with status 403. Default: never. */
   blacklist?: (context: Context) => boolean | Promise<boolean>
-  /** Called for every refusal. */
+  /** Called for each refused request. */
   onLimited?: (context: Context) => void
 }
 
 type Settings = MiddlewareOptions & Required<Pick<MiddlewareOptions, 'duration' | 'max' | 'id' | 'namespace'>>
 
-/** How many requests a client has left, and the milliseconds until more requests are left. */
+/** How many requests a client may still make now, and the milliseconds until the client may make more. */
 interface Answer {
   readonly allowed: boolean
   readonly remaining: number
@@ -83,7 +83,7 @@ interface Answer {
 
 type Limit = (id: string) => Answer | Promise<Answer>
 
-/** The key of the Map's entry that has the counts of all clients. */
+/** The key of the entry that contains the counts of all clients in the Map `db`. */
 const countsOf: unique symbol = Symbol('headgate.counts')
 
 function countersInMap(db: Map<unknown, unknown>, { duration, namespace }: Settings): RateLimiter {
@@ -107,8 +107,8 @@ function byCounters(find: () => RateLimiter, max: number): Limit {
 }
 
 /**
- * Limits requests by a log in Redis, which has the times of the requests. The time of a request is removed from the log when
- * that time is one window ago.
+ * Limits requests with a log in Redis, which contains the times of each client's requests. A time is removed from the log when it is
+ * older than the window.
  */
 async function byRedis({ db, duration, max, namespace }: Settings): Promise<Limit> {
   assert(db, 'db required')
@@ -153,8 +153,8 @@ function limitOf(given: Settings): Limit | Promise<Limit> {
 }
 
 /**
- * Koa middleware that refuses the requests beyond `max` in a window. An error rejects the middleware, so Koa's error
- * handling gets it.
+ * Koa middleware that refuses the requests beyond `max` in a window. After an error, the promise of the middleware rejects, so Koa's
+ * error handling gets the error.
  * @throws TypeError if the option `store` is present, and `store`, `max` or `duration` is invalid
  */
 export function ratelimit(options: MiddlewareOptions = {}): Middleware {
@@ -218,9 +218,9 @@ async function refuse(context: Context, settings: Settings, id: string, wait: nu
   context.throw(context.status, context.body as string, { headers })
 }
 
-/** @alias */
+/** The function is also the default export, as in koa-ratelimit. @alias */
 export default ratelimit
-/** `require` returns the function. The other exports are properties of the function. */
+/** `require` of this module returns the function `ratelimit`. The other exports are properties of the function. */
 Object.assign(ratelimit, { default: ratelimit, ratelimit })
 
 export { ratelimit as 'module.exports' }

@@ -3,14 +3,14 @@
  *
  * What differs from the storage in @nestjs/throttler, and why:
  *
- * - Hits are counted in a bounded memory store without timers, or in a store that several processes share. A request needs
- *   one round trip to that store for each throttler.
- * - `timeToExpire` is the time until the oldest hit leaves the window. If the key has no hits, it is the time until the ban
+ * - Hits are counted in a bounded memory store without timers, or in a store that several processes share. A request needs one round
+ *   trip to that store for each throttler.
+ * - `timeToExpire` is the time until the oldest hit leaves the window. If the key has no hits, `timeToExpire` is the time until the ban
  *   ends. During a ban, `totalHits` is always the limit plus 1.
- * - If `ttl` is a function, and returns another window for a key than before, the earlier hits of the key are treated as if
- *   they had all come at this moment.
- * - A disconnected client has no address. A storage gets only a hash of the address, so it cannot recognise such clients:
- *   their requests share one count.
+ * - If `ttl` is a function, and returns another window for a key than before, the earlier hits of the key are treated as if they had
+ *   all been counted at the time of this request.
+ * - A disconnected client has no address. A storage gets only a hash of the address, so the storage cannot recognise disconnected
+ *   clients, and their requests share one count.
  * - Without a ban, `timeToBlockExpire` is 0. In @nestjs/throttler, it is a negative number.
  */
 import { LRUCache } from 'lru-cache'
@@ -32,7 +32,7 @@ export interface ThrottlerStorageRecord {
 
 /** The options of the storage. */
 export interface ThrottlerStorageOptions {
-  /** Where hits are counted. Default: a memory store that follows `Date.now()`. Example: `redisStore({ client })`. */
+  /** Where hits are counted. Default: a memory store whose clock is `Date.now()`. Example: `redisStore({ client })`. */
   store?: Store
   /** How a request is decided if the store fails. Default `'local'`: this process counts the hits until the store responds again. */
   onStoreError?: OnStoreError
@@ -40,7 +40,7 @@ export interface ThrottlerStorageOptions {
 
 const hits = 'hits'
 
-/** The name and the numbers of one throttler for a request. Times are milliseconds. */
+/** The name of a throttler, and its numbers for one request. Times are in milliseconds. */
 interface Throttler {
   readonly name: string
   readonly ttl: number
@@ -60,8 +60,8 @@ export class HeadgateThrottlerStorage {
   /** The limiter of each throttler, by name. Requests with different limits, windows and bans share one count for each key. */
   readonly #limiters = new Map<string, RateLimiter>()
   /**
-   * The limiters used last, each for one set of numbers of a throttler. The key is a text of these numbers. `#last` avoids
-   * making this text, which takes longer than counting a hit.
+   * A cache of limiters, one for each combination of name, window, limit and ban of a throttler. The key is a text of these values.
+   * `#last` avoids making this text, which takes longer than counting a hit.
    */
   readonly #plans = new LRUCache<string, RateLimiter>({ max: 1000 })
   readonly #last = new Map<string, Throttler & { readonly plan: RateLimiter }>()
@@ -120,7 +120,7 @@ export class HeadgateThrottlerStorage {
   }
 }
 
-/** The penalty: a ban of `blockDuration` after a refusal. After the ban, the count starts at 0, even if the ban was short. */
+/** The penalty: a ban of `blockDuration` after a refusal. After the ban, the count starts at 0, even if the ban was shorter than `ttl`. */
 function penaltyOf(ttl: number, blockDuration: number): PenaltyOptions {
   return { after: 1, within: `${ttl}ms`, ban: `${blockDuration}ms`, restart: blockDuration < ttl }
 }

@@ -17,7 +17,7 @@ export function networkOf(
     const kept = Math.min(16, Math.max(0, bits - 16 * n))
     return (group & (0xffff << (16 - kept)) & 0xffff).toString(16)
   })
-  // URL writes an address in the canonical form.
+  // `URL` converts an IPv6 address to its canonical form.
   return { address: new URL(`http://[${masked.join(':')}]`).hostname.slice(1, -1), isIPv4: false }
 }
 

@@ -55,7 +55,7 @@ export function checkRouteDefaults(options: GuardOptions<FastifyRequest, Fastify
 /** Options of `app.register` that Fastify reads, and that the plugin ignores. */
 const registerOptions = ['prefix', 'logLevel', 'logSerializers']
 
-/** @throws HeadgateError if `app.register(rateLimit('5/1m'), options)` has options of the limit, which `rateLimit` has to get */
+/** @throws HeadgateError if `app.register(rateLimit('5/1m'), options)` has options of the limit, which must be passed to `rateLimit` */
 export function checkRegistered(options: object): void {
   const unread = Object.keys(options).find((option) => !registerOptions.includes(option))
   if (unread === undefined) return
@@ -74,7 +74,7 @@ export const isChecked: unique symbol = Symbol('headgate.checked')
 
 export type Checked = FastifyRequest & { [isChecked]: boolean }
 
-/** Marks an instance of Fastify whose requests got the property `rateLimit` from this package. */
+/** Marks an instance of Fastify to whose requests this package has added the property `rateLimit`. */
 const decorated: unique symbol = Symbol('headgate.decorated')
 
 /**

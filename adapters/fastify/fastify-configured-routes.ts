@@ -19,7 +19,7 @@ interface DeclaredRoute {
   readonly route: RouteOptions
 }
 
-/** The declared routes of each root instance. `routesOf` reads them when the plugin is loaded. */
+/** The declared routes of each root instance of Fastify. `routesOf` reads these routes when the plugin is loaded. */
 const declaredRoutes = new WeakMap<object, DeclaredRoute[]>()
 
 // Fastify publishes every new server on this channel. An `onRoute` hook of the plugin alone would miss the routes that were
@@ -49,7 +49,7 @@ function markOfGet(route: RouteOptions, routes: readonly DeclaredRoute[]): objec
   return get?.route.config?.[routeMark]
 }
 
-/** The limit in the config of a route. Undefined if the config has none. @param key the property of the config */
+/** The limit in the config of a route. Undefined if the config has no limit. @param key the property of the config */
 export function limitIn(config: FastifyContextConfig | undefined, key: string): RouteLimit | undefined {
   return (config as Readonly<Record<string, RouteLimit>> | undefined)?.[key]
 }
@@ -69,8 +69,8 @@ function withoutSlash(url: string): string {
 }
 
 /**
- * The routes of this instance and of the instances below it, including routes that were declared before the plugin was loaded.
- * Empty if the server was made before this module was loaded.
+ * The routes of the Fastify instance `app` and of the instances inside `app`, including routes that were declared before the plugin was
+ * loaded. Empty if the server was made before this module was loaded.
  */
 export function routesOf(app: FastifyInstance): readonly RouteOptions[] {
   for (let instance: object | null = app; instance !== null; instance = Object.getPrototypeOf(instance)) {

@@ -4,7 +4,10 @@ import { whenEnded } from '../../src/http/held/index.ts'
 import { type Framework, routeName } from '../../src/http/index.ts'
 import { isUnixSocket } from '../../src/http/keys/index.ts'
 
-/** True if Fastify trusts every proxy. Tries a request through 250 proxies, with addresses reserved for documentation (RFC 5737). */
+/**
+ * True if Fastify trusts every proxy. To find out, reads the addresses of a made-up request that has passed 250 proxies (with addresses
+ * that RFC 5737 reserves for documentation).
+ */
 function trustsEveryHop(request: FastifyRequest): boolean {
   const chain = Array.from({ length: 250 }, (_, n) => `198.51.100.${n}`)
   const raw = { headers: { 'x-forwarded-for': chain.join(', ') }, socket: { remoteAddress: '192.0.2.1' } }
@@ -12,8 +15,8 @@ function trustsEveryHop(request: FastifyRequest): boolean {
 }
 
 /**
- * False if `trustProxy` is a number, but this version of Fastify then trusts no proxy. All clients behind a proxy then share one
- * limit, so the guard warns. The option is read because the addresses of a request do not show this cause.
+ * False if `trustProxy` is a number, but this version of Fastify then trusts no proxy. All clients behind a proxy then share one limit,
+ * so the guard warns. The option is read because `request.ips` does not show why no proxy is trusted.
  */
 function trustsAnyProxy(request: FastifyRequest): boolean {
   const server = request.server as unknown as Record<symbol, { trustProxy?: unknown } | undefined>
@@ -41,8 +44,8 @@ function forwardedAddress(request: FastifyRequest, ips: readonly string[]): stri
 }
 
 /**
- * The names of the response fields that the guard sets, in lower case. Fastify writes names in lower case. With this map, it
- * converts each name once, and not for every response.
+ * The names of the response fields that the guard sets, in lower case. Fastify converts a name to lower case for every response. With
+ * this map, each name is converted only once.
  */
 const lowerCaseNames = new Map<string, string>()
 const toLowerCase = (name: string): string => name.toLowerCase()
@@ -57,7 +60,7 @@ declare module 'fastify' {
 }
 
 /**
- * The error for a version of Fastify that is too old: it does not report the config of a request's route, or it reports the
+ * The error for a version of Fastify that is too old: such a version does not report the config of a request's route, or reports the
  * config of the GET route for a HEAD request.
  */
 export function tooOldFastify(): HeadgateError {

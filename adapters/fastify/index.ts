@@ -56,7 +56,7 @@ declare module 'fastify' {
   }
 }
 
-/** A plugin. Its property `limiter` has `peek`, `reset`, `ban` and `health()`. */
+/** The plugin that `rateLimit` returns. Its property `limiter` has `peek`, `reset`, `ban` and `health()`. */
 export type FastifyRateLimit<Limiter = RateLimiter> = FastifyPluginCallback & {
   readonly limiter: Limiter
   /**
@@ -67,18 +67,18 @@ export type FastifyRateLimit<Limiter = RateLimiter> = FastifyPluginCallback & {
 }
 
 /**
- * A Fastify plugin. It limits every route of the instance on which you register it, and requests for which there is no route. A
- * route has its own limit with `config: { rateLimit: '5/1m' }`, and none with `config: { rateLimit: false }`. The decision is on
- * `request.rateLimit`. A refused request gets status 429. An error of a key extractor, of another option that is a function, or
- * of a synchronous store goes to the error handler. If another store fails, `onStoreError` decides about the request. The
- * limiter is `limit.limiter`, and it is a `PlanLimiter` if the policies are a function of the request.
+ * A Fastify plugin. The plugin limits every route of the instance on which you register the plugin, and requests for which there is no
+ * route. A route has its own limit with `config: { rateLimit: '5/1m' }`, and no limit with `config: { rateLimit: false }`. The decision
+ * is on `request.rateLimit`. A refused request gets status 429. An error of a key extractor, of another option that is a function, or
+ * of a synchronous store goes to the error handler. If another store fails, `onStoreError` decides about the request. The limiter is
+ * `limit.limiter`, and it is a `PlanLimiter` if the policies are a function of the request.
  *
  *     const limit = rateLimit('100/15m')
  *     await app.register(limit)
  *     await limit.limiter.reset('203.0.113.7')
  *
- * The function `rateLimit` can itself be registered: `await app.register(rateLimit, { limit: 100, window: '15m' })`. Then pass
- * your own `limiter` in the options, to have a reference to it.
+ * The function `rateLimit` can itself be registered: `await app.register(rateLimit, { limit: 100, window: '15m' })`. Then pass your own
+ * `limiter` in the options, to have a reference to the limiter.
  *
  * @throws HeadgateError if a policy or an option is invalid
  */
@@ -128,7 +128,7 @@ plugin(rateLimit as unknown as FastifyPluginCallback, metadata)
 
 /**
  * Adds the limit to an instance of Fastify.
- * @param inherited the options for each route's own limit, unless that limit sets its own
+ * @param inherited the options of each route's own limit, where the route sets no other value
  */
 function install(
   app: FastifyInstance,
@@ -144,7 +144,7 @@ function install(
     const declared: RouteOptions[] = []
     const isFirst = app.printRoutes() === '(empty tree)' // Fastify calls onRoute only for later routes
     /**
-     * True if one guard decides for every route. Then no request has to read the config of its route: Fastify makes a new
+     * True if one guard decides for every route. In this case, the config of a request's route is not read, because Fastify makes a new
      * object at each read.
      */
     let onlyGlobal = false
@@ -169,8 +169,8 @@ function install(
       const own = limitIn(route.config, configKey)
       const ownGuard =
         own !== undefined && own !== false ? routes.declared(own, route.config ?? {}, route.method, route.url) : guard
-      // If a plugin with a limiter contains another such plugin, the `onRoute` hook of the inner limiter runs last, so the config
-      // keeps the guard of the inner limiter.
+      // If a plugin with a limiter contains another such plugin, the `onRoute` hook of the inner limiter runs last, so the config has
+      // the guard of the inner limiter at the end.
       route.config = { ...route.config, [guardOfRoute]: own === false ? undefined : ownGuard }
       const pattern = routes.patternOfGet(route.method, route.url)
       if (pattern !== route.url) route.config[patternOfGet] = pattern

@@ -77,8 +77,8 @@ export class RateLimitModule implements OnModuleInit {
   }
 
   /**
-   * `forRoot` with options that a function returns, for example options with a store on the application's Redis client. If a
-   * limit is invalid, the application does not start.
+   * Makes the module like `forRoot`, with options that a function returns, for example options with a store on the application's Redis
+   * client. If a limit is invalid, the application does not start.
    *
    *     RateLimitModule.forRootAsync({
    *       inject: [ConfigService],
@@ -136,8 +136,8 @@ function moduleWith(limits: Provider, imports: NonNullable<DynamicModule['import
 }
 
 /**
- * The HTTP request of a call, as an object of Express or Fastify. In GraphQL, it is the request in the context. In a gateway on
- * socket.io, it is the request of the handshake. Undefined if the call has no HTTP request.
+ * The HTTP request of a call, as an object of Express or Fastify. In GraphQL: the request in the context. In a gateway on socket.io:
+ * the request of the handshake. Undefined if the call has no HTTP request.
  *
  *     keys: (context) => requestOf<{ user?: { id: string } }>(context)?.user?.id
  */

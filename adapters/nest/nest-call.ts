@@ -10,7 +10,10 @@ import { fastifyFramework } from '../fastify/index.ts'
 type Table = Framework<object, object>
 type Loose = Record<string, unknown>
 
-/** The HTTP request of a call, the response to this request, and the functions that read and write both under Express or Fastify. */
+/**
+ * The HTTP request of a call, the response to this request, and the functions of Express or Fastify that read and write the request and
+ * the response.
+ */
 export interface HttpSide {
   readonly table: Table
   readonly request: object
@@ -27,13 +30,13 @@ export interface MessageSide {
   readonly socket: LocalSocket | undefined
 }
 
-/** One call of a handler. All guards and interceptors of Nest see the call with the same execution context. */
+/** One call of a handler. All guards and interceptors of Nest get the same execution context for the call. */
 export class NestCall {
   /** The type of the execution context: `'http'`, `'graphql'`, `'ws'`, `'rpc'`, or the type of a third-party transport. */
   readonly type: string
   readonly http: HttpSide | undefined
   readonly message: MessageSide | undefined
-  /** The response, if it answers only this call. Undefined for a message, and for a GraphQL field, which shares its response. */
+  /** The response to this call. Undefined for a message, and for a GraphQL field, because all fields of a request share one response. */
   readonly reply: Reply | undefined
   /** The global guards and interceptors of the application. Undefined until `RateLimitGuard` has seen the call. */
   config: ApplicationConfig | undefined
@@ -51,7 +54,10 @@ export class NestCall {
     this.reply = this.type === 'http' && this.http?.response !== undefined ? (this.http as Reply) : undefined
   }
 
-  /** Records that this limit counts the call. Returns false if this limit has already counted the call, as in a second guard. */
+  /**
+   * Records that this limit counts the call. Returns false if this limit has already counted the call, for example because two guards
+   * run before the handler.
+   */
   comesTo(limit: object): boolean {
     if (this.#passed.includes(limit)) return false
     this.#passed = this.#passed === none ? [limit] : [...this.#passed, limit]
@@ -85,8 +91,8 @@ export function callOf(context: ExecutionContext & { [callKey]?: NestCall }): Ne
 }
 
 /**
- * The arguments of a GraphQL resolver. In a federation, `resolveReference` resolves an object and not a field, so it gets no
- * arguments of a field: `values` is undefined.
+ * The arguments of a GraphQL resolver. In a federation, `resolveReference` resolves an object and not a field, so `values` (the
+ * arguments of the field) is undefined.
  */
 export function graphqlArguments(args: readonly unknown[]): { values: unknown; context: unknown; info: unknown } {
   return args[3] === undefined
@@ -115,7 +121,7 @@ function setsFields(response: unknown): boolean {
   return isObject(response) && (typeof response.header === 'function' || typeof response.setHeader === 'function')
 }
 
-/** The connection of a message. With socket.io, the handshake has its address. With `ws` and Nest's TCP, the socket has the address. */
+/** The connection of a message. The client's address is in the handshake (socket.io) or in the socket (`ws` and Nest's TCP). */
 function messageSide(type: string, args: readonly unknown[]): MessageSide | undefined {
   if (type === 'ws') {
     const client = args[0]

@@ -40,7 +40,7 @@ export class RateLimitException extends HttpException {
   }
 }
 
-/** The exception for a refused call. Its class depends on the transport, because each exception filter of Nest knows one class. */
+/** The exception for a refused call. Its class depends on the transport, because each exception filter of Nest catches one class. */
 export function exceptionOf(call: NestCall, decision: RequestDecision | undefined): unknown {
   const { type, status = 403, body } = call
   if (body instanceof Error) return body
@@ -54,13 +54,13 @@ export function exceptionOf(call: NestCall, decision: RequestDecision | undefine
     ...(retryAfter === undefined ? {} : { retryAfter: retryAfter as number | null }),
   }
   const refused = decision?.allowed === false ? decision : undefined
-  // Problem details have a `status` already. A GraphQL error gets no `statusCode`, because Nest's driver for Apollo would then
-  // replace the `code` in `extensions`.
+  // Problem details (RFC 9457) already have a `status`. A GraphQL error gets no `statusCode`, because Nest's driver for Apollo would
+  // then replace the `code` in `extensions`.
   const response = type === 'http' && !('status' in members) ? { statusCode: status, ...members } : members
   return new RateLimitException(typeof body === 'string' ? body : response, status, extensions, refused)
 }
 
-/** The properties of the response body: those of `body` if it is an object, else only a `message`. */
+/** The properties of the response body: the properties of `body` if `body` is an object, else only a `message`. */
 function membersOf(body: unknown): Record<string, unknown> {
   if (isObject(body)) return body
   return { message: typeof body === 'string' ? body : 'Too many requests.' }
@@ -68,7 +68,7 @@ function membersOf(body: unknown): Record<string, unknown> {
 
 type ExceptionClass = new (error: object | string) => Error
 
-/** The only exception class that the filters of a transport know. Loaded at first use, because the transport's package may be missing. */
+/** Loads the only exception class that Nest's filters for a transport handle. Called at first use: the package may be missing. */
 const load = {
   ws: () => import('@nestjs/websockets').then(named('WsException')),
   rpc: () => import('@nestjs/microservices').then(named('RpcException')),

@@ -25,8 +25,8 @@ function markOf(context: ExecutionContext): object | undefined {
   const args = context.getArgs()
   const type = context.getType<string>()
   if (type === 'graphql') return graphqlArguments(args).info as object
-  // The arguments of a message are its data or its context, then the function that acknowledges the message. In a gateway (`ws`),
-  // the first argument is the client.
+  // The arguments of a message handler are the message's data or context, then the function that acknowledges the message. In a gateway
+  // (`ws`), the first argument is the client.
   const own = args.slice(type === 'ws' ? 1 : 0).findLast((each) => isObject(each) || typeof each === 'function')
   return own ?? (isObject(args[0]) ? args[0] : undefined)
 }
@@ -40,7 +40,8 @@ function ended(context: ExecutionContext, done: (status: number, aborted: boolea
 }
 
 /**
- * Keeps the units in flight of a call taken until the call ends.
+ * Returns a function that returns a larger number each time until the call ends. The leases of the call's units in flight are renewed
+ * only while the number grows.
  * @throws HeadgateError if no interceptor would see the end of the call
  */
 function held(context: ExecutionContext): (() => number) | undefined {
@@ -73,8 +74,8 @@ function route(context: ExecutionContext): string {
 }
 
 /**
- * The functions that the guard needs from Nest. The execution context is both the request and the response. For an HTTP request,
- * the functions for Express or Fastify do the work. A message has only a connection, and an exception refuses the message.
+ * The functions that the guard needs from Nest. The execution context is both the request and the response. For an HTTP request, these
+ * functions call the functions for Express or Fastify. A message has only a connection, and an exception refuses the message.
  */
 export const nestFramework: Framework<ExecutionContext, ExecutionContext> = {
   address: (context) => callOf(context).address,

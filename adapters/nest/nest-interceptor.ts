@@ -12,7 +12,7 @@ import { callOf, isObject } from './nest-call.ts'
 
 type Ending = (status: number, aborted: boolean) => void
 
-/** A call without its own response, such as a message. Its units are held until the call ends. */
+/** A call without its own response, such as a call for a message. The call's units in flight become free when the call ends. */
 class HeldCall {
   readonly endings: Ending[] = []
   /** True while the handler runs, or while a subscriber receives the results of the handler. */
@@ -20,8 +20,8 @@ class HeldCall {
   #signs = 0
 
   /**
-   * Returns a larger number at each call of `progress` while the handler runs and the client is connected; else the number of
-   * the last call.
+   * Returns a larger number at each call of `progress` while the handler runs and the client is connected. Else returns the same number
+   * as the last call of `progress`.
    */
   progress(context: ExecutionContext): number {
     return this.running && !hasLeft(context) ? ++this.#signs : this.#signs
@@ -38,7 +38,10 @@ export function checkRxjs(): void {
   if (rxjs.tap === undefined) throw tooOld('headgate/nest', 'rxjs', '7.3')
 }
 
-/** The held calls, by the array of the handler's arguments. Guards and interceptors of one call share this array. */
+/**
+ * The calls whose end limits have to know, by the array of the handler's arguments. Guards and interceptors of one call share this
+ * array.
+ */
 const held = new WeakMap<readonly unknown[], HeldCall>()
 
 function heldCall(context: ExecutionContext): HeldCall {

@@ -28,8 +28,8 @@ interface Applied {
   /** True if a decorator on the handler itself declares the limit. False if the limit is that of the class or the module. */
   readonly own: boolean
   /**
-   * True if the guard has to know when each call ends: for the option `count`, or for policies that count units in flight. If
-   * policies are a function, they are not known here, so only `count` matters.
+   * True if the guard has to know when each call ends: for the option `count`, or for policies that count units in flight. If the
+   * policies are a function, this class does not know whether they count units in flight, so only `count` matters.
    */
   readonly needsEnd: boolean
 }
@@ -182,7 +182,7 @@ function isNestedField(context: ExecutionContext): boolean {
   return isObject(info) && isObject(info.path) && info.path.prev !== undefined
 }
 
-/** The name of a handler's method. A decorator may have replaced the function, and the new function may have another name. */
+/** The name of a handler's method. The handler's own `name` may differ, because a decorator may have replaced the function. */
 function nameOf({ prototype }: Class, handler: Handler): string {
   for (let from: object | null = prototype; from !== null; from = Object.getPrototypeOf(from)) {
     const properties = Object.entries(Object.getOwnPropertyDescriptors(from))

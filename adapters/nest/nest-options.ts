@@ -6,7 +6,7 @@ import { isObject } from './nest-call.ts'
 /** The limit of the module or of a decorator, in any form that `rateLimit` accepts. */
 export type NestArgument = RateLimitArgument<ExecutionContext, ExecutionContext>
 
-/** The options of a limit, beside its policies. */
+/** The options of a limit, other than its policies. */
 export type NestGuardOptions = GuardOptions<ExecutionContext, ExecutionContext>
 
 /** The options of a module without a limit. The limits of handlers and controllers inherit these options. */

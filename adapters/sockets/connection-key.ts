@@ -3,7 +3,7 @@ import { getOrInsert } from '../../src/common/index.ts'
 import type { RateLimiter } from '../../src/limiter/index.ts'
 
 /**
- * The start of every connection key of this process. The start is random, so that processes with a common store have different
+ * The first part of every connection key of this process. This part is random, so that processes with a common store have different
  * keys.
  */
 const processId = [...randomWords()].map((word) => word.toString(36)).join('')
@@ -58,8 +58,8 @@ export class ConnectionKey {
   }
 
   /**
-   * The key to reset: in every scope, the key of this connection. So `reset` deletes no states of a key that other connections
-   * use too.
+   * The key to reset: in every scope, the key of this connection. So `reset` deletes no states of a key that this connection shares
+   * with other connections.
    */
   #aloneIn({ scopes }: RateLimiter): string | Record<string, string> {
     return scopes.length === 1 ? this.text : Object.fromEntries(scopes.map((scope) => [scope, this.text]))

@@ -51,7 +51,7 @@ export function limitConnections(
   const limiter = sharedLimiter(policies)
   const releases = flag()(options.releaseOnClose, 'limitConnections: releaseOnClose')
   const holds = releases || limiter.policies.some(({ algorithm }) => algorithm.leases)
-  // A connection that was admitted but never opened gets its units back even without `releaseOnClose`.
+  // The units of a connection that was admitted but never opened are refunded even without `releaseOnClose`.
   const count = (_request: IncomingMessage, upgrade: Upgrade) => upgrade.opens && !releases
   const guard = createGuard<IncomingMessage, Upgrade>(upgradeFramework(holds), {
     limiter,
@@ -82,7 +82,7 @@ class Upgrade {
   }
 }
 
-/** The functions that the guard needs for upgrades. @param holds true if a connection uses units until it closes */
+/** The functions that the guard needs for upgrades. @param holds true if a connection uses units until the connection closes */
 function upgradeFramework(holds: boolean): Framework<IncomingMessage, Upgrade> {
   return {
     ...upgradeView,
@@ -103,7 +103,7 @@ function upgradeFramework(holds: boolean): Framework<IncomingMessage, Upgrade> {
   }
 }
 
-/** Decides about an upgrade. Calls `open` if the upgrade is admitted: synchronously if the store and the extractors are synchronous. */
+/** Admits or refuses an upgrade. Calls `open` if the upgrade is admitted: synchronously if the store and the extractors are synchronous. */
 function admit(
   guard: Guard<IncomingMessage, Upgrade>,
   request: IncomingMessage,

@@ -28,9 +28,8 @@ export interface LimitedMessages {
  *       socket.on('message', ...)
  *     })
  *
- * Calls with equal policies share one limiter. To choose the store and the options, pass a `RateLimiter`. In socket.io, all
- * sockets of one connection share the key of the connection, also in different namespaces, and also if one socket follows
- * another.
+ * Calls with equal policies share one limiter. To choose the store and the options, pass a `RateLimiter`. In socket.io, all sockets of
+ * one connection share the key of the connection: sockets in different namespaces, and sockets that the client opens one after another.
  *
  * @throws HeadgateError if a policy, the key or an option is invalid, or if a policy counts units in flight (`concurrency`)
  */
@@ -80,7 +79,7 @@ function messageLimit<Message>(
   return new MessageLimit(limiter, socketKey(options, limiter.scopes, own), settings, transport)
 }
 
-/** Refuses policies with units in flight: nothing shows the end of a message, so its units would be held until their lease ends. */
+/** Throws for policies with units in flight: nothing shows the end of a message, so these units would stay used until their lease ends. */
 function checkEnds({ policies }: RateLimiter): void {
   const held = policies.find(({ algorithm }) => algorithm.leases)
   if (held === undefined) return

@@ -86,7 +86,7 @@ export class MessageLimit<Message> {
     else this.#settle(message, pass, outcome)
   }
 
-  /** Ends the limit after the socket was closed. Calls `done` when the store has decided the last messages and they are settled. */
+  /** Ends the limit after the socket was closed. Calls `done` when the store has decided and the limit has settled the last messages. */
   end(done: () => void): void {
     this.#stop((waiting) => waiting.outcome !== undefined)
     this.#own?.decides()
@@ -114,8 +114,8 @@ export class MessageLimit<Message> {
   }
 
   /**
-   * The milliseconds that a message has to wait before the limiter decides on the message again. 0 if the message need not
-   * wait: it can be delivered or refused now.
+   * The milliseconds that a message has to wait before the limiter decides on the message again. 0 if the message can be delivered or
+   * refused immediately.
    */
   #pauseOf(outcome: Outcome): number {
     if (this.#settings.overLimit !== 'delay' || this.#ended) return 0
@@ -127,7 +127,8 @@ export class MessageLimit<Message> {
     this.#queue ??= new Fifo()
     const waiting = { message, pass, outcome }
     this.#queue.push(waiting)
-    // With 'delay', stop reading the socket when one message waits, so that TCP slows the client down.
+    // Stop reading the socket, so that TCP slows the client down: with 'delay' when one message waits, else when the queue is half
+    // full.
     const { overLimit, maxQueue } = this.#settings
     if (!this.#paused && (overLimit === 'delay' || this.waiting * 2 >= maxQueue)) {
       this.#paused = true
@@ -144,7 +145,7 @@ export class MessageLimit<Message> {
     })
   }
 
-  /** Settles the messages at the front of the queue, until a message has to wait. */
+  /** Delivers or refuses the messages at the front of the queue, until a message has to wait. */
   #advance(): void {
     const queue = this.#queue
     if (queue === undefined || this.#advancing || this.#cancelSleep !== undefined) return
@@ -157,7 +158,7 @@ export class MessageLimit<Message> {
     this.#afterEnd = undefined
   }
 
-  /** Settles the first message of the queue. Returns false if the message has to wait. */
+  /** Delivers or refuses the first message of the queue. Returns false if the message has to wait. */
   #advanceOne(waiting: WaitingMessage<Message>): boolean {
     if (waiting.outcome === undefined) {
       waiting.outcome = this.#decide(waiting.message)
@@ -175,8 +176,8 @@ export class MessageLimit<Message> {
     try {
       this.#settle(message, pass, outcome)
     } catch (error) {
-      // A listener of the application threw. The error becomes an uncaught exception, as it does without a limit, and later
-      // messages are still delivered.
+      // If a listener of the application throws, the error becomes an uncaught exception, as without a limit, and later messages are
+      // still delivered.
       queueMicrotask(() => {
         throw error
       })
@@ -215,7 +216,7 @@ export class MessageLimit<Message> {
     this.#transport.close(refusal.message, notice, notify === undefined)
   }
 
-  /** Handles a message that arrives while `maxQueue` messages wait. `'delay'` must not drop a message, so it closes the socket. */
+  /** Handles a message that arrives while `maxQueue` messages wait. `'delay'` must not drop a message, so `'delay'` closes the socket. */
   #overflow(message: Message): void {
     const closes = this.#settings.overLimit !== 'drop'
     this.#refuse({ reason: 'queue', decision: undefined, retryAfter: aSecond, message }, closes)

@@ -86,7 +86,7 @@ const readers = {
 /** The options after their checks, with defaults filled in and durations in milliseconds. */
 export type MessageSettings<Message> = Settled<Omit<MessageOptions<Message>, 'key'>, 'notify'>
 
-/** Reads the options. @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_COST` if one is invalid, or does not fit the policies */
+/** Reads the options. @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_COST` if an option is invalid or does not fit the policies */
 export function readMessageOptions<Message>(
   options: MessageOptions<Message>,
   limiter: RateLimiter,

@@ -10,7 +10,7 @@ export interface MessageTransport<Message> {
    * notices would fill the memory.
    */
   tell(message: Message, notice: () => Notice): void
-  /** Closes the connection. @param tells true to send the notice before; false if the application has already told the client */
+  /** Closes the connection. @param tells true to send the notice before the close; false if the application has already told the client */
   close(message: Message, notice: () => Notice, tells: boolean): void
   /** Reports an error to the application with `pass(error)`. The message is dropped. */
   fail(error: unknown, pass: (error: Error) => void): void
@@ -23,7 +23,7 @@ export interface MessageTransport<Message> {
 export interface Notice {
   readonly error: 'too_many_messages' | 'unavailable'
   readonly message: string
-  /** The label or the name of the policy that refused. Null if no policy refused the message. */
+  /** The label or the name of the policy that refused the message. Null if no policy refused the message. */
   readonly policy: string | null
   /** Whole milliseconds until a new attempt makes sense. Null for a message that can never be admitted. */
   readonly retryAfterMs: number | null

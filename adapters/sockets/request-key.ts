@@ -38,14 +38,14 @@ const byAddress = byIp()
 
 /**
  * The key of the request that opened a connection. With ws, the request is the second argument of the event `connection`. With
- * socket.io, the request is `socket.request`. If the extractor finds no key, the key is the client's address. If there is no
- * address either, the client has disconnected or the platform reported no valid address: the connection is closed, and the key is
- * used for this request only.
+ * socket.io, the request is `socket.request`. If the extractor finds no key, the key is the client's address. If there is no address
+ * either, the client has disconnected or the platform reported no valid address: the connection is closed, and the key is used for this
+ * request only.
  *
  *     limitMessages(socket, limiter, { key: requestKey(request, byIp({ trustedProxies: 1 })) })
  *
  * @param extractor finds the key in the request. Default `byIp()`
- * @throws HeadgateError `HEADGATE_OPTION` for an extractor that returns a promise, `HEADGATE_KEY` for one that returns no text
+ * @throws HeadgateError `HEADGATE_OPTION` for an extractor that returns a promise, `HEADGATE_KEY` for an extractor that returns no text
  */
 export function requestKey(request: IncomingMessage, extractor: KeyExtractor<IncomingMessage> = byAddress): string {
   const view = onPlatform(upgradeView, extractor)
@@ -58,8 +58,8 @@ export function requestKey(request: IncomingMessage, extractor: KeyExtractor<Inc
     )
   }
   if (!mayLackAddress(key) || !lacksAddress(request, view)) return key
-  // Do not throw: a listener of 'connection' calls this function, and its error would end the process. A client can disconnect at
-  // any time.
+  // Do not throw: a listener of 'connection' calls this function, and an error would end the process. A client can disconnect at any
+  // time.
   request.socket.destroy()
   return `~${randomWords().join()}`
 }

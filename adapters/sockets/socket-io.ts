@@ -33,7 +33,7 @@ export function socketIoTransport(socket: SocketIoLike): MessageTransport<Socket
     tell,
     close(message, notice, tells) {
       if (tells) tell(message, notice)
-      // Disconnect on the next tick: on that tick socket.io delivers the messages that were admitted before, if the socket is still
+      // Disconnect one tick later: on the next tick, socket.io delivers the messages that are already admitted, if the socket is still
       // connected.
       process.nextTick(() => socket.disconnect(true))
     },
@@ -48,7 +48,7 @@ function buffered({ conn }: SocketIoLike): number {
   return (conn as { writeBuffer?: { length: number } }).writeBuffer?.length ?? 0
 }
 
-/** Adds a middleware to the socket, which passes only admitted messages to the application's listeners. */
+/** Adds to the socket a middleware that passes only admitted messages to the application's listeners. */
 export function limitSocketIo(socket: SocketIoLike, limit: MessageLimit<SocketIoMessage>): void {
   socket.use((event, next) => limit.take(event, next))
   socket.on('disconnect', () => limit.end(() => {}))

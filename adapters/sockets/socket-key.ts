@@ -3,14 +3,14 @@ import type { Key } from '../../src/limiter/index.ts'
 import { defaultScope } from '../../src/policy/index.ts'
 import type { ConnectionKey } from './connection-key.ts'
 
-/** The name of the scope that limits each connection by itself: the key of this scope is the key of the connection. */
+/** The name of the scope that limits each connection separately: in this scope, each connection has its own key. */
 const connectionScope = 'connection'
 
 export interface SocketKey {
   readonly key: Key
   /**
-   * The key of this connection, if `key` is this key or has this key for a scope. Undefined if the application gave every
-   * key in `key`.
+   * The key of this connection, if the limiter uses this key in at least one scope. Undefined if the application gave the keys of all
+   * scopes.
    */
   readonly own: ConnectionKey | undefined
 }
@@ -47,8 +47,8 @@ export function socketKey(
 }
 
 /**
- * The option `key`, given as a text, as a record: the text is the key of the limiter's only scope, or of its only scope
- * besides `connection`. Undefined if no scope or several scopes could be meant.
+ * Converts the option `key` from a text to a record. The text becomes the key of the limiter's only scope, or of its only scope other
+ * than `connection`. Undefined if there is no such scope, or more than one.
  */
 function recordOf(
   key: string,

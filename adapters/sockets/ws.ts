@@ -22,7 +22,10 @@ export interface WebSocketLike {
 
 /** The `readyState` of an open WebSocket. */
 const open = 1
-/** In bytes. A client that has more bytes to read gets no notices of refused messages, because such notices could fill the memory. */
+/**
+ * A number of bytes. If more bytes wait to be sent to a client, the client gets no notices of refused messages, because notices that a
+ * client does not read would fill the memory.
+ */
 const mostBuffered = 65_536
 /** The close code that means "try again later" (IANA registry of WebSocket close codes). */
 const tryAgainLater = 1013

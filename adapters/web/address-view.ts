@@ -9,7 +9,8 @@ export type Finder<Request> = Required<Pick<Framework<Request, never>, 'peer' | 
 type AddressView<Request> = Finder<Request> & Pick<Framework<Request, never>, 'address' | 'trustsProxy'>
 
 /**
- * Functions that find the client's address. They start from the peer, which is the nearest machine, and skip trusted proxies.
+ * Functions that find the client's address. The functions start from the address of the peer (the nearest machine), and skip trusted
+ * proxies.
  * @throws HeadgateError `HEADGATE_OPTION` if `trustedProxies` is invalid
  */
 export function addressView<Request>(
@@ -44,9 +45,8 @@ export function toldFinder<Request>(
 }
 
 /**
- * Functions that read the headers and the kind of socket of a request, on Node or elsewhere. On Node, they read the headers
- * that Node has parsed, because `request.headers` would first copy all headers. The kind of socket is known only for servers of
- * Node.
+ * Functions that read the headers and the kind of socket of a request, on Node or elsewhere. On Node, the functions read the headers
+ * that Node has parsed, because `request.headers` would first copy all headers. The kind of socket is known only for servers of Node.
  */
 export function finderOver<Call>(
   pairOf: (call: Call) => Partial<NodePair> | undefined,

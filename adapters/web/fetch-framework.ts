@@ -22,7 +22,7 @@ export type Any = any
  */
 type Find<Context> = { find(request: Request, context: Context): string | undefined | null }['find']
 
-/** One call of a fetch handler. The functions in the options of a limiter get it as the request and as the response. */
+/** One call of a fetch handler. The functions in the options of a limiter get this object as the request and as the response. */
 export interface FetchExchange<Context = Any> {
   readonly request: Request
   /** The second argument of the handler: the server in Bun, the info in Deno, `env` in a worker, the event in SvelteKit. */

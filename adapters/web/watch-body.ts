@@ -2,14 +2,14 @@
 export interface BodyWatcher {
   /** Called with 1 when the server asks for a chunk, and with -1 when the server has got that chunk. */
   reads(change: 1 | -1): void
-  /** Called when the body has ended. True if the body was not sent completely. */
+  /** Called when the body has ended. `aborted` is true if the body was not sent completely. */
   end(aborted: boolean): void
 }
 
 /**
- * The response with a body that reports its end. A body ends when it was read completely, when the server cancels it, for example
- * because the client has disconnected, or when the application fails. No chunk is read before the server asks for it. If a
- * response has no body, its end is reported immediately.
+ * Returns the response with a body whose end is reported to `watcher`. A body ends when it was read completely, when the server cancels
+ * it, for example because the client has disconnected, or when the application fails. No chunk is read before the server asks for it.
+ * If a response has no body, its end is reported immediately.
  */
 export function watchBody(response: Response, watcher: BodyWatcher): Response {
   const { body } = response

@@ -31,8 +31,8 @@ export class Answer {
   /** The response of the handler. Undefined while the handler runs. */
   response: Response | undefined
   /**
-   * True after the fields were set on a response. If a limiter asks for the Answer after that, its request is another one,
-   * and it gets a new Answer.
+   * True after the fields were set on a response. A limiter that asks for the Answer later decides on another request, so that limiter
+   * gets a new Answer.
    */
   used = false
   /**
@@ -40,7 +40,7 @@ export class Answer {
    * called the limiter without `wrap`.
    */
   #making = 0
-  /** True if a limiter holds units of the request until the response has ended, for `count` or for units in flight. */
+  /** True if a limiter has to know the end of the response, for `count` or for units in flight. */
   #held = false
   /** How many reads of the response body are waiting for a chunk. */
   #reads = 0
@@ -74,8 +74,8 @@ export class Answer {
   }
 
   /**
-   * Holds units until the response has ended, as `Framework.held` requires. Returns a function that returns a number. Each
-   * call returns a larger number while a handler runs or the server reads the response body, and otherwise the same number as
+   * Records that a limiter has to know the end of the response. Returns a function, as `Framework.held` requires. Each call of this
+   * function returns a larger number while a handler runs or the server reads the response body, and otherwise the same number as
    * before. Undefined if a response of node:http reports the end.
    */
   hold(node: EndingResponse | undefined): (() => number) | undefined {
@@ -123,10 +123,10 @@ export class Answer {
   }
 
   /**
-   * Sets the fields on the response of the handler. Returns the same object, unless the headers are immutable, or the
-   * response has a body whose end must be seen.
-   * @throws HeadgateError `HEADGATE_NO_END` if units are held until the response has ended, but the response only tells the
-   *   framework to make the real response later (`NextResponse.next()`): the end of the real response cannot be seen
+   * Sets the fields on the response of the handler. Returns the same object, unless the headers are immutable, or the response has a
+   * body whose end must be seen.
+   * @throws HeadgateError `HEADGATE_NO_END` if a limiter has to know the end of the response, but the response only tells the framework
+   *   to make the real response later (`NextResponse.next()`): the end of the real response cannot be seen
    */
   apply<Given extends Answered>(response: Given, request: Pick<Request, 'method'>): Given {
     this.used = true
@@ -184,7 +184,7 @@ function passesOn({ headers }: Partial<Response>): boolean {
   return headers?.has?.('x-middleware-next') || headers?.has?.('x-middleware-rewrite') || false
 }
 
-/** True for a valid status. False for `Response.error()`, which has status 0, and without a Response: the status is unknown. */
+/** True for a valid status. False for the status 0 of `Response.error()`, and for undefined (there is no Response). */
 export function isStatus(status: unknown): status is number {
   return typeof status === 'number' && status >= 100 && status < 600
 }

@@ -7,8 +7,9 @@ import { type Description, type Facts, type Terms, usedWords } from './state-des
 export type Numbers = Float64Array | number[]
 
 /**
- * What is needed to settle a reservation later. `since`: the time, the window or the segment in which its units count. `id`:
- * the id of the state's open reservations (`Algorithm.idSlot`). `units`: how many it took. All 0 if nothing can be settled.
+ * Identifies a reservation, so that the reservation can be settled later. `since`: the time, the window or the segment in which the
+ * reservation's units count. `id`: the id that all open reservations of the state share (`Algorithm.idSlot`). `units`: how many units
+ * the reservation took. All three are 0 if the reservation cannot be settled.
  */
 export type Ticket = readonly [since: number, id: number, units: number]
 
@@ -27,29 +28,30 @@ export type Kind =
   | 'smoothWarmingUp'
   | 'penalty'
 
-/** The numbers of one state at one time, filled in by `report`. */
+/** The numbers that `Algorithm.report` calculates from a state, for one time. */
 export class Report {
-  /** The largest cost admitted now, at least 0. */
+  /** The largest cost that would be admitted at that time, at least 0. */
   remaining = 0
   /** Microseconds until the key has its full quota again. */
   reset = 0
-  /** The units that count now, rounded up. Booked units count, and so do refused calls that were counted. */
+  /** The used units, rounded up. Units booked for a later time and units of counted refusals are included. */
   used = 0
 }
 
 const report = new Report()
 
 /**
- * The arithmetic of one policy: pure functions over `s[i ... i + slots)`, the state of one key. A new key's state is all
- * zeros, and `s[i]` is always the time of the last commit. Times and waits are whole microseconds.
+ * The arithmetic of one policy: pure functions over `s[i ... i + slots)`, the state of one key. A new key's state is all zeros, and
+ * `s[i]` is always the time of the last change. Times and waits are whole microseconds.
  *
- * `at` is the effective time of the state (see `effectiveTime`). It is earlier than `s[i]` only if the clock went
- * back by `tolerance` or more. Then used units stay used, and count from `at` on.
+ * `at` is the effective time of the state (see `effectiveTime`). `at` is earlier than `s[i]` only if the clock went back by `tolerance`
+ * or more. In that case, used units stay used, and time counts from `at` on.
  *
- * Only `take`, `count`, `refund`, `settle` and the rare operations (from `adopt` to `unban`) change a state. Each leaves a
- * state that is correct at `at`.
+ * Only `take`, `count`, `refund`, `settle` and the rare operations (from `adopt` to `unban`) change a state. Each of these methods
+ * leaves a state that is correct at the time `at`.
  *
- * An algorithm must write the seven abstract members. The other members have defaults, which are correct and strict.
+ * An algorithm must define the seven abstract members. The defaults of the other members are correct, but may be stricter than
+ * necessary.
  */
 export abstract class Algorithm {
   /** The name of the algorithm. `kind`, `span` and `parameters` define the algorithm for other languages and processes. */
@@ -59,29 +61,30 @@ export abstract class Algorithm {
   abstract readonly slots: number
   /** Microseconds of one full refill, or of one window. */
   abstract readonly span: number
-  /** Microseconds until `cost` is admitted if no other call comes: 0 is now, Infinity is never. */
+  /** Microseconds until `cost` is admitted if no other call comes: 0 means now, Infinity means never. */
   abstract wait(s: Numbers, i: number, at: number, cost: number): number
-  /** Takes `cost`. `delay` is what `wait` returned, or 0 to count the cost now. A cost of 0 only brings the state to `at`. */
+  /** Counts `cost` as used. `delay` is the result of `wait`, or 0 to count now. A cost of 0 only updates the state to the time `at`. */
   abstract take(s: Numbers, i: number, at: number, cost: number, delay: number): void
-  /** Fills `out` with the numbers at `at`. */
+  /** Writes the numbers of the state at the time `at` to `out`. */
   abstract report(s: Numbers, i: number, at: number, out: Report): void
 
-  /** False if the algorithm gives no units back. It then has the default `refund` and `settle`, which do nothing. */
+  /** False if the algorithm never gives units back: `refund` and `settle` are then the defaults, which do nothing. */
   readonly settles: boolean = true
-  /** True if a state can have more than `slots` numbers. It is then alone in an array, and `condense` is required. */
+  /** True if a state can have more than `slots` numbers. Each state is then stored in its own array, and `condense` must be overridden. */
   readonly grows: boolean = false
-  /** How many numbers open reservations add to a state at most. Above 0, a key with such numbers needs an array of its own. */
+  /** The most numbers that open reservations add to a state. If above 0, a state with such numbers is stored in its own array. */
   readonly bookingNumbers: number = 0
   /** True if a reservation can be granted for a future time. If false, a reservation that has to wait is refused. */
   readonly promises: boolean = false
   /**
-   * The index, in the state, of the id that its open reservations share. The id is 0 while none is open. A ticket with another
-   * id settles nothing: a reset or time has removed its units. Absent if nothing can be settled.
+   * The index, in a state, of the id that all open reservations of the state share. The id is 0 while no reservation is open. A ticket
+   * with another id settles nothing, because a reset or time has removed its units. Absent if nothing can be settled.
    */
   declare readonly idSlot?: number
   /**
-   * True if a counter is all that is known of a span of time: not how low it was since a booking, only that it was never below
-   * the units booked less those refunded since. So a refund adds its units to the id, and a ticket gives back that much less.
+   * True if a state has only a counter for a span of time, and not the lowest value of the counter since a reservation. Since a
+   * reservation, the counter was at least the reserved units minus the units refunded since. So a refund adds the refunded units to the
+   * id, and the settlement of an earlier ticket gives back that many units less.
    */
   declare readonly idCountsRefunds?: boolean
   /** True for a penalty: an algorithm that counts refusals by the other policies, not admitted calls. */
@@ -92,20 +95,20 @@ export abstract class Algorithm {
   declare readonly restarts?: boolean
   /** With `punishes`: true if a ban lasts as long as the refused call has to wait. */
   declare readonly endsWithWindow?: boolean
-  /** True if the units of a reservation stay used until it is settled or its lease ends, as for units in flight. */
+  /** True if the units of a reservation stay used until the reservation is settled or its lease ends, as for units in flight. */
   declare readonly leases?: boolean
   /**
-   * True if a call delays the next call by its own cost, as in Guava's limiters. Then any cost is admitted at once, `wait` shows
-   * what is used, and the first look at a key begins its state.
+   * True if the cost of a call delays the next call, and not the call itself, as in Guava's limiters. Any cost is then admitted as soon
+   * as the costs of earlier calls are paid, `wait` shows what is used, and the first read of a key creates its state.
    */
   declare readonly paysLater?: boolean
 
-  /** If the clock goes back by less than this, the state's time stands still until the clock catches up. */
+  /** In microseconds. If the clock goes back by less than the tolerance, the state's time does not change until the clock has caught up. */
   get tolerance(): number {
     return toleranceOf(this.span)
   }
 
-  /** True if the numbers stay exact when `cost` is taken after `_delay`, whether admitted or not. */
+  /** True if the numbers of the state stay exact when `cost` is counted after `_delay`, whether or not the cost would be admitted. */
   fits(s: Numbers, i: number, at: number, cost: number, _delay: number): boolean {
     return this.#usedAt(s, i, at) + cost <= maxSafe / 2
   }
@@ -118,17 +121,17 @@ export abstract class Algorithm {
     if (this.fits(s, i, at, cost, 0)) this.take(s, i, at, cost, 0)
   }
 
-  /** Gives `cost` back, the newest units first, never beyond the full quota. Not called for a key that has its full quota. */
+  /** Gives `cost` units back, the newest used units first, but never beyond the full quota. Not called for a key with its full quota. */
   refund(_s: Numbers, _i: number, _at: number, _cost: number): void {}
 
-  /** The `since` of a ticket, right after `take` with the same `at` and `delay`. */
+  /** The number `since` of a ticket. Called immediately after `take`, with the same `at` and `delay`. */
   bookedAt(_s: Numbers, _i: number, at: number, delay: number): number {
     return at + delay
   }
 
   /**
-   * Gives back those `units` of a reservation that time has not given back already. Afterwards the state is as if the
-   * reservation had cost that much less. Called only if the ticket has the state's id.
+   * Gives back the unused `units` of a reservation, except units that have become free with time already. Afterwards, the state is as
+   * if the reservation had cost `units` less. Called only if the ticket has the id that the state has.
    */
   settle(_s: Numbers, _i: number, _at: number, _units: number, _ticket: Ticket): void {}
 
@@ -136,28 +139,29 @@ export abstract class Algorithm {
   held?(s: Numbers, i: number, at: number, ticket: Ticket): number
 
   /**
-   * Rewrites a state that was written under `from`, this algorithm at another rate. Times that were promised to reservations
-   * stay. Returns false, and changes nothing, for any other `from`. Absent if a state means the same at any rate.
+   * Rewrites a state that was written by `from`, the same algorithm with another rate. Times that were promised to reservations do not
+   * change. If `from` is another algorithm, changes nothing and returns false. Absent if a state means the same at any rate.
    */
   adopt?(s: Numbers, i: number, at: number, from: Algorithm): boolean
 
-  /** True if a state of `from` goes on here: it is this arithmetic over the same window. `carry` then rewrites the state. */
+  /** True if `from` does the same arithmetic over the same window, so that `carry` can rewrite a state of `from` for this algorithm. */
   continues(_from: Algorithm): boolean {
     return false
   }
 
-  /** Rewrites a state of `from`, which goes on here. Used units count `times / per` as much, rounded up. */
+  /** Rewrites a state of `from` if `continues` returned true. Multiplies the used units by `times / per`, rounded up. */
   carry(_s: Numbers, _i: number, _at: number, _from: Algorithm, _times: number, _per: number): void {}
 
   /**
-   * The wait for `cost` if used units count by proportion, as under the same numbers with that capacity. Absent if it is that
-   * of the state as `carry` rewrites it now.
+   * The wait for `cost` under the same policy with another `capacity`, if used units are multiplied by the ratio of the two capacities.
+   * Absent if this wait is the wait under the state that `carry` writes.
    */
   scaledWait?(s: Numbers, i: number, at: number, cost: number, capacity: number): number
 
   /**
-   * Merges the state at `t[j]` into the state at `s[i]`. From the last booking on, the result is at least as strict as each of
-   * the two, and never more permissive in sum. A full store merges keys this way. `at`: the later of the two effective times.
+   * Merges the state at `t[j]` into the state at `s[i]`. A full store merges the states of several keys to save memory. After the last
+   * booking, the merged state is at least as strict as each of the two states; before the last booking, the merged state admits no more
+   * units in sum. `at`: the later of the two effective times.
    */
   merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
     const used = Math.max(this.#usedAt(s, i, at), this.#usedAt(t, j, at))
@@ -165,31 +169,37 @@ export abstract class Algorithm {
     if (used > 0) this.take(s, i, at, used, 0)
   }
 
-  /** The most numbers of a state that `condense` writes. */
+  /** How many numbers of a state `condense` writes at most. */
   get condensed(): number {
     return this.slots
   }
 
-  /** Writes a shorter state, of at most `condensed` numbers, to `t[j ...]`, which is all zeros. As strict as by `merge`. */
+  /**
+   * Writes a shorter state, of at most `condensed` numbers, to `t[j ...]`, which is all zeros. The shorter state is at least as strict
+   * as the state.
+   */
   condense(s: Numbers, i: number, _at: number, t: Numbers, j: number): void {
     for (let n = 0; n < this.slots; n++) t[j + n] = s[i + n] as number
   }
 
-  /** Makes a merged state the state of one key, at a call of that key. If calls open intervals, this call opens one. */
+  /**
+   * Turns a merged state into the state of one key, when that key is called. If the first call of a key opens an interval, this call
+   * opens an interval.
+   */
   reopen?(s: Numbers, i: number, at: number): void
-  /** Ends a ban, and counts refusals from 0 again. The number of earlier bans stays. Only with `punishes`. */
+  /** Ends a ban, and counts refusals from 0 again. The number of earlier bans does not change. Only with `punishes`. */
   unban?(s: Numbers, i: number, at: number): void
 
-  /** Only for logs: the most entries of a state without debt under that limit. An entry is a time and a running total. */
+  /** Only for logs: the most entries that a state without debt has under this limit. An entry is a time and a running total. */
   mostEntries?(limit: number): number
 
-  /** The limit, window and burst that the parameters mean. A bucket knows its rate, not the window that the user wrote. */
+  /** The limit, window and burst, calculated from the parameters. A bucket knows its rate, not the window that the user wrote. */
   get terms(): Terms {
     const [limit = 0] = this.parameters
     return { limit, window: this.span / 1000, burst: limit }
   }
 
-  /** A state in words and numbers, for people. The state is at its effective time. */
+  /** Describes a state in words and numbers, for people. The state is at its effective time. */
   describe(_s: readonly number[], facts: Facts): Description {
     return { words: usedWords(facts), numbers: { used: facts.used } }
   }
@@ -200,7 +210,7 @@ export abstract class Algorithm {
   }
 }
 
-/** What a limiter takes: a limit with its arithmetic. Immutable. Made by a constructor such as `tokenBucket`. */
+/** A limit, with the algorithm that decides calls under the limit. A policy is immutable. Functions such as `tokenBucket` make policies. */
 export interface Policy extends PolicySettings {
   readonly algorithm: Algorithm
 }

@@ -1,16 +1,17 @@
 /*
- * A policy is identified by its name. When its numbers change for a key (an upgrade, a new deploy), the units that the
- * key has used are carried over by one of two rules:
+ * A policy is identified by its name. When its numbers change for a key (an upgrade, a new deploy), the units that the key has used are
+ * carried over by one of two rules:
  *
  *     keep     70 of 100 used, now 1000: 70 used      70 of 100 used, now 50: 50 used, the whole quota
  *     scale    70 of 100 used, now 1000: 700 used     70 of 100 used, now 50: 35 used
  *
- * If the algorithm and the window stay, the times stay too: a running window keeps its end, an entry of a log expires at its
- * time, a bucket keeps its level. Otherwise an admitted call counts the used units as if they had just been taken. Units are
- * rounded up, so a change of numbers never adds to a quota. Above 2^45 units, both rules keep.
+ * If the algorithm and the window do not change, the times do not change either: a running window ends at the same time as before, an
+ * entry of a log expires at the same time, and a bucket has the same level. Otherwise an admitted call counts the used units as if they
+ * had just been taken. Units are rounded up, so a change of numbers never adds to a quota. Above 2^45 units, `scale` does the same as
+ * `keep`.
  *
- * Only an admitted call rewrites a state under the new numbers. Until then, used units become free as under the old numbers. So
- * a refused call waits until so many units are free under the old numbers that the call fits under the new numbers:
+ * Only an admitted call rewrites a state under the new numbers. Until then, used units become free as under the old numbers. So a
+ * refused call waits until so many units are free under the old numbers that the call fits under the new numbers:
  *
  *     keep     70 of 100 used, now 50: one unit is admitted when 49 are used, which is when 51 of the old 100 are free
  */
@@ -20,10 +21,13 @@ import type { ForeignState, PolicyEvaluation } from './evaluation/index.ts'
 import { maxFactor, ratioUp } from './exact-math.ts'
 import { type Definition, sameDefinition, writerOf } from './kinds.ts'
 
-/** How used units are counted after the numbers of a policy have changed: `keep` and `scale`, as described above. */
+/**
+ * How the units that a key has used are counted after the numbers of a policy have changed. `keep`: their number does not change.
+ * `scale`: their number is multiplied by the new limit divided by the old limit.
+ */
 export type CarryRule = 'keep' | 'scale'
 
-/** A rule, or `retune` for a rate that is set at run time: then times that were promised to reservations stay (`adopt`). */
+/** A rule, or `retune` for a rate that is set at run time: times that were promised to reservations do not change then (`adopt`). */
 export type StateRule = CarryRule | 'retune'
 
 export const carryRules: readonly CarryRule[] = ['keep', 'scale']
@@ -50,7 +54,7 @@ export function carry(s: number[], from: Algorithm, to: Algorithm, now: number, 
   return fresh
 }
 
-/** True if used units are multiplied in proportion to the limits. Never for units in flight: their number stays. */
+/** True if used units are multiplied in proportion to the limits. False for units in flight, because their number does not change. */
 function scales(from: Algorithm, to: Algorithm, rule: StateRule): boolean {
   if (rule !== 'scale' || (from.leases && to.leases)) return false
   return Math.max(capacity(from), capacity(to)) <= maxFactor
@@ -151,7 +155,7 @@ export function pointTo(
   }
 }
 
-/** How many units are left for a key that has its full quota. */
+/** How many units a key that has its full quota may use now. */
 function capacity(algorithm: Algorithm): number {
   return remaining(algorithm, new Array(algorithm.slots).fill(0), 0)
 }

@@ -30,7 +30,7 @@ export function definePolicy(
   })
 }
 
-/** Throws: a policy with a limit above 0 cannot become one with a limit of 0, nor the other way round. */
+/** Throws: a limit above 0 cannot be changed to 0, and a limit of 0 cannot be changed. */
 function notWithLimit(): never {
   throw new HeadgateError(
     'HEADGATE_RATE',

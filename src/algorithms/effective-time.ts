@@ -11,18 +11,17 @@ export function toleranceOf(...times: readonly number[]): number {
 }
 
 /**
- * The time at which a state is evaluated. If the clock went back by less than the tolerance, the state is evaluated at its own
- * last time until the clock passes that time. So no unit comes back twice, also if machines with different clocks write to one
- * key. If the clock went back further, the state is evaluated at the time of the clock, so that no key is refused for longer
- * than the tolerance.
+ * The time at which a state is evaluated. If the clock went back by less than the tolerance, the state is evaluated at its own last
+ * time until the clock passes that time. So no unit becomes free twice, even if machines with different clocks write to one key. If the
+ * clock went back further, the state is evaluated at the time of the clock, so that no key is refused for longer than the tolerance.
  */
 export function effectiveTime(algorithm: { readonly tolerance: number }, last: number, now: number): number {
   return now < last && last - now < algorithm.tolerance ? last : now
 }
 
 /**
- * Converts a wait that starts at the time of the state into a wait that starts now: the store's clock is `lag` microseconds
- * behind the state.
+ * Converts a wait that starts at the time of the state into a wait that starts now: the store's clock is `lag` microseconds behind the
+ * time of the state.
  */
 export function withLag(wait: number, lag: number): number {
   return wait === 0 ? 0 : wait + lag

@@ -6,11 +6,11 @@ export const maxSafe: number = Number.MAX_SAFE_INTEGER
 export const maxFactor: number = 2 ** 45
 
 /**
- * floor(a * b / c) for integers 0 <= b <= c <= 2^45 and 0 <= a < 2^53. The result is exact even if a * b passes 2^53: the
- * function then uses long division in digits of 7 bits, because doubles are exact up to 2^53 = 2^45 * 2^7 * 2.
+ * floor(a * b / c) for integers 0 <= b <= c <= 2^45 and 0 <= a < 2^53. The result is exact even if a * b exceeds 2^53: the function
+ * then uses long division in digits of 7 bits, because doubles are exact up to 2^53 = 2^45 * 2^7 * 2.
  *
- * A division of doubles never rounds a quotient of integers below 2^53 up to the next integer. So `Math.floor` and
- * `Math.ceil` of such a quotient are exact, here and everywhere in this folder.
+ * A division of doubles never rounds a quotient of integers below 2^53 up to the next integer. So `Math.floor` and `Math.ceil` of such
+ * a quotient are exact, here and everywhere in this folder.
  */
 export function mulDiv(a: number, b: number, c: number): number {
   const product = a * b

@@ -1,7 +1,7 @@
 /*
- * The algorithms: pure functions over a few integers, one file for each algorithm, in the folders below. This folder has
- * their common parts: the contract (`algorithm.ts`), the table of kinds, the shorthand of policies, and how a state changes
- * when the policies of a key change (`carry.ts`). It imports `policy` and `common`.
+ * The algorithms: pure functions over a few integers, one file for each algorithm, in the folders below. This folder has their common
+ * parts: the contract (`algorithm.ts`), the table of kinds, the shorthand of policies, and how a state changes when the policies of a
+ * key change (`carry.ts`). This folder imports `policy` and `common`.
  */
 
 export { type Algorithm, type Kind, type Numbers, type Policy, Report } from './algorithm.ts'

@@ -15,8 +15,8 @@ import {
 } from './windows/index.ts'
 
 /**
- * The numbers that define an algorithm. Stores write them beside each state, so that a process with other limits can read
- * the state.
+ * The numbers that define an algorithm. Stores save these numbers together with each state, so that a process with other limits can
+ * read the state.
  */
 export interface Definition extends Pick<Algorithm, 'span' | 'parameters'> {
   /** A `Kind`, or the name of a kind that only another version of headgate has. */
@@ -67,7 +67,7 @@ const kinds: Readonly<Record<Kind, KindOf>> = {
     revive: (_, [stable = 0, warmup = 0, coldFactor = 0], window) =>
       new SmoothWarmingUp(stable, warmup, coldFactor, window),
   },
-  // Users do not call a constructor: a limiter makes the penalty from its option `penalty`.
+  // Has no constructor for users, because a limiter makes the penalty from its option `penalty`.
   penalty: {
     constructors: [],
     revive: (_, parameters) => Penalty.of(parameters),

@@ -27,13 +27,13 @@ export type PolicyLike = Policy | string | PolicyOptions
  * A policy from a short text: limit/window, then optionally the algorithm and the burst.
  *
  *     policy('100/15m')               a sliding window
- *     policy('10/1s burst 20')        a token bucket that holds 20
+ *     policy('10/1s burst 20')        a token bucket with at most 20 tokens
  *     policy('5/10s sliding-log')     also fixed-window, segmented-window, token-bucket, leaky-bucket, gcra
  *     policy('4 at once')             units in flight, with a lease of 1m; also '4 at once lease 30s'
  *
- * @param options the options that have no place in the text: `name`, `label`, `scope`, `countRefused`, `shadow`
- * @throws HeadgateError `HEADGATE_POLICY` if the text has another form, or if an option is in the text and in `options`;
- *   another code if a number or an option is invalid
+ * @param options the options that the text cannot express: `name`, `label`, `scope`, `countRefused`, `shadow`
+ * @throws HeadgateError `HEADGATE_POLICY` if the text has another form, or if an option is in the text and in `options`; another code
+ *   if a number or an option is invalid
  */
 export function policy(text: string, options: Omit<PolicyOptions, 'limit' | 'window'> = {}): Policy {
   const [, units, lease] = (typeof text === 'string' && atOnce.exec(text)) || []

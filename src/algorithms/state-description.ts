@@ -8,16 +8,16 @@ export interface Terms {
   readonly burst: number
 }
 
-/** Numbers about one state, in units and microseconds, from which its algorithm makes a description. */
+/** Numbers about one state, in units and microseconds, from which the state's algorithm makes a description. */
 export interface Facts {
   /** The time at which the state is evaluated: `now`, or later if the clock went back. */
   readonly at: number
   readonly now: number
   readonly burst: number
   readonly used: number
-  /** The time until a call of one unit is admitted; 0 if it is admitted now. */
+  /** The time until a call of one unit is admitted; 0 if such a call is admitted now. */
   readonly retry: number
-  /** The time from now until more units are left. */
+  /** The time from now until the key has more units left than now. */
   readonly next: number
   readonly reset: number
 }
@@ -29,18 +29,18 @@ export interface UnitsAt {
 }
 
 /**
- * The numbers of one state that an inspection shows, each by its name. Amounts are in units of cost, times are in milliseconds
- * since the epoch.
+ * The numbers of one state that an inspection shows, each with a name. Amounts are in units of cost, times are in milliseconds since
+ * the epoch.
  */
 export type InspectedNumbers = Readonly<Record<string, number | readonly number[]>>
 
 export interface Description {
-  /** How many units are used, and when they come back: a sentence without the full stop. */
+  /** How many units are used, and when these units become free: a sentence without the full stop. */
   readonly words: string
   readonly numbers: InspectedNumbers
   /** The used units above the burst, without booked units and units in flight. Absent if the algorithm has no debt. */
   readonly debt?: number
-  /** When units in flight are freed if they are never released, the earliest first. Absent except for `concurrency`. */
+  /** When units in flight are freed if they are never released, the earliest first. Present only for `concurrency`. */
   readonly inFlight?: readonly UnitsAt[]
   /**
    * The units that are booked for a later time, the earliest first. Several bookings that were merged are one entry, with the
@@ -52,7 +52,7 @@ export interface Description {
 /** The limit of a counter: more than any key uses. It is 2^52, because Redis clients may round larger integers. */
 export const unreached: number = 2 ** 52
 
-/** A text such as `7 of 10 units are used`. @param more text to add if units are used @param how in place of the word `used` */
+/** A text such as `7 of 10 units are used`. @param more text to add if units are used @param how replaces the word `used` */
 export function usedWords({ used, reset, burst }: Facts, more = '', how = 'used'): string {
   const counts = burst === unreached
   if (used === 0 && reset === 0) return counts ? 'Nothing is counted' : `Nothing is used of ${units(burst)}`
@@ -64,7 +64,7 @@ export function debtWords(debt: number): string {
   return debt > 0 ? ` (a debt of ${debt})` : ''
 }
 
-/** `words` and the time until more units come back; an empty text if no call of one unit is admitted now. */
+/** Returns `words` and the time until more units become free. Returns an empty text if no call of one unit is admitted now. */
 export function nextWords({ retry, next }: Facts, words: string): string {
   return retry === 0 && next > 0 ? `${words} in ${timeText(next)}` : ''
 }

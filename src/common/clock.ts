@@ -14,8 +14,8 @@ export type Clock = () => number
 export const monotonicClock: Clock = microseconds
 
 /**
- * The wall clock of the machine. Several machines have the same time if their clocks are synchronised. The clock reads
- * `Date.now()`, so the fake timers of a test runner move it. Example: `memoryStore({ clock: wallClock })`.
+ * The wall clock of the machine. Several machines have the same time if their clocks are synchronised. The clock reads `Date.now()`, so
+ * the fake timers of a test runner change this clock. Example: `memoryStore({ clock: wallClock })`.
  */
 export const wallClock: Clock = () => Date.now() * 1000
 

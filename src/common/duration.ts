@@ -71,8 +71,8 @@ export function warnOfSeconds(duration: unknown, what: string, least = 1000): vo
 }
 
 /**
- * True for a number that looks like seconds: it is a whole number of half hours or days in seconds, such as 3600, 86400 and
- * 2592000. As milliseconds, such a number is neither a multiple of half a second nor a whole number of minutes.
+ * True for a number that looks like seconds. Read as seconds, the number is a whole number of half hours or days, such as 3600, 86400
+ * and 2592000. Read as milliseconds, the number is neither a multiple of half a second nor a whole number of minutes.
  */
 function isWholeInSeconds(duration: number): boolean {
   return (duration % 1800 === 0 && duration % 500 !== 0) || (duration % 86_400 === 0 && duration % 60_000 !== 0)

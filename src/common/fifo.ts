@@ -1,4 +1,4 @@
-/** So many empty elements may always be at the front of the array, so that a short array is not copied often. */
+/** How many elements at the front of the array may be empty before the array is copied, so that a short array is not copied often. */
 const spare = 1024
 
 /**

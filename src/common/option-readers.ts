@@ -73,7 +73,7 @@ export function unbounded(reader: Reader<number>, otherwise?: number): Reader<nu
   }
 }
 
-/** A reader that accepts any value. The code that uses the option checks the value, and refuses null too. */
+/** A reader that accepts any value, even null, because the code that uses the option checks the value. */
 export const anything: Reader<unknown> = (given) => given
 
 /** A reader that accepts undefined, and all values that `reader` accepts. The option is not required. */

@@ -16,7 +16,7 @@ type Read<Options, Values> = {
 }
 
 /**
- * Reads options with a table of readers. The type of a result is the type that its reader returns.
+ * Reads options with a table of readers. The type of each returned value is the type that the option's reader returns.
  *
  *     const { maxKeys, synchronous } = readOptions('aStore', options, { maxKeys: whole(1000), synchronous: flag() })
  *
@@ -98,7 +98,7 @@ export function knownOptions(where: string, options: object, known: readonly str
   throw new HeadgateError('HEADGATE_OPTION', `${where} has no option ${shown(unknown)}. ${takes}`)
 }
 
-/** Makes the check of `knownOptions`, for functions that get options at every call: this check is faster if all options are known. */
+/** Does the same as `knownOptions`, but faster if all options are known: for functions that get options at every call. */
 export function callOptions(where: string, options: object, known: readonly string[]): void {
   let wrong = typeof options !== 'object' || options === null || Array.isArray(options)
   for (const option in options) if (!known.includes(option)) wrong = true

@@ -10,7 +10,7 @@ export type Sleeper = (milliseconds: number, wake: () => void) => () => void
 /** The longest sleep of `setTimeout` in milliseconds: 24.8 days. After a longer argument, `setTimeout` fires immediately. */
 export const longestSleep: number = 2 ** 31 - 1
 
-/** Makes a sleeper with `setTimeout`. @param unref true if the process may exit during a sleep; workers ignore it */
+/** Makes a sleeper with `setTimeout`. @param unref true if the process may exit during a sleep; workers ignore `unref` */
 export function timerSleeper(unref = false, timers: Timers = globalThis): Sleeper {
   return (milliseconds, wake) => {
     const timer = timers.setTimeout(wake, milliseconds)

@@ -19,7 +19,7 @@ export function reason(error: unknown): string {
   return error instanceof Error ? `${error.name}: ${error.message}` : String(error)
 }
 
-/** Forgets which warnings were emitted, for tests: a process runs many tests. */
+/** Makes every warning be emitted again. For tests, because one process runs many tests. */
 export function forgetWarnings(): void {
   shown.clear()
 }

@@ -1,7 +1,6 @@
 /*
- * The circuit breaker of one store, or of one shard of a store. After five failed exchanges in a row no call is sent to
- * the store, until a probe succeeds. A call on keys of several shards is sent if the breakers of all these shards are
- * closed.
+ * The circuit breaker of one store, or of one shard of a store. After five failed requests in a row, no call is sent to the store until
+ * a probe (a test request) succeeds. A call on keys of several shards is sent if the breakers of all these shards are closed.
  *
  *             5 failures in a row               a call 500 ms later sends a probe
  *     closed ---------------------> open <-------------------------------------------> half-open
@@ -9,11 +8,11 @@
  *        +---------------------------------------------------------------------------------+
  *                                          the probe succeeds
  *
- * Requests that wait for an answer at the same time often fail for the same reason, such as one broken connection. So
- * they count once: a failure counts only if its request was sent after the last failure that counted.
+ * Requests that wait for an answer at the same time often fail for the same reason, such as one broken connection. So such failures
+ * count once: a failure counts only if its request was sent after the last failure that counted.
  *
- * A probe is a separate request, and no caller waits for it. While the breaker is not closed, every call is decided
- * without the store. There is no timer: calls start the probes.
+ * A probe is a separate request, and no caller waits for it. While the breaker is not closed, every call is decided without the store.
+ * There is no timer: calls start the probes.
  */
 import { channel, isolatesRequests } from '#platform'
 import { type Clock, getOrInsert, monotonicClock } from '../common/index.ts'

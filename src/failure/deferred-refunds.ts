@@ -4,7 +4,7 @@ import type { StoreLink } from './store-link.ts'
 /** The most refunds that can wait. If another refund comes, the oldest refund is dropped. */
 const maxRefunds = 10_000
 
-/** A request that gives units of these keys back to the store. */
+/** A request that gives units of keys back to the store. */
 interface Refund {
   readonly scopes: readonly string[]
   readonly keys: readonly string[]
@@ -48,7 +48,7 @@ export class DeferredRefunds {
     for (const refund of this.#refunds) if (concerns(refund)) this.#refunds.delete(refund)
   }
 
-  /** Drops all refunds: all keys were cleared. */
+  /** Drops all refunds, because all keys were cleared. */
   forgetAll(): void {
     this.#refunds.clear()
   }

@@ -45,8 +45,8 @@ class FailoverLedger implements CheckedLedger {
   }
 
   /**
-   * A ledger for other policies of the same limiter name. In the store it is a new ledger, in this process it has the same local
-   * states.
+   * A ledger for other policies of the same limiter name. The new ledger has its own ledger of the store, but shares the states of this
+   * ledger in this process.
    */
   joined(terms: LedgerTerms): FailoverLedger {
     const { shared, quota, ledger } = this.#fallback
@@ -116,7 +116,7 @@ class FailoverLedger implements CheckedLedger {
     return failing === undefined ? link.request(ledger, command) : Promise.reject(failing.lastError)
   }
 
-  /** Clears the keys in the store, then in this process. There is no deadline, because the time grows with the keys. */
+  /** Clears the keys in the store, then in this process. There is no deadline, because the time grows with the number of keys. */
   async #clear(command: Command): Promise<undefined> {
     await this.#fallback.ledger.run(command)
     this.forgetAll()

@@ -41,7 +41,10 @@ export interface SharedFailover {
   readonly reconciler: Reconciler
   readonly refunds: DeferredRefunds
   readonly counters: Counters
-  /** Reservations granted without the store, by their tickets: by this process (`'local'`), or uncounted (`'open'`). */
+  /**
+   * For the tickets of each reservation that was granted without the store: `'local'` if this process counted the reservation, `'open'`
+   * if the reservation is not counted.
+   */
   readonly granted: WeakMap<Tickets, 'local' | 'open'>
 }
 
@@ -80,8 +83,8 @@ export class Fallback {
   }
 
   /**
-   * Settles, in this process, a reservation that the store granted. This process has not counted the reserved units and cannot
-   * give them back. It only charges units beyond the reserved cost.
+   * Settles, in this process, a reservation that the store granted. This process has not counted the reserved units and cannot give
+   * them back. This process only charges units beyond the reserved cost.
    */
   #settleForStore({ keys, costs = 1, details }: Command<'settle'>): Decision {
     const beyond = typeof costs === 'number' ? costs : costs.map((cost) => Math.max(0, cost))
@@ -126,7 +129,7 @@ export class Fallback {
     return booking
   }
 
-  /** Settles or renews a reservation that was granted without the store. Returns undefined if the store granted it. */
+  /** Settles or renews a reservation that was granted without the store. Returns undefined if the store granted the reservation. */
   runGranted(command: Command<'settle' | 'renew'>): OutcomeOf<'settle' | 'renew'> | undefined {
     const { tickets } = command
     const by = tickets === undefined ? undefined : this.shared.granted.get(tickets)
@@ -152,15 +155,15 @@ export class Fallback {
     return decision
   }
 
-  /** Gives units back to the store. If the request fails, the units stay taken, and calls may be refused too early. */
+  /** Gives units back to the store. If the request fails, the units stay used, and calls may be refused too early. */
   async giveBack(keys: readonly string[], costs: Costs, tickets?: Tickets): Promise<void> {
     const verb = tickets ? 'settle' : 'refund'
     await this.shared.link.request(this.ledger, { verb, keys, costs, tickets }).catch(() => undefined)
   }
 
   /**
-   * Gives unused units of a reservation back to the store when the store responds. Does not charge units beyond the reserved
-   * cost; `run` does.
+   * Gives unused units of a reservation back to the store when the store responds. Does not charge units beyond the reserved cost,
+   * because `run` charges these units.
    */
   giveBackLater({ keys, costs = 1, tickets }: Command<CallVerb>): void {
     if (typeof costs === 'number' || costs.every((cost) => cost >= 0)) return

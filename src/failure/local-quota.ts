@@ -129,7 +129,7 @@ export class LocalQuota {
     return this.#spentUnits(scope, key).map((spent, n) => Math.max(0, spent - (charged[n] as number)))
   }
 
-  /** Counts units that the store was charged for, or has got back. @param units one number for each policy of the scope */
+  /** Records units that were charged or refunded in the store. @param units one number for each policy of the scope */
   changeCharged(verb: 'charge' | 'refund', scope: string, key: string, units: readonly number[]): void {
     void this.#ledgers.charged.get(scope)?.run({ verb, keys: [key], costs: units })
   }
@@ -170,8 +170,8 @@ export class LocalQuota {
   }
 
   /**
-   * Bans keys in this process too. A process has space for fewer bans than a store may have: without space, it does not ban
-   * the keys.
+   * Bans keys in this process too. A process has space for fewer bans than a store may have: if there is no space, the keys are not
+   * banned in this process.
    */
   ban(command: Command<'ban'>): void {
     try {

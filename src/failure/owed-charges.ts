@@ -36,9 +36,9 @@ export class OwedCharges {
   }
 
   /**
-   * Charges the units that the key owes. The units count as charged as soon as the request is sent. They stay charged if the
-   * request times out, because the store may have counted the units. After other failures the key owes the units again, unless
-   * the key was forgotten.
+   * Charges the units that the key owes. The units count as charged as soon as the request is sent. The units stay charged if the
+   * request times out, because the store may have counted the units. After other failures the key owes the units again, unless the key
+   * was forgotten.
    */
   async charge(scope: string, key: string, forgotten: () => boolean): Promise<void> {
     const quota = this.#quota

@@ -1,11 +1,11 @@
 /*
- * Reconciliation: the store is charged for units that keys spent in this process while the store failed. Each policy is
- * charged separately. A key that was reset while the store failed is first reset in the store. Reset and charge happen
- * before the store decides a call with the key again.
+ * Reconciliation: the store is charged for units that keys spent in this process while the store failed. Each policy is charged
+ * separately. A key that was reset while the store failed is first reset in the store. Reset and charge happen before the store decides
+ * a call with the key again.
  *
- * The limiters with the same name share their debts, as they share their states. The debts of a key are settled for all
- * these limiters together. The key of a call comes first. Other keys follow in the background, a few at a time, when
- * the store responds again; in a store with shards, when the shard that decides on the key responds again.
+ * The limiters with the same name share their debts, as they share their states. The debts of a key are settled for all these limiters
+ * together. The debts of a call's key are settled first. The debts of other keys follow in the background, a few at a time, when the
+ * store responds again; in a store with shards, when the shard that decides on the key responds again.
  */
 import { LRUCache } from 'lru-cache'
 import { allOf, getOrInsert, isBrokenRecord } from '../common/index.ts'
@@ -25,7 +25,7 @@ interface Debt {
   reset: boolean
 }
 
-/** The debts of how many keys are settled at the same time in the background. */
+/** How many keys have their debts settled at the same time in the background. */
 const batch = 32
 
 export class Reconciler {
@@ -53,7 +53,7 @@ export class Reconciler {
     return this.#debts?.peek(nameOf(scope, key)) !== undefined
   }
 
-  /** Notes that these keys spend units in this process. */
+  /** Records that these keys spend units in this process. */
   note(charges: OwedCharges, keys: readonly string[]): void {
     for (const [n, scope] of charges.scopes.entries()) {
       const debt = this.#debt(scope, keys[n] as string)
@@ -63,8 +63,8 @@ export class Reconciler {
   }
 
   /**
-   * Notes that these keys were reset in this process. The store is charged for units that the keys spend from now on,
-   * after the keys were reset in the store.
+   * Records that these keys were reset in this process. The store is charged for units that the keys spend from now on, after the keys
+   * were reset in the store.
    */
   reset(charges: OwedCharges, keys: readonly string[]): void {
     this.forget(charges, keys)
@@ -118,8 +118,8 @@ export class Reconciler {
     try {
       await allOf(charges.map((each) => each.charge(scope, key, forgotten)))
     } catch (error) {
-      // A broken record is one that this version cannot read, so its key cannot be charged. The key is removed from the debts
-      // until the next decision on the key in this process.
+      // This version cannot read a broken record, so the record's key cannot be charged. The key is removed from the debts until the
+      // next decision on the key in this process.
       if (isBrokenRecord(error) && !forgotten()) this.#debts?.delete(name)
       debt.charges = [...new Set([...charges, ...debt.charges])]
       throw error
@@ -146,8 +146,8 @@ export class Reconciler {
   }
 
   /**
-   * Settles each debt once, unless the breaker of its key is open. A debt that cannot be settled stays until the next call
-   * with its key, or until the store responds the next time.
+   * Settles each debt once, unless the breaker of its key is open. A debt that cannot be settled is tried again at the next call with
+   * its key, or when the store responds the next time.
    */
   async #settleAll(): Promise<void> {
     this.#running = true

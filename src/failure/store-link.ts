@@ -46,12 +46,12 @@ const defaultTimeout = 100
 const grace = 10
 
 /**
- * The link to a store. Each request succeeds or fails before a deadline. The breakers of the shards that the request
- * needs count the outcome.
+ * The link to a store. Each request succeeds or fails before a deadline. The breakers of the shards that the request needs count the
+ * outcome.
  *
- * If the option `storeTimeout` is a time, the link enforces the deadline of each request. If the option is Infinity, the link
- * enforces none. Without the option, the store does if its traits have a `timeout`, and otherwise the link does. A response
- * that is not a promise needs no deadline.
+ * If the option `storeTimeout` is a time, the link enforces the deadline of each request. If the option is Infinity, the link enforces
+ * no deadline. Without the option, the store enforces the deadline if its traits have a `timeout`; otherwise the link enforces it. A
+ * response that is not a promise needs no deadline.
  */
 export class StoreLink {
   readonly store: Store

@@ -69,8 +69,8 @@ export function configOf(given: Partial<Options>): Config {
 }
 
 /**
- * Makes the store for the option `store`: from a store of headgate, a store of express-rate-limit, or a store with the
- * methods that express-rate-limit required before version 6 (`incr` in place of `increment`).
+ * Returns a store with the current interface of express-rate-limit. The option `store` may be a store of headgate, a store of
+ * express-rate-limit, or a store with the methods that express-rate-limit required before version 6 (`incr` in place of `increment`).
  */
 function storeOf(given: Options['store'] | undefined, windowMs: number, name: string | undefined): Store {
   const own = counterStoreOf(given, windowMs, name)

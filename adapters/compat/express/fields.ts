@@ -4,7 +4,7 @@ import { draftFields, secondsLeft } from '../counter-store.ts'
 import { DAY, HOUR, MINUTE, type RateLimitInfo, SECOND, type ValueDeterminingMiddleware } from './types.ts'
 import type { Config } from './validations.ts'
 
-/** The default of the option `identifier`, which names the policy: its limit and its window, such as `5-in-1min`. */
+/** The default of the option `identifier`, which is the name of the policy: the limit and the window, such as `5-in-1min`. */
 export function policyName(info: RateLimitInfo | undefined, windowMs: number): string {
   const units = [
     [DAY, 'day', 's'],
@@ -21,14 +21,14 @@ function setLegacyHeaders(response: Response, { limit, remaining, resetTime }: R
   response.setHeader('X-RateLimit-Limit', String(limit))
   response.setHeader('X-RateLimit-Remaining', String(remaining))
   if (!(resetTime instanceof Date)) return
-  // Set the field `Date`, because a client compares it with the reset time below. The same clock gives both times.
+  // A client compares the reset time below with the field `Date`, so both times must come from the same clock.
   response.setHeader('Date', new Date().toUTCString())
   response.setHeader('X-RateLimit-Reset', String(Math.ceil(resetTime.getTime() / 1000)))
 }
 
 /**
  * Sets the fields of the IETF draft that the option `standardHeaders` names.
- * @param name the name of the policy; only draft-8 sends it
+ * @param name the name of the policy; only the fields of draft-8 contain the name
  */
 function setStandardHeaders(config: Config, response: Response, info: RateLimitInfo, name: string | undefined): void {
   const { limit, remaining, resetTime, key } = info
@@ -67,7 +67,7 @@ export async function setHeaders(
   if (!response.headersSent) setStandardHeaders(config, response, info, name)
 }
 
-/** The value of an option for this request. If the option is a function, the function is called. */
+/** The value of an option for this request: the option, or the option's result if the option is a function. */
 export function resolved<T>(
   value: T | ValueDeterminingMiddleware<T>,
   request: Request,

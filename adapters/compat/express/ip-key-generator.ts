@@ -5,8 +5,8 @@ import { networkOf } from '../network.ts'
 import type { Config } from './validations.ts'
 
 /**
- * The key of an IP address. For IPv4, the key is the address. For IPv6, the key is the network of the address. The obsolete
- * form `::192.0.2.1` counts as the IPv4 address 192.0.2.1.
+ * The key of an IP address. For IPv4, the key is the address. For IPv6, the key is the address's network, such as `2001:db8::/56`. The
+ * obsolete form `::192.0.2.1` counts as the IPv4 address 192.0.2.1.
  * @param ipv6Subnet the length of the network's prefix in bits; false for the complete address
  */
 export function ipKeyGenerator(ip: string, ipv6Subnet: number | false = 56): string {
@@ -18,7 +18,7 @@ export function ipKeyGenerator(ip: string, ipv6Subnet: number | false = 56): str
   return ipv6Subnet === false || ipv6Subnet === 0 ? ip : `${network.address}/${ipv6Subnet}`
 }
 
-/** Caches the keys of addresses, by networks of 56 bits, the default. */
+/** A cache of the keys of addresses, for the default prefix of 56 bits. */
 const usualKeys = new AddressKeys((ip) => ipKeyGenerator(ip))
 
 function addressKey(ip: string, subnet: number | false): string {

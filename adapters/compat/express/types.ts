@@ -12,7 +12,7 @@ export type RateLimitExceededEventHandler = (
   next: NextFunction,
   optionsUsed: Options,
 ) => void
-/** The type of the function `onLimitReached` in earlier versions of express-rate-limit. */
+/** The type of the option `onLimitReached`, which express-rate-limit had in earlier versions. */
 export type RateLimitReachedEventHandler = (request: Request, response: Response, optionsUsed: Options) => void
 
 export type { ClientRateLimitInfo }
@@ -23,7 +23,7 @@ export interface Client {
   totalHits: number
   resetTime: Date
 }
-/** The function to which a store with the interface before version 6 passes a count. */
+/** The callback of `incr` of a store in the interface before version 6: it receives an error, or the hits of the key. */
 export type IncrementCallback = (error: Error | undefined, totalHits: number, resetTime: Date | undefined) => void
 
 /** The interface of the stores of express-rate-limit before version 6. */
@@ -37,11 +37,11 @@ export interface LegacyStore {
 /** The interface of the stores of express-rate-limit. */
 export type Store = HitStore<ClientRateLimitInfo>
 
-/** The drafts of the IETF whose rate limit fields a response can have. */
+/** The IETF drafts that define rate limit fields of a response. */
 export type DraftHeadersVersion = 'draft-6' | 'draft-7' | 'draft-8'
 /** Writes an error or a warning. */
 export type LoggerFn = (error: unknown, message?: string) => void
-/** Writes errors and warnings. Default: the console. */
+/** The interface of the option `logger`, which writes errors and warnings. `console` is the default. */
 export interface Logger {
   error: LoggerFn
   warn: LoggerFn
@@ -60,13 +60,13 @@ export interface Options {
   statusCode: number
   /** True to set the response fields `X-RateLimit-*`. Default true. */
   legacyHeaders: boolean
-  /** The draft whose response fields are set. True means `'draft-6'`, and false sets no fields. Default false. */
+  /** The IETF draft whose rate limit fields the response gets. True means `'draft-6'`, and false sets no fields. Default false. */
   standardHeaders: boolean | DraftHeadersVersion
-  /** The name of the policy in the fields of draft-8. Default: the limit and the window, such as `'5-in-1min'`. */
+  /** The name of the policy in the response fields of draft-8. Default: the limit and the window, such as `'5-in-1min'`. */
   identifier: string | ValueDeterminingMiddleware<string>
   /** The value of the field `Retry-After`, in seconds. Default: the seconds until the window ends. */
   retryAfter?: number | ValueDeterminingMiddleware<number>
-  /** The name of the request's property that has the hits and the limit. Default `'rateLimit'`. */
+  /** The name of the property of a request in which the middleware stores the client's hits and limit. Default `'rateLimit'`. */
   requestPropertyName: string
   /** True if failed requests do not count. Default false: failed requests count. */
   skipFailedRequests: boolean
@@ -86,7 +86,7 @@ export interface Options {
   store: Store | LegacyStore | HeadgateStore
   /** The name of this limiter in a store of headgate. Each limiter of that store needs another name. Default `'default'`. */
   name?: string
-  /** Which checks of the configuration run, by name. True means that all checks run, and false none. Default: all. */
+  /** Which validations run. True means all validations, false none. An object turns validations on or off by name. Default true. */
   validate: boolean | EnabledValidations
   /** The former name of `legacyHeaders`. */
   headers?: boolean
@@ -102,7 +102,10 @@ export interface Options {
 export interface RateLimitInfo extends HitInfo {
   key: string
 }
-/** A request after it was counted. Its property `rateLimit`, or `requestPropertyName`, has the hits and the limit. */
+/**
+ * A request that the middleware has counted. The client's hits and limit are in the property `rateLimit`, or in the property that the
+ * option `requestPropertyName` names.
+ */
 export type AugmentedRequest = Request & { [key: string]: RateLimitInfo }
 /** The middleware that `rateLimit` returns. */
 export type RateLimitRequestHandler = RequestHandler & {

@@ -20,11 +20,11 @@ class ValidationError extends Error {
 const usedStores = new WeakSet<object>()
 const countedKeys = new WeakMap<object, Set<string>>()
 
-/** The names, in the stack of an error, of the functions with which Express 4 and Express 5 call a handler. */
+/** The functions with which Express 4 and Express 5 call a handler, as the stack of an error names these functions. */
 const handlerCalls = ['Layer.handle [as handle_request]', 'Layer.handleRequest']
 
 /**
- * Looks for mistakes in how an application uses the limiter. Each validation runs once: when the limiter is made, or at its
+ * Looks for mistakes in how an application uses the limiter. Each validation runs once: when the limiter is made, or at the limiter's
  * first request. If a validation throws, the error is logged, and the request continues.
  */
 export class Validations {
@@ -56,8 +56,8 @@ export class Validations {
   }
 
   /**
-   * Runs validations that read a request. The request may be a mock, or may belong to another framework, and then a
-   * validation may throw. The error is logged.
+   * Runs validations that read a request, and logs the error if a validation throws. A validation can throw because the request is a
+   * mock, or because it belongs to another framework.
    */
   #look(names: readonly ValidationName[], validations: () => void): void {
     if (!names.some((name) => this.due(name))) return
@@ -121,8 +121,8 @@ export class Validations {
   }
 
   /**
-   * Looks for mistakes in how the application gets the client's address. A request of another framework has no `app`, and a
-   * mock may have no `headers`.
+   * Looks for mistakes in how the application gets the client's address. Any property may be missing: a request of another framework
+   * has no `app`, and a mock may have no `headers`.
    */
   #lookAtAddress({ ip, headers, app, socket }: Partial<Request>): void {
     if (ip === undefined) this.warn('ip', true, 'ERR_ERL_UNDEFINED_IP_ADDRESS', 'request.ip is undefined.')
@@ -153,8 +153,8 @@ export class Validations {
 }
 
 /**
- * A text for the memory or the kind of server in which a store has its keys. Stores with the same text may share keys. Two
- * stores in memory never share keys, but two stores of one class may use the same server.
+ * A text that says where the keys of a store are: a number for each store in memory, and the name of the class for any other store.
+ * Stores with the same text may share keys, because two stores of one class may use the same server.
  */
 function placeOf(store: Store): string {
   return store.localKeys ? getOrInsert(places, store, () => `#${++placeCount}`) : store.constructor.name

@@ -4,8 +4,8 @@ import type { WindowCount } from '../counters.ts'
 import type { Counting, Settings } from './settings.ts'
 
 /**
- * Counts a hit. A hit over the limit starts the window again if the argument `rule` is 'continues', and makes the window
- * longer if `rule` is 'backs off'.
+ * The script that counts a hit. A hit over the limit starts the window again if the argument `rule` is 'continues', and makes the
+ * window longer if `rule` is 'backs off'.
  */
 const hit = `
   local window, max, rule = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
@@ -20,9 +20,9 @@ const hit = `
 const read = "return { tonumber(redis.call('GET', KEYS[1]) or 0), math.max(0, redis.call('PTTL', KEYS[1])) }"
 
 /**
- * Counts hits in Redis, under the keys of @fastify/rate-limit. With `continueExceeding`, a refused hit starts the window of
- * its key again. With `exponentialBackoff`, a refused hit makes the window longer. With neither, the window keeps the length
- * that it got at its first hit.
+ * Counts hits in Redis, under the keys of @fastify/rate-limit. With `continueExceeding`, a refused hit starts the window of its key
+ * again. With `exponentialBackoff`, a refused hit makes the window longer. Without both options, a refused hit does not change the
+ * window.
  */
 export function changingInRedis(client: unknown, prefix: string, settings: Settings): Counting {
   const { continueExceeding, exponentialBackoff } = settings
@@ -30,7 +30,7 @@ export function changingInRedis(client: unknown, prefix: string, settings: Setti
   const connection = connectionOf(client)
   const deadlines = new Deadlines('Redis', 1000) // milliseconds that a call of Redis may take
   const ask = async (script: string, key: string, ...args: unknown[]): Promise<WindowCount> => {
-    // ioredis passes a Buffer on as bytes, but splits any other array into several arguments.
+    // Each argument is sent as a Buffer, because ioredis splits any other array (such as a Uint8Array) into several arguments.
     const bytes = args.map((arg) => Buffer.from(String(arg)))
     const { reply } = connection.eval(script, [prefix + key], bytes)
     const [used, resetAfter] = (await deadlines.bound(reply)) as [number, number]

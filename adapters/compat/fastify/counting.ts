@@ -8,17 +8,20 @@ import type { Counting, Settings } from './settings.ts'
 import type { FastifyRateLimitStore, FastifyRateLimitStoreCtor } from './types.ts'
 
 /**
- * Throws the error of the store's client if that error caused `error`, as a store of @fastify/rate-limit does. Else throws
- * `error`.
+ * Throws the cause of `error` if `error` is a HeadgateError with a cause, because a store of @fastify/rate-limit throws the error of
+ * its client. Else throws `error`.
  */
 function clientError(error: unknown): never {
   throw error instanceof HeadgateError && error.cause instanceof Error ? error.cause : error
 }
 
-/** Returns the counter of hits for one limit of the plugin. A limit with `routeInfo`, of a route or a handler, has its own hits. */
+/** Returns the counter of hits for one limit of the plugin. A limit with `routeInfo` (of a route or a handler) has its own hits. */
 export type CountingOf = (settings: Settings) => Counting
 
-/** Counts hits in a store of headgate. @param make returns a limiter; its argument is the length of the windows in milliseconds */
+/**
+ * Counts hits in a store of headgate, with one limiter for each length of the windows.
+ * @param make returns the limiter for windows of the given length in milliseconds
+ */
 function inStore(make: (window: number) => RateLimiter): Counting {
   const byWindow = new LRUCache<number, RateLimiter>({ max: 1000 })
   return {

@@ -23,7 +23,7 @@ async function isExempt({ allowList }: Settings, request: FastifyRequest, key: s
   return allowList?.includes(key) === true
 }
 
-/** Counts a request, unless `allowList` exempts its key. @param increments false to read the key's count without another hit */
+/** Counts a request, unless `allowList` exempts the request's key. @param increments false to read the key's count without another hit */
 export async function apply(
   { settings, counting }: Limit,
   request: FastifyRequest,
@@ -73,7 +73,7 @@ function windowOf(milliseconds: unknown): number {
 type Mark = { [ran: symbol]: boolean }
 
 /**
- * The hook that enforces a limit. If several limits of the plugin see one request, only the first limit counts it.
+ * The hook that enforces a limit. If several limits of the plugin apply to one request, only the first limit counts the request.
  * @param ran the property that marks a counted request
  */
 export function hookOf(limit: Limit, ran: symbol): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {

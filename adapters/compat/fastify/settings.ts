@@ -6,8 +6,8 @@ import { networkOf } from '../network.ts'
 import type { RateLimitOptions, RateLimitPluginOptions } from './types.ts'
 
 /**
- * The key of an IP address. For IPv4, the key is the address. For IPv6, the key is the first address of its network. Any
- * other text is its own key, in lower case. Undefined if `ip` is undefined.
+ * The key of an IP address. For IPv4, the key is the address. For IPv6, the key is the first address of its network. For any other
+ * text, the key is the text in lower case. Undefined if `ip` is undefined.
  * @param ipv6Subnet the length of the network's prefix in bits
  */
 export function normalizeIP(ip: string, ipv6Subnet = 64): string {

@@ -2,7 +2,7 @@ import type { FastifyRequest, RouteOptions } from 'fastify'
 import type { MaybePromise } from '../../../src/common/index.ts'
 import type { Store } from '../../../src/stores/contract/index.ts'
 
-/** Passes the hits of a key (`current`), and the milliseconds until the window of the key ends (`ttl`). */
+/** The callback of a store. `current` is the number of hits of the key, and `ttl` the milliseconds until the key's window ends. */
 type Callback = (error: Error | null, result?: { current: number; ttl: number }) => void
 
 /** The interface of the stores that were written for @fastify/rate-limit. */
@@ -32,7 +32,7 @@ export interface errorResponseBuilderContext {
 
 /** The options of `app.createRateLimit`. */
 export interface CreateRateLimitOptions {
-  /** Where hits are counted: a store class of @fastify/rate-limit, or a store of headgate. Default: memory. */
+  /** Where hits are counted: a store class of @fastify/rate-limit, or a store of headgate. Default: the memory of this process. */
   store?: FastifyRateLimitStoreCtor | Store
   /** True to admit requests if the store fails. Default false: the error goes to the error handler. */
   skipOnError?: boolean
@@ -46,7 +46,7 @@ export interface CreateRateLimitOptions {
   keyGenerator?: (request: FastifyRequest) => MaybePromise<string | number>
   /** The length of an IPv6 network's prefix in bits. All addresses of the network share one key. Default 64. */
   ipv6Subnet?: number
-  /** The number of refusals with status 429 in one window. Further refusals have status 403. Default: no bound. */
+  /** The number of refusals with status 429 in one window. Further refusals have status 403. Default: all refusals have status 429. */
   ban?: number
 }
 
@@ -59,14 +59,14 @@ export interface RateLimitOptions extends CreateRateLimitOptions {
   hook?: RateLimitHook
   /** How many keys are held in memory. 0 means a million. Default 5000. */
   cache?: number
-  /** True to start the window again at each refusal. Default false. */
+  /** True to start a client's window again at each refused request of the client. Default false. */
   continueExceeding?: boolean
   /** True to make the window longer at each refusal, each time by a factor of 2. Default false. */
   exponentialBackoff?: boolean
   onBanReach?: (request: FastifyRequest, key: string) => void
   /** A text that is appended to the key, so that routes with the same text share their counts. */
   groupId?: string
-  /** Returns the error that a refused request is answered with. */
+  /** Returns the error with which the plugin answers a refused request. */
   errorResponseBuilder?: (request: FastifyRequest, context: errorResponseBuilderContext) => object
   /** True to set the header fields of the IETF's draft 6, such as `ratelimit-limit`, in place of `x-ratelimit-*`. Default false. */
   enableDraftSpec?: boolean
@@ -86,9 +86,9 @@ export interface RateLimitPluginOptions extends RateLimitOptions {
   redis?: any
   /** The prefix of the keys in Redis, or the name of the limiter in a store of headgate. Default `'fastify-rate-limit-'`. */
   nameSpace?: string
-  /** For each field of a refused response: false to leave the field out. Default: true for all fields. */
+  /** For each header field of a response that refuses a request: false to leave the field out. Default: true for all fields. */
   addHeaders?: HeaderFlags
-  /** For each field of an admitted response: false to leave the field out. Default: true for all fields. */
+  /** For each header field of the response to an admitted request: false to leave the field out. Default: true for all fields. */
   addHeadersOnExceeding?: HeaderFlags
 }
 

@@ -36,7 +36,7 @@ interface CommonConfigType<E extends Env, P extends string, I extends Input> {
   skip: (c: Context<E, P, I>) => Promisify<boolean>
 }
 
-/** The options that a user passes. Those in `Required` are required. All other options are optional. */
+/** The options that a user passes. The options named in `Required` must be present, and all other options are optional. */
 type Given<Config, Required extends keyof Config> = Pick<Config, Required> & Partial<Config>
 
 type RateLimit = { limit: (options: { key: string }) => Promisify<{ success: boolean }> }
@@ -62,13 +62,13 @@ export interface HonoConfigType<E extends Env = Env, P extends string = string, 
   /** How many requests a client may make in one window. Default 5. */
   limit: number | ((c: Context<E, P, I>) => Promisify<number>)
   /**
-   * The draft of the IETF whose rate limit fields a response gets. True means `'draft-6'`. With false, no response gets these
-   * fields. Default `'draft-6'`.
+   * The IETF draft whose rate limit fields the response gets. True means `'draft-6'`. With false, no response gets these fields.
+   * Default `'draft-6'`.
    */
   standardHeaders: boolean | 'draft-6' | 'draft-7'
-  /** The name of the context's variable that has the hits and the limit. Default `'rateLimit'`. */
+  /** The name of the context's variable in which the middleware stores the client's hits and limit. Default `'rateLimit'`. */
   requestPropertyName: string
-  /** The name of the context's variable that has the functions `getKey` and `resetKey`. Default `'rateLimitStore'`. */
+  /** The name of the context's variable in which the middleware stores `getKey` and `resetKey`. Default `'rateLimitStore'`. */
   requestStorePropertyName: string
   /** True if failed requests do not count. Default false: failed requests count. */
   skipFailedRequests: boolean

@@ -4,8 +4,8 @@ import { countHit, optionsOf } from './hits.ts'
 import type { Promisify, WSConfigProps, WSConfigType } from './types.ts'
 
 /**
- * Limits the messages of WebSockets. Call `webSocketLimiter` with the options. It returns a function: pass your function that
- * returns the event handlers to it, and pass the result to `upgradeWebSocket`.
+ * Limits the messages of WebSockets. `webSocketLimiter(options)` returns a function. Pass your function that returns the event handlers
+ * to this function, and pass the result to `upgradeWebSocket`:
  *
  *     upgradeWebSocket(webSocketLimiter({ keyGenerator })((context) => ({ onMessage(event, socket) {} })))
  *

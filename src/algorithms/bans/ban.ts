@@ -1,16 +1,17 @@
 /*
  * A ban by hand: the key is refused until a time, whatever its policies say.
  *
- * It is no policy. A call on a banned key is decided as a peek, which takes and counts nothing, and the decision is then
- * refused. So a key that is not banned costs nothing, and nothing has to be declared before the first ban.
+ * A ban is not a policy. A call on a banned key is decided as a peek, which takes no units and counts nothing, and the decision is then
+ * changed to a refusal. So bans cost nothing for a key that is not banned, and nothing has to be declared before the first ban.
  *
- * The longest ban of the call's keys counts. A store keeps one beside the states of a key, under no policy's name.
+ * If several keys of a call are banned, the ban that ends last applies. A store saves the ban of a key together with the key's states,
+ * but under no policy's name.
  */
 import { type Ban, type Decision, join } from '../../policy/index.ts'
 import { toleranceOf } from '../effective-time.ts'
 import type { DecidingVerb } from '../evaluation/index.ts'
 
-/** The ban of one key, as stores keep it. Times are whole microseconds by the store's clock. */
+/** The ban of one key, as stores save it. Times are whole microseconds by the store's clock. */
 export interface StoredBan {
   /** When the ban began. */
   readonly from: number
@@ -31,14 +32,14 @@ export interface CallBan {
   readonly reason: string | undefined
 }
 
-/** @param duration in microseconds; `forever` for no end */
+/** @param duration how long the ban lasts, in microseconds; `forever` for a ban without an end */
 export function newBan(now: number, duration: number, reason: string | undefined): StoredBan {
   return { from: now, until: duration >= forever ? forever : now + duration, reason }
 }
 
 /**
- * The ban at that time; undefined if it is over. After a clock that went back further than clocks differ, it lasts from
- * `now` on for as long as it was to last: another object, which the store keeps in place of the first.
+ * Returns the ban if it has not ended at the time `now`, else undefined. If the clock has gone back by the tolerance or more, returns a
+ * new ban, which the store saves in place of the old ban: from `now` on, with the full duration.
  */
 export function banAt(ban: StoredBan, now: number): StoredBan | undefined {
   const { from, until, reason } = ban
@@ -48,12 +49,12 @@ export function banAt(ban: StoredBan, now: number): StoredBan | undefined {
 }
 
 /**
- * How long a ban that is over is kept, in microseconds. The clocks of machines differ, and one that is behind, or that goes
- * back, still refuses until the end by its own time.
+ * How long a store keeps a ban after its end, in microseconds. The clocks of machines differ: a machine whose clock is behind, or goes
+ * back, refuses until the ban has ended by its own clock.
  */
 const lingering = 600_000_000
 
-/** True if a store may delete the ban, because it ended long ago. */
+/** True if a store may delete the ban, because the ban ended more than `lingering` microseconds ago. */
 export function isPast({ until }: StoredBan, now: number): boolean {
   return until + lingering <= now
 }
@@ -63,13 +64,13 @@ export function callBan(scope: string, { until, reason }: StoredBan, now: number
   return { scope, wait: ends ? until - now : Infinity, until: ends ? until : Infinity, reason }
 }
 
-/** The ban of the two that ends later; the first one if both end together. */
+/** The ban that ends later; `one` if both bans end at the same time. */
 export function longerBan(one: CallBan | undefined, other: CallBan | undefined): CallBan | undefined {
   if (one === undefined || other === undefined) return one ?? other
   return other.wait > one.wait ? other : one
 }
 
-/** The ban of a call's keys that ends last; undefined if none is banned. @param find the ban of the key of that scope */
+/** The ban of a call's keys that ends last; undefined if no key of the call is banned. @param find returns the ban of the key in a scope */
 export function longestBan<Scope extends { readonly name: string }>(
   scopes: readonly Scope[],
   now: number,
@@ -83,14 +84,14 @@ export function longestBan<Scope extends { readonly name: string }>(
   return longest
 }
 
-/** True for the verbs that a ban refuses: the verbs that ask whether a call is admitted. */
+/** True for the verbs that ask whether a call is admitted, because a ban refuses such calls. */
 export function isBannable(verb: DecidingVerb): boolean {
   return verb === 'consume' || verb === 'reserve' || verb === 'peek'
 }
 
 /**
  * The decision about a call on a banned key.
- * @param decision that of a peek, if the ban refuses the call
+ * @param decision the decision of the policies; if `refuses` is true, the decision of a peek
  */
 export function withBan(decision: Decision, { scope, wait, until, reason }: CallBan, refuses: boolean): Decision {
   const ban: Ban = { until: Math.ceil(until / 1000), scope, ...(reason !== undefined && { reason }) }

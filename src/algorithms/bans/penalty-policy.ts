@@ -16,11 +16,11 @@ import type { Policy } from '../algorithm.ts'
 import { makePolicy } from '../define-policy.ts'
 import { Penalty, unlimited } from './penalty.ts'
 
-/** The options of a penalty, which bans a key that keeps being refused. */
+/** The options of a penalty, which bans a key after many of its calls were refused. */
 export interface PenaltyOptions {
   /** How many refusals of a key within `within` begin a ban, such as 10. */
   after: number
-  /** The time in which the refusals are counted, such as `'1m'`. It starts with the first refusal that is counted. */
+  /** The time in which the refusals are counted, such as `'1m'`. This time starts with the first refusal that is counted. */
   within: Duration
   /**
    * How long a key is banned: `['1m', '10m']` means 1 minute the first time, and 10 minutes every later time. Required
@@ -28,11 +28,14 @@ export interface PenaltyOptions {
    */
   ban?: Duration | readonly Duration[]
   /**
-   * `'window'`, in place of `ban`: a ban ends when the other policies would admit the refused call. Under a fixed window,
-   * that is the end of the window. A call whose cost is too high ever to be admitted begins no ban.
+   * `'window'`, in place of `ban`: a ban ends when the other policies would admit the refused call. Under a fixed window, a ban ends
+   * when the window ends. A call whose cost is too high ever to be admitted begins no ban.
    */
   until?: 'window'
-  /** For how long after its end a ban makes the next ban of the key longer. Default: the longest duration in `ban`. */
+  /**
+   * If a key is banned again within this time after its last ban, the next duration in `ban` applies. Default: the longest duration in
+   * `ban`.
+   */
   forget?: Duration
   /** True if each call that is refused during a ban starts the duration of that ban again. Default false. */
   extend?: boolean
@@ -49,7 +52,7 @@ export interface PenaltyOptions {
   status?: 403 | 429
 }
 
-/** The options that `until: 'window'` excludes. */
+/** The options that cannot be given together with `until: 'window'`. */
 const untimed = ['forget', 'extend', 'restart'] as const
 
 const code = 'HEADGATE_PENALTY'

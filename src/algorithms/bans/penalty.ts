@@ -1,20 +1,20 @@
 /*
  * Penalty: a key that is refused again and again is banned for a while, each time for longer.
  *
- * It is a policy like any other, except that it judges the refusals of the other policies and not the call. It counts
- * refused calls only, and refuses every call while a ban lasts.
+ * A penalty is a policy like any other, except that it counts only the calls that the other policies refuse. While a ban lasts, the
+ * penalty refuses every call.
  *
  *     refused   x  x x      x                         x xx
  *     count     1  2 3=after                          1 23
  *                    |<--- ban[0] --->|                  |<------- ban[1] ------->|<--- forget --->| all forgotten
  *
- * A count starts with a refusal and lasts for `within`. Calls during a ban do not count. Unless the penalty extends its
- * bans, they change nothing, so the end of a ban is known from its start. A penalty that extends starts the ban anew
- * with each refused call. A ban is remembered for `forget` after its end. The next ban within that time is the next
- * one of the list, or the last one again.
+ * A count starts with a refusal and lasts for `within`. Calls during a ban do not count. Without `extend`, calls during a ban change
+ * nothing, so the end of the ban is known when the ban begins. With `extend`, each refused call during a ban starts the duration of the
+ * ban again. A ban is remembered for `forget` after its end. A ban that begins within that time lasts for the next duration of the
+ * list; the last duration repeats.
  *
- * A penalty that ends with the window has no durations. A ban lasts as long as the refused call has to wait under the other
- * policies, and is not remembered after its end. A call whose cost can never be admitted begins no ban.
+ * A penalty with `until: 'window'` has no durations. A ban lasts as long as the refused call has to wait under the other policies, and
+ * the ban is not remembered after its end. A call whose cost can never be admitted begins no ban.
  *
  * State: last (us), start of the count (us), refusals counted, bans so far, end of the ban (us).
  */
@@ -29,21 +29,24 @@ export interface PenaltyRules {
   readonly restart?: boolean
 }
 
-/** The number among the parameters that says which rules apply: the sum of these two. It is less than any ban. */
+/**
+ * One of the parameters is the sum of the rules that apply: `extendRule`, `restartRule` or both. The sum is less than the duration of
+ * any ban, so it differs from the durations among the parameters.
+ */
 const extendRule = 1
 const restartRule = 2
 /** The shortest ban, in microseconds. */
 const leastBan = 1000
 const latest = Number.MAX_SAFE_INTEGER
 
-/** What `remaining` reads for a key that is not banned: more than any real limit. */
+/** The value of `remaining` for a key that is not banned: more than any real limit. */
 export const unlimited: number = 2 ** 52
 
 export class Penalty extends Algorithm {
   readonly kind = 'penalty'
   readonly parameters: readonly number[]
   readonly slots = 5
-  /** False, because a counted refusal stays counted when units are given back. */
+  /** False, because a refusal that was counted stays counted even if units are given back. */
   override readonly settles = false
   override readonly punishes = true
   readonly span: number
@@ -57,7 +60,10 @@ export class Penalty extends Algorithm {
   /** The longest ban, in microseconds; Infinity if bans end with the window. */
   readonly longest: number
 
-  /** Times in microseconds. @param bans none for a ban that ends with the window */
+  /**
+   * All times are in microseconds.
+   * @param bans the durations of the first ban, the second ban and so on; none if bans end with the window
+   */
   constructor(
     after: number,
     within: number,
@@ -76,7 +82,7 @@ export class Penalty extends Algorithm {
     this.endsWithWindow = bans.length === 0
     this.longest = this.endsWithWindow ? Infinity : Math.max(...bans)
     const rules = (extend ? extendRule : 0) + (restart ? restartRule : 0)
-    // Without rules, the parameters end with the bans: then states of earlier builds keep their definition.
+    // Without rules, the parameters have no sum of rules, as in earlier builds, so that states of earlier builds can still be used.
     this.parameters = [after, within, forget, ...bans, ...(rules > 0 ? [rules] : [])]
   }
 
@@ -175,8 +181,9 @@ export class Penalty extends Algorithm {
   }
 
   /**
-   * A ban keeps its end, but lasts for no more than the longest ban now, from the time when it began or was extended: no later
-   * call of a ban changes the time of the state. A penalty that ends with the window keeps every end.
+   * The end of a ban does not change, unless the ban would last longer than the longest ban of this penalty. The time of the state is
+   * the time when the ban began or was extended, because other calls during a ban do not change it. If bans end with the window, no end
+   * changes.
    */
   override carry(s: Numbers, i: number, at: number): void {
     this.take(s, i, at)
@@ -184,7 +191,7 @@ export class Penalty extends Algorithm {
     s[i + 4] = Math.min(s[i + 4] as number, (s[i] as number) + this.longest)
   }
 
-  /** Merges two states: the later start and end, and the higher counts of refusals and bans. */
+  /** Merges two states: the result has the later times, and the higher numbers of refusals and bans. */
   override merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
     this.take(s, i, at)
     const ahead = this.#aheadAt(t, j, at)

@@ -242,8 +242,8 @@ export class Bookings {
   }
 
   /**
-   * Multiplies all ticks by `times / per`. Rounds the ticks of bookings up, and the levels of steps down, so that a booking
-   * never takes less, and a step never gives back more, than its exact part.
+   * Multiplies all ticks by `times / per`. Rounds the ticks of bookings up, and the levels of steps down, so that no booking becomes
+   * too small, and no settlement gives back too many units.
    */
   scale(s: number[], times: number, per: number): void {
     if (this.in(s)) scaleSteps(s, this.#start, times, per)

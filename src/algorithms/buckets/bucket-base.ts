@@ -33,7 +33,7 @@ export abstract class DrainingBucket extends Algorithm implements Drain {
     this.bookings = new Bookings(this, slots)
   }
 
-  // These steps are abstract, because the defaults in `Algorithm` ignore units that are booked for a later time.
+  // These methods are abstract, because the defaults in `Algorithm` ignore units that are booked for a later time.
   abstract override fits(s: Numbers, i: number, at: number, cost: number, delay: number): boolean
   abstract override count(s: Numbers, i: number, at: number, cost: number): void
   abstract override merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void

@@ -161,8 +161,8 @@ export class Bucket extends DrainingBucket {
   }
 
   /**
-   * Adds the cost of a refused call to the level, but not above the capacity. So however many calls are refused, they never
-   * delay the full quota by more than one refill after the last of them.
+   * Adds the cost of a refused call to the level, but not above the capacity. So refused calls, however many, never delay the full
+   * quota by more than one refill after the last refused call.
    */
   override count(s: Numbers, i: number, at: number, cost: number): void {
     const level = this.#levelAt(s, i, at)

@@ -4,8 +4,8 @@ import { definePolicy } from '../define-policy.ts'
 import { Bucket } from './bucket.ts'
 
 /**
- * The generic cell rate algorithm (ITU-T I.371): one unit every `window / limit`, and after an idle time up to `burst` units
- * together. It makes the same decisions as `tokenBucket`. See bucket.ts.
+ * The generic cell rate algorithm (ITU-T I.371): one unit every `window / limit`, and after an idle time up to `burst` units together.
+ * This algorithm makes the same decisions as `tokenBucket`. See bucket.ts.
  * @throws HeadgateError if an option is unknown or out of range
  */
 export function gcra(options: BurstOptions): Policy {

@@ -5,7 +5,7 @@
  *     fixed window, from the first request  a window opens with the first call after the last window ended
  *     token bucket, interval refill         `limit` tokens at the end of each W, up to `burst` of them
  *
- * All three are one counter of spent units. At the end of each interval, `limit` units are subtracted from the counter:
+ * All three limiters use one counter of spent units. At the end of each interval, `limit` units are subtracted from the counter:
  *
  *       spent
  *     burst  _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _
@@ -14,15 +14,14 @@
  *            |##|##|##|        |##|##|
  *            ^ start           ^ start + W
  *
- * A key that has spent nothing has its full quota and no open interval: the next call opens an interval. A charge may
- * raise the spent units above `burst`. The units above `burst` are debt, and each interval subtracts `limit` from the debt.
+ * A key that has spent nothing has its full quota and no open interval: the next call opens an interval. A charge may raise the spent
+ * units above `burst`. The units above `burst` are debt, and each interval subtracts `limit` from the debt.
  *
- * A settled reservation gives unused units back as in bookings.ts, interval by interval. Within an interval no unit comes
- * back with time, so a call that settles in its interval gives all unused units back. Booked units count in the promised
- * interval.
+ * A settled reservation gives unused units back as in bookings.ts, interval by interval. Within an interval, no unit becomes free with
+ * time, so a call that settles in its interval gives all unused units back. Booked units count in the promised interval.
  *
- * State: last (us), spent (units at `last`), start of the interval that contains `last` (us), id of the open reservations
- * (0: none is open, -1: only bookings are left). A state with open reservations also has the steps and bookings.
+ * State: last (us), spent (units at `last`), start of the interval that contains `last` (us), id of the open reservations (0: none is
+ * open, -1: only bookings are left). A state with open reservations also has the steps and bookings.
  * Bound of a fixed window: `limit` in each window, so 2 * limit across a boundary.
  * Bound of the token bucket: `burst` units at any moment, and `limit` more for each interval that ends.
  */
@@ -36,7 +35,7 @@ export class IntervalBucket extends DrainingBucket {
   readonly kind = 'intervalBucket'
   readonly parameters: readonly number[]
   readonly span: number
-  /** Units that come back at the end of each interval. */
+  /** The units that become free at the end of each interval. */
   readonly rate: number
   /** The length of an interval, in microseconds. */
   readonly per: number
@@ -44,7 +43,7 @@ export class IntervalBucket extends DrainingBucket {
   readonly capacity: number
   readonly weight = 1
   readonly aligned: boolean
-  /** The most spent units whose return time is still exact: what comes back in 142 years, at most 2^53 - 1 units. */
+  /** The most spent units for which the wait is still exact: the units that become free in 142 years, at most 2^53 - 1 units. */
   readonly most: number
 
   constructor(limit: number, window: number, burst: number, aligned: boolean) {
@@ -71,27 +70,31 @@ export class IntervalBucket extends DrainingBucket {
     return this.#shortWait(this.#spentAt(s, i, start), start - at, 0, cost)
   }
 
-  /** The wait from `spent` units. @param toStart how long until the interval starts @param now the wait if the cost fits */
+  /**
+   * The wait for `cost`, if `spent` units are used in an interval.
+   * @param toStart microseconds until this interval starts, below 0 after its start
+   * @param now the wait if the cost fits into this interval
+   */
   #shortWait(spent: number, toStart: number, now: number, cost: number): number {
     const short = spent - (this.capacity - cost)
     if (short <= 0) return now
     return cost > this.capacity ? Infinity : toStart + Math.ceil(short / this.rate) * this.per
   }
 
-  /** How long a call waits: until the interval of the last booking at least, because no call is admitted before a booking. */
+  /** How long a call waits, in microseconds: at least until the interval of the last booking, because no call may go before a booking. */
   #waitBehind(s: Numbers, i: number, start: number, at: number, cost: number): number {
     const behind = this.#behind(s, i, start)
     const spent = this.#spentAt(s, i, Math.max(start, s[i + 2] as number) + behind)
     return this.#shortWait(spent, start + behind - at, behind && start + behind - at, cost)
   }
 
-  /** How long after `start` the interval of the last booking starts. 0 if nothing is booked. */
+  /** How long after `start` the interval of the last booking starts, in microseconds. 0 if nothing is booked. */
   #behind(s: Numbers, i: number, start: number): number {
     const base = Math.max(start, s[i + 2] as number)
     return Math.max(0, this.bookings.until(s, base) - base)
   }
 
-  /** The start of the interval that contains `at`. Intervals follow each other without gaps from the start in the state. */
+  /** The start of the interval that contains `at`. Intervals follow each other without gaps from the start that the state has. */
   #startAt(s: Numbers, i: number, at: number): number {
     const last = s[i] as number
     const start = s[i + 2] as number
@@ -100,14 +103,14 @@ export class IntervalBucket extends DrainingBucket {
     return elapsed < this.per ? start : start + Math.floor(elapsed / this.per) * this.per
   }
 
-  /** The spent units at `start`, with units booked until `start`. The stored number if `start` is before the state. */
+  /** The spent units at `start`, including units booked up to `start`. If `start` is before the state's interval: the stored number. */
   #spentAt(s: Numbers, i: number, start: number): number {
     if (s[i + 3] === 0) return this.#drained(s, i, start)
     const from = s[i + 2] as number
     return this.bookings.levelAt(s, from, s[i + 1] as number, Math.max(start, from))
   }
 
-  /** The spent units at `start`, if nothing is booked. An inexact product beyond 2^53 exceeds `spent`, so the result is 0. */
+  /** The spent units at `start`, if nothing is booked. A product beyond 2^53 is inexact, but larger than `spent`, so the result is 0. */
   #drained(s: Numbers, i: number, start: number): number {
     const spent = s[i + 1] as number
     const elapsed = start - (s[i + 2] as number)
@@ -143,7 +146,7 @@ export class IntervalBucket extends DrainingBucket {
     } else s[1] = spent + cost
   }
 
-  /** Moves the state to time `at`, and returns the spent units. If `at` is before the state, earlier tickets become invalid. */
+  /** Moves the state to time `at`, and returns the spent units. If `at` is before the time of the state, earlier tickets become invalid. */
   #advance(s: number[], at: number): number {
     const [last, before, from] = [s[0] as number, s[1] as number, s[2] as number]
     const start = this.#startAt(s, 0, at)
@@ -161,7 +164,7 @@ export class IntervalBucket extends DrainingBucket {
     return spent
   }
 
-  /** Adds a refused call, up to `burst`, so that the call causes no debt. */
+  /** Adds the cost of a refused call to the spent units, but not above `burst`, so that refused calls cause no debt. */
   override count(s: Numbers, i: number, at: number, cost: number): void {
     this.take(s, i, at, 0, 0)
     const spent = s[i + 1] as number
@@ -201,7 +204,7 @@ export class IntervalBucket extends DrainingBucket {
     this.#write(s, i, at, Math.max(spent, otherSpent), Math.max(spent > 0 ? start : 0, otherSpent > 0 ? other : 0))
   }
 
-  /** Starts the interval at `at`: a merged interval may be of another key, and may end before an interval that starts now. */
+  /** Starts a new interval at `at`, because a merged state may have the interval of another key, which may end earlier. */
   override reopen(s: Numbers, i: number, at: number): void {
     this.take(s, i, at, 0, 0)
     if (!this.aligned) s[i + 2] = at
@@ -214,7 +217,7 @@ export class IntervalBucket extends DrainingBucket {
     t[j + 3] = id
   }
 
-  /** Spent units that replace the state and all bookings: after the last booking, no call waits less than before. */
+  /** The spent units for a state without bookings that replaces this state: after the last booking, no call waits less than before. */
   #foldedAt(s: Numbers, i: number, start: number): number {
     if (s[i + 3] === 0) return this.#drained(s, i, start)
     const [spent, from] = [s[i + 1] as number, s[i + 2] as number]

@@ -4,8 +4,8 @@ import { definePolicy } from '../define-policy.ts'
 import { Bucket } from './bucket.ts'
 
 /**
- * A leaky bucket as a meter. A call adds its cost to the level, the level falls by `limit` units per `window`, and a call that
- * would raise the level above `burst` is refused. It makes the same decisions as `tokenBucket`. See bucket.ts.
+ * A leaky bucket as a meter. A call adds its cost to the level, the level falls by `limit` units per `window`, and a call that would
+ * raise the level above `burst` is refused. This limiter makes the same decisions as `tokenBucket`. See bucket.ts.
  * @throws HeadgateError if an option is unknown or out of range
  */
 export function leakyBucket(options: BurstOptions): Policy {

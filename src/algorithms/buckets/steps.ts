@@ -34,7 +34,7 @@ export interface Drain {
   readonly capacity: number
 }
 
-/** The level after `elapsed` microseconds. An inexact product beyond 2^53 is larger than any level, so the result is 0. */
+/** The level after `elapsed` microseconds. A product beyond 2^53 is inexact, but larger than any level, so the result is 0. */
 export function drained({ rate, per }: Drain, level: number, elapsed: number): number {
   return elapsed <= 0 ? level : Math.max(0, level - (elapsed / per) * rate)
 }

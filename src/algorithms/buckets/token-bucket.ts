@@ -8,8 +8,8 @@ import { IntervalBucket } from './interval-bucket.ts'
 /** The options of `tokenBucket`. */
 export interface TokenBucketOptions extends BurstOptions {
   /**
-   * `'continuous'` (default): a token comes back every window / limit. `'interval'`: `limit` tokens come back together, one
-   * window after the first token was taken from a full bucket.
+   * `'continuous'` (default): one token is added every `window / limit`. `'interval'`: `limit` tokens are added together, one window
+   * after the first token was taken from a full bucket.
    */
   refill?: 'continuous' | 'interval'
 }
@@ -17,8 +17,8 @@ export interface TokenBucketOptions extends BurstOptions {
 const refillReader = oneOf('continuous', 'interval')
 
 /**
- * `limit` tokens come back per `window`. A bucket contains at most `burst` tokens and starts full. A call takes as many tokens
- * as it costs. See bucket.ts, and interval-bucket.ts for `refill: 'interval'`.
+ * `limit` tokens are added per `window`. A bucket contains at most `burst` tokens and starts full. A call takes as many tokens as it
+ * costs. See bucket.ts, and interval-bucket.ts for `refill: 'interval'`.
  * @throws HeadgateError if an option is unknown or out of range
  */
 export function tokenBucket(options: TokenBucketOptions): Policy {

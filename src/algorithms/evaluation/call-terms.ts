@@ -13,7 +13,7 @@ export type DecidingVerb = 'consume' | 'reserve' | 'renew' | 'charge' | 'refund'
 
 /**
  * What a call costs. One number is the cost under every policy. A list has a cost for each policy, in the order of the policies.
- * `settle` always takes a list: a number above 0 is charged, and one below 0 is given back.
+ * `settle` always takes a list: a number above 0 is charged, and a number below 0 is given back.
  */
 export type Costs = number | readonly number[]
 

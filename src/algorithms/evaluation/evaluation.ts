@@ -1,14 +1,13 @@
 /*
- * One decision over all policies of a limiter: either all of them commit the call, or none does.
+ * One decision over all policies of a limiter: either all policies count the call, or no policy does.
  *
- * The store provides the time and the states. This file decides, by the same rule for every verb (`consume`, `reserve`, `refund`
- * ...). The rule goes through the policies twice:
+ * The store provides the time and the states. This file decides, by the same rule for every verb (`consume`, `reserve`, `refund` ...).
+ * The rule goes through the policies twice:
  *
  *     evaluate   computes how long each policy makes the call wait, and changes nothing; the longest wait decides
- *     commit     takes the cost, or counts the refusal, or leaves the state alone; then reports the numbers
+ *     commit     takes the cost, or counts the refusal, or does not change the state; then reports the numbers
  *
- * A reservation then reads its `tickets`. A refund or a settlement gives units back to the states after `evaluate` and before
- * `commit`.
+ * A reservation then reads its `tickets`. A refund or a settlement gives units back to the states after `evaluate` and before `commit`.
  */
 import { alone, type Decision, join, type Source, type Verdict } from '../../policy/index.ts'
 import { type Policy, Report, type Ticket } from '../algorithm.ts'
@@ -35,7 +34,7 @@ export class Evaluation {
 
   /** The policy, if the limiter has only one policy. This usual case needs no loop. */
   private readonly only: PolicyEvaluation | undefined
-  /** The penalty whose bans reset the other policies of the key; undefined if there is none. */
+  /** The penalty whose bans reset the other policies of the key; undefined if the limiter has no such penalty. */
   private readonly penalty: PolicyEvaluation | undefined
   private readonly countsRefused: boolean
   private verb: DecidingVerb = 'peek'
@@ -103,13 +102,12 @@ export class Evaluation {
   }
 
   /**
-   * A future time can be promised only if one policy alone delays the call. If several policies booked the call for different
-   * times, a policy with a shorter wait would admit other calls meanwhile, and exceed its limit at the time that was promised
-   * to the call.
+   * A future time can be promised only if a single policy delays the call. If several policies booked the call for different times, a
+   * policy with a shorter wait would admit other calls meanwhile, and exceed its limit at the time that was promised to the call.
    */
   private canPromise(): boolean {
     const enforced = this.policies.filter(({ policy, cost }) => !policy.shadow && cost > 0)
-    // A penalty, and a policy that counts units in flight, prevent a promise only if they delay the call.
+    // A penalty or a policy that counts units in flight prevents a promise only if this policy delays the call.
     const [evaluation, ...more] = enforced.filter(({ algorithm, wait }) => {
       return wait > 0 || !(algorithm.punishes || algorithm.leases)
     })
@@ -118,7 +116,7 @@ export class Evaluation {
     return algorithm.promises && algorithm.fits(s, i, at, cost, wait - (at - this.now))
   }
 
-  /** True if `commit` will write to states, also to those of new keys. */
+  /** True if `commit` will write to states, including states of new keys. */
   get writes(): boolean {
     return this.takes || (this.countsRefused && (this.verb === 'consume' || this.verb === 'reserve'))
   }
@@ -225,7 +223,7 @@ export class Evaluation {
     return [algorithm.bookedAt(s, i, at, delay), s[i + idSlot] as number, cost]
   }
 
-  /** For `refund` and `settle`, between `evaluate` and `commit`: gives units back, or charges units above the reserved ones. */
+  /** For `refund` and `settle`, between `evaluate` and `commit`: gives units back, or charges the units used beyond the reserved units. */
   giveBack(): void {
     for (const [n, evaluation] of this.policies.entries()) {
       if (this.verb === 'refund') refund(evaluation, this.now)

@@ -10,15 +10,18 @@ export interface ForeignState {
   readonly s: Numbers
   /** Converts the state to the present numbers of the policy, and returns the result as a copy. */
   carried(): Numbers
-  /** Microseconds until a copy made then by `carried` would admit `cost`. @param own how long the copy made now would wait */
+  /** Microseconds until `carried` would return a copy that admits `cost`. @param own the wait under the copy that `carried` returns now */
   wait(cost: number, own: number): number
-  /** Microseconds until a copy made then by `carried` would have the full quota. @param own how long the copy made now would take */
+  /**
+   * Microseconds until `carried` would return a copy with the full quota.
+   * @param own the same wait for the copy that `carried` returns now
+   */
   reset(own: number): number
 }
 
 /**
- * One policy in the current decision. The store sets `s` to the array that contains the state of the policy, and `i` to the
- * index of its first number.
+ * One policy in the current decision. The store sets `s` to the array that contains the state of the policy, and `i` to the index of
+ * the state's first number.
  */
 export class PolicyEvaluation {
   readonly policy: Policy
@@ -31,16 +34,16 @@ export class PolicyEvaluation {
   cost = 0
   /** Microseconds until this policy admits the call. */
   wait = 0
-  /** How many microseconds after `at` a reservation has booked its units; 0 if the call takes its units at once. */
+  /** How many microseconds after `at` a reservation has booked its units; 0 if the call takes its units immediately. */
   delay = 0
   /**
-   * True if `s` is a copy, made from a state that was written under other numbers. The copy may have fewer used units, if they
-   * do not all fit into the new numbers. So only a call that is admitted at once saves the copy in place of the original.
+   * True if `s` is a copy, made from a state that was written under other numbers. The copy may have fewer used units, because the new
+   * limit may be lower. So the copy replaces the original state only after a call that is admitted immediately.
    */
   carried = false
   /** The original state, if `carried` is true and `s` is a copy. Refunds, charges and settlements change the original. */
   foreign: ForeignState | undefined = undefined
-  /** True if the call changed `s`, so that the store has to save `s`, also if `s` is a copy. */
+  /** True if the call changed `s`, so that the store has to save `s`, even if `s` is a copy. */
   wrote = false
   /** True if the call changed `foreign`. The store then saves `foreign`, still with the numbers under which it was written. */
   wroteForeign = false
@@ -51,8 +54,8 @@ export class PolicyEvaluation {
   }
 
   /**
-   * Computes how long the call has to wait, and changes nothing. Returns the wait that the caller has to keep: always 0 for a
-   * shadow policy, which refuses no call.
+   * Computes how long the call has to wait, and changes nothing. Returns how long the caller has to wait: always 0 for a shadow policy,
+   * which refuses no call.
    */
   evaluate(now: number, cost: number): number {
     const { s, i, algorithm } = this
@@ -77,7 +80,10 @@ export class PolicyEvaluation {
     return this.wrote ? wait : (this.foreign as ForeignState).wait(cost, wait)
   }
 
-  /** Microseconds until the key has its full quota, if `s` is a copy of a foreign state. @param reset how long `s` would take */
+  /**
+   * Microseconds until the key has its full quota, if `s` is a copy of a foreign state.
+   * @param reset microseconds until the copy `s` has its full quota
+   */
   resetCarried(reset: number): number {
     return this.wrote ? reset : (this.foreign as ForeignState).reset(reset)
   }
@@ -93,7 +99,7 @@ export class PolicyEvaluation {
     return this.policy.shadow ? 0 : this.wait
   }
 
-  /** Computes the wait of a renewal. Only units that the reservation no longer holds, because their lease has ended, must be free. */
+  /** Computes the wait of a renewal. Only units whose lease has ended must be free, because the renewal takes these units again. */
   evaluateRenewal(now: number, cost: number, ticket: Ticket | undefined): number {
     this.begin(now, cost)
     const { algorithm, s, i, at } = this.own(now)
@@ -113,8 +119,8 @@ export class PolicyEvaluation {
   }
 
   /**
-   * True under a limit of 0: taken units would never come back, so a call takes no units. False if there is a foreign state,
-   * because refunds and charges change this state.
+   * True under a limit of 0: taken units would never become free, so a call takes no units. False if there is a foreign state, because
+   * refunds and charges change this state.
    */
   get keepsNothing(): boolean {
     return this.policy.limit === 0 && this.foreign === undefined
@@ -128,7 +134,7 @@ export class PolicyEvaluation {
     this.wroteForeign = false
   }
 
-  /** The state in which earlier calls took their units: the foreign state, if there is one, otherwise `s`. */
+  /** The state that has the units of earlier calls: the foreign state, if there is one, otherwise `s`. */
   own(now: number): { algorithm: Algorithm; s: Numbers; i: number; at: number } {
     const { foreign } = this
     if (foreign === undefined) return this
@@ -145,8 +151,8 @@ export class PolicyEvaluation {
   }
 
   /**
-   * Notes that the state that `own` returns was changed. If this is the foreign state, it keeps its old numbers, because no
-   * call was admitted under the new numbers.
+   * Records that the state that `own` returns was changed. If this is the foreign state, the store saves the state with the old
+   * numbers, because no call was admitted under the new numbers.
    */
   changed(now: number): void {
     if (this.foreign === undefined) {
@@ -159,10 +165,7 @@ export class PolicyEvaluation {
   }
 }
 
-/**
- * The most units that a ticket can give back: 0 if the state has no longer the id with which the reservation of the ticket was
- * made.
- */
+/** The most units that a ticket can give back: 0 if the state no longer has the id with which the ticket's reservation was made. */
 export function unitsKnown(
   { idSlot, idCountsRefunds }: Algorithm,
   s: Numbers,
@@ -208,8 +211,8 @@ export function refund(evaluation: PolicyEvaluation, now: number): void {
 }
 
 /**
- * Adds a refund to the id of the reservations. An id beyond 2^53 would be inexact, so it becomes 0; tickets with this id then
- * give no units back.
+ * Adds a refund to the id of the reservations. An id beyond 2^53 would be inexact, so the id becomes 0, and earlier tickets then give
+ * no units back.
  */
 function countRefund(s: Numbers, idSlot: number, cost: number): void {
   const id = s[idSlot] as number

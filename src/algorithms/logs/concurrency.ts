@@ -43,8 +43,8 @@ export class Concurrency extends SlidingLog {
   }
 
   /**
-   * Takes over a state that was written with another `limit` or `lease`: its units stay in flight, and each lease keeps its
-   * end.
+   * Takes over a state that was written with another `limit` or `lease`: the state's units stay in flight, and each lease ends at the
+   * same time as before.
    */
   override carry(s: Numbers, i: number, at: number, from: Algorithm): void {
     from.take(s, i, at, 0, 0)
@@ -65,10 +65,10 @@ export class Concurrency extends SlidingLog {
 
 /** The options of `concurrency`. */
 export interface ConcurrencyOptions extends Pick<PolicyOptions, 'name' | 'label' | 'scope' | 'shadow'> {
-  /** How many units may be in flight at once: a whole number from 0, such as 4. */
+  /** How many units may be in flight at the same time: a whole number from 0, such as 4. */
   limit: number
   /**
-   * After this time a unit is freed, if it was neither released nor renewed: whole milliseconds, or text such as `'30s'`.
+   * The time after which a unit is freed, if the unit was neither released nor renewed: whole milliseconds, or text such as `'30s'`.
    * Default `'1m'`.
    */
   lease?: Duration

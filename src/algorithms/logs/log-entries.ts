@@ -1,11 +1,11 @@
 /*
  * The entries of a sliding log: when units were admitted, and how many. The oldest entry is the first.
  *
- * An entry is two numbers: a time, and the total units of this entry and all earlier entries. So a subtraction gives the units
- * between two entries. Entries before the first entry (`s[i + 1]`) have left the window. When entries that left fill a third of
+ * An entry is two numbers: a time, and the total units of this entry and all earlier entries. So a subtraction gives the units between
+ * two entries. Entries before the first entry (`s[i + 1]`) have left the window. When entries that have left the window fill a third of
  * the array, the other entries are moved to the front. (At a half, V8 would free the memory and allocate it again.)
  *
- *     s[i]   last      s[i + 1]  index of the first entry      s[i + 2]  one past the last entry
+ *     s[i]   last      s[i + 1]  index of the first entry      s[i + 2]  index after the last entry
  *                      s[i + 3]  total before the first entry  s[i + 4]  id of the reservations
  *                      s[i + 5 ...]  time, total, time, total, ...
  */
@@ -30,8 +30,8 @@ export function firstReaching(s: Numbers, i: number, first: number, total: numbe
 }
 
 /**
- * The first entry from `low` to `high` whose time (or total) is above `bound`; `high` if no entry is. The entry is usually near
- * `low`. So the search first looks at growing distances from `low`, each twice the one before, and then halves the range.
+ * The first entry from `low` to `high` whose time (or total) is above `bound`; `high` if there is no such entry. The entry is usually
+ * near `low`. So the search first looks at growing distances from `low`, each twice the one before, and then halves the range.
  * @param from `i + header` to compare times, `i + header + 1` to compare totals
  */
 export function firstAbove(s: Numbers, from: number, low: number, high: number, bound: number): number {
@@ -106,7 +106,7 @@ function compact(s: Numbers, i: number, first: number): void {
   if (Array.isArray(s)) s.length = i + header + 2 * (end - first)
 }
 
-/** Removes the oldest entries, and keeps only as many of the newest entries as are needed for `units` units. */
+/** Removes the oldest entries. The newest entries that together have at least `units` units remain. */
 export function keepNewest(s: Numbers, i: number, units: number): void {
   const spare = totalOf(s, i, (s[i + 2] as number) - 1) - units
   let first = s[i + 1] as number

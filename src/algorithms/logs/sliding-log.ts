@@ -1,21 +1,21 @@
 /*
  * The sliding log stores the time of every admitted call, so the number of units in (at - W, at] is exact.
  *
- * A log needs memory for each call in its window. A naive log is slow as well, because it counts all entries again at
- * every call. Here each entry has the total units so far, so the used units are a subtraction. A binary search finds the
- * first entry in the window, or the entry that has to leave before a cost is admitted.
+ * A log needs memory for each call in its window. A naive log is slow as well, because it counts all entries again at every call. Here
+ * each entry has the total units so far, so the used units are the difference of two totals. A binary search finds the first entry in
+ * the window, or the entry that has to leave before a cost is admitted.
  *
  *     time    t0    t1    t2         t3   t4
  *     total    2     3     7          8    9
  *                |<---------- W ----------->|   used = 9 - 2 = 7
  *
- * Entries that have left the window are removed when a later call is admitted. So the work of a call is a constant plus the
- * logarithm of the number of entries that have left since the last call. The array is in log-entries.ts.
+ * Entries that have left the window are removed when a later call is admitted. So the work of a call is a constant plus the logarithm
+ * of the number of entries that have left since the last call. The array is in log-entries.ts.
  *
  * A reservation that has to wait is an entry in the future, never before the newest entry: first come, first served.
  *
- * State: last (us), index of the first entry, index after the last entry, total before the first entry, id of the open
- * reservations; then the entries, two numbers each. Bound: exactly `limit` units in any span of one window.
+ * State: last (us), index of the first entry, index after the last entry, total before the first entry, id of the open reservations;
+ * then the entries, two numbers each. Bound: exactly `limit` units in any span of one window.
  */
 import { HeadgateError } from '../../common/index.ts'
 import type { PolicyOptions } from '../../policy/index.ts'
@@ -104,7 +104,10 @@ export class SlidingLog extends Algorithm {
     if (cost > 0) append(s, i, at + delay, cost)
   }
 
-  /** Moves the state to time `at`: makes all times earlier if `at` is before the state, and removes entries before the window. */
+  /**
+   * Moves the state to time `at`: makes all times earlier if `at` is before the time of the state, and removes entries before the
+   * window.
+   */
   #advance(s: Numbers, i: number, at: number): void {
     const ahead = this.#aheadAt(s, i, at)
     if (ahead > 0) shift(s, i, ahead)
@@ -113,7 +116,7 @@ export class SlidingLog extends Algorithm {
     dropBefore(s, i, this.#firstAt(s, i, at))
   }
 
-  /** Adds a refused call, and removes all but the newest `limit` units: older units change no later decision. */
+  /** Adds the cost of a refused call, and removes all but the newest `limit` units: older units change no later decision. */
   override count(s: Numbers, i: number, at: number, cost: number): void {
     this.take(s, i, at, Math.min(cost, this.limit), 0)
     keepNewest(s, i, this.limit)
@@ -176,7 +179,7 @@ export class SlidingLog extends Algorithm {
     return from.kind === this.kind && from.span === this.span
   }
 
-  /** Scales the units by `times / per`, without a change of times. Removes the oldest units above the limit. */
+  /** Multiplies the units by `times / per`, and does not change the times. Removes the oldest units above the limit. */
   override carry(s: Numbers, i: number, at: number, _from: Algorithm, times: number, per: number): void {
     this.#advance(s, i, at)
     scale(s, i, times, per)
@@ -192,7 +195,7 @@ export class SlidingLog extends Algorithm {
     for (const [n, number] of [at, 0, entries, 0, 0, time, units].entries()) s[i + n] = number
   }
 
-  /** The time of the newest entry, earlier by as much as the clock went back before `at`; 0 if there is no entry. */
+  /** The time of the newest entry, minus the time by which the clock went back; 0 if there is no entry. */
   #newestAt(s: Numbers, i: number, at: number): number {
     const end = s[i + 2] as number
     return end === s[i + 1] ? 0 : timeOf(s, i, end - 1) - this.#aheadAt(s, i, at)

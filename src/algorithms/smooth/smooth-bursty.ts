@@ -45,7 +45,7 @@ export class SmoothBursty extends Smooth {
 export interface SmoothBurstyOptions extends SmoothOptions {
   /** The longest idle time for which permits are stored. Default `'1s'`; with 0, no permits are stored. */
   maxBurst?: Duration
-  /** The most stored permits. Give this option or `maxBurst`, not both. Default: the permits that come in the time `maxBurst`. */
+  /** The most stored permits. Give this option or `maxBurst`, not both. Default: the permits that are added in the time `maxBurst`. */
   maxStored?: number
 }
 

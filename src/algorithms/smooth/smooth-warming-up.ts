@@ -75,7 +75,7 @@ export class SmoothWarmingUp extends Smooth {
 
 /** The options of `smoothWarmingUp`. */
 export interface SmoothWarmingUpOptions extends SmoothOptions {
-  /** How long a cold limiter takes to reach the full rate, and an unused one to be cold again: at least 1 ms, such as `'10s'`. */
+  /** How long a cold limiter needs to reach the full rate, and an unused limiter to become cold: at least 1 ms, such as `'10s'`. */
   warmup: Duration
   /** How many times slower a cold limiter admits its first units: above 0, at most 1e6. Default 3. */
   coldFactor?: number

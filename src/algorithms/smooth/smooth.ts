@@ -1,25 +1,25 @@
 /*
- * The common part of Guava's two rate limiters: the cost of a call decides how long the next call waits, not how long the
- * call itself waits.
+ * The common part of Guava's two rate limiters: the cost of a call decides how long the next call waits, not how long the call itself
+ * waits.
  *
  *     time    0         200                    1200  1400
  *     called  A(1) B(5)                   C(1)
  *     goes    A    |--->B   |------------------>C
  *                  free after A        free after B
  *
- * `free` is the time at which the next call may go. A call waits until `free`, and then its price is added to `free`. So a
- * limiter whose `free` has passed admits a call of any cost immediately.
+ * `free` is the time at which the next call may go. A call waits until `free`, and then its price is added to `free`. So a limiter
+ * whose `free` has passed admits a call of any cost immediately.
  *
- * A permit is Guava's word for a unit. While no call comes, permits are stored, up to `max`. Stored permits are spent before
- * fresh permits. The price of a permit is the time that it adds to `free`. The two limiters differ in the price of a stored
- * permit: 0 (smooth-bursty.ts), or more than a fresh permit (smooth-warming-up.ts).
+ * A permit is Guava's word for a unit. While no call comes, permits are stored, up to `max`. Stored permits are spent before fresh
+ * permits. The price of a permit is the time that it adds to `free`. The two limiters differ in the price of a stored permit: 0
+ * (smooth-bursty.ts), or more than a fresh permit (smooth-warming-up.ts).
  *
- * The arithmetic is that of Guava 31.1, bit for bit: permits are doubles, times are whole microseconds, and each part of a
- * price is cut to whole microseconds separately. Options outside of Guava's documented range are rejected: an infinite rate,
- * a warm-up of 0, and times beyond 2^52 us.
+ * The arithmetic is that of Guava 31.1, bit for bit: permits are doubles, times are whole microseconds, and each part of a price is
+ * rounded down to whole microseconds separately. Options outside of Guava's documented range are rejected: an infinite rate, a warm-up
+ * of 0, and times beyond 2^52 us.
  *
- * State: last (us), free (us), stored (permits), commits (how many calls were counted; 0 for a new key). Then, for refunds,
- * `free` and `stored` before the last call, the units of the last call, and the id of the open reservations.
+ * State: last (us), free (us), stored (permits), commits (how many calls were counted; 0 for a new key). Then, for refunds, `free` and
+ * `stored` before the last call, the units of the last call, and the id of the open reservations.
  */
 import { HeadgateError } from '../../common/index.ts'
 import { Algorithm, type Numbers, type Report, type Ticket } from '../algorithm.ts'
@@ -29,7 +29,7 @@ import { type Description, type Facts, type Terms, timeText, toMilliseconds } fr
 
 /** The most permits of one call, because Guava counts permits in an int. */
 const mostPermits = 2 ** 31 - 1
-/** 142 years in microseconds. The time of the next free permit (`free`) stays below this, so that a double holds it exactly. */
+/** 142 years in microseconds. The time of the next free permit (`free`) stays below this number, so that a double holds it exactly. */
 const longest = 2 ** 52
 
 export abstract class Smooth extends Algorithm {
@@ -39,7 +39,7 @@ export abstract class Smooth extends Algorithm {
   override readonly paysLater = true
   readonly span = 0
   /**
-   * If the clock went back by less than this many microseconds, calls wait until the clock is where it was. If it went back
+   * If the clock went back by less than this many microseconds, calls wait until the clock has caught up. If the clock went back
    * further, `free` moves back with the clock. In Guava, calls wait however far the clock went back.
    */
   readonly #rollback: number
@@ -47,7 +47,7 @@ export abstract class Smooth extends Algorithm {
   readonly stable: number
   /** The most stored permits. */
   readonly max: number
-  /** One permit is stored in this many microseconds without calls. */
+  /** How many microseconds without calls it takes until one permit is stored. */
   readonly coolDown: number
   /** The largest cost that one call may have, in permits. */
   readonly most: number
@@ -97,7 +97,7 @@ export abstract class Smooth extends Algorithm {
     return Math.max(0, this.#freeAt(s, i, at) - at)
   }
 
-  /** The time at which the next call may go. */
+  /** The time from which the next call is admitted. */
   #freeAt(s: Numbers, i: number, at: number): number {
     return s[i + 3] === 0 ? at : (s[i + 1] as number) - this.#aheadAt(s, i, at)
   }
@@ -139,12 +139,12 @@ export abstract class Smooth extends Algorithm {
     s[i + 6] = cost
   }
 
-  /** Gives units back only for the last call, because the cost of an earlier call has decided when later calls went. */
+  /** Gives units back only for the last call, because the cost of an earlier call has already delayed later calls. */
   override settle(s: Numbers, i: number, at: number, units: number, [commit]: Ticket): void {
     if (commit === s[i + 3]) this.refund(s, i, at, units)
   }
 
-  /** Changes the state as if the last call had cost `cost` units less. If its cost is then 0, the call before becomes the last call. */
+  /** Changes the state as if the last call had cost `cost` units less. If that cost is then 0, the call before becomes the last call. */
   override refund(s: Numbers, i: number, at: number, cost: number): void {
     if (this.#aheadAt(s, i, at) > 0) return
     const taken = s[i + 6] as number
@@ -175,8 +175,8 @@ export abstract class Smooth extends Algorithm {
   }
 
   /**
-   * `reset` is the time until `max` permits are stored. `used` is the number of permits missing to `max`, plus the wait of the
-   * next call divided by the price of a fresh permit.
+   * `reset` is the time until `max` permits are stored. `used` is `max` minus the stored permits, plus the wait of the next call
+   * divided by the price of a fresh permit.
    */
   report(s: Numbers, i: number, at: number, out: Report): void {
     const free = this.#freeAt(s, i, at)
@@ -206,15 +206,12 @@ export abstract class Smooth extends Algorithm {
     return from instanceof Smooth && from.kind === this.kind
   }
 
-  /** Converts a state of another rate as `adopt` does. */
+  /** Converts a state of another rate, in the same way as `adopt`. */
   override carry(s: Numbers, i: number, at: number, from: Algorithm): void {
     this.adopt(s, i, at, from)
   }
 
-  /**
-   * Merges two states of a key. The result has the later `free`, and of the two numbers of stored permits the number with which
-   * later calls wait longer.
-   */
+  /** Merges two states of a key. The result has the later `free`, and the number of stored permits with which later calls wait longer. */
   override merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
     const own = this.#freeAt(s, i, at)
     const other = this.#freeAt(t, j, at)

@@ -1,10 +1,9 @@
 /*
- * The window in segments: a hard bound in any window, with a few counters.
+ * The segmented window: never more than the limit in any window, with a few counters.
  *
- * The sliding window counter estimates when the old calls came. The sliding log stores the time of each call, which takes more
- * memory. Here the window is cut into k segments with a counter each, and a segment counts in full until it has left the window
- * entirely. So there are never more than `limit` units in ANY span of one window, and used units come back up to one segment
- * late.
+ * The sliding window counter estimates when the old calls came. The sliding log stores the time of each call, which takes more memory.
+ * Here the window is divided into k segments with a counter each, and a segment counts in full until it has left the window entirely.
+ * So there are never more than `limit` units in ANY span of one window, and used units become free up to one segment late.
  *
  *      leaving   |<------------- W ------------>|
  *     |###|##.|#..|...|..#|###|##.|#..|##.|...|#|        k + 1 counters: k whole segments, and the one that is leaving
@@ -12,7 +11,7 @@
  *
  * A segment is ceil(W / k) long, aligned to the clock. If k does not divide W, a segment leaves less than k microseconds late.
  *
- * State: last (us), index of the segment that holds `last`, then k + 1 counters, the newest first, and the id of the open
+ * State: last (us), index of the segment that contains `last`, then k + 1 counters, the newest first, and the id of the open
  * reservations.
  */
 import { HeadgateError, whole } from '../../common/index.ts'
@@ -165,14 +164,17 @@ export class SegmentedWindow extends Algorithm {
 
 /** The options of `segmentedWindow`. */
 export interface SegmentedWindowOptions extends PolicyOptions {
-  /** How many segments the window has, from 1 to 1000. More segments give units back sooner and cost memory. Default 10. */
+  /**
+   * How many segments the window has, from 1 to 1000. With more segments, units become free sooner, but a key needs more memory.
+   * Default 10.
+   */
   segments?: number
 }
 
 const segmentsReader = whole(10, { most: 1000, code: 'HEADGATE_SEGMENTS' })
 
 /**
- * Never more than `limit` units in any span of one window, with `segments + 1` counters per key.
+ * At most `limit` units in any span of one window. A key has `segments + 1` counters.
  * @throws HeadgateError if an option is unknown or out of range
  */
 export function segmentedWindow(options: SegmentedWindowOptions): Policy {

@@ -1,19 +1,19 @@
 /*
- * The sliding window counter: two counts per key, and no moment at which all units come back at once.
+ * The sliding window counter: two counts per key, and no time at which all units become free together.
  *
- * A fixed window forgets everything at its end, so calls just before and just after its end can take twice the limit. A log of
- * every call is exact, but needs memory for every call. The sliding window counter stands between the two. It counts the calls
- * of the present clock window and of the window before. The older count shrinks as if its calls had been spread evenly.
+ * A fixed window forgets everything at its end, so calls just before and just after its end can take twice the limit. A log of every
+ * call is exact, but needs memory for every call. The sliding window counter is a compromise. It counts the calls of the present clock
+ * window and of the window before. The older count shrinks as if its calls had been spread evenly.
  *
  *        previous            current
  *     |##############|######........|
  *            |<------- W ------>|            estimate = previous * (W - e) / W + current
  *                    |<--- e -->| at         admitted if estimate + cost <= limit
  *
- * The estimate is never rounded. With whole costs, `estimate + cost <= limit` means the same as
- * `previous - floor(previous * e / W) + current + cost <= limit`, and the product is exact (exact-math.ts).
+ * The estimate is never rounded. With whole costs, `estimate + cost <= limit` means the same as `previous - floor(previous * e / W) +
+ * current + cost <= limit`, and the product is exact (exact-math.ts).
  *
- * State: last (us), start of the clock window that holds `last` (us), current, previous (units), id of the open reservations.
+ * State: last (us), start of the clock window that contains `last` (us), current, previous (units), id of the open reservations.
  * Bound: `limit` by the estimate; 2 * limit - 1 in the worst span of one window, when all calls are at its two ends.
  */
 import { HeadgateError } from '../../common/index.ts'
@@ -62,8 +62,8 @@ export class SlidingWindow extends Algorithm {
   }
 
   /**
-   * How long until the counts have faded so far that a call fits. `spare` is how large the faded previous count may be. If
-   * `spare` is negative, the current count has to fade too, in the next window.
+   * The wait until the estimate is low enough for a call. `spare` is how many units of the previous count the estimate may then
+   * include. If `spare` is negative, the current count has to shrink too, which begins in the next window.
    */
   #fadingWait(start: number, current: number, previous: number, spare: number, at: number): number {
     if (spare >= previous - mulDiv(previous, at - start, this.span)) return 0
@@ -72,7 +72,7 @@ export class SlidingWindow extends Algorithm {
     return start + this.span + this.#fadeTime(current, -spare) - at
   }
 
-  /** How long after the start of a window `units` of the previous window's `count` have faded: ceil(units * W / count). */
+  /** How long after the start of a window the estimate includes `units` fewer of the previous window's `count`: ceil(units * W / count). */
   #fadeTime(count: number, units: number): number {
     return this.span - mulDiv(this.span, count - units, count)
   }
@@ -200,7 +200,8 @@ export class SlidingWindow extends Algorithm {
 }
 
 /**
- * The default algorithm: smooth, with two counters per key. By its estimate, at most `limit` units in any window.
+ * The default algorithm, with two counters per key. The algorithm estimates the used units of the last window, and admits a call if
+ * this estimate and the call's cost are at most `limit` together.
  * @throws HeadgateError if an option is unknown or out of range
  */
 export function slidingWindow(options: PolicyOptions): Policy {
