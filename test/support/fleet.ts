@@ -42,7 +42,7 @@ export async function expectExactlySettled(task: SettlementTask): Promise<void> 
   expect(used).toEqual(settled)
   expect(Object.keys(used).filter((name) => name.startsWith('at-once') && used[name] === 0)).toHaveLength(3)
   expect(refused).toBeGreaterThan(0)
-  expect(refused).toBeLessThan(task.processes * task.calls * 0.9) // many, where a refusal is faster than a settlement
+  expect(refused).toBeLessThan(task.processes * task.calls * 0.97) // most, where a refusal is faster than a settlement
 }
 
 type SettlementTask = Omit<FleetTask, 'policy' | 'limit'>
