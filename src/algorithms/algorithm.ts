@@ -1,4 +1,4 @@
-import type { PolicySettings } from '../policy/index.ts'
+import type { CallerCalendar, PolicySettings } from '../policy/index.ts'
 import { toleranceOf } from './effective-time.ts'
 import { maxSafe } from './exact-math.ts'
 import { type Description, type Facts, type Terms, usedWords } from './state-description.ts'
@@ -24,9 +24,26 @@ export type Kind =
   | 'segmentedWindow'
   | 'slidingLog'
   | 'concurrency'
+  | 'calendarWindow'
   | 'smoothBursty'
   | 'smoothWarmingUp'
   | 'penalty'
+
+/**
+ * The times at which windows of a calendar begin, in whole microseconds since the epoch: of the window before the present one,
+ * of the present window, of the next window, and of the window after that.
+ */
+export type Windows = readonly [before: number, present: number, next: number, last: number]
+
+/** The calendar of a policy: an object of `headgate/calendar`, which knows time zones. */
+export interface Calendar {
+  /**
+   * The windows around `now`.
+   * @param caller what a call says about its customer, if the policy asks for it: `{ anchor, timeZone }`
+   * @throws HeadgateError `HEADGATE_CALENDAR` if the policy asks for more than `caller` says, or if `caller` says more
+   */
+  windowsAt(now: number, caller: CallerCalendar | undefined): Windows
+}
 
 /** The numbers that `Algorithm.report` calculates from a state, for one time. */
 export class Report {
@@ -129,6 +146,12 @@ export abstract class Algorithm {
     return at + delay
   }
 
+  /** Only for windows of a calendar: the windows around the present call. Called before any other method of a call. */
+  place?(windows: Windows): void
+
+  /** True if a settlement changes nothing, because the window of its ticket is over. Absent if no ticket lapses. */
+  lapsed?(s: Numbers, i: number, at: number, ticket: Ticket): boolean
+
   /**
    * Gives back the unused `units` of a reservation, except units that have become free with time already. Afterwards, the state is as
    * if the reservation had cost `units` less. Called only if the ticket has the id that the state has.
@@ -213,4 +236,6 @@ export abstract class Algorithm {
 /** A limit, with the algorithm that decides calls under the limit. A policy is immutable. Functions such as `tokenBucket` make policies. */
 export interface Policy extends PolicySettings {
   readonly algorithm: Algorithm
+  /** Only of a `calendarWindow`: its rule, with the anchor and the time zone. */
+  readonly calendar?: Calendar
 }

@@ -39,7 +39,11 @@ function notWithLimit(): never {
 }
 
 /** Makes a policy from its settings and its algorithm. @param remake makes the same policy with another limit */
-export function makePolicy(settings: PolicySettings, algorithm: Algorithm, remake: Remake): Policy {
+export function makePolicy(
+  settings: PolicySettings & Pick<Policy, 'calendar'>,
+  algorithm: Algorithm,
+  remake: Remake,
+): Policy {
   Object.freeze(algorithm)
   const policy: Policy = Object.freeze({ ...settings, algorithm })
   remakers.set(policy, remake)

@@ -4,9 +4,17 @@
  * key change (`carry.ts`). This folder imports `policy` and `common`.
  */
 
-export { type Algorithm, type Kind, type Numbers, type Policy, Report } from './algorithm.ts'
+export {
+  type Algorithm,
+  type Calendar,
+  type Kind,
+  type Numbers,
+  type Policy,
+  Report,
+  type Windows,
+} from './algorithm.ts'
 export { type CarryRule, carryRules, hasFullQuota, pointTo, type StateRule } from './carry.ts'
-export { withLimit } from './define-policy.ts'
+export { makePolicy, withLimit } from './define-policy.ts'
 export { effectiveTime, withLag } from './effective-time.ts'
 export { type Definition, isConstructor, revive, sameDefinition } from './kinds.ts'
 export { type PolicyLike, policy, toPolicy } from './shorthand.ts'

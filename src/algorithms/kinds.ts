@@ -6,6 +6,7 @@ import { Bucket, gcra, IntervalBucket, leakyBucket, tokenBucket } from './bucket
 import { Concurrency, concurrency, SlidingLog, slidingLog } from './logs/index.ts'
 import { SmoothBursty, SmoothWarmingUp, smoothBursty, smoothWarmingUp } from './smooth/index.ts'
 import {
+  CalendarWindow,
   counter,
   fixedWindow,
   SegmentedWindow,
@@ -57,6 +58,11 @@ const kinds: Readonly<Record<Kind, KindOf>> = {
   concurrency: {
     constructors: [concurrency],
     revive: (span, [limit = 0]) => new Concurrency(limit, span),
+  },
+  // Its constructor is in headgate/calendar, so that nobody else loads time zones.
+  calendarWindow: {
+    constructors: [],
+    revive: (_, [limit = 0, months = 0, days = 0]) => new CalendarWindow(limit, months, days),
   },
   smoothBursty: {
     constructors: [smoothBursty],

@@ -1,6 +1,7 @@
 import type { Costs } from '../algorithms/evaluation/index.ts'
 import type { Policy } from '../algorithms/index.ts'
 import { callOptions, HeadgateError, invalidOption, shown } from '../common/index.ts'
+import type { CallerCalendars } from '../policy/index.ts'
 
 /** Who is limited: one string for all scopes, or a record with a string for each scope of the limiter. */
 export type Key = string | Readonly<Record<string, string>>
@@ -15,9 +16,14 @@ export type Units = number | Readonly<Record<string, number>>
 export interface CostOptions {
   /** The units that the call takes: a whole number from 1 to 2^53 - 1, or a record with a number for each policy. Default 1. */
   cost?: Units
+  /**
+   * The calendar of this customer, for policies with `anchor: 'caller'` or `timeZone: 'caller'`: one value, or a record with a value
+   * for each scope. Example: `{ anchor: customer.since, timeZone: 'Europe/Berlin' }`.
+   */
+  calendar?: CallerCalendars
 }
 
-const costNames = ['cost']
+const costNames = ['cost', 'calendar']
 
 // `keysOf`, `costOf` and `costsOf` run at every call, so they are small enough for the compiler to inline. Errors and rare
 // cases are in other functions.
@@ -61,7 +67,7 @@ function example(scopes: readonly string[]): string {
     : `{ ${scopes.map((scope) => `${JSON.stringify(scope)}: '...'`).join(', ')} }`
 }
 
-/** The option `cost`, by default 1. @throws HeadgateError `HEADGATE_OPTION` unless the options are an object without other members */
+/** The option `cost`, by default 1. @throws HeadgateError `HEADGATE_OPTION` for another option, or for no object */
 export function costOf(options: CostOptions | undefined): Units {
   return options === undefined ? 1 : givenCost(options)
 }

@@ -2,7 +2,7 @@ import type { PenaltyOptions } from '../algorithms/bans/index.ts'
 import type { Details } from '../algorithms/evaluation/index.ts'
 import type { Policy } from '../algorithms/index.ts'
 import { callOptions, type Duration, HeadgateError, type MaybePromise, milliseconds } from '../common/index.ts'
-import type { Decision } from '../policy/index.ts'
+import type { CallerCalendars, Decision } from '../policy/index.ts'
 import type { CheckedLedger, OnFailure } from '../stores/contract/index.ts'
 import { type CostOptions, costOf, costsOf, type Key, keysOf, type Units } from './call-arguments.ts'
 import type { HeavyKeys, SpaceSaving } from './heaviest/index.ts'
@@ -22,6 +22,7 @@ export type { BanOptions } from './operator-verbs.ts'
 export interface CallExtras {
   readonly details?: Details | undefined
   readonly onFailure?: OnFailure | undefined
+  readonly calendar?: CallerCalendars | undefined
   /**
    * False if the adapter admits the request even if this call is refused. Events report this value, which does not change the
    * decision. Default true.
@@ -100,7 +101,7 @@ export class RateLimiter extends Operations<RateLimiter> {
   consume(key: Key, options?: CostOptions): Promise<Decision> {
     // The method is not `async`, because `async` would wrap the promise of the store in another promise.
     try {
-      return Promise.resolve(this.#decide(key, costOf(options)))
+      return Promise.resolve(this.#decide(key, costOf(options), options?.calendar && options))
     } catch (error) {
       return Promise.reject(error)
     }
@@ -113,7 +114,7 @@ export class RateLimiter extends Operations<RateLimiter> {
    */
   consumeSync(key: Key, options?: CostOptions): Decision {
     if (!this.store.synchronous) throw needsPromise()
-    return this.#decide(key, costOf(options)) as Decision
+    return this.#decide(key, costOf(options), options?.calendar && options) as Decision
   }
 
   /**
@@ -155,9 +156,9 @@ export class RateLimiter extends Operations<RateLimiter> {
    * Rejects for the same reasons as `consume`, and with `HEADGATE_MAX_WAIT` if `maxWait` is invalid.
    */
   async reserve(key: Key, options?: ReserveOptions): Promise<Reservation> {
-    if (options !== undefined) callOptions('reserve', options, ['cost', 'maxWait'])
+    if (options !== undefined) callOptions('reserve', options, ['cost', 'maxWait', 'calendar'])
     const { cost = 1, maxWait = 0 } = options ?? {}
-    return this.#book(key, cost, milliseconds(maxWait, 'reserve: maxWait', 'HEADGATE_MAX_WAIT', 0))
+    return this.#book(key, cost, milliseconds(maxWait, 'reserve: maxWait', 'HEADGATE_MAX_WAIT', 0), options)
   }
 
   /**
@@ -172,7 +173,7 @@ export class RateLimiter extends Operations<RateLimiter> {
 
   async #run(verb: 'peek' | 'refund' | 'charge', key: Key, options: CostOptions | undefined): Promise<Decision> {
     const costs = costsOf(costOf(options), this.policies)
-    return this.#ledger.run({ verb, keys: keysOf(key, this.scopes), costs })
+    return this.#ledger.run({ verb, keys: keysOf(key, this.scopes), costs, calendar: options?.calendar })
   }
 
   #decide(key: Key, cost: Units, extras?: CallExtras): MaybePromise<Decision> {
@@ -180,7 +181,7 @@ export class RateLimiter extends Operations<RateLimiter> {
     const costs = costsOf(cost, this.policies)
     const ledger = this.#ledger
     const weight = weightOf(this.plans.options.heavyKeys)
-    const command = { verb: 'consume', keys, costs, details: extras?.details } as const
+    const command = { verb: 'consume', keys, costs, details: extras?.details, calendar: extras?.calendar } as const
     if (weight > 0 || calls.hasSubscribers) {
       const call = { limiter: this, key, cost, keys, enforced: extras?.enforced, counts: this.#counts, weight }
       return watch(call, () => ledger.run(command, extras?.onFailure))
@@ -193,8 +194,8 @@ export class RateLimiter extends Operations<RateLimiter> {
     const ledger = this.#ledger
     const keys = keysOf(key, this.scopes)
     const costs = costsOf(cost, policies)
-    const { details, onFailure, enforced } = extras ?? {}
-    const run: ReservedCall['run'] = (command) => ledger.run(command, onFailure)
+    const { details, onFailure, enforced, calendar } = extras ?? {}
+    const run: ReservedCall['run'] = (command) => ledger.run({ ...command, calendar }, onFailure)
     const call = { run, policies, keys, costs, load: this.plans.load }
     const weight = weightOf(this.plans.options.heavyKeys)
     const watched = { limiter: this, key, cost, keys, enforced, counts: this.#counts, weight }

@@ -3,6 +3,8 @@
 export { alone, type Ban, type Decision, join, type Source, type Verdict } from './decision.ts'
 export {
   type BurstOptions,
+  type CallerCalendar,
+  type CallerCalendars,
   checkPolicyOptions,
   defaultScope,
   type PolicyOptions,

@@ -41,6 +41,23 @@ export interface BurstOptions extends PolicyOptions {
   burst?: number
 }
 
+/**
+ * What a call says about the calendar of its customer, for policies with `anchor: 'caller'` or `timeZone: 'caller'`.
+ * Example: `{ anchor: customer.since, timeZone: 'Europe/Berlin' }`.
+ */
+export interface CallerCalendar {
+  /**
+   * The day with which the customer's windows begin: for months a number from 1 to 31, or a date as text (`'2026-02-15'`), a Date or
+   * milliseconds since the epoch. Of a moment, only its date in the customer's time zone counts.
+   */
+  readonly anchor?: number | string | Date
+  /** The customer's time zone, by its IANA name. */
+  readonly timeZone?: string
+}
+
+/** What a call says about calendars: one value for all policies that ask for it, or a record with a value for each scope. */
+export type CallerCalendars = CallerCalendar | Readonly<Record<string, CallerCalendar>>
+
 /** The options of a policy after their checks, with defaults filled in. Immutable. Times are milliseconds. */
 export interface PolicySettings {
   readonly name: string

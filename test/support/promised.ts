@@ -12,6 +12,7 @@ import {
   slidingWindow,
   tokenBucket,
 } from '../../src/index.ts'
+import { evenCalendarWindow } from './even-calendar.ts'
 import fc from './fast-check.ts'
 
 /** Units that were admitted, and the microsecond at which they count. */
@@ -184,6 +185,18 @@ const promisedOf: Readonly<Record<Kind, Readonly<Record<string, MakePromised>>>>
         longestWait: Math.ceil(burst / limit) * window * 1000,
         ...bound((admitted) => overInAnySpan(admitted, refills(burst, limit, window * 1000))),
         toString: describe(`tokenBucket by intervals ${limit}/${window}ms burst ${burst}`, shared),
+      })),
+  },
+  calendarWindow: {
+    calendarWindow: (shared = {}) =>
+      fc.tuple(limits, windows).map(([limit, window]) => ({
+        policy: evenCalendarWindow({ limit, window, ...shared }),
+        capacity: limit,
+        window: window * 1000,
+        refill: window * 1000,
+        longestWait: window * 1000,
+        ...bound((admitted) => overInClockWindows(admitted, window * 1000, limit)),
+        toString: describe(`calendarWindow ${limit}/${window}ms`, shared),
       })),
   },
   slidingWindow: {

@@ -10,7 +10,7 @@
  * A reservation then reads its `tickets`. A refund or a settlement gives units back to the states after `evaluate` and before `commit`.
  */
 import { alone, type Decision, join, type Source, type Verdict } from '../../policy/index.ts'
-import { type Policy, Report, type Ticket } from '../algorithm.ts'
+import { type Policy, Report, type Ticket, type Windows } from '../algorithm.ts'
 import { withLag } from '../effective-time.ts'
 import type { Costs, DecidingVerb, Details, Tickets } from './call-terms.ts'
 import { newReservationId, PolicyEvaluation, refund, restart, settle, unitsKnown } from './policy-evaluation.ts'
@@ -48,6 +48,20 @@ export class Evaluation {
     this.only = this.policies.length === 1 ? this.policies[0] : undefined
     this.penalty = this.policies.find(({ policy, algorithm }) => algorithm.restarts === true && !policy.shadow)
     this.countsRefused = policies.some((policy) => policy.countRefused)
+  }
+
+  /**
+   * Gives each policy with a calendar its windows. Returns false if one of them does not contain `now`: then the call must not be
+   * evaluated, because its caller computed the windows by a clock that is too wrong.
+   */
+  place(windows: readonly (Windows | undefined)[], now: number): boolean {
+    for (let n = 0; n < windows.length; n++) {
+      const around = windows[n]
+      if (around === undefined) continue
+      if (now < around[0] || now >= around[3]) return false
+      ;(this.policies[n] as PolicyEvaluation).algorithm.place?.(around)
+    }
+    return true
   }
 
   /**

@@ -226,6 +226,7 @@ function countRefund(s: Numbers, idSlot: number, cost: number): void {
 export function settle(evaluation: PolicyEvaluation, now: number, ticket: Ticket | undefined): void {
   const { cost } = evaluation
   const { algorithm, s, i, at } = evaluation.own(now)
+  if (ticket !== undefined && algorithm.lapsed?.(s, i, at, ticket)) return
   if (cost > 0) {
     if (evaluation.wait > 0) return // the numbers would not stay exact
     algorithm.take(s, i, at, cost, 0)

@@ -3,6 +3,7 @@
  * algorithms, `buckets` (a fixed window is an interval bucket), `policy` and `common`.
  */
 
+export { CalendarWindow } from './calendar-window.ts'
 export { type CounterOptions, counter, isCounter } from './counter.ts'
 export { type FixedWindowOptions, fixedWindow } from './fixed-window.ts'
 export { SegmentedWindow, type SegmentedWindowOptions, segmentedWindow } from './segmented-window.ts'

@@ -4,8 +4,9 @@
  * versions.
  */
 import type { Costs, DecidingVerb, Details, Tickets } from '../../algorithms/evaluation/index.ts'
+import type { Windows } from '../../algorithms/index.ts'
 import type { KeptKey, KeyPage } from '../../inspection/index.ts'
-import type { Decision } from '../../policy/index.ts'
+import type { CallerCalendars, Decision } from '../../policy/index.ts'
 
 /**
  * What a command asks for. Some verbs decide a call: see `DecidingVerb`. The other verbs are for operators:
@@ -72,6 +73,13 @@ export interface Command<V extends Verb = Verb> {
    * not change.
    */
   readonly tickets?: Tickets | undefined
+  /** What the call says about the calendar of its customer. `openLedger` makes `windows` of it; a store does not get it. */
+  readonly calendar?: CallerCalendars | undefined
+  /**
+   * For each policy with a calendar: the windows around the call, by the caller's clock. Undefined for the other policies, and absent
+   * if no policy has a calendar. If the store's time is in none of these windows, the outcome is `Elsewhere`, and nothing changes.
+   */
+  readonly windows?: readonly (Windows | undefined)[] | undefined
   /** Which optional fields the decision has to have. Default: none. */
   readonly details?: Details | undefined
   /**
@@ -97,6 +105,17 @@ export interface Booking {
   readonly delay?: number
   /** A ticket for each policy, which identifies the reserved units. `settle` and `renew` need the tickets. Undefined for a refusal. */
   readonly tickets: Tickets | undefined
+}
+
+/** The outcome of a command whose `windows` do not contain the store's time. The command can be tried again with that time. */
+export interface Elsewhere {
+  /** The store's time in whole microseconds. */
+  readonly elsewhere: number
+}
+
+/** Makes the outcome `Elsewhere`, which no caller but `openLedger` sees. */
+export function elsewhere(now: number): never {
+  return { elsewhere: now } satisfies Elsewhere as never
 }
 
 /** The type of a command's outcome. */

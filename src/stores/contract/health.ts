@@ -1,5 +1,6 @@
 import { HeadgateError, type MaybePromise, monotonicClock } from '../../common/index.ts'
 import type { Source } from '../../policy/index.ts'
+import { CalendarLedger } from './calendar-ledger.ts'
 import type { Command, OutcomeOf, Verb } from './command.ts'
 import type { OnFailure } from './on-store-error.ts'
 import { isFallible, type Ledger, type LedgerTerms, type Store } from './store.ts'
@@ -60,7 +61,9 @@ export interface CheckedLedger {
  * @throws HeadgateError `HEADGATE_OPTION` for a store that can fail and does not use `withFailover`
  */
 export function openLedger(store: Store, terms: LedgerTerms, joins?: Ledger): CheckedLedger {
-  const ledger: CheckedLedger = store.open(terms, joins)
+  const opened: CheckedLedger = store.open(terms, joins instanceof CalendarLedger ? joins.opened : joins)
+  const { policies } = terms
+  const ledger = policies.some(({ calendar }) => calendar !== undefined) ? new CalendarLedger(opened, policies) : opened
   if (!isFallible(store) || ledger.health !== undefined) return ledger
   throw new HeadgateError(
     'HEADGATE_OPTION',

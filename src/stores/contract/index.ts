@@ -9,6 +9,8 @@ export {
   type Booking,
   bookingOf,
   type Command,
+  type Elsewhere,
+  elsewhere,
   type NumberedReport,
   type Outcome,
   type OutcomeOf,

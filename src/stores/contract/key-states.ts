@@ -22,7 +22,15 @@ import {
 import { unsupported } from '../../common/index.ts'
 import type { KeptState } from '../../inspection/index.ts'
 import type { Decision } from '../../policy/index.ts'
-import { type BanTerms, type Booking, bookingOf, type Command, type OutcomeOf, type Verb } from './command.ts'
+import {
+  type BanTerms,
+  type Booking,
+  bookingOf,
+  type Command,
+  elsewhere,
+  type OutcomeOf,
+  type Verb,
+} from './command.ts'
 import type { ScopedEvaluation } from './scoped-evaluation.ts'
 
 /** One state, and the definition of the algorithm that wrote it. */
@@ -138,11 +146,12 @@ function runState(
   command: Command<StateVerb>,
   now: number,
 ): Booking | Decision | undefined {
-  const { verb, costs = 1, maxWait = 0, tickets, details } = command
+  const { verb, costs = 1, maxWait = 0, tickets, details, windows } = command
   if (verb === 'reset') {
     for (const key of keys) key?.reset()
     return undefined
   }
+  if (windows !== undefined && !evaluation.place(windows, now)) return elsewhere(now)
   for (const [n, { policies }] of scopes.entries()) keys[n]?.load(policies, now, onChange)
   if (verb === 'ban' || verb === 'unban') {
     for (const key of keys) {

@@ -9,6 +9,7 @@ import {
   type Booking,
   bookingOf,
   type Command,
+  elsewhere,
   type Ledger,
   type LedgerTerms,
   type Outcome,
@@ -66,7 +67,11 @@ export class MemoryLedger implements Ledger {
   }
 
   run<V extends Verb>(command: Command<V>): OutcomeOf<V> {
-    const { verb } = command
+    const { verb, windows } = command
+    if (windows !== undefined) {
+      const now = this.clock()
+      if (!this.evaluation.place(windows, now)) return elsewhere(now)
+    }
     if (verb === 'consume' && this.bans.size === 0) return this.decide(command as Command<'consume'>) as OutcomeOf<V>
     return this.runOther(command) as OutcomeOf<V>
   }

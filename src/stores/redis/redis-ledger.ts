@@ -1,4 +1,4 @@
-import type { Costs, DecidingVerb, Details, Tickets } from '../../algorithms/evaluation/index.ts'
+import type { Costs, DecidingVerb, Tickets } from '../../algorithms/evaluation/index.ts'
 import { HeadgateError, type MaybePromise, monotonicClock } from '../../common/index.ts'
 import type { KeyPage } from '../../inspection/index.ts'
 import type { Decision } from '../../policy/index.ts'
@@ -6,6 +6,7 @@ import {
   type Booking,
   bookingOf,
   type Command,
+  elsewhere,
   type Ledger,
   type LedgerTerms,
   limiterStart,
@@ -29,6 +30,9 @@ import {
   SlotGroups,
   sendInTwoPhases,
 } from './wire/index.ts'
+
+/** What a call of `consume` has besides its keys and its cost. */
+type Call = Pick<Command, 'details' | 'windows'>
 
 export class RedisLedger implements Ledger {
   readonly #context: RedisContext
@@ -68,19 +72,22 @@ export class RedisLedger implements Ledger {
     if (verb === 'scan') return this.#scan(command.scan as ScanTerms)
     if (verb === 'clear') return this.#clear()
     const keys = this.#stateKeys(command.keys as readonly string[])
-    if (verb === 'consume' && typeof costs === 'number' && costs > 0) return this.#consume(keys, costs, command.details)
+    if (verb === 'consume' && typeof costs === 'number' && costs > 0)
+      return this.#consume(keys, costs, command as Command<'consume'>)
     if (verb === 'inspect') return this.#kept.inspect(keys)
     if (verb === 'reset') return this.#reset(keys)
     return this.#decide(command as Command<DecidingVerb>, keys)
   }
 
   async #decide(command: Command<DecidingVerb>, keys: readonly string[]): Promise<Decision | Booking> {
-    const { verb, costs = 1, maxWait, tickets, details, report } = command
+    const { verb, costs = 1, maxWait, tickets, details, windows, report } = command
     const key = report && reportKey(this.#context.prefix, keys[0] as string, report.by)
     const numbered = key === undefined ? undefined : { report: { ...(report as NumberedReport), key } }
-    const response = await this.#sendOther(this.#request(verb, keys, costs, { maxWait, details, tickets, ...numbered }))
+    const response = await this.#sendOther(
+      this.#request(verb, keys, costs, { maxWait, details, tickets, windows, ...numbered }),
+    )
     const decision = decisionOf(this.#plan.policies, response, details)
-    if (verb !== 'reserve' && verb !== 'renew') return decision
+    if ((verb !== 'reserve' && verb !== 'renew') || response.elsewhere) return decision
     return bookingOf(decision, response.delay, () => response.tickets as Tickets)
   }
 
@@ -130,24 +137,25 @@ export class RedisLedger implements Ledger {
     return keys.map((key, scope) => `${this.#keyStarts[scope]}${encodeId(key)}}`)
   }
 
-  #consume(keys: readonly string[], cost: number, details?: Details): MaybePromise<Decision> {
+  #consume(keys: readonly string[], cost: number, call: Call): MaybePromise<Decision> {
     const { leases } = this.#context
     leases?.wants(keys, cost)
-    const local = this.#decideLocally(keys, cost, details)
+    const local = this.#decideLocally(keys, cost, call)
     if (local !== undefined) return local
     const lease = leases?.waitFor(this.#plan, keys, cost)
-    if (lease === undefined) return this.#sendConsume(keys, cost, details)
+    if (lease === undefined) return this.#sendConsume(keys, cost, call)
     const decision = lease.then((spent) => {
-      if (spent !== undefined) return decisionOf(this.#plan.policies, spent.response, details, spent.elapsed)
-      return this.#decideLocally(keys, cost, details) ?? this.#sendConsume(keys, cost, details)
+      if (spent !== undefined) return decisionOf(this.#plan.policies, spent.response, call.details, spent.elapsed)
+      return this.#decideLocally(keys, cost, call) ?? this.#sendConsume(keys, cost, call)
     })
     return this.#context.batcher.within(decision, ({ allowed }) => {
-      if (allowed) this.#sendOther(this.#request('refund', keys, cost)).catch(() => undefined)
+      if (allowed)
+        this.#sendOther(this.#request('refund', keys, cost, { windows: call.windows })).catch(() => undefined)
     })
   }
 
   /** Decides without a request: by a cached refusal, or by leased units. Undefined if the call needs a request. */
-  #decideLocally(keys: readonly string[], cost: number, details?: Details): Decision | undefined {
+  #decideLocally(keys: readonly string[], cost: number, { details, windows }: Call): Decision | undefined {
     const { policies } = this.#plan
     const { refusalCache, leases } = this.#context
     const refusal = this.#cacheable ? refusalCache?.refusal(this.#plan, keys, cost) : undefined
@@ -155,18 +163,28 @@ export class RedisLedger implements Ledger {
     const spent = leases?.spend(this.#plan, keys, cost)
     if (spent === undefined) return undefined
     const units = leases?.unitsToPrefetch(this.#plan, keys) ?? 0
-    if (units > 0) this.#sendConsume(keys, 0, undefined, units).catch(() => undefined) // if this request fails, the next call fails with the cause
+    if (units > 0) this.#sendConsume(keys, 0, { windows }, units).catch(() => undefined) // if this request fails, the next call fails with the cause
     return decisionOf(policies, spent.response, details, spent.elapsed)
   }
 
   /** @param prefetched how many units to lease for later calls; default: the number that `leases.unitsFor` returns */
-  #sendConsume(keys: readonly string[], cost: number, details?: Details, prefetched?: number): Promise<Decision> {
+  #sendConsume(keys: readonly string[], cost: number, call: Call, prefetched?: number): Promise<Decision> {
+    const { details, windows } = call
     const { batcher, clock, refusalCache, leases } = this.#context
     const plan = this.#plan
     const groups = this.#groups(keys)
     const units = groups === undefined ? (prefetched ?? leases?.unitsFor(plan, keys, cost)) : undefined
     const request: ScriptRequest = {
-      ...{ plan, verb: 'consume', keys, costs: cost, now: clock?.() ?? -1, details, cacheable: this.#cacheable },
+      ...{
+        plan,
+        verb: 'consume',
+        keys,
+        costs: cost,
+        now: clock?.() ?? -1,
+        details,
+        windows,
+        cacheable: this.#cacheable,
+      },
       lease: units === undefined ? undefined : { units, shortestLife: leases?.shortestLife ?? 0 },
     }
     const sentAt = (clock ?? monotonicClock)()
@@ -175,6 +193,7 @@ export class RedisLedger implements Ledger {
     const leasesVersion = leases?.version ?? 0
     /** Makes the decision, and stores the refusal or the leased units for later calls. */
     const decide = (response: ScriptResponse): Decision => {
+      if (response.elsewhere) return elsewhere(response.now)
       refusalCache?.forgetOtherPlans(plan, keys)
       if (!response.allowed && this.#cacheable) {
         refusalCache?.add(plan, keys, cost, response, sentAt, refusalCacheVersion)

@@ -2,6 +2,7 @@
 import type { Kind } from '../../../algorithms/index.ts'
 import {
   bucket,
+  calendarWindow,
   concurrency,
   intervalBucket,
   penalty,
@@ -35,6 +36,7 @@ export const kinds: Readonly<Record<Kind, RedisKind>> = {
   slidingLog: { number: 5, lua: slidingLog, usual: true, spans: true },
   segmentedWindow: { number: 4, lua: segmentedWindow, spans: true },
   concurrency: { number: 10, lua: concurrency, spans: true },
+  calendarWindow: { number: 11, lua: calendarWindow, spans: true },
   smoothBursty: { number: 6, lua: smoothBursty, fractions: true },
   smoothWarmingUp: { number: 7, lua: smoothWarmingUp, fractions: true },
   penalty: { number: 8, lua: penalty },

@@ -12,6 +12,7 @@ import { luaNames } from './kinds.ts'
  * Requests, packed by wire/whole-message.ts. First "<Bd": 48 (`0`) if nobody waits for the response any more, so that the script
  * does nothing; TTL margin in ms. Then for each request: "<HBddH" plan, verb and flags, time in microseconds (-1: Redis TIME),
  * cost, key. Some requests have more, in this order:
+ * - "<dddd" for each policy with a calendar: the starts of the windows around the request
  * - "<H" a key for each further scope
  * - "<d" a cost for each policy, if the policies have different costs
  * - the tickets of a settlement or a renewal
@@ -52,7 +53,7 @@ local function readPolicy(position)
   local numbers = { unpack('<' .. rep('d', count), ARGV[2], position) }
   define(p, kind, spread(numbers, 1, count))
   -- Small states of all keys are read into the same table, so that no table is allocated for each key.
-  if p.slots <= 5 and not p.grows then
+  if p.slots <= 6 and not p.grows then
     p.buffer, p.longSize, p.shortSize = { 0, 0, 0, 0, 0, 0 }, #longHead + 7 * p.slots, #shortHead + 7 * p.slots - 7
   end
   return p, scope, position + 8 * count
@@ -61,7 +62,7 @@ end
 local function readPlans()
   local plans, position, length = {}, 1, #ARGV[2]
   while position <= length do
-    local policies, count, scopes = { scopes = {} }
+    local policies, count, scopes = { scopes = {}, calendars = {} }
     count, scopes, position = unpack('<HH', ARGV[2], position)
     for scope = 1, scopes do
       -- The policies of one scope; the number of the loaded key, whether it has changed, and when it has its full quota.
@@ -72,6 +73,7 @@ local function readPlans()
       p, scope, position = readPolicy(position)
       scope = policies.scopes[scope]
       scope[#scope + 1], policies[n], p.scope, p.first = p, p, scope, #scope == 0
+      if p.starts then policies.calendars[#policies.calendars + 1] = p end
     end
     plans[#plans + 1] = policies
   end
@@ -98,13 +100,20 @@ repeat
   reply, size = {}, 1
   local position, length = 10, #requests
   while position <= length do
-    local planIndex, verbAndFlags, key, maxWait, id, units, shortestLife, refusedFor, broken, banned
+    local planIndex, verbAndFlags, key, maxWait, id, units, shortestLife, refusedFor, broken, elsewhere, banned
     planIndex, verbAndFlags, now, cost, key, position = unpack('<HBddH', requests, position)
     local policies = plans[planIndex]
     verb = verbAndFlags % 8
     plain = verbAndFlags % 128 < 64 and (verb == CONSUME or verb == RESERVE or verb == PEEK)
     countsLater = verbAndFlags >= 128 and verb == RESERVE
     if now < 0 then now = timeNow() end
+    if verb ~= RESET then
+      for _, p in ipairs(policies.calendars) do
+        local starts = p.starts
+        starts[1], starts[2], starts[3], starts[4], position = unpack('<dddd', requests, position)
+        if now < starts[1] or now >= starts[4] then elsewhere = true end
+      end
+    end
     for n, scope in ipairs(policies.scopes) do
       if n > 1 then key, position = unpack('<H', requests, position) end
       if verb == RESET then
@@ -137,7 +146,11 @@ repeat
         maxWait, id, position = unpack('<dd', requests, position)
         make('reserve')
       end
-      if broken then
+      if elsewhere then
+        broken = true
+        respond(7)
+        respond(now)
+      elseif broken then
         respond(5)
       else
         -- A call on a banned key is decided as a peek, and then refused.

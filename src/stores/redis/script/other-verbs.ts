@@ -153,6 +153,7 @@ function makers.verbs()
 
   function settle(p, ticket)
     local from, s, at = own(p)
+    if ticket and from.algorithm.lapsed and from.algorithm.lapsed(from, s, at, ticket.since) then return end
     if cost > 0 then
       if p.wait > 0 or keepsNothing(p) then return end
       from.algorithm.take(from, s, at, cost, 0)

@@ -58,13 +58,13 @@ end
 local function readRecord(p, value, position)
   local s, size, head = p.buffer, p.shortSize, nil
   if #value - position + 1 < size then return nil end
-  head, s[1], s[2], s[3], s[4] = unpack(p.shortFormat, value, position)
+  head, s[1], s[2], s[3], s[4], s[5] = unpack(p.shortFormat, value, position)
   if head == p.shortHead then
     s[p.slots] = 0
   else
     size = p.longSize
     if #value - position + 1 < size then return nil end
-    head, s[1], s[2], s[3], s[4], s[5] = unpack(p.longFormat, value, position)
+    head, s[1], s[2], s[3], s[4], s[5], s[6] = unpack(p.longFormat, value, position)
     if head ~= p.longHead then return nil end
   end
   if s.more then s.more = nil end

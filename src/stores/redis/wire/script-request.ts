@@ -1,5 +1,5 @@
 import type { Costs, DecidingVerb, Details, Tickets } from '../../../algorithms/evaluation/index.ts'
-import type { BanTerms } from '../../contract/index.ts'
+import type { BanTerms, Command } from '../../contract/index.ts'
 import type { PackedPlan } from '../script/index.ts'
 
 /** The parameters of a request besides its keys and its costs. Each is undefined if the request does not need it. */
@@ -9,6 +9,8 @@ export interface RequestExtras {
   /** For a settlement or a renewal: the tickets of the reservation. */
   readonly tickets?: Tickets | undefined
   readonly details?: Details | undefined
+  /** For each policy with a calendar: the windows around the request. */
+  readonly windows?: Command['windows']
   /** True if a refusal has to report when `remaining` grows, because the cache of refusals repeats the refusal until then. */
   readonly cacheable?: boolean | undefined
   /**

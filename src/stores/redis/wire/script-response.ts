@@ -2,6 +2,7 @@ import { type CallBan, withBan } from '../../../algorithms/bans/index.ts'
 import type { Details, Tickets } from '../../../algorithms/evaluation/index.ts'
 import type { Policy } from '../../../algorithms/index.ts'
 import { type Decision, join, type Verdict } from '../../../policy/index.ts'
+import { elsewhere } from '../../contract/index.ts'
 
 /** What the script reports about one policy. Times are in whole microseconds. A wait of -1 means that the cost can never be admitted. */
 export interface PolicyReport {
@@ -18,6 +19,8 @@ export interface ScriptResponse {
   /** The time of the decision, in microseconds since the epoch. */
   readonly now: number
   readonly allowed: boolean
+  /** True if the request's windows do not contain `now`. Nothing was decided then, and nothing changed. */
+  readonly elsewhere?: boolean
   /** True if the same request would be refused again until some used units become free with time. */
   readonly repeats: boolean
   /** How long the caller of a granted reservation has to wait, in microseconds. */
@@ -48,6 +51,7 @@ export function decisionOf(
   elapsed = 0,
 ): Decision {
   const { now, allowed, reports, ban } = response
+  if (response.elsewhere === true) return elsewhere(now)
   const next = details?.nextAfter === true
   const verdicts =
     reports.length === 1

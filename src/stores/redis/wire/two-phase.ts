@@ -37,7 +37,7 @@ export async function sendInTwoPhases(
   })
   const allowed = responses.every((response) => response.allowed)
   // If a key is banned, no penalty in any slot counts the refusal.
-  const punish = responses.some(({ ban }) => ban?.refuses) ? undefined : longestDelay(responses)
+  const punish = responses.some(({ ban, elsewhere }) => ban?.refuses || elsewhere) ? undefined : longestDelay(responses)
   if (!allowed && takes) {
     await allOf(
       groups.map(async (group, n) => {
@@ -61,6 +61,7 @@ function firstPhase(whole: ScriptRequest, group: SlotGroup): ScriptRequest {
     verb: verb === 'consume' ? 'reserve' : verb,
     keys: group.keys,
     costs: costsIn(whole, group),
+    windows: windowsIn(whole, group),
     maxWait,
     tickets: tickets && group.places.map((place) => tickets[place]),
     countsLater: countsLater(whole, group),
@@ -79,6 +80,11 @@ function longestDelay(responses: readonly ScriptResponse[]): number {
 
 function costOf(costs: Costs, n: number): number {
   return typeof costs === 'number' ? costs : (costs[n] as number)
+}
+
+/** The windows of the policies of one group. */
+function windowsIn({ windows }: ScriptRequest, { places }: SlotGroup): ScriptRequest['windows'] {
+  return windows && places.map((place) => windows[place])
 }
 
 /** The costs of the request under the policies of one group. */
@@ -136,15 +142,16 @@ function undo(
 ): ScriptRequest {
   const { plan, keys } = group
   const costs = costsIn(whole, group)
+  const windows = windowsIn(whole, group)
   if (tickets === undefined) {
-    return { plan, verb: 'refund', keys, costs, now: whole.now, details: extras.details }
+    return { plan, verb: 'refund', keys, costs, windows, now: whole.now, details: extras.details }
   }
   const back = unitsBack(tickets)
   // For a policy with `countRefused`, the request has the cost of the call and not the units to give back, so that the script
   // reports how long that cost would have to wait.
   const counted = (n: number) => extras.punish !== undefined && plan.policies[n]?.countRefused === true
   const settled = back.map((units, n) => (counted(n) ? costOf(costs, n) : units))
-  return { plan, verb: 'settle', keys, costs: settled, now: whole.now, tickets, ...extras }
+  return { plan, verb: 'settle', keys, costs: settled, windows, now: whole.now, tickets, ...extras }
 }
 
 function joined(
@@ -159,6 +166,7 @@ function joined(
   let ban: ResponseBan | undefined
   for (const [g, { places }] of groups.entries()) {
     const response = responses[g] as ScriptResponse
+    if (response.elsewhere) continue
     delay = Math.max(delay, response.delay)
     if (response.ban !== undefined && response.ban.wait > (ban?.wait ?? 0)) ban = response.ban
     for (const [n, place] of places.entries()) {
@@ -166,10 +174,11 @@ function joined(
       tickets[place] = response.tickets?.[n]
     }
   }
-  const { now } = responses[0] as ScriptResponse
+  const { now } = responses.find(({ elsewhere }) => elsewhere) ?? (responses[0] as ScriptResponse)
   return {
     now,
     allowed,
+    elsewhere: responses.some(({ elsewhere }) => elsewhere),
     repeats: responses.every((response) => response.allowed || response.repeats),
     delay,
     reports,

@@ -4,6 +4,7 @@
 
 export { bookings } from './bookings.ts'
 export { bucket } from './bucket.ts'
+export { calendarWindow } from './calendar-window.ts'
 export { concurrency } from './concurrency.ts'
 export { exactMath, mulDiv } from './exact-math.ts'
 export { intervalBucket } from './interval-bucket.ts'

@@ -1,0 +1,183 @@
+/*
+ * At most `limit` units in each window of a calendar: a day, a month, a billing period.
+ *
+ * This file has the arithmetic only: it gets the windows from the call, and knows no calendar. A call brings four times at which
+ * windows begin: of the window before, of the present window, of the next window, and of the window after the next. The caller
+ * computes the four times by its own clock, and the store's clock says which of the three windows the call belongs to.
+ *
+ * The first call of a window stores its start and its end. While this window runs, the stored end decides, also if the customer's
+ * anchor, the time zone or the tz database changes. After the end, the next window begins: at the stored end or at the start that
+ * the call brings, whichever is later. So a change of the anchor makes one short window, and never an early refill.
+ *
+ * State: last (us), used units, start and end of the window (us), told (for thresholds), id of the open reservations (0: none).
+ * Bound: `limit` in each window, so 2 * limit across a boundary.
+ */
+import { Algorithm, type Numbers, type Report, type Ticket, type Windows } from '../algorithm.ts'
+import { ratioUp } from '../exact-math.ts'
+import { type Description, debtWords, type Facts, timeText, toMilliseconds, usedWords } from '../state-description.ts'
+
+/** One day in microseconds. */
+const day = 86_400_000_000
+
+export class CalendarWindow extends Algorithm {
+  readonly kind = 'calendarWindow'
+  readonly parameters: readonly number[]
+  readonly slots = 6
+  override readonly idSlot = 5
+  override readonly idCountsRefunds = true
+  override readonly settles = true
+  readonly span: number
+  readonly limit: number
+  /** The starts of the windows that the present call brings; all 0 before the first call. */
+  readonly #starts: number[] = [0, 0, 0, 0]
+
+  /**
+   * @param months how many months a window has; 0 for a window of days
+   * @param days how many days a window has; 0 for a window of months
+   */
+  constructor(limit: number, months: number, days: number) {
+    super()
+    this.limit = limit
+    this.parameters = [limit, months, days]
+    this.span = (days || longestOf(months)) * day
+  }
+
+  override place(windows: Windows): void {
+    for (let n = 0; n < 4; n++) this.#starts[n] = windows[n] as number
+  }
+
+  /** The start of the window that contains `at`: of the stored window while it runs, otherwise as the call brings it. */
+  #startAt(s: Numbers, i: number, at: number): number {
+    if (this.#runs(s, i, at)) return s[i + 2] as number
+    const [before = 0, present = 0, next = 0] = this.#starts
+    return at < present ? before : at < next ? present : next
+  }
+
+  #endAt(s: Numbers, i: number, at: number): number {
+    if (this.#runs(s, i, at)) return s[i + 3] as number
+    const [, present = 0, next = 0, last = 0] = this.#starts
+    return at < present ? present : at < next ? next : last
+  }
+
+  /**
+   * True if the stored window contains `at`. A window without used units is as good as none, because a store may have
+   * forgotten it. If the clock went back by `tolerance` or more, the window is that of the clock, and used units stay used.
+   */
+  #runs(s: Numbers, i: number, at: number): boolean {
+    return at < (s[i + 3] as number) && at >= (s[i] as number) && (s[i + 1] !== 0 || s[i + 4] !== 0)
+  }
+
+  #usedAt(s: Numbers, i: number, at: number): number {
+    return at < (s[i + 3] as number) ? (s[i + 1] as number) : 0
+  }
+
+  wait(s: Numbers, i: number, at: number, cost: number): number {
+    if (this.#usedAt(s, i, at) + cost <= this.limit) return 0
+    return cost > this.limit ? Infinity : this.#endAt(s, i, at) - at
+  }
+
+  take(s: Numbers, i: number, at: number, cost: number): void {
+    const used = this.#usedAt(s, i, at)
+    if (!this.#runs(s, i, at)) this.#open(s, i, at)
+    s[i] = at
+    s[i + 1] = used + cost
+  }
+
+  /** Stores the window that contains `at`. Tickets of an earlier window become invalid. */
+  #open(s: Numbers, i: number, at: number): void {
+    const start = this.#startAt(s, i, at)
+    const end = this.#endAt(s, i, at)
+    if (at >= (s[i] as number)) s[i + 4] = 0
+    s[i + 2] = start
+    s[i + 3] = end
+    s[i + 5] = 0
+  }
+
+  report(s: Numbers, i: number, at: number, out: Report): void {
+    const used = this.#usedAt(s, i, at)
+    out.used = used
+    out.remaining = Math.max(0, this.limit - used)
+    out.reset = used > 0 || this.#runs(s, i, at) ? this.#endAt(s, i, at) - at : 0
+  }
+
+  /** Adds a refused call, up to the limit, so that the call causes no debt. */
+  override count(s: Numbers, i: number, at: number, cost: number): void {
+    this.take(s, i, at, 0)
+    const used = s[i + 1] as number
+    s[i + 1] = Math.max(used, Math.min(this.limit, used + cost))
+  }
+
+  override refund(s: Numbers, i: number, at: number, cost: number): void {
+    this.take(s, i, at, 0)
+    s[i + 1] = Math.max(0, (s[i + 1] as number) - cost)
+  }
+
+  override bookedAt(s: Numbers, i: number): number {
+    return s[i + 2] as number
+  }
+
+  override settle(s: Numbers, i: number, at: number, units: number): void {
+    this.refund(s, i, at, units)
+  }
+
+  override lapsed(s: Numbers, i: number, at: number, [since]: Ticket): boolean {
+    return since < this.#startAt(s, i, at)
+  }
+
+  override continues(from: Algorithm): from is CalendarWindow {
+    const [, months, days] = this.parameters
+    return from instanceof CalendarWindow && from.parameters[1] === months && from.parameters[2] === days
+  }
+
+  /** The window keeps its end. Of the units used above the old limit, none counts under the new limit. */
+  override carry(s: Numbers, i: number, at: number, from: Algorithm, times: number, per: number): void {
+    this.take(s, i, at, 0)
+    const used = Math.min(s[i + 1] as number, (from as CalendarWindow).limit)
+    s[i + 1] = Math.min(this.limit, ratioUp(used, times, per))
+    if (times !== per) s[i + 5] = 0
+  }
+
+  /** The larger number of used units, until the later end, which is as strict as both states. */
+  override merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
+    const used = Math.max(this.#usedAt(s, i, at), this.#usedAt(t, j, at))
+    const end = Math.max(s[i + 3] as number, t[j + 3] as number)
+    const start = s[i + 3] === end ? (s[i + 2] as number) : (t[j + 2] as number)
+    s.fill(0, i, i + this.slots)
+    if (used === 0) return
+    s[i] = at
+    s[i + 1] = used
+    s[i + 2] = start
+    s[i + 3] = end
+  }
+
+  /** A merged window may be of another key, which has another anchor: the call brings the window of its own key. */
+  override reopen(s: Numbers, i: number, at: number): void {
+    if (this.#runs(s, i, at)) {
+      s[i + 3] = 0
+      const [used, told] = [s[i + 1] as number, s[i + 4] as number]
+      this.#open(s, i, at)
+      s[i + 1] = used
+      s[i + 4] = told
+    }
+  }
+
+  override describe(s: readonly number[], facts: Facts): Description {
+    const [, used = 0, start = 0, end = 0] = s
+    const running = facts.at < end
+    const rest = running ? ` in the window that ends in ${timeText(end - facts.now)}` : ''
+    const debt = running ? Math.max(0, used - this.limit) : 0
+    return {
+      words: usedWords(facts, `${debtWords(debt)}${rest}`),
+      numbers: running ? { used, windowStart: toMilliseconds(start), windowEnd: toMilliseconds(end) } : { used: 0 },
+      debt,
+    }
+  }
+}
+
+/** The days of the longest span of so many months: 31, 92 for a quarter, 366 for a year. */
+function longestOf(months: number): number {
+  const daysTo = (month: number) => Date.UTC(1970, month) / 86_400_000
+  let longest = 0
+  for (let month = 0; month < 48; month++) longest = Math.max(longest, daysTo(month + months) - daysTo(month))
+  return longest
+}

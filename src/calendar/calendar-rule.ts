@@ -1,0 +1,175 @@
+import type { Calendar, Windows } from '../algorithms/index.ts'
+import { HeadgateError, shown } from '../common/index.ts'
+import type { CallerCalendar } from '../policy/index.ts'
+import { type Rule, windowsAt } from './boundaries.ts'
+import { type Day, TimeZone } from './time-zone.ts'
+
+/** The length of a window. */
+export type Period = 'day' | 'week' | 'month' | 'quarter' | 'year' | { readonly months: number }
+
+export type Anchor = NonNullable<CallerCalendar['anchor']>
+
+/** In the order of `Date.getUTCDay`. */
+const weekdays = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'] as const
+
+export type Weekday = (typeof weekdays)[number]
+
+interface Length {
+  readonly months: number
+  readonly days: number
+}
+
+const lengths: Readonly<Record<string, Length>> = {
+  day: { months: 0, days: 1 },
+  week: { months: 0, days: 7 },
+  month: { months: 1, days: 0 },
+  quarter: { months: 3, days: 0 },
+  year: { months: 12, days: 0 },
+}
+
+const millisecondsOfDay = 86_400_000
+/** 1970-01-01 was a Thursday. */
+const firstWeekday = 4
+
+/** Checks a period, and returns its length. @throws HeadgateError `HEADGATE_CALENDAR` */
+export function checkPeriod(every: Period): Length {
+  if (typeof every === 'string' && Object.hasOwn(lengths, every)) return lengths[every] as Length
+  const months = typeof every === 'object' && every !== null ? every.months : 0
+  if (Number.isInteger(months) && months >= 1 && months <= 12) return { months, days: 0 }
+  throw wrong('every', "'day', 'week', 'month', 'quarter', 'year' or { months: 1 to 12 }", every, "every: 'month'")
+}
+
+/** The name of a policy with this period, such as `'month'` or `'2-months'`. */
+export function nameOf(every: Period): string {
+  return typeof every === 'string' ? every : `${every.months}-months`
+}
+
+/** The period of a text such as `month`, or `3` and `months`. Undefined if there is none. */
+export function partsOf(count: string | undefined, word: string): Period | undefined {
+  if (count !== undefined) return word === 'months' || word === 'month' ? { months: Number(count) } : undefined
+  return Object.hasOwn(lengths, word) ? (word as Period) : undefined
+}
+
+interface RuleOptions {
+  readonly every: Period
+  readonly anchor: Anchor | 'caller' | undefined
+  readonly timeZone: string | undefined
+  readonly weekStart: Weekday | undefined
+}
+
+/**
+ * When the windows of a policy begin. Its public members are constant and part of a plan's text, so that two plans that differ only
+ * in their time zone are two plans.
+ */
+export class CalendarRule implements Calendar {
+  readonly every: Period
+  readonly anchor: Anchor | 'caller' | undefined
+  readonly timeZone: string
+  readonly weekStart: Weekday | undefined
+  readonly #length: Length
+  /** The rule, if no call has to say anything. */
+  readonly #fixed: Rule | undefined
+
+  /** @throws HeadgateError `HEADGATE_CALENDAR` */
+  constructor({ every, anchor, timeZone = 'UTC', weekStart }: RuleOptions) {
+    this.every = every
+    this.anchor = anchor instanceof Date ? anchor.getTime() : anchor
+    this.timeZone = timeZone
+    this.weekStart = weekStart
+    this.#length = checkPeriod(every)
+    this.#checkCombination()
+    const zone = TimeZone.of(timeZone === 'caller' ? 'UTC' : timeZone)
+    const rule = this.#ruleOf(anchor === 'caller' ? undefined : anchor, zone)
+    this.#fixed = anchor === 'caller' || timeZone === 'caller' ? undefined : rule
+    Object.freeze(this)
+  }
+
+  windowsAt(now: number, caller: CallerCalendar | undefined): Windows {
+    this.#checkCaller(caller)
+    return windowsAt(this.#fixed ?? this.#ruleOfCaller(caller as CallerCalendar), now)
+  }
+
+  #ruleOfCaller(caller: CallerCalendar): Rule {
+    const zone = TimeZone.of(this.timeZone === 'caller' ? (caller.timeZone as string) : this.timeZone)
+    return this.#ruleOf(this.anchor === 'caller' ? caller.anchor : (this.anchor as Anchor), zone)
+  }
+
+  #ruleOf(anchor: Anchor | undefined, zone: TimeZone): Rule {
+    const { months, days } = this.#length
+    if (anchor !== undefined) {
+      const day = this.#dayOf(anchor, zone)
+      const dayOfMonth = new Date(day * millisecondsOfDay).getUTCDate()
+      return { months, days, anchor: day, dayOfMonth, zone }
+    }
+    const first = days === 7 ? (weekdays.indexOf(this.weekStart ?? 'monday') + 7 - firstWeekday) % 7 : 0
+    return { months, days, anchor: first, dayOfMonth: 1, zone }
+  }
+
+  /** The date of an anchor, in whole days since 1970-01-01. A day of a month is that day of January 1970. */
+  #dayOf(anchor: Anchor, zone: TimeZone): Day {
+    const { months } = this.#length
+    if (months === 1 && typeof anchor === 'number' && Number.isInteger(anchor) && anchor >= 1 && anchor <= 31) {
+      return anchor - 1
+    }
+    const date = typeof anchor === 'string' ? dateOf(anchor) : undefined
+    if (date !== undefined) return date
+    const moment = typeof anchor === 'string' ? momentOf(anchor) : Number(anchor)
+    if (Number.isFinite(moment) && Math.abs(moment) >= millisecondsOfDay && Math.abs(moment) < 8.64e15) {
+      return zone.dateAt(moment)
+    }
+    const days = months === 1 ? 'a day from 1 to 31, a date or a moment' : 'a date or a moment'
+    throw wrong('anchor', days, anchor, months === 1 ? 'anchor: 15' : "anchor: '2026-02-15'")
+  }
+
+  #checkCombination(): void {
+    const { every, anchor, weekStart } = this
+    const { months, days } = this.#length
+    if (days === 1 && anchor !== undefined)
+      throw wrong('anchor', 'left out for days', anchor, "every: 'month', anchor: 15")
+    if (weekStart !== undefined && (days !== 7 || anchor !== undefined)) {
+      throw wrong('weekStart', 'left out unless weeks have no anchor', weekStart, "every: 'week', weekStart: 'sunday'")
+    }
+    if (weekStart !== undefined && !weekdays.includes(weekStart)) {
+      throw wrong('weekStart', 'the name of a day', weekStart, "weekStart: 'sunday'")
+    }
+    if (months > 0 && 12 % months !== 0 && anchor === undefined) {
+      const example = `every: ${shown(every)}, anchor: '2026-01-01'`
+      throw wrong('anchor', `a date, because a year is no multiple of ${months} months`, anchor, example)
+    }
+  }
+
+  /** Throws if a call leaves out what this policy asks for, or says what this policy fixes. */
+  #checkCaller(caller: CallerCalendar | undefined): void {
+    for (const part of ['anchor', 'timeZone'] as const) {
+      const asked = this[part] === 'caller'
+      if (asked === (caller?.[part] !== undefined)) continue
+      const name = shown(nameOf(this.every))
+      const call = `consume(key, { calendar: { ${part}: customer.${part} } })`
+      throw new HeadgateError(
+        'HEADGATE_CALENDAR',
+        asked
+          ? `A policy for each ${name} has ${part}: 'caller', and the call does not say it. Write ${call}.`
+          : `A policy for each ${name} fixes its ${part}, and the call says another. Leave it out of the call, or write ${part}: 'caller' in the policy.`,
+      )
+    }
+  }
+}
+
+/** The days since 1970-01-01 of a text such as `2026-02-15`. Undefined for another form, NaN is never returned. */
+function dateOf(text: string): Day | undefined {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return undefined
+  const ms = Date.parse(`${text}T00:00:00Z`)
+  return Number.isNaN(ms) || new Date(ms).toISOString().slice(0, 10) !== text ? undefined : ms / millisecondsOfDay
+}
+
+/** The moment of a text with a date, a time and an offset, such as `2026-02-15T10:00:00Z`. NaN for another form. */
+function momentOf(text: string): number {
+  return /^\d{4}-\d{2}-\d{2}T.*(Z|[+-]\d{2}:?\d{2})$/.test(text) ? Date.parse(text) : Number.NaN
+}
+
+function wrong(option: string, expected: string, got: unknown, example: string): HeadgateError {
+  return new HeadgateError(
+    'HEADGATE_CALENDAR',
+    `calendarWindow: ${option} must be ${expected}, got ${shown(got)}. Write ${example}.`,
+  )
+}

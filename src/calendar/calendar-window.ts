@@ -1,0 +1,95 @@
+import { makePolicy, type Policy } from '../algorithms/index.ts'
+import { CalendarWindow } from '../algorithms/windows/index.ts'
+import { HeadgateError, shown } from '../common/index.ts'
+import { checkPolicyOptions, type PolicyOptions, policySettings } from '../policy/index.ts'
+import { type Anchor, CalendarRule, checkPeriod, nameOf, type Period, partsOf, type Weekday } from './calendar-rule.ts'
+
+export type { Period } from './calendar-rule.ts'
+
+/** The options of `calendarWindow`. */
+export interface CalendarWindowOptions extends Omit<PolicyOptions, 'window'> {
+  /** The length of a window: `'day'`, `'week'`, `'month'`, `'quarter'`, `'year'`, or a number of months such as `{ months: 2 }`. */
+  every: Period
+  /**
+   * The day with which windows begin. For `'month'`: a day from 1 to 31, of which a shorter month uses its last day. For a week, a
+   * quarter, a year and `{ months }`: a date, such as `'2026-02-15'`. A Date, or milliseconds since the epoch, is the date in the
+   * time zone. `'caller'`: each call says it, `consume(key, { calendar: { anchor: customer.since } })`. Default: the first of the
+   * month, and January for quarters and years.
+   */
+  anchor?: Anchor | 'caller'
+  /**
+   * The name of a time zone in the IANA database, such as `'Europe/Berlin'`. `'caller'`: each call says it, `consume(key, {
+   * calendar: { timeZone: customer.timeZone } })`. Default `'UTC'`.
+   */
+  timeZone?: string
+  /** For `'week'` without an anchor: the day with which a week begins. Default `'monday'`. */
+  weekStart?: Weekday
+}
+
+const known = [
+  ...['limit', 'every', 'anchor', 'timeZone', 'weekStart'],
+  ...['name', 'label', 'scope', 'countRefused', 'shadow'],
+]
+
+/**
+ * At most `limit` units in each day, week, month, quarter or year of a calendar. A window begins at midnight in the time zone. If
+ * the clocks skip midnight, the window begins at the first moment after it; if midnight happens twice, at the first of the two.
+ * Up to 2 * limit units may be admitted close together, at the end of one window and the start of the next. The default name is
+ * the period, such as `'month'`.
+ *
+ *     calendarWindow({ limit: 10_000, every: 'month' }) // from the first of the month, in UTC
+ *     calendarWindow({ limit: 10_000, every: 'month', anchor: 31, timeZone: 'Europe/Berlin' })
+ *     calendarWindow({ limit: 10_000, every: 'month', anchor: 'caller', timeZone: 'caller' })
+ *
+ * @throws HeadgateError `HEADGATE_CALENDAR` for an unknown period, anchor, time zone or start of a week, and another code if another
+ *   option is unknown or out of range
+ */
+export function calendarWindow(options: CalendarWindowOptions): Policy {
+  checkPolicyOptions('calendarWindow', options, known, "limit: 10_000, every: 'month'")
+  const { every, anchor, timeZone, weekStart, ...rest } = options
+  const { months, days } = checkPeriod(every)
+  const calendar = new CalendarRule({ every, anchor, timeZone, weekStart })
+  const settings = (limit: number) => {
+    const { span } = new CalendarWindow(0, months, days)
+    return policySettings('calendarWindow', { name: nameOf(every), ...rest, limit, window: span / 1000 })
+  }
+  const made = (limit: number): Policy => {
+    const read = settings(limit)
+    const withCalendar = { ...read, countRefused: read.countRefused && limit > 0, calendar }
+    return makePolicy(withCalendar, new CalendarWindow(limit, months, days), made)
+  }
+  return made(options.limit)
+}
+
+const form = /^\s*(\d+)\s*\/\s*(?:(\d+)\s+)?([a-z]+)(?:\s+(\S+))?\s*$/i
+
+/**
+ * A policy of a calendar from a short text: limit/period, then optionally the time zone.
+ *
+ *     quota('10000/month')                   from the first of the month, in UTC
+ *     quota('500/day Europe/Berlin')         from midnight in Berlin
+ *     quota('90000/3 months', { anchor: '2026-02-15' })
+ *
+ * @param options the options of `calendarWindow` that are not in the text, such as `anchor` and `name`
+ * @throws HeadgateError `HEADGATE_POLICY` if the text has another form, and the codes of `calendarWindow`
+ */
+export function quota(text: string, options: Omit<CalendarWindowOptions, 'limit' | 'every'> = {}): Policy {
+  const [, limit, count, word = '', timeZone] = (typeof text === 'string' && form.exec(text)) || []
+  const every = partsOf(count, word.toLowerCase())
+  if (limit === undefined || every === undefined) throw notUnderstood(text)
+  if (timeZone !== undefined && options.timeZone !== undefined) {
+    throw new HeadgateError(
+      'HEADGATE_POLICY',
+      `quota: timeZone is in the text ${shown(text)} and in the options. Write it once.`,
+    )
+  }
+  return calendarWindow({ ...options, ...(timeZone === undefined ? {} : { timeZone }), limit: Number(limit), every })
+}
+
+function notUnderstood(text: unknown): HeadgateError {
+  return new HeadgateError(
+    'HEADGATE_POLICY',
+    `A quota is limit/period, then optionally the time zone, got ${shown(text)}. Write '10000/month' or '500/day Europe/Berlin'; ` +
+      "the periods are day, week, month, quarter, year, and such as '3 months'.",
+  )
+}
