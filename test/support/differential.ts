@@ -25,6 +25,7 @@ import {
   tokenBucket,
 } from '../../src/index.ts'
 import type { Booking, Ledger, LedgerTerms } from '../../src/store.ts'
+import { evenCalendarWindow, windowsAt } from './even-calendar.ts'
 import fc from './fast-check.ts'
 import { type ReferenceLedger, ReferenceStore } from './reference-store.ts'
 import { plainStates, type State } from './states.ts'
@@ -50,6 +51,9 @@ const policiesOfKind = {
   slidingWindow: { slidingWindow: policies(({ burst, ...options }) => slidingWindow(options)) },
   segmentedWindow: {
     segmentedWindow: policies(({ burst, ...options }) => segmentedWindow({ ...options, segments: (burst % 5) + 1 })),
+  },
+  calendarWindow: {
+    calendarWindow: policies(({ burst, ...options }) => evenCalendarWindow(options, burst % 4 === 0 ? 7 : 1)),
   },
   slidingLog: { slidingLog: policies(({ burst, ...options }) => slidingLog(options)) },
   concurrency: {
@@ -262,7 +266,7 @@ export async function compare(
       ledgers.map((ledger, n) => {
         const renews = old?.bookings[n]?.tickets
         const verb = renews === undefined ? 'reserve' : 'renew'
-        return ledger.run({ verb, keys, costs, maxWait, tickets: renews })
+        return ledger.run({ verb, keys, costs, maxWait, tickets: renews, windows: windowsAt(all[call.plan] as readonly Policy[], now) })
       }),
     )
     const [expected, ...others] = bookings as [Booking, ...Booking[]]
@@ -302,7 +306,7 @@ export async function compare(
       if (verb === 'unban') return ledger.run({ verb: 'unban', keys: some })
       if (verb === 'reset') return ledger.run({ verb, keys })
       const tickets = verb === 'settle' ? (old as Reserved).bookings[n]?.tickets : undefined
-      return ledger.run({ verb, keys, costs, tickets, details })
+      return ledger.run({ verb, keys, costs, tickets, details, windows: windowsAt(all[plan] as readonly Policy[], now) })
     })
     const context = { verb, keys, costs, now, plan }
     for (const result of results.slice(1)) {

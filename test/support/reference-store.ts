@@ -14,7 +14,7 @@ import { type DecidingVerb, Evaluation, effectiveTime } from '../../src/algorith
 import { revive } from '../../src/algorithms/kinds.ts'
 import type { Clock, Decision, Policy, Store } from '../../src/index.ts'
 import type { Booking, Command, Ledger, LedgerTerms, OutcomeOf, Verb } from '../../src/store.ts'
-import type { BanTerms } from '../../src/stores/contract/index.ts'
+import { type BanTerms, elsewhere } from '../../src/stores/contract/index.ts'
 
 /** The reference for every store: evaluations over plain arrays, which the tests can read. */
 export class ReferenceStore implements Store {
@@ -94,7 +94,8 @@ export class ReferenceLedger implements Ledger {
     return undefined
   }
 
-  #decide({ verb, keys, costs = 1, maxWait = 0, tickets: given, details }: Command<DecidingVerb>): Decision | Booking {
+  #decide({ verb, keys, costs = 1, maxWait = 0, tickets: given, details, windows }: Command<DecidingVerb>): Decision | Booking {
+    if (windows !== undefined && !this.#evaluation.place(windows, this.#clock())) return elsewhere(this.#clock())
     const ban = this.#banOf(keys, verb)
     const refuses = ban !== undefined && isBannable(verb)
     this.#load(keys)
