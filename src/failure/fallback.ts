@@ -86,13 +86,13 @@ export class Fallback {
    * Settles, in this process, a reservation that the store granted. This process has not counted the reserved units and cannot give
    * them back. This process only charges units beyond the reserved cost.
    */
-  #settleForStore({ keys, costs = 1, details }: Command<'settle'>): Decision {
+  #settleForStore({ keys, costs = 1, details, windows }: Command<'settle'>): Decision {
     const beyond = typeof costs === 'number' ? costs : costs.map((cost) => Math.max(0, cost))
     if (typeof beyond !== 'number' && beyond.every((cost) => cost === 0)) {
-      return this.quota.run({ verb: 'peek', keys, details })
+      return this.quota.run({ verb: 'peek', keys, details, windows })
     }
     this.shared.reconciler.note(this.charges, keys)
-    return this.quota.run({ verb: 'charge', keys, costs: beyond, details })
+    return this.quota.run({ verb: 'charge', keys, costs: beyond, details, windows })
   }
 
   /** Admits a call without counting it. */

@@ -13,6 +13,7 @@
  * these states, as they share the states in the store. The states are deleted when all keys have their full quota.
  */
 
+import { LRUCache } from 'lru-cache'
 import type { DecidingVerb } from '../algorithms/evaluation/index.ts'
 import { type Policy, withLimit } from '../algorithms/index.ts'
 import { type Clock, getOrInsert, HeadgateError } from '../common/index.ts'
@@ -52,6 +53,8 @@ export class LocalQuota {
   readonly #policies: readonly Policy[]
   readonly #scopes: readonly string[]
   readonly #shared: Shared
+  /** For each key, the windows that its last call brought: a call that is charged later brings them to the store. */
+  #windows: LRUCache<string, NonNullable<Command['windows']>> | undefined
 
   private constructor(terms: LedgerTerms, shared: Shared) {
     this.#policies = terms.policies.map((policy) => shareOf(policy, shared.instances))
@@ -118,9 +121,24 @@ export class LocalQuota {
 
   run<V extends DecidingVerb>(command: Command<V>): OutcomeOf<V> {
     const outcome = this.#ledgers.spent.run(command) as Decision | Booking
+    if ('elsewhere' in outcome) return outcome as never
+    if (command.windows !== undefined) this.#noteWindows(command.keys, command.windows)
     const decision: Decision = { ...('decision' in outcome ? outcome.decision : outcome), source: 'fallback' }
     this.#noteFullAt(decision.resetAfter)
     return ('decision' in outcome ? { ...outcome, decision } : decision) as OutcomeOf<V>
+  }
+
+  #noteWindows(keys: readonly string[], windows: NonNullable<Command['windows']>): void {
+    this.#windows ??= new LRUCache({ maxSize: this.#shared.maxKeys, sizeCalculation: () => 1 })
+    for (const [n, scope] of this.#scopes.entries()) {
+      const own = windows.filter((_, policy) => this.#policies[policy]?.scope === scope)
+      this.#windows.set(JSON.stringify([scope, keys[n]]), own)
+    }
+  }
+
+  /** The windows of the last call with this key, for the policies of the scope. Undefined if no policy has a calendar. */
+  windowsOf(scope: string, key: string): Command['windows'] {
+    return this.#windows?.get(JSON.stringify([scope, key]))
   }
 
   /** The units that a key has spent and that the store was not charged for. One number for each policy of the scope. */
@@ -131,7 +149,7 @@ export class LocalQuota {
 
   /** Records units that were charged or refunded in the store. @param units one number for each policy of the scope */
   changeCharged(verb: 'charge' | 'refund', scope: string, key: string, units: readonly number[]): void {
-    void this.#ledgers.charged.get(scope)?.run({ verb, keys: [key], costs: units })
+    void this.#ledgers.charged.get(scope)?.run({ verb, keys: [key], costs: units, windows: this.windowsOf(scope, key) })
   }
 
   /**

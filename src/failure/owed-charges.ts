@@ -44,9 +44,10 @@ export class OwedCharges {
     const quota = this.#quota
     const units = quota.owed(scope, key)
     if (!units.some((owed) => owed > 0)) return
+    const windows = quota.windowsOf(scope, key)
     quota.changeCharged('charge', scope, key, units)
     try {
-      await this.#request(scope, { verb: 'charge', keys: [key], costs: units })
+      await this.#request(scope, { verb: 'charge', keys: [key], costs: units, windows })
     } catch (error) {
       const { code, uncounted } = error as Partial<HeadgateError>
       const mayHaveCounted = code === 'HEADGATE_STORE_TIMEOUT' && !uncounted

@@ -266,7 +266,14 @@ export async function compare(
       ledgers.map((ledger, n) => {
         const renews = old?.bookings[n]?.tickets
         const verb = renews === undefined ? 'reserve' : 'renew'
-        return ledger.run({ verb, keys, costs, maxWait, tickets: renews, windows: windowsAt(all[call.plan] as readonly Policy[], now) })
+        return ledger.run({
+          verb,
+          keys,
+          costs,
+          maxWait,
+          tickets: renews,
+          windows: windowsAt(all[call.plan] as readonly Policy[], now),
+        })
       }),
     )
     const [expected, ...others] = bookings as [Booking, ...Booking[]]
@@ -306,7 +313,14 @@ export async function compare(
       if (verb === 'unban') return ledger.run({ verb: 'unban', keys: some })
       if (verb === 'reset') return ledger.run({ verb, keys })
       const tickets = verb === 'settle' ? (old as Reserved).bookings[n]?.tickets : undefined
-      return ledger.run({ verb, keys, costs, tickets, details, windows: windowsAt(all[plan] as readonly Policy[], now) })
+      return ledger.run({
+        verb,
+        keys,
+        costs,
+        tickets,
+        details,
+        windows: windowsAt(all[plan] as readonly Policy[], now),
+      })
     })
     const context = { verb, keys, costs, now, plan }
     for (const result of results.slice(1)) {

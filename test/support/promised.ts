@@ -189,15 +189,20 @@ const promisedOf: Readonly<Record<Kind, Readonly<Record<string, MakePromised>>>>
   },
   calendarWindow: {
     calendarWindow: (shared = {}) =>
-      fc.tuple(limits, windows).map(([limit, window]) => ({
-        policy: evenCalendarWindow({ limit, window, ...shared }),
-        capacity: limit,
-        window: window * 1000,
-        refill: window * 1000,
-        longestWait: window * 1000,
-        ...bound((admitted) => overInClockWindows(admitted, window * 1000, limit)),
-        toString: describe(`calendarWindow ${limit}/${window}ms`, shared),
-      })),
+      fc
+        .tuple(
+          limits,
+          fc.constantFrom(1, 7, 31).map((days) => days * 86_400_000),
+        )
+        .map(([limit, window]) => ({
+          policy: evenCalendarWindow({ limit, window, ...shared }, window / 86_400_000),
+          capacity: limit,
+          window: window * 1000,
+          refill: window * 1000,
+          longestWait: window * 1000,
+          ...bound((admitted) => overInClockWindows(admitted, window * 1000, limit)),
+          toString: describe(`calendarWindow ${limit}/${window}ms`, shared),
+        })),
   },
   slidingWindow: {
     slidingWindow: (shared = {}) =>

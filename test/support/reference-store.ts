@@ -94,8 +94,16 @@ export class ReferenceLedger implements Ledger {
     return undefined
   }
 
-  #decide({ verb, keys, costs = 1, maxWait = 0, tickets: given, details, windows }: Command<DecidingVerb>): Decision | Booking {
-    if (windows !== undefined && !this.#evaluation.place(windows, this.#clock())) return elsewhere(this.#clock())
+  #decide({
+    verb,
+    keys,
+    costs = 1,
+    maxWait = 0,
+    tickets: given,
+    details,
+    windows,
+  }: Command<DecidingVerb>): Decision | Booking {
+    if (!this.#evaluation.place(windows, this.#clock())) return elsewhere(this.#clock())
     const ban = this.#banOf(keys, verb)
     const refuses = ban !== undefined && isBannable(verb)
     this.#load(keys)

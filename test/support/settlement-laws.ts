@@ -52,7 +52,7 @@ export function describeSettlementLaws(name: string, create: CreateStore, { numR
     const stands = algorithm === 'tokenBucket, interval'
     const opensItself = algorithm === 'fixedWindow from the first request' || algorithm === 'tokenBucket, interval'
     // docs/algorithms.md: with a refund amid, these may be stricter, as they do not know the order of calls within a window.
-    const unordered = algorithm === 'slidingWindow' || algorithm === 'segmentedWindow'
+    const unordered = ['slidingWindow', 'segmentedWindow', 'calendarWindow'].includes(algorithm)
 
     settling('10. settled in any order, the state is as if each call had cost its actual units from the start', () =>
       holds(runs, async ({ promised, steps, t0 }) => {

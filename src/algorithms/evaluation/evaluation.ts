@@ -21,6 +21,7 @@ export { unitsBack } from './call-terms.ts'
 export { type ForeignState, newReservationId, PolicyEvaluation } from './policy-evaluation.ts'
 
 const report = new Report()
+const noWindows: Windows = [0, 0, 0, 0]
 
 /** Every call uses this class, so it has to be fast: CONTRIBUTING.md says why its members are `private` and not `#`. */
 export class Evaluation {
@@ -32,6 +33,8 @@ export class Evaluation {
   /** How many microseconds the call has to wait. For a granted reservation: how many microseconds its caller has to wait. */
   delay = 0
 
+  /** The indexes of the policies with a calendar. */
+  readonly calendars: readonly number[]
   /** The policy, if the limiter has only one policy. This usual case needs no loop. */
   private readonly only: PolicyEvaluation | undefined
   /** The penalty whose bans reset the other policies of the key; undefined if the limiter has no such penalty. */
@@ -45,21 +48,22 @@ export class Evaluation {
 
   constructor(policies: readonly Policy[]) {
     this.policies = policies.map((policy) => new PolicyEvaluation(policy))
+    this.calendars = [...policies.keys()].filter((n) => policies[n]?.algorithm.place !== undefined)
     this.only = this.policies.length === 1 ? this.policies[0] : undefined
     this.penalty = this.policies.find(({ policy, algorithm }) => algorithm.restarts === true && !policy.shadow)
     this.countsRefused = policies.some((policy) => policy.countRefused)
   }
 
   /**
-   * Gives each policy with a calendar its windows. Returns false if one of them does not contain `now`: then the call must not be
+   * Gives each policy with a calendar the windows of the call. Returns false if `now` is in none of them: then the call must not be
    * evaluated, because its caller computed the windows by a clock that is too wrong.
+   * @param windows undefined for a call that cannot begin a window, such as units that come back late
    */
-  place(windows: readonly (Windows | undefined)[], now: number): boolean {
-    for (let n = 0; n < windows.length; n++) {
-      const around = windows[n]
-      if (around === undefined) continue
-      if (now < around[0] || now >= around[3]) return false
-      ;(this.policies[n] as PolicyEvaluation).algorithm.place?.(around)
+  place(windows: readonly (Windows | undefined)[] | undefined, now: number): boolean {
+    for (const n of this.calendars) {
+      const around = windows?.[n] ?? noWindows
+      if (around !== noWindows && (now < around[0] || now >= around[3])) return false
+      this.policies[n]?.algorithm.place?.(around)
     }
     return true
   }

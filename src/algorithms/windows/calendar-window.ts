@@ -9,6 +9,8 @@
  * anchor, the time zone or the tz database changes. After the end, the next window begins: at the stored end or at the start that
  * the call brings, whichever is later. So a change of the anchor makes one short window, and never an early refill.
  *
+ * A call without windows, such as a refund that comes late, changes only a window that runs.
+ *
  * State: last (us), used units, start and end of the window (us), told (for thresholds), id of the open reservations (0: none).
  * Bound: `limit` in each window, so 2 * limit across a boundary.
  */
@@ -56,7 +58,8 @@ export class CalendarWindow extends Algorithm {
   #endAt(s: Numbers, i: number, at: number): number {
     if (this.#runs(s, i, at)) return s[i + 3] as number
     const [, present = 0, next = 0, last = 0] = this.#starts
-    return at < present ? present : at < next ? next : last
+    const end = at < present ? present : at < next ? next : last
+    return at < end ? end : (s[i + 3] as number)
   }
 
   /**
@@ -78,19 +81,24 @@ export class CalendarWindow extends Algorithm {
 
   take(s: Numbers, i: number, at: number, cost: number): void {
     const used = this.#usedAt(s, i, at)
-    if (!this.#runs(s, i, at)) this.#open(s, i, at)
+    if (!this.#runs(s, i, at) && !this.#open(s, i, at)) return
     s[i] = at
     s[i + 1] = used + cost
   }
 
-  /** Stores the window that contains `at`. Tickets of an earlier window become invalid. */
-  #open(s: Numbers, i: number, at: number): void {
+  /**
+   * Stores the window that contains `at`. Tickets of an earlier window become invalid. Returns false if the call brings no windows:
+   * what it takes lapses then.
+   */
+  #open(s: Numbers, i: number, at: number): boolean {
     const start = this.#startAt(s, i, at)
     const end = this.#endAt(s, i, at)
+    if (end <= at || this.#starts[3] === 0) return false
     if (at >= (s[i] as number)) s[i + 4] = 0
     s[i + 2] = start
     s[i + 3] = end
     s[i + 5] = 0
+    return true
   }
 
   report(s: Numbers, i: number, at: number, out: Report): void {

@@ -151,7 +151,7 @@ function runState(
     for (const key of keys) key?.reset()
     return undefined
   }
-  if (windows !== undefined && !evaluation.place(windows, now)) return elsewhere(now)
+  if (!evaluation.place(windows, now)) return elsewhere(now)
   for (const [n, { policies }] of scopes.entries()) keys[n]?.load(policies, now, onChange)
   if (verb === 'ban' || verb === 'unban') {
     for (const key of keys) {

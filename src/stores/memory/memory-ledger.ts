@@ -67,10 +67,10 @@ export class MemoryLedger implements Ledger {
   }
 
   run<V extends Verb>(command: Command<V>): OutcomeOf<V> {
-    const { verb, windows } = command
-    if (windows !== undefined) {
+    const { verb } = command
+    if (this.evaluation.calendars.length > 0) {
       const now = this.clock()
-      if (!this.evaluation.place(windows, now)) return elsewhere(now)
+      if (!this.evaluation.place(command.windows, now)) return elsewhere(now)
     }
     if (verb === 'consume' && this.bans.size === 0) return this.decide(command as Command<'consume'>) as OutcomeOf<V>
     return this.runOther(command) as OutcomeOf<V>

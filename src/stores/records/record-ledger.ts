@@ -105,11 +105,16 @@ export class RecordLedger implements Ledger {
 
   /** Gives units back to each key by a separate call, because what a key gets back does not depend on the other keys. */
   async #giveBack(command: Command<'refund' | 'settle'>, keys: readonly string[]): Promise<Decision> {
-    const { costs = 1, tickets } = command
+    const { costs = 1, tickets, windows } = command
     const decisions = await Promise.all(
       keys.map((key, n) => {
         const own = typeof costs === 'number' ? costs : this.#partOf(n, costs)
-        const part = { ...command, costs: own, tickets: tickets && this.#partOf(n, tickets) }
+        const part = {
+          ...command,
+          costs: own,
+          tickets: tickets && this.#partOf(n, tickets),
+          windows: windows && this.#partOf(n, windows),
+        }
         return this.#call(this.#parts[n] as ScopedEvaluation, [key], part) as Promise<Decision>
       }),
     )

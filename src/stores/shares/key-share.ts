@@ -1,5 +1,6 @@
 import type { Policy } from '../../algorithms/index.ts'
 import type { Decision, Verdict } from '../../policy/index.ts'
+import type { Command } from '../contract/index.ts'
 
 /** The content of a report. A report that is sent again has the same content, because the store may have counted it. */
 export interface Report {
@@ -42,6 +43,8 @@ export class KeyShare {
   #answeredAt = 0
   /** For each policy, the last refusal by the store since the last question. */
   readonly #refusals: (Refusal | undefined)[]
+  /** The windows that the last call of the key brought, for policies with a calendar. */
+  windows: Command['windows']
   /** True while a question to the store has no answer. */
   asking = false
   /** True if the store's record of this key cannot be read. */
@@ -224,6 +227,13 @@ export class KeyShare {
     if (bans === this.#bans) this.bannedUntil = ban === undefined ? 0 : now + 1000 * (ban.until - (at as number))
     this.#verdicts = verdicts
     this.#answeredAt = now
+  }
+
+  /** Drops the last report: the windows in which its units counted are over. */
+  lapsed(): void {
+    this.asking = false
+    this.#unanswered = undefined
+    this.#verdicts = undefined
   }
 
   /** Prepares the last report to be sent again, because it is not known whether the store has counted it. */

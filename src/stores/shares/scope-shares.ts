@@ -129,18 +129,21 @@ export class ScopeShares implements Reports {
       const { report } = sent
       const details = { at: true, nextAfter: true }
       const life = Math.max(shortestMemory, 3 * this.#reporter.period)
+      const { windows } = share
       const decision = await this.#ledger.run(
         report === undefined
-          ? { verb: 'peek', keys: [key], details }
+          ? { verb: 'peek', keys: [key], details, windows }
           : {
               verb: 'charge',
               keys: [key],
               costs: report.admitted,
               report: { by: this.sender, number: report.number, life },
               details,
+              windows,
             },
       )
-      share.answered(decision, sent, this.#reporter.clock())
+      if ('elsewhere' in decision) share.lapsed()
+      else share.answered(decision, sent, this.#reporter.clock())
       this.#reporter.answered = true
       outage.reported()
     } catch (error) {

@@ -75,11 +75,12 @@ export class ShareLedger implements Ledger {
   }
 
   #consume(command: Command<'consume'>): MaybePromise<Decision> {
-    const { keys, costs = 1, details } = command
+    const { keys, costs = 1, details, windows } = command
     const now = this.#reporter.clock()
     this.#reporter.wake()
     const shares = this.#sharesOf(keys)
     if (shares === undefined) return this.#decideExactly(command) as Promise<Decision>
+    if (windows !== undefined) this.#noteWindows(shares, windows)
     for (const key of keys) {
       const outage = this.#reporter.outageOf(key)
       if (!outage.isLong(now)) continue
@@ -91,12 +92,19 @@ export class ShareLedger implements Ledger {
     return this.#refuse(shares, command, now) ?? this.#pass(command, shares)
   }
 
+  #noteWindows(shares: readonly KeyShare[], windows: NonNullable<Command['windows']>): void {
+    for (const [scope, share] of shares.entries()) {
+      share.windows = windows.filter((_, index) => this.#places[index]?.scope === scope)
+    }
+  }
+
   /** Lets the store decide a call that needs more units than the share has left. A report of the units admitted so far is sent first. */
   async #pass(command: Command<'consume'>, shares: readonly KeyShare[]): Promise<Decision> {
     const { costs = 1 } = command
     const answer = this.#decideExactly(command)
     for (const share of shares) share.exceed()
     const decision = (await answer) as Decision
+    if ('elsewhere' in decision) return decision
     if (decision.ban === undefined) this.#learn(decision, shares, costs)
     return decision
   }

@@ -12,7 +12,7 @@ import { luaNames } from './kinds.ts'
  * Requests, packed by wire/whole-message.ts. First "<Bd": 48 (`0`) if nobody waits for the response any more, so that the script
  * does nothing; TTL margin in ms. Then for each request: "<HBddH" plan, verb and flags, time in microseconds (-1: Redis TIME),
  * cost, key. Some requests have more, in this order:
- * - "<dddd" for each policy with a calendar: the starts of the windows around the request
+ * - "<dddd" for each policy with a calendar: the starts of the windows around the request; all 0 if it cannot begin a window
  * - "<H" a key for each further scope
  * - "<d" a cost for each policy, if the policies have different costs
  * - the tickets of a settlement or a renewal
@@ -111,7 +111,7 @@ repeat
       for _, p in ipairs(policies.calendars) do
         local starts = p.starts
         starts[1], starts[2], starts[3], starts[4], position = unpack('<dddd', requests, position)
-        if now < starts[1] or now >= starts[4] then elsewhere = true end
+        if starts[4] > 0 and (now < starts[1] or now >= starts[4]) then elsewhere = true end
       end
     end
     for n, scope in ipairs(policies.scopes) do

@@ -13,6 +13,7 @@ const verbs = {
   // used.
   ...{ ban: 5 + 8, unban: 5 + 16 },
 } as const
+const noWindows = [0, 0, 0, 0]
 const leaseFlag = 32
 const costsFlag = 64
 /** The flag of a settlement that has the field `punish`, and of a reservation whose field `countsLater` is true. */
@@ -91,7 +92,12 @@ function writeRequest(
   at = buffer.writeDoubleLE(typeof costs === 'number' ? costs : 0, at)
   const [first, ...others] = keys
   at = buffer.writeUInt16LE(keyPlaces.of(first as string), at)
-  for (const starts of windows ?? []) for (const start of starts ?? []) at = buffer.writeDoubleLE(start, at)
+  if (verb !== 'reset' && verb !== 'ban' && verb !== 'unban') {
+    for (const [n, { algorithm }] of plan.policies.entries()) {
+      if (algorithm.place === undefined) continue
+      for (const start of windows?.[n] ?? noWindows) at = buffer.writeDoubleLE(start, at)
+    }
+  }
   for (const key of others) at = buffer.writeUInt16LE(keyPlaces.of(key), at)
   if (typeof costs !== 'number') for (const cost of costs) at = buffer.writeDoubleLE(cost, at)
   if (verb === 'settle' || verb === 'renew') {

@@ -22,7 +22,8 @@ function makers.calendarWindow()
   function endAt(p, s, at)
     if runs(s, at) then return s[4] end
     local starts = p.starts
-    return at < starts[2] and starts[2] or at < starts[3] and starts[3] or starts[4]
+    local finish = at < starts[2] and starts[2] or at < starts[3] and starts[3] or starts[4]
+    return at < finish and finish or s[4]
   end
 
   function runs(s, at)
@@ -40,15 +41,17 @@ function makers.calendarWindow()
 
   function window.take(p, s, at, cost)
     local used = usedAt(s, at)
-    if not runs(s, at) then open(p, s, at) end
+    if not runs(s, at) and not open(p, s, at) then return end
     s[1] = at
     s[2] = used + cost
   end
 
   function open(p, s, at)
     local start, finish = startAt(p, s, at), endAt(p, s, at)
+    if finish <= at or p.starts[4] == 0 then return false end
     if at >= s[1] then s[5] = 0 end
     s[3], s[4], s[6] = start, finish, 0
+    return true
   end
 
   function window.staysTaken(p, s, at)
