@@ -16,6 +16,7 @@ const layers: readonly Readonly<Record<string, RegExp>>[] = [
   { memory: /^src\/stores\/(memory\/|lru-store\.ts$)/ },
   { 'the contract of stores': /^src\/stores\/contract\// },
   { inspection: /^src\/inspection\// },
+  { calendar: /^src\/calendar\// },
   { algorithms: /^src\/algorithms\// },
   { policy: /^src\/policy\// },
   { common: /^src\/common\// },
