@@ -16,6 +16,8 @@
  * - `HEADGATE_DUPLICATE_POLICY`: two policies of a limiter have the same name.
  * - `HEADGATE_DUPLICATE_LIMITER`: two limiters on a store have the same name.
  * - `HEADGATE_OPTION`: an option does not exist, or its value is invalid.
+ * - `HEADGATE_CALENDAR`: a time zone or another part of a calendar rule is missing or invalid. A call that brings its own time
+ *   zone may also reject with this code.
  * - `HEADGATE_CLOCK`: a clock does not return whole microseconds.
  * - `HEADGATE_VERSION`: a framework, a client of a store or another package that is used with headgate is too old. A request may
  *   also fail with this code.
@@ -78,6 +80,7 @@ export type ErrorCode =
   | 'HEADGATE_NO_END'
   | 'HEADGATE_THROWN'
   | 'HEADGATE_FUNCTION_TIMEOUT'
+  | 'HEADGATE_CALENDAR'
   | 'HEADGATE_CLOCK'
   | 'HEADGATE_VERSION'
   | 'HEADGATE_ASYNC_STORE'

@@ -1,0 +1,101 @@
+import { LRUCache } from 'lru-cache'
+import { getOrInsert, invalidOption } from '../common/index.ts'
+
+/** A local date, as whole days since 1970-01-01 in the Gregorian calendar. */
+export type Day = number
+
+const millisecondsOfDay = 86_400_000
+
+/** Enough for each zone of the IANA database. A zone takes about 45 KB, and 0.3 ms to make. */
+const zones = new LRUCache<string, TimeZone>({ max: 500 })
+
+/** Month, day, year, hour, minute and second, in this order. */
+const numbers = /\d+/g
+
+/**
+ * When the dates of a time zone begin. `Intl` is the source, because every runtime has it. `Intl` tells only what the local clocks
+ * show at a moment, so the first moment of a date is searched for.
+ */
+export class TimeZone {
+  /** The name, as it was given. */
+  readonly id: string
+  /** Shows what the local clocks show. Undefined for UTC. */
+  readonly #clocks: Intl.DateTimeFormat | undefined
+  /** The first moments of dates. Windows that follow each other ask for the same dates. */
+  readonly #starts = new LRUCache<Day, number>({ max: 64 })
+
+  private constructor(id: string) {
+    this.id = id
+    this.#clocks = id === 'UTC' ? undefined : clocksOf(id)
+  }
+
+  /**
+   * The zone of this name.
+   * @param id a name of the IANA database, or what else `Intl` of this runtime accepts
+   * @throws HeadgateError `HEADGATE_CALENDAR` for a name that the runtime does not know
+   */
+  static of(id: string): TimeZone {
+    return getOrInsert(zones, id, () => new TimeZone(id))
+  }
+
+  /** The local date at a moment. @param ms milliseconds since the epoch */
+  dateAt(ms: number): Day {
+    return Math.floor((ms + this.#offsetAt(ms)) / millisecondsOfDay)
+  }
+
+  /**
+   * The first moment of a local date, in milliseconds since the epoch. If the clocks skip midnight, the first moment after the gap.
+   * If midnight happens twice, the first one. If the date does not exist, the first moment after it, where the next date begins.
+   */
+  startOf(day: Day): number {
+    return getOrInsert(this.#starts, day, () => this.#firstMoment(day * millisecondsOfDay))
+  }
+
+  /**
+   * The first moment at which the local clocks show this midnight or later. The clocks change at most once in the two days around
+   * midnight.
+   * @param midnight midnight, if the local clocks showed UTC
+   */
+  #firstMoment(midnight: number): number {
+    const before = this.#offsetAt(midnight - millisecondsOfDay)
+    const after = this.#offsetAt(midnight + millisecondsOfDay)
+    let changed = midnight - before
+    if (before === after || this.#offsetAt(changed) === before) return changed
+    // The clocks have changed by then. Midnight comes after the change, or the change skips midnight.
+    let unchanged = midnight - after
+    if (this.#offsetAt(unchanged) === after) return unchanged
+    while (changed - unchanged > 1000) {
+      const middle = unchanged + Math.floor((changed - unchanged) / 2000) * 1000
+      if (this.#offsetAt(middle) === after) changed = middle
+      else unchanged = middle
+    }
+    return changed
+  }
+
+  /** How far the local clocks are ahead of UTC, in milliseconds: whole seconds. */
+  #offsetAt(ms: number): number {
+    if (this.#clocks === undefined) return 0
+    const moment = Math.floor(ms / 1000) * 1000
+    const [month, day, year, hour, minute, second] = this.#clocks.format(moment).match(numbers)!.map(Number)
+    return Date.UTC(year!, month! - 1, day, hour, minute, second) - moment
+  }
+}
+
+function clocksOf(id: string): Intl.DateTimeFormat {
+  const numeric = 'numeric'
+  const fields = {
+    year: numeric,
+    month: numeric,
+    day: numeric,
+    hour: numeric,
+    minute: numeric,
+    second: numeric,
+  } as const
+  try {
+    // For undefined, Intl would take the zone of this machine.
+    return new Intl.DateTimeFormat('en-US', { ...fields, hourCycle: 'h23', timeZone: typeof id === 'string' ? id : '' })
+  } catch {
+    const fix = "Write a name of the IANA time zone database, such as timeZone: 'Europe/Berlin'."
+    throw invalidOption('timeZone', 'a time zone that this runtime knows', id, fix, 'HEADGATE_CALENDAR')
+  }
+}
