@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { expect } from 'vitest'
-import { type Rule, type Windows, windowsAt } from '../../src/calendar/boundaries.ts'
+import { type Rule, windowsAt } from '../../src/calendar/boundaries.ts'
 import { TimeZone } from '../../src/calendar/time-zone.ts'
 
 const millisecondsOfDay = 86_400_000
