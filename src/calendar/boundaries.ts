@@ -46,11 +46,11 @@ function newCache(): LRUCache<number, Windows> {
   return new LRUCache({ max: 1000 })
 }
 
-/** A number that rules of a zone share only if their windows are the same. */
+/** A number that rules of a zone share only if their windows are the same. `n * n + phase` is unique, as a phase is below n. */
 function keyOf({ months, days, anchor, dayOfMonth }: Rule): number {
-  if (months === 0) return -(days * 1e6 + modulo(anchor, days))
+  if (months === 0) return -(days * days + modulo(anchor, days))
   const phase = months === 1 ? 0 : modulo(monthOf(anchor), months)
-  return (months * 1e6 + phase) * 32 + dayOfMonth
+  return (months * months + phase) * 32 + dayOfMonth
 }
 
 function findWindows(rule: Rule, ms: number): Windows {
@@ -85,16 +85,17 @@ function firstDay({ months, days, anchor, dayOfMonth }: Rule, index: number): Da
 
 /**
  * The months since January 1970. The arithmetic is `civil_from_days` of Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms".
- * Every call needs it, and a Date takes 100 ns. Years begin in March, so that a leap day is the last day of its year.
+ * Every call needs it, and a Date takes 100 ns. Years begin in March, so that a leap day is the last day of its year. `| 0` leaves
+ * out fractions, in half the time of Math.floor.
  */
 function monthOf(day: Day): number {
   const sinceYear0 = day + 719_468
   const era = Math.floor(sinceYear0 / 146_097)
   const dayOfEra = sinceYear0 - era * 146_097
-  const leapDays = Math.floor(dayOfEra / 1460) - Math.floor(dayOfEra / 36_524) + Math.floor(dayOfEra / 146_096)
-  const year = Math.floor((dayOfEra - leapDays) / 365)
-  const dayOfYear = dayOfEra - (year * 365 + Math.floor(year / 4) - Math.floor(year / 100))
-  return (era * 400 + year - 1970) * 12 + Math.floor((dayOfYear * 5 + 2) / 153) + 2
+  const leapDays = ((dayOfEra / 1460) | 0) - ((dayOfEra / 36_524) | 0) + ((dayOfEra / 146_096) | 0)
+  const year = ((dayOfEra - leapDays) / 365) | 0
+  const dayOfYear = dayOfEra - (year * 365 + ((year / 4) | 0) - ((year / 100) | 0))
+  return (era * 400 + year - 1970) * 12 + (((dayOfYear * 5 + 2) / 153) | 0) + 2
 }
 
 /** The first day of a month. @param month months since January 1970 */
