@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { getOrInsert, invalidOption } from '../common/index.ts'
 
-/** A local date, as whole days since 1970-01-01 in the Gregorian calendar. */
+/** A local date, as whole days since 1970-01-01 in the Gregorian calendar. The years from 1 to 9999 are exact. */
 export type Day = number
 
 const millisecondsOfDay = 86_400_000

@@ -8,6 +8,8 @@
  * - `HEADGATE_BURST`: a policy's `burst`, `maxBurst` or `maxStored` is out of range.
  * - `HEADGATE_SEGMENTS`: the `segments` of a segmented window are not from 1 to 1000.
  * - `HEADGATE_NAME`, `HEADGATE_SCOPE`: a name or a scope is not 1 to 128 printable ASCII characters.
+ * - `HEADGATE_CALENDAR`: a calendar has an unknown period, anchor or time zone. A call rejects with this code if a policy asks for the
+ *   calendar of the caller and the call does not say it, or if the call says what the policy fixes.
  * - `HEADGATE_INEXACT`: a policy cannot be counted exactly in integers below 2^53.
  * - `HEADGATE_RATE`: a rate is not a positive, finite number, or is too slow to be counted exactly.
  * - `HEADGATE_POLICY`: a policy is written in an unknown form, or a store does not know the algorithm of a policy.
@@ -16,8 +18,6 @@
  * - `HEADGATE_DUPLICATE_POLICY`: two policies of a limiter have the same name.
  * - `HEADGATE_DUPLICATE_LIMITER`: two limiters on a store have the same name.
  * - `HEADGATE_OPTION`: an option does not exist, or its value is invalid.
- * - `HEADGATE_CALENDAR`: a time zone or another part of a calendar rule is missing or invalid. A call that brings its own time
- *   zone may also reject with this code.
  * - `HEADGATE_CLOCK`: a clock does not return whole microseconds.
  * - `HEADGATE_VERSION`: a framework, a client of a store or another package that is used with headgate is too old. A request may
  *   also fail with this code.
@@ -66,6 +66,7 @@ export type ErrorCode =
   | 'HEADGATE_SEGMENTS'
   | 'HEADGATE_NAME'
   | 'HEADGATE_SCOPE'
+  | 'HEADGATE_CALENDAR'
   | 'HEADGATE_INEXACT'
   | 'HEADGATE_POLICY'
   | 'HEADGATE_PENALTY'
@@ -80,7 +81,6 @@ export type ErrorCode =
   | 'HEADGATE_NO_END'
   | 'HEADGATE_THROWN'
   | 'HEADGATE_FUNCTION_TIMEOUT'
-  | 'HEADGATE_CALENDAR'
   | 'HEADGATE_CLOCK'
   | 'HEADGATE_VERSION'
   | 'HEADGATE_ASYNC_STORE'
