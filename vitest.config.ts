@@ -25,6 +25,7 @@ const http = ['test/{http,sockets}/**/*.test.ts', 'test/compat/*-rat*.test.ts', 
 const parts = [
   'test/{package,readme}.test.ts',
   'test/algorithms/exact-math.test.ts',
+  'test/calendar/golden.test.ts',
   'test/failure/flapping.test.ts',
   'test/http/keys/{address,by-cookie}.test.ts',
   'test/pacer/{properties,set-rate,settling}.test.ts',

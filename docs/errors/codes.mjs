@@ -290,6 +290,20 @@ app.use(rateLimit({ policies: '10/1m', keys: async (request) => request.get('hos
 app.use((_request, response) => void response.end('hello'))
 await request(app).get('/')`,
   },
+  HEADGATE_CALENDAR: {
+    cause:
+      'A time zone is misspelled, or the runtime does not know it. Names of the IANA time zone database work on every runtime. Offsets ' +
+      'such as `+02:00` work on Node 22 and later. Or another part of a calendar rule, such as its anchor, is missing or invalid.',
+    fix:
+      'Pass a name of the IANA database, such as `Europe/Berlin` or `UTC`. The message of the error names the part that is wrong. ' +
+      "`Intl.supportedValuesOf('timeZone')` lists the names.",
+    wrong: `import { calendarWindow } from 'headgate/calendar'
+
+calendarWindow({ limit: 10000, every: 'month', timeZone: 'Europe/Berln' })`,
+    right: `import { calendarWindow } from 'headgate/calendar'
+
+calendarWindow({ limit: 10000, every: 'month', timeZone: 'Europe/Berlin' })`,
+  },
   HEADGATE_CLOCK: {
     cause: 'A clock returned a fraction, a negative number, or milliseconds where microseconds are expected.',
     fix: 'Return whole microseconds since the epoch.',

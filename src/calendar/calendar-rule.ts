@@ -27,6 +27,10 @@ const lengths: Readonly<Record<string, Length>> = {
   year: { months: 12, days: 0 },
 }
 
+/** The years 1 to 9999, with a day to spare for time zones. */
+const firstMoment = Date.parse("0001-01-02T00:00:00Z")
+const lastMoment = Date.parse("9999-12-30T00:00:00Z")
+
 const millisecondsOfDay = 86_400_000
 /** 1970-01-01 was a Thursday. */
 const firstWeekday = 4
@@ -114,7 +118,7 @@ export class CalendarRule implements Calendar {
     const date = typeof anchor === 'string' ? dateOf(anchor) : undefined
     if (date !== undefined) return date
     const moment = typeof anchor === 'string' ? momentOf(anchor) : Number(anchor)
-    if (Number.isFinite(moment) && Math.abs(moment) >= millisecondsOfDay && Math.abs(moment) < 8.64e15) {
+    if (Math.abs(moment) >= millisecondsOfDay && moment >= firstMoment && moment <= lastMoment) {
       return zone.dateAt(moment)
     }
     const days = months === 1 ? 'a day from 1 to 31, a date or a moment' : 'a date or a moment'
@@ -157,7 +161,7 @@ export class CalendarRule implements Calendar {
 
 /** The days since 1970-01-01 of a text such as `2026-02-15`. Undefined for another form, NaN is never returned. */
 function dateOf(text: string): Day | undefined {
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return undefined
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text) || text < '0001') return undefined
   const ms = Date.parse(`${text}T00:00:00Z`)
   return Number.isNaN(ms) || new Date(ms).toISOString().slice(0, 10) !== text ? undefined : ms / millisecondsOfDay
 }

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { getOrInsert, invalidOption } from '../common/index.ts'
 
-/** A local date, as whole days since 1970-01-01 in the Gregorian calendar. */
+/** A local date, as whole days since 1970-01-01 in the Gregorian calendar. The years from 1 to 9999 are exact. */
 export type Day = number
 
 const millisecondsOfDay = 86_400_000
@@ -21,8 +21,8 @@ export class TimeZone {
   readonly id: string
   /** Shows what the local clocks show. Undefined for UTC. */
   readonly #clocks: Intl.DateTimeFormat | undefined
-  /** The first moments of dates. Windows that follow each other ask for the same dates. */
-  readonly #starts = new LRUCache<Day, number>({ max: 64 })
+  /** The offsets at midnights of UTC. Windows that follow each other ask for the same ones. */
+  readonly #offsets = new LRUCache<Day, number>({ max: 256 })
 
   private constructor(id: string) {
     this.id = id
@@ -48,17 +48,9 @@ export class TimeZone {
    * If midnight happens twice, the first one. If the date does not exist, the first moment after it, where the next date begins.
    */
   startOf(day: Day): number {
-    return getOrInsert(this.#starts, day, () => this.#firstMoment(day * millisecondsOfDay))
-  }
-
-  /**
-   * The first moment at which the local clocks show this midnight or later. The clocks change at most once in the two days around
-   * midnight.
-   * @param midnight midnight, if the local clocks showed UTC
-   */
-  #firstMoment(midnight: number): number {
-    const before = this.#offsetAt(midnight - millisecondsOfDay)
-    const after = this.#offsetAt(midnight + millisecondsOfDay)
+    const midnight = day * millisecondsOfDay
+    const before = this.#offsetOn(day - 1)
+    const after = this.#offsetOn(day + 1)
     let changed = midnight - before
     if (before === after || this.#offsetAt(changed) === before) return changed
     // The clocks have changed by then. Midnight comes after the change, or the change skips midnight.
@@ -72,11 +64,22 @@ export class TimeZone {
     return changed
   }
 
-  /** How far the local clocks are ahead of UTC, in milliseconds: whole seconds. */
+  /** How far the local clocks are ahead of UTC, in milliseconds. They change at most once in two days. */
   #offsetAt(ms: number): number {
+    const day = Math.floor(ms / millisecondsOfDay)
+    const offset = this.#offsetOn(day)
+    return offset === this.#offsetOn(day + 1) ? offset : this.#readOffset(ms)
+  }
+
+  /** The offset at the first moment of this date in UTC. */
+  #offsetOn(day: Day): number {
     if (this.#clocks === undefined) return 0
+    return getOrInsert(this.#offsets, day, () => this.#readOffset(day * millisecondsOfDay))
+  }
+
+  #readOffset(ms: number): number {
     const moment = Math.floor(ms / 1000) * 1000
-    const [month, day, year, hour, minute, second] = this.#clocks.format(moment).match(numbers)!.map(Number)
+    const [month, day, year, hour, minute, second] = this.#clocks!.format(moment).match(numbers)!.map(Number)
     return Date.UTC(year!, month! - 1, day, hour, minute, second) - moment
   }
 }

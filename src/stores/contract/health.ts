@@ -1,9 +1,7 @@
-import { HeadgateError, type MaybePromise, monotonicClock } from '../../common/index.ts'
+import { type MaybePromise, monotonicClock } from '../../common/index.ts'
 import type { Source } from '../../policy/index.ts'
-import { CalendarLedger } from './calendar-ledger.ts'
 import type { Command, OutcomeOf, Verb } from './command.ts'
 import type { OnFailure } from './on-store-error.ts'
-import { isFallible, type Ledger, type LedgerTerms, type Store } from './store.ts'
 
 /** The state of a circuit breaker. */
 export type BreakerState = 'closed' | 'open' | 'half-open'
@@ -54,21 +52,4 @@ export interface CheckedLedger {
   run<V extends Verb>(command: Command<V>, onFailure?: OnFailure): MaybePromise<OutcomeOf<V>>
   /** Returns the health of the store. Absent if the store cannot fail. */
   health?(): Health
-}
-
-/**
- * Opens a limiter's ledger in a store.
- * @throws HeadgateError `HEADGATE_OPTION` for a store that can fail and does not use `withFailover`
- */
-export function openLedger(store: Store, terms: LedgerTerms, joins?: Ledger): CheckedLedger {
-  const opened: CheckedLedger = store.open(terms, joins instanceof CalendarLedger ? joins.opened : joins)
-  const { policies } = terms
-  const ledger = policies.some(({ calendar }) => calendar !== undefined) ? new CalendarLedger(opened, policies) : opened
-  if (!isFallible(store) || ledger.health !== undefined) return ledger
-  throw new HeadgateError(
-    'HEADGATE_OPTION',
-    'This store can fail, and its ledgers do not say what happens then. Write in its open(): ' +
-      'return withFailover(this, terms, joins, (terms) => new MyLedger(terms)), with withFailover of headgate/store. ' +
-      'A store that cannot fail says traits: { fallible: false }.',
-  )
 }

@@ -29,7 +29,7 @@ export {
   soughtId,
 } from './encode.ts'
 export { type ExchangeEvent, exchanged, exchangeStart } from './exchange.ts'
-export { type BreakerState, type CheckedLedger, type Health, noCalls, openLedger } from './health.ts'
+export { type BreakerState, type CheckedLedger, type Health, noCalls } from './health.ts'
 export { type KeyState, KeyStates, runOn, type StateVerb } from './key-states.ts'
 export {
   choiceFor,
@@ -42,6 +42,7 @@ export {
   type StoreFailure,
   storeErrors,
 } from './on-store-error.ts'
+export { openLedger } from './open-ledger.ts'
 export { DeadlineItem, PendingCall } from './pending-call.ts'
 export { type EvaluationScope, ScopedEvaluation } from './scoped-evaluation.ts'
 export { type BreakerOptions, type SharedStoreOptions, type SharedTerms, sharedOptions } from './server-options.ts'

@@ -1,0 +1,21 @@
+import { HeadgateError } from '../../common/index.ts'
+import { CalendarLedger } from './calendar-ledger.ts'
+import type { CheckedLedger } from './health.ts'
+import { isFallible, type Ledger, type LedgerTerms, type Store } from './store.ts'
+
+/**
+ * Opens a limiter's ledger in a store.
+ * @throws HeadgateError `HEADGATE_OPTION` for a store that can fail and does not use `withFailover`
+ */
+export function openLedger(store: Store, terms: LedgerTerms, joins?: Ledger): CheckedLedger {
+  const opened: CheckedLedger = store.open(terms, joins instanceof CalendarLedger ? joins.opened : joins)
+  const { policies } = terms
+  const ledger = policies.some(({ calendar }) => calendar !== undefined) ? new CalendarLedger(opened, policies) : opened
+  if (!isFallible(store) || ledger.health !== undefined) return ledger
+  throw new HeadgateError(
+    'HEADGATE_OPTION',
+    'This store can fail, and its ledgers do not say what happens then. Write in its open(): ' +
+      'return withFailover(this, terms, joins, (terms) => new MyLedger(terms)), with withFailover of headgate/store. ' +
+      'A store that cannot fail says traits: { fallible: false }.',
+  )
+}
