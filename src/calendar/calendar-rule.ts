@@ -28,8 +28,8 @@ const lengths: Readonly<Record<string, Length>> = {
 }
 
 /** The years 1 to 9999, with a day to spare for time zones. */
-const firstMoment = Date.parse("0001-01-02T00:00:00Z")
-const lastMoment = Date.parse("9999-12-30T00:00:00Z")
+const firstMoment = Date.parse('0001-01-02T00:00:00Z')
+const lastMoment = Date.parse('9999-12-30T00:00:00Z')
 
 const millisecondsOfDay = 86_400_000
 /** 1970-01-01 was a Thursday. */

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { toPolicy } from '../../src/algorithms/shorthand.ts'
 import { type Decision, memoryStore } from '../../src/index.ts'
 import type { Ledger } from '../../src/store.ts'
-import { openLedger } from '../../src/stores/contract/health.ts'
+import { openLedger } from '../../src/stores/contract/open-ledger.ts'
 import { ManualClock } from '../../src/testing/index.ts'
 import { remoteStore } from '../support/async-store.ts'
 

@@ -1,7 +1,7 @@
 /* A store in parts (shards) that fail by themselves: each has one circuit breaker, which learns from all calls that need the part. */
 import { describe, expect, test } from 'vitest'
 import { fixedWindow, HeadgateError, memoryStore } from '../../src/index.ts'
-import { openLedger } from '../../src/stores/contract/health.ts'
+import { openLedger } from '../../src/stores/contract/open-ledger.ts'
 import { ManualClock } from '../../src/testing/index.ts'
 import { remoteStore } from '../support/async-store.ts'
 import { outcome, settle } from '../support/failing-store.ts'
