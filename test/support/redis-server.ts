@@ -94,6 +94,7 @@ function command(port: number, words: readonly string[]): Promise<string> {
     const socket: Socket = connect(port, host)
     const lines = words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`)
     socket.once('error', reject)
+    socket.once('close', () => reject(new Error('the server closed the connection'))) // as a sentinel makes it do at a failover
     socket.once('data', (reply) => {
       resolve(reply.toString('latin1'))
       socket.destroy()
