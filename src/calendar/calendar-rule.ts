@@ -1,5 +1,6 @@
+import { LRUCache } from 'lru-cache'
 import type { Calendar, Windows } from '../algorithms/index.ts'
-import { HeadgateError, shown } from '../common/index.ts'
+import { getOrInsert, HeadgateError, shown } from '../common/index.ts'
 import type { CallerCalendar } from '../policy/index.ts'
 import { type Rule, windowsAt } from './boundaries.ts'
 import { type Day, TimeZone } from './time-zone.ts'
@@ -73,6 +74,8 @@ export class CalendarRule implements Calendar {
   readonly #length: Length
   /** The rule, if no call has to say anything. */
   readonly #fixed: Rule | undefined
+  /** The rules of the last customers, by what their calls said. */
+  readonly #rules = new LRUCache<string, Rule>({ max: 1000 })
 
   /** @throws HeadgateError `HEADGATE_CALENDAR` */
   constructor({ every, anchor, timeZone = 'UTC', weekStart }: RuleOptions) {
@@ -90,7 +93,13 @@ export class CalendarRule implements Calendar {
 
   windowsAt(now: number, caller: CallerCalendar | undefined): Windows {
     this.#checkCaller(caller)
-    return windowsAt(this.#fixed ?? this.#ruleOfCaller(caller as CallerCalendar), now)
+    if (this.#fixed !== undefined) return windowsAt(this.#fixed, now)
+    const { anchor, timeZone } = caller as CallerCalendar
+    const customer = `${timeZone} ${anchor instanceof Date ? anchor.getTime() : anchor}`
+    return windowsAt(
+      getOrInsert(this.#rules, customer, () => this.#ruleOfCaller(caller as CallerCalendar)),
+      now,
+    )
   }
 
   #ruleOfCaller(caller: CallerCalendar): Rule {

@@ -60,7 +60,9 @@ export class Evaluation {
    * @param windows undefined for a call that cannot begin a window, such as units that come back late
    */
   place(windows: readonly (Windows | undefined)[] | undefined, now: number): boolean {
-    for (const n of this.calendars) {
+    const { calendars } = this
+    if (calendars.length === 0) return true
+    for (const n of calendars) {
       const around = windows?.[n] ?? noWindows
       if (around !== noWindows && (now < around[0] || now >= around[3])) return false
       this.policies[n]?.algorithm.place?.(around)

@@ -30,8 +30,8 @@ export class CalendarWindow extends Algorithm {
   override readonly settles = true
   readonly span: number
   readonly limit: number
-  /** The starts of the windows that the present call brings; all 0 before the first call. */
-  readonly #starts: number[] = [0, 0, 0, 0]
+  /** The windows that the present call brings; all 0 if it brings none. In an object, because algorithms are frozen. */
+  readonly #call: { windows: Windows } = { windows: [0, 0, 0, 0] }
 
   /**
    * @param months how many months a window has; 0 for a window of days
@@ -45,19 +45,19 @@ export class CalendarWindow extends Algorithm {
   }
 
   override place(windows: Windows): void {
-    for (let n = 0; n < 4; n++) this.#starts[n] = windows[n] as number
+    this.#call.windows = windows
   }
 
   /** The start of the window that contains `at`: of the stored window while it runs, otherwise as the call brings it. */
   #startAt(s: Numbers, i: number, at: number): number {
     if (this.#runs(s, i, at)) return s[i + 2] as number
-    const [before = 0, present = 0, next = 0] = this.#starts
+    const [before, present, next] = this.#call.windows
     return at < present ? before : at < next ? present : next
   }
 
   #endAt(s: Numbers, i: number, at: number): number {
     if (this.#runs(s, i, at)) return s[i + 3] as number
-    const [, present = 0, next = 0, last = 0] = this.#starts
+    const [, present, next, last] = this.#call.windows
     const end = at < present ? present : at < next ? next : last
     return at < end ? end : (s[i + 3] as number)
   }
@@ -93,7 +93,7 @@ export class CalendarWindow extends Algorithm {
   #open(s: Numbers, i: number, at: number): boolean {
     const start = this.#startAt(s, i, at)
     const end = this.#endAt(s, i, at)
-    if (end <= at || this.#starts[3] === 0) return false
+    if (end <= at || this.#call.windows[3] === 0) return false
     if (at >= (s[i] as number)) s[i + 4] = 0
     s[i + 2] = start
     s[i + 3] = end

@@ -1,5 +1,5 @@
-import type { Policy } from '../../algorithms/index.ts'
-import { HeadgateError, type MaybePromise, wallClock } from '../../common/index.ts'
+import type { Policy, Windows } from '../../algorithms/index.ts'
+import { HeadgateError, isPromise, type MaybePromise, wallClock } from '../../common/index.ts'
 import type { CallerCalendar, CallerCalendars } from '../../policy/index.ts'
 import type { Command, Elsewhere, OutcomeOf, Verb } from './command.ts'
 import type { CheckedLedger, Health } from './health.ts'
@@ -7,6 +7,8 @@ import type { OnFailure } from './on-store-error.ts'
 
 /** The verbs that need no windows, because they change or show whatever states there are. */
 const withoutWindows: ReadonlySet<Verb> = new Set<Verb>(['reset', 'ban', 'unban', 'inspect', 'scan', 'clear'])
+
+type Placeable = { -readonly [Member in keyof Command]: Command[Member] }
 
 /**
  * Gives each command the windows of the policies that have a calendar. The windows are computed by the clock of this process. If
@@ -18,6 +20,11 @@ export class CalendarLedger implements CheckedLedger {
   readonly #policies: readonly Policy[]
   /** How far the store's clock was ahead of this process's clock when a command had to run again, in microseconds. */
   #ahead = 0
+  /**
+   * The windows of calls that say nothing about a customer. They are right until the store's time has left the last of them, so most
+   * calls need no clock.
+   */
+  #fixed: (Windows | undefined)[] | undefined
   health?: () => Health
 
   constructor(ledger: CheckedLedger, policies: readonly Policy[]) {
@@ -26,28 +33,56 @@ export class CalendarLedger implements CheckedLedger {
     if (ledger.health !== undefined) this.health = () => (ledger.health as () => Health)()
   }
 
+  /**
+   * Writes the windows into the command, which is faster than a copy of the command: each call has a command of its own.
+   * @param now the store's time, if it is known to be in no window of the last command
+   */
+  #place(command: Placeable, now?: number): void {
+    const { calendar } = command
+    if (calendar === undefined && now === undefined && this.#fixed !== undefined) {
+      command.windows = this.#fixed
+      return
+    }
+    const time = now ?? wallClock() + this.#ahead
+    const windows = this.#policies.map((policy) => {
+      return policy.calendar?.windowsAt(time, calendar && calendarOf(policy, calendar))
+    })
+    if (calendar === undefined) this.#fixed = windows
+    command.windows = windows
+  }
+
   run<V extends Verb>(command: Command<V>, onFailure?: OnFailure): MaybePromise<OutcomeOf<V>> {
-    if (withoutWindows.has(command.verb)) return this.opened.run(command, onFailure)
-    const { calendar, ...rest } = command
-    const at = (now: number) => {
-      const windows = this.#policies.map((policy) => policy.calendar?.windowsAt(now, calendarOf(policy, calendar)))
-      return this.opened.run({ ...(rest as Command<V>), windows }, onFailure)
-    }
-    const again = (outcome: OutcomeOf<V>): MaybePromise<OutcomeOf<V>> => {
-      const now = elsewhereOf(outcome)
-      if (now === undefined) return outcome
-      this.#ahead = now - wallClock()
-      return after(at(now), (second) => {
-        if (elsewhereOf(second) === undefined) return second
-        throw twiceElsewhere()
-      })
-    }
-    return after(at(wallClock() + this.#ahead), again)
+    if (command.verb !== 'consume' && withoutWindows.has(command.verb)) return this.opened.run(command, onFailure)
+    this.#place(command)
+    const outcome = this.opened.run(command, onFailure)
+    return isPromise(outcome)
+      ? outcome.then((first) => this.#again(first, command, onFailure))
+      : this.#again(outcome, command, onFailure)
+  }
+
+  /** The outcome, or that of a second attempt if the store's clock is in other windows. */
+  #again<V extends Verb>(
+    outcome: OutcomeOf<V>,
+    command: Command<V>,
+    onFailure: OnFailure | undefined,
+  ): MaybePromise<OutcomeOf<V>> {
+    const now = elsewhereOf(outcome)
+    if (now === undefined) return outcome
+    this.#ahead = now - wallClock()
+    this.#place(command, now)
+    const second = this.opened.run(command, onFailure)
+    return isPromise(second) ? second.then(decided) : decided(second)
   }
 }
 
-function after<T>(outcome: MaybePromise<T>, next: (outcome: T) => MaybePromise<T>): MaybePromise<T> {
-  return outcome instanceof Promise ? outcome.then(next) : next(outcome as T)
+/** The outcome of a second attempt. @throws HeadgateError `HEADGATE_STORE` if the store's clock is elsewhere again */
+function decided<T>(outcome: T): T {
+  if (elsewhereOf(outcome) === undefined) return outcome
+  throw new HeadgateError(
+    'HEADGATE_STORE',
+    "The store's clock jumped between two attempts of a call by more than a window of its calendar. Check the clock of the store.",
+    { uncounted: true },
+  )
 }
 
 function elsewhereOf(outcome: unknown): number | undefined {
@@ -55,19 +90,11 @@ function elsewhereOf(outcome: unknown): number | undefined {
 }
 
 /** What the call says about the customer of a policy's scope. */
-function calendarOf({ scope }: Policy, calendar: CallerCalendars | undefined): CallerCalendar | undefined {
-  if (calendar === undefined || isOne(calendar)) return calendar
+function calendarOf({ scope }: Policy, calendar: CallerCalendars): CallerCalendar | undefined {
+  if (isOne(calendar)) return calendar
   return Object.hasOwn(calendar, scope) ? calendar[scope] : undefined
 }
 
 function isOne(calendar: CallerCalendars): calendar is CallerCalendar {
   return 'anchor' in calendar || 'timeZone' in calendar
-}
-
-function twiceElsewhere(): HeadgateError {
-  return new HeadgateError(
-    'HEADGATE_STORE',
-    "The store's clock jumped between two attempts of a call by more than a window of its calendar. Check the clock of the store.",
-    { uncounted: true },
-  )
 }

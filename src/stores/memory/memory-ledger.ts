@@ -68,11 +68,11 @@ export class MemoryLedger implements Ledger {
 
   run<V extends Verb>(command: Command<V>): OutcomeOf<V> {
     const { verb } = command
-    if (this.evaluation.calendars.length > 0) {
-      const now = this.clock()
-      if (!this.evaluation.place(command.windows, now)) return elsewhere(now)
+    const now = this.clock()
+    if (!this.evaluation.place(command.windows, now)) return elsewhere(now)
+    if (verb === 'consume' && this.bans.size === 0) {
+      return this.decide(command as Command<'consume'>, now) as OutcomeOf<V>
     }
-    if (verb === 'consume' && this.bans.size === 0) return this.decide(command as Command<'consume'>) as OutcomeOf<V>
     return this.runOther(command) as OutcomeOf<V>
   }
 
@@ -104,9 +104,11 @@ export class MemoryLedger implements Ledger {
     return withBan(this.decide(refuses ? { ...command, verb: 'peek' } : command), ban, refuses)
   }
 
-  private decide({ verb, keys, costs = 1, maxWait = 0, tickets, details }: Command<DecidingVerb>): Decision {
+  private decide(
+    { verb, keys, costs = 1, maxWait = 0, tickets, details }: Command<DecidingVerb>,
+    now = this.clock(),
+  ): Decision {
     const { evaluation, only } = this
-    const now = this.clock()
     const found = only === undefined ? this.find(keys, now) : only.findAlone(keys[0] as string, now)
     evaluation.evaluate(verb, now, costs, maxWait, tickets)
     if (verb === 'refund' || verb === 'settle') this.giveBack(keys, now)
