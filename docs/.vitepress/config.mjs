@@ -84,6 +84,7 @@ const guide = [
       page('Keys and addresses', 'addresses'),
       page('Pacing', 'pacing'),
       page('Budgets', 'budgets'),
+      page('Quotas by the calendar', 'quotas'),
       page('Testing', 'testing'),
     ],
   },

@@ -41,7 +41,8 @@ function textMilliseconds(text: string): number | undefined {
 }
 
 /** The fix in the error message for a window of a month. */
-export const monthFix: string = "Write '30d': a month has no fixed length."
+export const monthFix: string =
+  "Write '30d': a month has no fixed length. Or write quota('1000/month') of headgate/calendar."
 
 function fixOf(duration: unknown): string {
   const [, count = '', unit = ''] = (typeof duration === 'string' && /^([\d.]*\s*)([a-z]+)$/i.exec(duration)) || []

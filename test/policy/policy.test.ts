@@ -314,12 +314,15 @@ describe('the shorthand', () => {
   })
 
   test.each([
-    ['1000/1M', "Write '30d': a month has no fixed length. Or write '1m' for minutes."],
+    [
+      '1000/1M',
+      "Write '30d': a month has no fixed length. Or write quota('1000/month') of headgate/calendar. Or write '1m' for minutes.",
+    ],
     ['1000/12 M', "Or write '12 m' for minutes."],
-    ['1000/1MONTH', "Write '30d': a month has no fixed length."],
-    ['1000/1 month', "Write '30d': a month has no fixed length."],
-    ['1000/2 months', "Write '30d': a month has no fixed length."],
-    ['1000/1mo', "Write '30d': a month has no fixed length."],
+    ['1000/1MONTH', "Write '30d': a month has no fixed length. Or write quota('1000/month') of headgate/calendar."],
+    ['1000/1 month', "Write '30d': a month has no fixed length. Or write quota('1000/month') of headgate/calendar."],
+    ['1000/2 months', "Write '30d': a month has no fixed length. Or write quota('1000/month') of headgate/calendar."],
+    ['1000/1mo', "Write '30d': a month has no fixed length. Or write quota('1000/month') of headgate/calendar."],
     ['5/1H', "'1h'."],
     ['5/1D', "'1d'."],
     ['5/1 Day', "'1 day'."],
@@ -340,7 +343,9 @@ describe('the shorthand', () => {
     (text) => {
       expect(errorOf(() => policy(text))).toMatchObject({
         code: 'HEADGATE_POLICY',
-        message: expect.stringContaining("Write '30d': a month has no fixed length."),
+        message: expect.stringContaining(
+          "Write '30d': a month has no fixed length. Or write quota('1000/month') of headgate/calendar.",
+        ),
       })
     },
   )
