@@ -37,6 +37,7 @@ export type {
   PartitionKeyOptions,
 } from './http/headers/index.ts'
 export type {
+  CalendarOf,
   Cost,
   Count,
   DecisionEvent,

@@ -2,7 +2,7 @@ import type { IncomingMessage, Server } from 'node:http'
 import type { Http2SecureServer, Http2Server } from 'node:http2'
 import type { Duplex } from 'node:stream'
 import { flag, knownOptions, reason, warnOnce } from '../../src/common/index.ts'
-import { createGuard, type Framework, type Guard } from '../../src/http/index.ts'
+import { type CalendarOf, createGuard, type Framework, type Guard } from '../../src/http/index.ts'
 import type { KeyExtractor } from '../../src/http/keys/index.ts'
 import type { PolicyLikes, RateLimiter } from '../../src/limiter/index.ts'
 import { checkServer } from './check-server.ts'
@@ -17,6 +17,11 @@ export interface ConnectionOptions {
    * the connection. Default `byIp()`. Example: `byIp({ trustedProxies: 1 })`.
    */
   keys?: KeyExtractor<IncomingMessage> | Readonly<Record<string, KeyExtractor<IncomingMessage>>>
+  /**
+   * Returns the calendar of the customer that opens the connection, or a promise of it. Required if a policy has `anchor: 'caller'` or
+   * `timeZone: 'caller'`. Default: none. Example: `async (request) => calendars.get(await customerOf(request))`.
+   */
+  calendar?: CalendarOf<IncomingMessage>
   /**
    * True to refund the units of a connection when it closes, under every policy. A policy with a window then limits how many
    * connections are open at the same time, but each connection counts for at most one window. Default false: a policy with a
@@ -46,7 +51,7 @@ export function limitConnections(
   policies: PolicyLikes | RateLimiter,
   options: ConnectionOptions = {},
 ): RateLimiter {
-  knownOptions('limitConnections', options, ['keys', 'releaseOnClose'])
+  knownOptions('limitConnections', options, ['keys', 'calendar', 'releaseOnClose'])
   checkServer(server)
   const limiter = sharedLimiter(policies)
   const releases = flag()(options.releaseOnClose, 'limitConnections: releaseOnClose')
@@ -56,6 +61,7 @@ export function limitConnections(
   const guard = createGuard<IncomingMessage, Upgrade>(upgradeFramework(holds), {
     limiter,
     keys: options.keys,
+    calendar: options.calendar,
     count,
     headers: false,
   })

@@ -99,14 +99,14 @@ export class MessageLimit<Message> {
   }
 
   #decide(message: Message): MaybePromise<Outcome> {
-    const { cost } = this.#settings
+    const { cost, calendar } = this.#settings
     if (!this.#asked) {
       this.#asked = true
       this.#own?.countedBy(this.limiter)
     }
     try {
       const units = typeof cost === 'number' ? cost : checkedMessageCost(cost(message), 'What cost returns')
-      const decision = decide(this.limiter, this.key, units)
+      const decision = decide(this.limiter, this.key, units, calendar && { calendar })
       return isPromise(decision) ? decision.catch((error: unknown) => ({ error })) : decision
     } catch (error) {
       return { error }

@@ -14,8 +14,9 @@ import {
   timerSleeper,
   whole,
 } from '../../src/common/index.ts'
+import { checkAsked, checkUnasked } from '../../src/http/index.ts'
 import type { RateLimiter } from '../../src/limiter/index.ts'
-import type { Decision } from '../../src/policy/index.ts'
+import type { CallerCalendars, Decision } from '../../src/policy/index.ts'
 
 /** Describes a message that was not delivered, for the option `notify`. */
 export interface MessageRefusal<Message> {
@@ -51,6 +52,12 @@ export interface MessageOptions<Message> {
    */
   cost?: number | ((message: Message) => number)
   /**
+   * The calendar of the customer at the other end, or a record with a calendar for each scope. Required if a policy has `anchor:
+   * 'caller'` or `timeZone: 'caller'`. A message under an invalid calendar runs into the error `HEADGATE_CALENDAR`. Default: none.
+   * Example: `{ anchor: customer.since, timeZone: customer.timeZone }`.
+   */
+  calendar?: CallerCalendars
+  /**
    * Called for each message that is not delivered, in place of the built-in notice to the client. May return a promise.
    * Example: `({ retryAfter }) => socket.send(JSON.stringify({ wait: retryAfter }))`.
    */
@@ -77,6 +84,7 @@ const readers = {
   key: anything,
   overLimit: oneOf('drop', 'close', 'delay'),
   cost: anything,
+  calendar: anything,
   notify: hook('({ retryAfter }) => ...'),
   maxWait: duration('1m', { usual: 100 }),
   maxQueue: whole(1000),
@@ -84,9 +92,9 @@ const readers = {
 }
 
 /** The options after their checks, with defaults filled in and durations in milliseconds. */
-export type MessageSettings<Message> = Settled<Omit<MessageOptions<Message>, 'key'>, 'notify'>
+export type MessageSettings<Message> = Settled<Omit<MessageOptions<Message>, 'key'>, 'notify' | 'calendar'>
 
-/** Reads the options. @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_COST` if an option is invalid or does not fit the policies */
+/** Reads the options. @throws HeadgateError `HEADGATE_OPTION`, `HEADGATE_COST` or `HEADGATE_CALENDAR` if an option is invalid or does not fit the policies */
 export function readMessageOptions<Message>(
   options: MessageOptions<Message>,
   limiter: RateLimiter,
@@ -94,6 +102,8 @@ export function readMessageOptions<Message>(
   const { cost = 1, ...settings } = readOptions('limitMessages', options, readers)
   if (settings.overLimit === 'delay') checkDelay(limiter)
   else checkUnused(options, settings.overLimit)
+  if (settings.calendar !== undefined) checkAsked(limiter.policies)
+  else checkUnasked(limiter.policies, (said) => `calendar: ${said('customer')}`)
   return { ...settings, cost: typeof cost === 'function' ? cost : checkedMessageCost(cost, 'cost') }
 }
 

@@ -293,7 +293,9 @@ await request(app).get('/')`,
   HEADGATE_CALENDAR: {
     cause:
       'A time zone is misspelled, or the runtime does not know it. Names of the IANA time zone database work on every runtime. Offsets ' +
-      'such as `+02:00` work on Node 22 and later. Or another part of a calendar rule, such as its anchor, is missing or invalid.',
+      'such as `+02:00` work on Node 22 and later. Or another part of a calendar rule, such as its anchor, is missing or invalid. Or a ' +
+      "policy has `anchor: 'caller'` or `timeZone: 'caller'`, and the call or the middleware has no `calendar` that says it; or " +
+      '`calendar` says what no policy asks for.',
     fix:
       'Pass a name of the IANA database, such as `Europe/Berlin` or `UTC`. The message of the error names the part that is wrong. ' +
       "`Intl.supportedValuesOf('timeZone')` lists the names.",

@@ -37,10 +37,12 @@ export type Windows = readonly [before: number, present: number, next: number, l
 
 /** The calendar of a policy: an object of `headgate/calendar`, which knows time zones. */
 export interface Calendar {
+  /** What each call has to say: `['anchor', 'timeZone']`, a part of it, or nothing. */
+  readonly asks: readonly (keyof CallerCalendar)[]
   /**
    * The windows around `now`.
-   * @param caller what a call says about its customer, if the policy asks for it: `{ anchor, timeZone }`
-   * @throws HeadgateError `HEADGATE_CALENDAR` if the policy asks for more than `caller` says, or if `caller` says more
+   * @param caller what a call says about its customer; only what the policy asks for is read
+   * @throws HeadgateError `HEADGATE_CALENDAR` if the policy asks for more than `caller` says, or if a value is invalid
    */
   windowsAt(now: number, caller: CallerCalendar | undefined): Windows
 }

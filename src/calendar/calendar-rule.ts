@@ -71,6 +71,7 @@ export class CalendarRule implements Calendar {
   readonly anchor: Anchor | 'caller' | undefined
   readonly timeZone: string
   readonly weekStart: Weekday | undefined
+  readonly asks: Calendar['asks']
   readonly #length: Length
   /** The rule, if no call has to say anything. */
   readonly #fixed: Rule | undefined
@@ -83,6 +84,7 @@ export class CalendarRule implements Calendar {
     this.anchor = anchor instanceof Date ? anchor.getTime() : anchor
     this.timeZone = timeZone
     this.weekStart = weekStart
+    this.asks = Object.freeze((['anchor', 'timeZone'] as const).filter((part) => this[part] === 'caller'))
     this.#length = checkPeriod(every)
     this.#checkCombination()
     const zone = TimeZone.of(timeZone === 'caller' ? 'UTC' : timeZone)
@@ -151,20 +153,15 @@ export class CalendarRule implements Calendar {
     }
   }
 
-  /** Throws if a call leaves out what this policy asks for, or says what this policy fixes. */
+  /** Throws if a call leaves out what this policy asks for. */
   #checkCaller(caller: CallerCalendar | undefined): void {
-    for (const part of ['anchor', 'timeZone'] as const) {
-      const asked = this[part] === 'caller'
-      if (asked === (caller?.[part] !== undefined)) continue
-      const name = shown(nameOf(this.every))
-      const call = `consume(key, { calendar: { ${part}: customer.${part} } })`
-      throw new HeadgateError(
-        'HEADGATE_CALENDAR',
-        asked
-          ? `A policy for each ${name} has ${part}: 'caller', and the call does not say it. Write ${call}.`
-          : `A policy for each ${name} fixes its ${part}, and the call says another. Leave it out of the call, or write ${part}: 'caller' in the policy.`,
-      )
-    }
+    const missing = this.asks.find((part) => caller?.[part] === undefined)
+    if (missing === undefined) return
+    throw new HeadgateError(
+      'HEADGATE_CALENDAR',
+      `A policy for each ${shown(nameOf(this.every))} has ${missing}: 'caller', and the call does not say it. Write consume(key, { ` +
+        `calendar: { ${missing}: customer.${missing} } }), or let the option calendar of a middleware return it.`,
+    )
   }
 }
 

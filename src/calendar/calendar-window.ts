@@ -51,7 +51,7 @@ export function calendarWindow(options: CalendarWindowOptions): Policy {
   const calendar = new CalendarRule({ every, anchor, timeZone, weekStart })
   const settings = (limit: number) => {
     const { span } = new CalendarWindow(0, months, days)
-    return policySettings('calendarWindow', { name: nameOf(every), ...rest, limit, window: span / 1000 })
+    return policySettings('calendarWindow', { ...rest, name: rest.name ?? nameOf(every), limit, window: span / 1000 })
   }
   const made = (limit: number): Policy => {
     const read = settings(limit)

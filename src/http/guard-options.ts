@@ -1,11 +1,11 @@
 import type { Duration, MaybePromise } from '../common/index.ts'
 import type { Decision } from '../policy/index.ts'
+import type { CalendarOf, Cost } from './call-arguments.ts'
 import type { Count } from './count-rule.ts'
 import type { DelayOptions } from './delay.ts'
 import type { RequestDecision } from './framework.ts'
 import type { HeadersOption } from './headers/index.ts'
 import type { FindKey, KeyExtractor } from './keys/index.ts'
-import type { Cost } from './request-cost.ts'
 import type { Hooks } from './request-events.ts'
 
 /** The options of a middleware, besides its policies. With Koa, the context is both the request and the response. */
@@ -16,9 +16,15 @@ export interface GuardOptions<Request, Response> extends Hooks<Request, Response
    */
   keys?: KeyExtractor<Request, Response> | Readonly<Record<string, KeyExtractor<Request, Response>>> | undefined
   /**
-   * How long a request waits for a promise from `skip`, `deny`, a key extractor, `policies` or `cost`: milliseconds or a text, for
-   * each promise. After this time, the framework's error handler gets `HEADGATE_FUNCTION_TIMEOUT`. Infinity for no deadline.
-   * Default `'5s'`. Example: `'500ms'`.
+   * Returns the calendar of the request's customer: one value, or a record with a value for each scope, or a promise of one. Required
+   * if a policy has `anchor: 'caller'` or `timeZone: 'caller'`. Not called for a plan without such a policy. Default: none. Example:
+   * `(request) => ({ anchor: request.customer.since, timeZone: request.customer.timeZone })`.
+   */
+  calendar?: CalendarOf<Request, Response> | undefined
+  /**
+   * How long a request waits for a promise from `skip`, `deny`, a key extractor, `policies`, `cost` or `calendar`: milliseconds or a
+   * text, for each promise. After this time, the framework's error handler gets `HEADGATE_FUNCTION_TIMEOUT`. Infinity for no
+   * deadline. Default `'5s'`. Example: `'500ms'`.
    */
   functionTimeout?: Duration | undefined
   /**

@@ -1,5 +1,6 @@
 import { asError, isPromise, type MaybePromise } from '../common/index.ts'
 import { type PlanLike, type PlanLimiter, RateLimiter } from '../limiter/index.ts'
+import { checkAsked } from './call-arguments.ts'
 import { Enforcement } from './enforced-share.ts'
 import type { Framework } from './framework.ts'
 import { FunctionDeadline } from './function-deadline.ts'
@@ -52,7 +53,7 @@ export function createGuard<
 /**
  * The part of an HTTP limit that is the same for all frameworks. A request passes these steps:
  *
- *     check -> exempt? -> the limiter of the request -> PlanCheck: key -> cost -> decide -> respond
+ *     check -> exempt? -> the limiter of the request -> PlanCheck: key -> cost -> calendar -> decide -> respond
  *
  * All steps are synchronous if the functions in the options and the store are synchronous. A step that has to wait is a separate
  * function, named `...Later`, because a function with a closure in it allocates memory at every call, even if the call does not
@@ -84,11 +85,9 @@ export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
     this.inherited = inheritedOf(options)
     this.#policies = policies
     this.#scopes = limiter.scopes
-    this.#extractors = scopeExtractors(
-      options.keys,
-      limiter.scopes,
-      isOnly && (origin === 'own' || options.keys !== defaults.keys),
-    )
+    // An option that was inherited may be for the policies of another limit.
+    const isOwn = (option: 'keys' | 'calendar') => isOnly && (origin === 'own' || options[option] !== defaults[option])
+    this.#extractors = scopeExtractors(options.keys, limiter.scopes, isOwn('keys'))
     const parts = {
       framework: onPlatform(framework, options.keys),
       options,
@@ -106,6 +105,7 @@ export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
       limiter instanceof RateLimiter ? limiter : new RateLimiter({ name: 'no plan', policies: '1/1s token-bucket' })
     const check = new PlanCheck(parts, known, this.#extractors, isOnly)
     this.#only = isOnly ? check : undefined
+    if (options.calendar !== undefined && isOwn('calendar')) checkAsked(known.policies)
     checkAddressNeeds(framework, options, limiter.scopes)
   }
 

@@ -8,8 +8,9 @@ import {
   type Reservation,
   type Units,
 } from '../limiter/index.ts'
-import type { Decision } from '../policy/index.ts'
+import type { CallerCalendars, Decision } from '../policy/index.ts'
 import { isLocal } from '../stores/contract/index.ts'
+import { type CalendarOf, type Cost, checkedCost, readCalendar, readCost } from './call-arguments.ts'
 import type { Enforcement } from './enforced-share.ts'
 import type { Framework, RequestDecision } from './framework.ts'
 import type { FunctionDeadline } from './function-deadline.ts'
@@ -18,7 +19,6 @@ import { Headers } from './headers/index.ts'
 import { HeldReservations } from './held/index.ts'
 import { findKey, type KeyExtractor, mayLackAddress, warnOfNoAddress } from './keys/index.ts'
 import type { Refusal } from './refusal/index.ts'
-import { type Cost, checkedCost, readCost } from './request-cost.ts'
 import type { RequestEvents } from './request-events.ts'
 
 /** The parts of a guard that are the same for all its plans (lists of policies). */
@@ -34,13 +34,14 @@ export interface GuardParts<Request, Response> {
 /**
  * Checks requests under one plan (the policies of one limiter), in these steps:
  *
- *     key -> cost -> decide -> respond: attach, notify, headers, refuse
+ *     key -> cost -> calendar -> decide -> respond: attach, notify, headers, refuse
  */
 export class PlanCheck<Request, Response> {
   readonly #parts: GuardParts<Request, Response>
   readonly #limiter: RateLimiter
   readonly #extractors: readonly KeyExtractor<Request, Response>[]
   readonly #cost: Cost<Request, Response>
+  readonly #calendar: CalendarOf<Request, Response> | undefined
   readonly #heldUnits: HeldReservations<Request, Response> | undefined
   readonly #headers: Headers
   /**
@@ -72,6 +73,7 @@ export class PlanCheck<Request, Response> {
     this.#limiter = limiter
     this.#extractors = extractors
     this.#cost = readCost(options.cost, one ? limiter.policies : [])
+    this.#calendar = readCalendar(options.calendar, limiter.policies)
     this.#attach = hook('(decision, request) => ...')(options.attach, 'attach')
     const heldUnits = new HeldReservations(limiter, parts.framework, options, events)
     this.#heldUnits = heldUnits.needed ? heldUnits : undefined
@@ -91,17 +93,30 @@ export class PlanCheck<Request, Response> {
     if (key === false) return true // a key extractor returned false: the request is not limited
     if (mayLackAddress(key) && this.#hasLeft(key, request, response)) return this.#parts.refusal.deny(request, response)
     const cost = this.#cost
-    if (typeof cost !== 'function') return this.#decide(key, cost, request, response)
+    if (typeof cost !== 'function') return this.#findCalendar(key, cost, request, response)
     const units = cost(request, this.#parts.framework, response)
-    if (isPromise(units)) return this.#decideLater(key, units, request, response)
-    return this.#decide(key, checkedCost(units, 'What cost returns'), request, response)
+    if (isPromise(units)) return this.#findCalendarLater(key, units, request, response)
+    return this.#findCalendar(key, checkedCost(units, 'What cost returns'), request, response)
   }
 
-  #decide(key: Key, cost: Units, request: Request, response: Response): MaybePromise<boolean> {
-    if (this.#heldUnits !== undefined) return this.#reserve(key, cost, request, response)
+  #findCalendar(key: Key, cost: Units, request: Request, response: Response): MaybePromise<boolean> {
+    if (this.#calendar === undefined) return this.#decide(key, cost, undefined, request, response)
+    const calendar = this.#calendar(request, this.#parts.framework, response)
+    if (isPromise(calendar)) return this.#decideLater(key, cost, calendar, request, response)
+    return this.#decide(key, cost, calendar, request, response)
+  }
+
+  #decide(
+    key: Key,
+    cost: Units,
+    calendar: CallerCalendars | undefined,
+    request: Request,
+    response: Response,
+  ): MaybePromise<boolean> {
+    if (this.#heldUnits !== undefined) return this.#reserve(key, cost, calendar, request, response)
     let decision: MaybePromise<Decision>
     try {
-      decision = decide(this.#limiter, key, cost, this.#extrasFor(key, request, response))
+      decision = decide(this.#limiter, key, cost, this.#extrasFor(key, calendar, request, response))
     } catch (error) {
       return this.#failed(error, key, request, response)
     }
@@ -150,9 +165,19 @@ export class PlanCheck<Request, Response> {
     return this.#findCost(await this.#parts.deadline.bound(key, 'keys'), request, response)
   }
 
-  async #decideLater(key: Key, units: Promise<Units>, request: Request, response: Response): Promise<boolean> {
+  async #findCalendarLater(key: Key, units: Promise<Units>, request: Request, response: Response): Promise<boolean> {
     const cost = checkedCost(await this.#parts.deadline.bound(units, 'cost'), 'What cost returns')
-    return this.#decide(key, cost, request, response)
+    return this.#findCalendar(key, cost, request, response)
+  }
+
+  async #decideLater(
+    key: Key,
+    cost: Units,
+    calendar: Promise<CallerCalendars>,
+    request: Request,
+    response: Response,
+  ): Promise<boolean> {
+    return this.#decide(key, cost, await this.#parts.deadline.bound(calendar, 'calendar'), request, response)
   }
 
   #respondLater(later: Promise<Decision>, key: Key, request: Request, response: Response): Promise<boolean> {
@@ -163,7 +188,13 @@ export class PlanCheck<Request, Response> {
   }
 
   /** Does the same as `#decide`, but makes a reservation, for `settle`, `count`, `delay` and units in flight. */
-  #reserve(key: Key, cost: Units, request: Request, response: Response): MaybePromise<boolean> {
+  #reserve(
+    key: Key,
+    cost: Units,
+    calendar: CallerCalendars | undefined,
+    request: Request,
+    response: Response,
+  ): MaybePromise<boolean> {
     const heldUnits = this.#heldUnits as HeldReservations<Request, Response>
     const reserved = (reservation: Reservation) => {
       const held = { reservation, key, cost, request, response }
@@ -174,7 +205,7 @@ export class PlanCheck<Request, Response> {
     let reservation: MaybePromise<Reservation>
     try {
       const mayWait = this.#parts.enforcement.appliesTo(key)
-      reservation = heldUnits.reserve(key, cost, this.#extrasFor(key, request, response), mayWait)
+      reservation = heldUnits.reserve(key, cost, this.#extrasFor(key, calendar, request, response), mayWait)
     } catch (error) {
       return this.#failed(error, key, request, response)
     }
@@ -182,9 +213,10 @@ export class PlanCheck<Request, Response> {
     return reservation.then(reserved, (error) => this.#failed(error, key, request, response))
   }
 
-  #extrasFor(key: Key, request: Request, response: Response): CallExtras {
+  #extrasFor(key: Key, calendar: CallerCalendars | undefined, request: Request, response: Response): CallExtras {
     const { store } = this.#limiter
-    const extras = isLocal(store) ? this.#extras : this.#parts.events.extras(this.#extras, key, request, response)
+    const usual = calendar === undefined ? this.#extras : { ...this.#extras, calendar }
+    const extras = isLocal(store) ? usual : this.#parts.events.extras(usual, key, request, response)
     return calls.hasSubscribers && !this.#parts.enforcement.appliesTo(key) ? { ...extras, enforced: false } : extras
   }
 

@@ -7,9 +7,9 @@ import type { LimiterParts, PoliciesOf, RateLimitArgument } from './rate-limit-o
 
 const exemptions = ['skip', 'allow', 'deny'] as const
 const hooks = ['onDecision', 'onRefused', 'onDenied', 'onStoreError'] as const
-/** The options that a nested limit inherits from the outer limit: the keys, and the format of responses. */
+/** The options that a nested limit inherits from the outer limit: who the client is, and the format of responses. */
 const inherited = [
-  ...['keys', 'functionTimeout', 'headers', 'attach', 'problem', 'refuse', 'enforce'],
+  ...['keys', 'calendar', 'functionTimeout', 'headers', 'attach', 'problem', 'refuse', 'enforce'],
   ...exemptions,
   ...hooks,
 ] as const

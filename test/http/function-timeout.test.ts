@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { calendarWindow } from '../../src/calendar/index.ts'
 import { createGuard } from '../../src/http.ts'
 import { contract, statuses } from '../support/contract.ts'
 import { get } from '../support/frameworks.ts'
@@ -15,6 +16,7 @@ const options: Record<string, (hangs: () => unknown) => object> = {
   }),
   skip: (skip) => ({ policies: '9/1h', skip }),
   cost: (cost) => ({ policies: '9/1h', cost }),
+  calendar: (calendar) => ({ policies: calendarWindow({ limit: 9, every: 'month', anchor: 'caller' }), calendar }),
   policies: (policies) => ({ policies }),
   'skip before policies': (skip) => ({ policies: () => '9/1h', skip }),
 }
@@ -25,7 +27,7 @@ contract((app) => {
     const { status, body } = await get(url)
     expect([status, body]).toEqual([
       500,
-      expect.stringMatching(/^(keys|skip|cost|policies) did not answer within 20 ms/),
+      expect.stringMatching(/^(keys|skip|cost|calendar|policies) did not answer within 20 ms/),
     ])
     expect(handled()).toBe(0)
   })

@@ -4,6 +4,7 @@ import { type PolicyOptions, policySettings } from '../../src/policy/index.ts'
 
 /** A calendar whose windows all have the same length, and begin at its multiples: what a fixed window on the clock does. */
 class EvenCalendar implements Calendar {
+  readonly asks = []
   readonly window: number
 
   /** @param window in microseconds */

@@ -125,7 +125,9 @@ function namedItems(
   }
 }
 
-function windowOf({ algorithm, window }: Policy): string {
+/** The windows of a calendar have no common length, and draft 8 and later need none. */
+function windowOf({ algorithm, calendar, window }: Policy): string {
+  if (calendar !== undefined) return ''
   return algorithm.leases ? ';qu="concurrent-requests"' : `;w=${wholeSeconds(window)}`
 }
 

@@ -1,5 +1,5 @@
 import type { Policy, Windows } from '../../algorithms/index.ts'
-import { HeadgateError, isPromise, type MaybePromise, wallClock } from '../../common/index.ts'
+import { HeadgateError, invalidOption, isPromise, type MaybePromise, wallClock } from '../../common/index.ts'
 import type { CallerCalendar, CallerCalendars } from '../../policy/index.ts'
 import type { Command, Elsewhere, OutcomeOf, Verb } from './command.ts'
 import type { CheckedLedger, Health } from './health.ts'
@@ -43,6 +43,7 @@ export class CalendarLedger implements CheckedLedger {
       command.windows = this.#fixed
       return
     }
+    if (calendar !== undefined) checkCalendars(calendar, this.#policies)
     const time = now ?? wallClock() + this.#ahead
     const windows = this.#policies.map((policy) => {
       return policy.calendar?.windowsAt(time, calendar && calendarOf(policy, calendar))
@@ -97,4 +98,40 @@ function calendarOf({ scope }: Policy, calendar: CallerCalendars): CallerCalenda
 
 function isOne(calendar: CallerCalendars): calendar is CallerCalendar {
   return 'anchor' in calendar || 'timeZone' in calendar
+}
+
+/**
+ * Checks what a call says about calendars.
+ * @throws HeadgateError `HEADGATE_CALENDAR` for another form, or if the call says what all its policies fix
+ */
+function checkCalendars(calendar: CallerCalendars, policies: readonly Policy[]): void {
+  checkForm(calendar, 'calendar')
+  if (isOne(calendar)) {
+    checkAsked(calendar, policies)
+    return
+  }
+  for (const [scope, said] of Object.entries(calendar)) {
+    checkForm(said, `calendar.${scope}`)
+    const ofScope = policies.filter((policy) => policy.scope === scope)
+    checkAsked(said, ofScope)
+  }
+}
+
+function checkForm(said: unknown, name: string): void {
+  if (typeof said === 'object' && said !== null) return
+  const expected = name === 'calendar' ? '{ anchor, timeZone }, or a record of them by scope' : '{ anchor, timeZone }'
+  throw invalidOption(name, expected, said, 'Write { anchor: customer.since }.', 'HEADGATE_CALENDAR')
+}
+
+/** A scope without a policy of a calendar is no mistake: another plan may have one. */
+function checkAsked(said: CallerCalendar, policies: readonly Policy[]): void {
+  const calendars = policies.flatMap((policy) => policy.calendar ?? [])
+  const extra = (['anchor', 'timeZone'] as const).find(
+    (part) => said[part] !== undefined && !calendars.some(({ asks }) => asks.includes(part)),
+  )
+  if (extra === undefined || calendars.length === 0) return
+  throw new HeadgateError(
+    'HEADGATE_CALENDAR',
+    `The call says ${extra}, but no policy asks for it. Leave it out of the call, or write ${extra}: 'caller' in the policy.`,
+  )
 }

@@ -1,6 +1,8 @@
+/* What a request passes to the limiter besides its key: its cost, and the calendar of its customer. */
 import type { Policy } from '../algorithms/index.ts'
-import { HeadgateError, invalidOption, type MaybePromise, shown } from '../common/index.ts'
+import { HeadgateError, hook, invalidOption, type MaybePromise, shown } from '../common/index.ts'
 import { checkUnits, costsOf, type Units } from '../limiter/index.ts'
+import type { CallerCalendars } from '../policy/index.ts'
 import type { RequestView } from './keys/index.ts'
 
 /**
@@ -61,4 +63,61 @@ export function checkedCost(cost: unknown, source: string): Units {
 
 function isRecord(cost: unknown): cost is Readonly<Record<string, number>> {
   return typeof cost === 'object' && cost !== null && !Array.isArray(cost) && Object.keys(cost).length > 0
+}
+
+/**
+ * Returns the calendar of a request's customer, for policies with `anchor: 'caller'` or `timeZone: 'caller'`: one value, or a record
+ * with a value for each scope, or a promise of one. The function gets the framework's request, then a view of the request that is the
+ * same for every framework. Example: `(request) => ({ anchor: request.customer.since, timeZone: request.customer.timeZone })`.
+ */
+export type CalendarOf<Request, Response = unknown> = (
+  request: Request,
+  view: RequestView<Request>,
+  response: Response,
+) => MaybePromise<CallerCalendars>
+
+/**
+ * Reads the option `calendar` for the policies of one plan. Undefined if no policy asks for the calendar of the caller: the function is
+ * then not called.
+ * @throws HeadgateError `HEADGATE_OPTION` if the option is no function, `HEADGATE_CALENDAR` if a policy asks and there is no function
+ */
+export function readCalendar<Request, Response>(
+  calendar: CalendarOf<Request, Response> | undefined,
+  policies: readonly Policy[],
+): CalendarOf<Request, Response> | undefined {
+  const find = hook('(request) => ({ anchor: request.customer.since })')(calendar, 'calendar')
+  if (find === undefined) checkUnasked(policies, (said) => `calendar: (request) => (${said('request.customer')})`)
+  return asked(policies).length > 0 ? find : undefined
+}
+
+/**
+ * Checks that no policy asks for the calendar of the caller.
+ * @param fix an option with which the caller says it. The argument writes its value, from the name of a customer
+ * @throws HeadgateError `HEADGATE_CALENDAR`
+ */
+export function checkUnasked(policies: readonly Policy[], fix: (said: (customer: string) => string) => string): void {
+  const policy = policies.find(({ calendar }) => calendar !== undefined && calendar.asks.length > 0)
+  if (policy === undefined) return
+  const parts = policy.calendar?.asks ?? []
+  const all = [...new Set(asked(policies))]
+  const said = (customer: string) => `{ ${all.map((part) => `${part}: ${customer}.${part}`).join(', ')} }`
+  throw new HeadgateError(
+    'HEADGATE_CALENDAR',
+    `The policy ${shown(policy.name)} has ${parts.map((part) => `${part}: 'caller'`).join(' and ')}, and nothing says it. ` +
+      `Write ${fix(said)}.`,
+  )
+}
+
+/** Checks that a calendar has an effect. @throws HeadgateError `HEADGATE_CALENDAR` if no policy asks for the calendar of the caller */
+export function checkAsked(policies: readonly Policy[]): void {
+  if (asked(policies).length > 0) return
+  throw new HeadgateError(
+    'HEADGATE_CALENDAR',
+    "calendar has no effect, because no policy asks for it. Leave it out, or write anchor: 'caller' or timeZone: 'caller' in a " +
+      'calendarWindow.',
+  )
+}
+
+function asked(policies: readonly Policy[]): readonly string[] {
+  return policies.flatMap(({ calendar }) => calendar?.asks ?? [])
 }
