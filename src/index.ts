@@ -80,12 +80,15 @@ export {
   type PlanLike,
   type PlanLimiter,
   type PolicyLikes,
+  type PolicyUsage,
   RateLimiter,
   type RateLimiterOptions,
   type Reservation,
   type ReserveOptions,
   type TopOptions,
   type Units,
+  type Usage,
+  type UsageOptions,
 } from './limiter/index.ts'
 export type { Ban, BurstOptions, Decision, PolicyOptions, Source, Verdict } from './policy/index.ts'
 export type {

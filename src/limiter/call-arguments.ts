@@ -61,6 +61,15 @@ export function someKeysOf(key: Key, scopes: readonly string[]): readonly (strin
   )
 }
 
+/**
+ * Does the same as `keysOf` for a record with every scope, which may also have others, and the same as `someKeysOf` for another key.
+ * @throws HeadgateError `HEADGATE_KEY`
+ */
+export function keysOrSomeOf(key: Key, scopes: readonly string[]): readonly (string | undefined)[] {
+  const isWhole = typeof key === 'object' && key !== null && scopes.every((scope) => Object.hasOwn(key, scope))
+  return isWhole ? keysOfRecord(key, scopes) : someKeysOf(key, scopes)
+}
+
 function example(scopes: readonly string[]): string {
   return scopes.length === 1
     ? `'203.0.113.7'`

@@ -12,9 +12,12 @@ export {
   calls,
   decide,
   type HeavyKey,
+  type PolicyUsage,
   RateLimiter,
   type ReserveOptions,
   type TopOptions,
+  type Usage,
+  type UsageOptions,
 } from './limiter.ts'
 export type { CalledLimiter, LimiterCallEvent, Load } from './limiter-events.ts'
 export {

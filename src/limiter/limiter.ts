@@ -12,11 +12,13 @@ import type { ShownLimiter } from './list-keys.ts'
 import { Operations } from './operator-verbs.ts'
 import type { Plans } from './plans.ts'
 import { Reservation, type ReservedCall } from './reservation.ts'
+import { type Usage, type UsageOptions, usageOf } from './usage.ts'
 
 export type { CostOptions, Key, Units } from './call-arguments.ts'
 export type { HeavyKey, TopOptions } from './heaviest/index.ts'
 export { calls } from './limiter-events.ts'
 export type { BanOptions } from './operator-verbs.ts'
+export type { PolicyUsage, Usage, UsageOptions } from './usage.ts'
 
 /** Arguments that only an adapter passes to a call. */
 export interface CallExtras {
@@ -76,8 +78,11 @@ export class RateLimiter extends Operations<RateLimiter> {
     this.#ledger = plans.open(this.policies, this.scopes)
   }
 
-  protected get opened(): ShownLimiter {
-    return { ledger: this.#ledger, policies: this.policies, scopes: this.scopes, onChange: this.plans.options.onChange }
+  protected open(scopes: readonly string[]): ShownLimiter {
+    const whole = scopes.length === this.scopes.length
+    const policies = whole ? this.policies : this.policies.filter(({ scope }) => scopes.includes(scope))
+    const ledger = whole ? this.#ledger : this.plans.open(policies, scopes)
+    return { ledger, policies, scopes, onChange: this.plans.options.onChange }
   }
 
   /**
@@ -118,12 +123,32 @@ export class RateLimiter extends Operations<RateLimiter> {
   }
 
   /**
-   * Returns the decision that `consume` would return now. Takes no units and changes no state.
+   * Returns the decision that `consume` would return now. Takes no units and changes no state. With several scopes, the record may
+   * name only some scopes: only the policies of these scopes then decide.
    *
    * Rejects for the same reasons as `consume`.
    */
   async peek(key: Key, options?: CostOptions): Promise<Decision> {
-    return this.#run('peek', key, options)
+    const { ledger, keys, policies = this.policies } = this.under(key)
+    return ledger.run({ verb: 'peek', keys, costs: costsOf(costOf(options), policies), calendar: options?.calendar })
+  }
+
+  /**
+   * What the key has used under each policy, and the running window of each policy whose windows have a fixed start and end. Takes
+   * no units and changes no state. The numbers come from one request to the store. With several scopes, the record may name only
+   * some scopes: the result then has only the policies of these scopes. A penalty is not listed.
+   *
+   *     const { policies: [month] } = await limiter.usage('ann')
+   *     // { name: 'month', scope: 'default', limit: 1000, used: 340, remaining: 660, start: 1793491200000, end: 1796083200000 }
+   *
+   * Rejects for the same reasons as `peek`.
+   */
+  async usage(key: Key, options?: UsageOptions): Promise<Usage> {
+    if (options !== undefined) callOptions('usage', options, ['calendar'])
+    const { calendar } = options ?? {}
+    const { ledger, keys, policies = this.policies } = this.under(key)
+    const decision = await ledger.run({ verb: 'peek', keys, details: { at: true }, calendar })
+    return usageOf(policies, decision, calendar)
   }
 
   /**
@@ -171,7 +196,7 @@ export class RateLimiter extends Operations<RateLimiter> {
     this.store.close?.()
   }
 
-  async #run(verb: 'peek' | 'refund' | 'charge', key: Key, options: CostOptions | undefined): Promise<Decision> {
+  async #run(verb: 'refund' | 'charge', key: Key, options: CostOptions | undefined): Promise<Decision> {
     const costs = costsOf(costOf(options), this.policies)
     return this.#ledger.run({ verb, keys: keysOf(key, this.scopes), costs, calendar: options?.calendar })
   }

@@ -2,6 +2,7 @@ import { forever } from '../algorithms/bans/index.ts'
 import {
   check,
   type Duration,
+  getOrInsert,
   HeadgateError,
   milliseconds,
   optional,
@@ -10,7 +11,7 @@ import {
 } from '../common/index.ts'
 import { type Inspection, inspectionOf } from '../inspection/index.ts'
 import type { Health, Store } from '../stores/contract/index.ts'
-import { type Key, keysOf, someKeysOf } from './call-arguments.ts'
+import { type Key, keysOrSomeOf, someKeysOf } from './call-arguments.ts'
 import type { HeavyKey, TopOptions } from './heaviest/index.ts'
 import { type ListedKey, type ListOptions, list, type ShownLimiter } from './list-keys.ts'
 import type { Plans } from './plans.ts'
@@ -24,9 +25,10 @@ export interface BanOptions {
 export abstract class Operations<Limiter extends object> {
   readonly name: string
   readonly store: Store
+  abstract readonly scopes: readonly string[]
   protected readonly plans: Plans<Limiter>
-  /** The ledger of this limiter (its access to the store), and the policies under which these methods show a key. */
-  protected abstract get opened(): ShownLimiter
+  /** What `open` has returned, by the names of the scopes. Undefined until the first use. */
+  #opened: Map<string, ShownLimiter> | undefined
 
   constructor(plans: Plans<Limiter>) {
     this.name = plans.options.name
@@ -35,15 +37,40 @@ export abstract class Operations<Limiter extends object> {
   }
 
   /**
+   * Opens a ledger (access to the store) for some of the scopes, in the order of all scopes, and returns it with the policies under
+   * which these methods show a key.
+   */
+  protected abstract open(scopes: readonly string[]): ShownLimiter
+
+  /** Does the same as `open`, once for the same scopes. */
+  protected opened(scopes: readonly string[] = this.scopes): ShownLimiter {
+    this.#opened ??= new Map()
+    return getOrInsert(this.#opened, scopes.join('\n'), () => this.open(scopes))
+  }
+
+  /** Lets `opened` open its ledgers again, because the policies have changed. */
+  protected forgetOpened(): void {
+    this.#opened = undefined
+  }
+
+  /** The ledger for the scopes that the key names, and the key of each of these scopes. */
+  protected under(key: Key): ShownLimiter & { readonly keys: readonly string[] } {
+    const keys = keysOrSomeOf(key, this.scopes)
+    const scopes = this.scopes.filter((_, n) => keys[n] !== undefined)
+    return { ...this.opened(scopes), keys: keys.filter((each) => each !== undefined) }
+  }
+
+  /**
    * Shows the state of a key under each policy, in words and numbers: whether the key is refused, why, and for how long. Changes
-   * nothing. If the store has no state of the key, the key has its full quota.
+   * nothing. If the store has no state of the key, the key has its full quota. With several scopes, the record may name only some
+   * scopes: the result then has only the policies of these scopes.
    *
    * Rejects with HeadgateError `HEADGATE_KEY` if the key is invalid, with `HEADGATE_UNSUPPORTED` if the store cannot show its
    * keys, and with `HEADGATE_STORE_UNAVAILABLE` if the store fails and `onStoreError` is `'closed'`.
    */
   async inspect(key: Key): Promise<Inspection> {
-    const { ledger, scopes } = this.opened
-    return inspectionOf(this.opened, await ledger.run({ verb: 'inspect', keys: keysOf(key, scopes) }))
+    const { keys, ...limiter } = this.under(key)
+    return inspectionOf(limiter, await limiter.ledger.run({ verb: 'inspect', keys }))
   }
 
   /**
@@ -54,17 +81,19 @@ export abstract class Operations<Limiter extends object> {
    * @throws HeadgateError `HEADGATE_OPTION` if an option is invalid
    */
   list(options?: ListOptions): AsyncGenerator<ListedKey, void, undefined> {
-    return list(this.opened, options)
+    return list(this.opened(), options)
   }
 
   /**
-   * Deletes the states of the key, so that the key has its full quota again under every policy.
+   * Deletes the states of the key, so that the key has its full quota again under every policy. With several scopes, the record may
+   * name only some scopes: the states of the other scopes stay.
    *
    * Rejects with HeadgateError `HEADGATE_KEY` if the key is invalid, and with `HEADGATE_STORE_UNAVAILABLE` if the store fails and
    * `onStoreError` is `'closed'`.
    */
   async reset(key: Key): Promise<void> {
-    return this.opened.ledger.run({ verb: 'reset', keys: keysOf(key, this.opened.scopes) })
+    const { ledger, keys } = this.under(key)
+    return ledger.run({ verb: 'reset', keys })
   }
 
   /**
@@ -83,10 +112,10 @@ export abstract class Operations<Limiter extends object> {
    * only for calls that this process decides without the store (`onStoreError: 'local'`).
    */
   async ban(key: Key, duration: Duration, options?: BanOptions): Promise<void> {
-    const keys = someKeysOf(key, this.opened.scopes)
+    const keys = someKeysOf(key, this.scopes)
     const reason = reasonOf(options)
     const ban = { duration: banTime(duration), ...(reason !== undefined && { reason }) }
-    return this.opened.ledger.run({ verb: 'ban', keys, ban })
+    return this.opened().ledger.run({ verb: 'ban', keys, ban })
   }
 
   /**
@@ -96,7 +125,7 @@ export abstract class Operations<Limiter extends object> {
    * Rejects for the same reasons as `ban`.
    */
   async unban(key: Key): Promise<void> {
-    return this.opened.ledger.run({ verb: 'unban', keys: someKeysOf(key, this.opened.scopes) })
+    return this.opened().ledger.run({ verb: 'unban', keys: someKeysOf(key, this.scopes) })
   }
 
   /**
@@ -107,7 +136,7 @@ export abstract class Operations<Limiter extends object> {
    * error if the store fails.
    */
   async clear(): Promise<void> {
-    return this.opened.ledger.run({ verb: 'clear', keys: [] })
+    return this.opened().ledger.run({ verb: 'clear', keys: [] })
   }
 
   /**

@@ -24,11 +24,6 @@ export class PlanLimiter extends Operations<RateLimiter> {
   readonly scopes: readonly string[]
   /** The policies of the plans that were used so far: the first policy of each scope and name. */
   readonly #policies = new Map<string, Policy>()
-  /**
-   * What `inspect` and `list` use to read states. Made when an operator's method is first called, and again after a plan
-   * has a new policy name.
-   */
-  #shown: ShownLimiter | undefined
 
   /** @throws HeadgateError if an option is invalid, or if another limiter on this store has the same name */
   constructor(options: Omit<RateLimiterOptions, 'policies'>, scopes: readonly string[]) {
@@ -46,28 +41,22 @@ export class PlanLimiter extends Operations<RateLimiter> {
     return this.plans.find(plan) ?? this.#made(plan)
   }
 
-  protected get opened(): ShownLimiter {
-    this.#shown ??= this.#open()
-    return this.#shown
-  }
-
   #made(plan: PlanLike): RateLimiter {
     const limiter = limiterUnder(this.plans, plan)
     for (const each of limiter.policies) {
       const name = `${each.scope}\n${each.name}`
       if (this.#policies.has(name) || this.#policies.size === mostNames) continue
       this.#policies.set(name, each)
-      this.#shown = undefined
+      this.forgetOpened()
     }
     return limiter
   }
 
   /**
-   * Opens a ledger (access to the store) for all scopes. A ledger needs a policy for each scope, so a scope whose policies are not
-   * known yet gets a placeholder, which no call uses.
+   * Opens a ledger for these scopes. A ledger needs a policy for each scope, so a scope whose policies are not known yet gets a
+   * placeholder, which no call uses.
    */
-  #open(): ShownLimiter {
-    const { scopes } = this
+  protected open(scopes: readonly string[]): ShownLimiter {
     const known = [...this.#policies.values()].filter(({ scope }) => scopes.includes(scope))
     const missing = scopes.filter((scope) => !known.some((each) => each.scope === scope))
     const standIns = missing.map((scope) => toPolicy({ name: `no plan of ${scope}`, limit: 1, window: '1s', scope }))

@@ -45,9 +45,7 @@ export class CalendarLedger implements CheckedLedger {
     }
     if (calendar !== undefined) checkCalendars(calendar, this.#policies)
     const time = now ?? wallClock() + this.#ahead
-    const windows = this.#policies.map((policy) => {
-      return policy.calendar?.windowsAt(time, calendar && calendarOf(policy, calendar))
-    })
+    const windows = this.#policies.map((policy) => windowsOf(policy, time, calendar))
     if (calendar === undefined) this.#fixed = windows
     command.windows = windows
   }
@@ -88,6 +86,15 @@ function decided<T>(outcome: T): T {
 
 function elsewhereOf(outcome: unknown): number | undefined {
   return (outcome as Partial<Elsewhere> | undefined)?.elsewhere
+}
+
+/**
+ * The windows of a policy around `now`. Undefined if the policy has no calendar.
+ * @param now in microseconds since the epoch
+ * @throws HeadgateError `HEADGATE_CALENDAR` if the policy asks for more than `calendar` says, or if `calendar` says more
+ */
+export function windowsOf(policy: Policy, now: number, calendar: CallerCalendars | undefined): Windows | undefined {
+  return policy.calendar?.windowsAt(now, calendar && calendarOf(policy, calendar))
 }
 
 /** What the call says about the customer of a policy's scope. */

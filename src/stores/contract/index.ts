@@ -4,6 +4,7 @@
  * imports `inspection`, `algorithms`, `policy` and `common`.
  */
 
+export { windowsOf } from './calendar-ledger.ts'
 export {
   type BanTerms,
   type Booking,

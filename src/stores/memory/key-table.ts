@@ -66,6 +66,12 @@ export class KeyTable {
     return this.#rowOf.size
   }
 
+  /** True if the rows have the states of exactly these policies. */
+  isFor(policies: readonly Policy[]): boolean {
+    const own = this.#policies
+    return !this.states.shared && policies.length === own.length && policies.every((policy, n) => policy === own[n])
+  }
+
   get remembered(): number {
     return this.#overflow?.remembered ?? 0
   }

@@ -54,7 +54,8 @@ export class MemoryLedger implements Ledger {
     this.keys = keys ?? { tables: new Map(), bans: new MemoryBans(), shared: false }
     this.bans = this.keys.bans
     this.scopes = terms.scopes.map((scope) => this.newScope(scope, terms))
-    this.only = this.scopes.length === 1 && !this.keys.shared ? this.scopes[0] : undefined
+    const alone = keys === undefined || (terms.replaces === true && !keys.shared)
+    this.only = this.scopes.length === 1 && alone ? this.scopes[0] : undefined
   }
 
   private newScope(name: string, { policies, onChange = 'keep' }: LedgerTerms): Scope {
@@ -202,15 +203,18 @@ export class MemoryLedger implements Ledger {
 
   /**
    * A ledger for the same states under other policies. With `terms.replaces`, the new ledger replaces this ledger; otherwise
-   * both are used.
+   * both are used. A ledger for some of the scopes, with the same policies, uses the tables as they are.
    */
   joined(terms: LedgerTerms): MemoryLedger {
     const now = this.clock()
+    const { tables } = this.keys
+    const alike = terms.scopes.every((scope) => tables.get(scope)?.isFor(policiesOf(scope, terms.policies)))
+    if (!terms.replaces && alike) return new MemoryLedger(terms, this.capacity, this.clock, this.keys)
     if (!terms.replaces) {
       this.keys.shared = true
       this.only = undefined
     }
-    for (const [scope, table] of this.keys.tables) {
+    for (const [scope, table] of tables) {
       if (this.keys.shared) table.share(now)
       else table.retune(policiesOf(scope, terms.policies), now)
     }
