@@ -39,6 +39,8 @@ export interface PolicyInspection {
   readonly retryAfter: number
   /** Milliseconds until the key has its full quota again, if no more calls come. */
   readonly resetAfter: number
+  /** Only under `calendarWindow`: when the running window ends. Absent if nothing is used. */
+  readonly resetAt?: number
   /** How many units `charge` has used beyond the limit. These units must become free before any call is admitted. */
   readonly debt: number
   /** Only under `concurrency`: the units in flight, and when the lease of each unit ends. */
@@ -103,6 +105,7 @@ export function inspectPolicy(
     remaining,
     retryAfter: ceil(retry),
     resetAfter: ceil(reset),
+    ...(algorithm.place && reset > 0 && { resetAt: Math.floor(now / 1000) + ceil(reset) }),
     debt,
     ...(inFlight && { inFlight: later(inFlight) }),
     booked: later(booked),

@@ -39,6 +39,11 @@ export interface Verdict {
   readonly retryAfter: number
   /** The time until the key has its full quota again. After one request, `resetAfter` is 200. 50 ms later, `resetAfter` is 150. */
   readonly resetAfter: number
+  /**
+   * Only under `calendarWindow`: when the running window ends, in milliseconds since the epoch by the store's clock. Absent if
+   * nothing is used.
+   */
+  readonly resetAt?: number
   /** True if the policy is only evaluated and reported. Such a policy (a shadow) never refuses a call. */
   readonly shadow: boolean
   /**
@@ -100,6 +105,16 @@ export interface Decision {
    * are refused, `remaining` is 0, and the verdicts are those that `peek` would return if there were no ban.
    */
   readonly ban?: Ban
+}
+
+/**
+ * Adds `resetAt` to the verdict of a policy with a calendar, if something is used. The result is exact, because windows begin at
+ * whole milliseconds.
+ * @param now the time of the decision in microseconds, from which `resetAfter` counts
+ */
+export function withResetAt(verdict: Verdict, now: number): Verdict {
+  const { resetAfter } = verdict
+  return resetAfter === 0 ? verdict : { ...verdict, resetAt: Math.floor(now / 1000) + resetAfter }
 }
 
 /**

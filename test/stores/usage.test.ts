@@ -7,6 +7,7 @@ import {
   fixedWindow,
   lruStore,
   memoryStore,
+  type Policy,
   RateLimiter,
   type Store,
   slidingWindow,
@@ -14,6 +15,7 @@ import {
 import { redisStore } from '../../src/stores/redis/index.ts'
 import { shareStore } from '../../src/stores/shares/index.ts'
 import { ManualClock } from '../../src/testing/index.ts'
+import { brokenStore } from '../support/async-store.ts'
 import { MapDatabase } from '../support/map-store.ts'
 import { type RedisServer, startCluster } from '../support/redis-server.ts'
 import { clusterWorker, memcached, postgres } from '../support/server-stores.ts'
@@ -51,7 +53,7 @@ let prefixes = 0
 const start = Date.UTC(2030, 10, 20, 12, 30)
 const hour = 3_600_000
 
-function rig({ create }: (typeof stores)[number], policies = plan) {
+function rig({ create }: (typeof stores)[number], policies: readonly Policy[] = plan) {
   const clock = new ManualClock(start)
   const store = create(clock.now, `usage-${prefixes++}`)
   const limiter = new RateLimiter({ name: 'api', policies, store, penalty: { after: 100, within: '1h', ban: '1h' } })
@@ -153,3 +155,77 @@ test('shares: usage counts what this process has not reported yet', async () => 
   ])
   store.close?.()
 })
+
+describe.each(stores)('$name: resetAt', (store) => {
+  const resetAt = Date.UTC(2030, 10, 30, 23)
+  const moments = (policies: readonly { readonly resetAt?: number }[]) => policies.map((policy) => policy.resetAt)
+
+  test('is the end of the window that runs, in every decision and in inspect, and absent if nothing is used', async () => {
+    const { clock, limiter } = rig(store)
+    const none = Array.from({ length: 5 }, () => undefined)
+    const some = [resetAt, ...none.slice(1)]
+    expect(moments((await limiter.peek(keys)).policies)).toEqual(none)
+    expect(moments((await limiter.inspect(keys)).policies)).toEqual(none)
+    expect((await limiter.peek(keys)).policies.some((verdict) => 'resetAt' in verdict)).toBe(false)
+    const { decision, ...reservation } = await limiter.reserve(keys, { cost: 400 })
+    expect(moments(decision.policies)).toEqual(some)
+    expect(reservation).toBeDefined()
+    clock.advance(1)
+    for (const verb of ['consume', 'peek', 'charge'] as const) {
+      const { policies } = await limiter[verb](keys)
+      expect([verb, moments(policies)]).toEqual([verb, some])
+      expect(policies[0]?.resetAfter).toBe(resetAt - start - 1)
+    }
+    expect(moments((await limiter.inspect(keys)).policies)).toEqual(some)
+    expect(moments((await limiter.refund(keys, { cost: 1 })).policies)).toEqual(some)
+    expect(moments((await limiter.refund(keys, { cost: 400 })).policies)).toEqual(none)
+  })
+
+  test('of one policy, of a cached refusal and of another plan', async () => {
+    const { clock, limiter } = rig(store, [plan[0] as Policy])
+    await limiter.consume('ann', { cost: 1000 })
+    for (let n = 0; n < 3; n++) {
+      expect(await limiter.consume('ann')).toMatchObject({
+        ...{ allowed: false, retryAfter: resetAt - start - n },
+        policies: [{ resetAt }, {}],
+      })
+      clock.advance(1)
+    }
+    const pro = limiter.withPlan(
+      calendarWindow({ limit: 5000, every: 'month', timeZone: 'Europe/Berlin', scope: 'customer' }),
+    )
+    expect((await pro.consume('ann')).policies).toMatchObject([{ used: 1001, resetAt }, {}])
+  })
+})
+
+test('shares: resetAt is the end of the window in decisions of this process and of the store', async () => {
+  const store = shareStore({
+    store: redisStore({ client, prefix: 'reset-shares', timeout }),
+    instances: 2,
+    report: '1h',
+  })
+  const limiter = new RateLimiter({
+    name: 'api',
+    policies: calendarWindow({ limit: 10, every: { months: 12 } }),
+    store,
+  })
+  const resetAt = Date.UTC(new Date().getUTCFullYear() + 1, 0)
+  for (let n = 0; n < 12; n++) expect((await limiter.consume('ann')).policies).toMatchObject([{ resetAt }])
+  store.close?.()
+})
+
+test.each(['local', 'open'] as const)(
+  'a store that fails, %s: resetAt and usage of this process',
+  async (onStoreError) => {
+    const store = brokenStore(() => Promise.reject(new Error('down')))
+    const policies = [calendarWindow({ limit: 10, every: { months: 12 } })]
+    const limiter = new RateLimiter({ name: `failing-${onStoreError}`, policies, store, onStoreError })
+    const local = onStoreError === 'local'
+    const [start, end] = [0, 1].map((year) => Date.UTC(new Date().getUTCFullYear() + year, 0))
+    const { policies: verdicts } = await limiter.consume('ann')
+    expect(verdicts[0]?.resetAt).toBe(local ? end : undefined)
+    expect(await limiter.usage('ann')).toMatchObject({
+      ...{ source: local ? 'fallback' : 'open', policies: [{ used: local ? 1 : 0, start, end }] },
+    })
+  },
+)

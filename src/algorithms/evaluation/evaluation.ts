@@ -9,7 +9,7 @@
  *
  * A reservation then reads its `tickets`. A refund or a settlement gives units back to the states after `evaluate` and before `commit`.
  */
-import { alone, type Decision, join, type Source, type Verdict } from '../../policy/index.ts'
+import { alone, type Decision, join, type Source, type Verdict, withResetAt } from '../../policy/index.ts'
 import { type Policy, Report, type Ticket, type Windows } from '../algorithm.ts'
 import { withLag } from '../effective-time.ts'
 import type { Costs, DecidingVerb, Details, Tickets } from './call-terms.ts'
@@ -149,8 +149,15 @@ export class Evaluation {
   commit(source: Source, details?: Details): Decision {
     const { only, allowed } = this
     const at = details !== undefined && details.at === true ? Math.floor(this.now / 1000) : undefined
+    if (this.calendars.length > 0) return join(allowed, this.commitCalendars(details), source, at)
     if (only !== undefined) return alone(allowed, [this.commitOne(only, details)], source, at)
     return join(allowed, this.commitAll(details), source, at)
+  }
+
+  private commitCalendars(details: Details | undefined): Verdict[] {
+    const verdicts = this.commitAll(details)
+    for (const n of this.calendars) verdicts[n] = withResetAt(verdicts[n] as Verdict, this.now)
+    return verdicts
   }
 
   private commitAll(details: Details | undefined): Verdict[] {

@@ -1,5 +1,5 @@
 import type { Policy } from '../../algorithms/index.ts'
-import type { Decision, Verdict } from '../../policy/index.ts'
+import { type Decision, type Verdict, withResetAt } from '../../policy/index.ts'
 import type { Command } from '../contract/index.ts'
 
 /** The content of a report. A report that is sent again has the same content, because the store may have counted it. */
@@ -129,21 +129,31 @@ export class KeyShare {
     const elapsed = Math.floor((now - this.#answeredAt) / 1000)
     const rest = Math.max(0, (last?.resetAfter ?? 0) - elapsed)
     const bucket = algorithm.kind === 'bucket'
+    const used = Math.ceil(Math.max(0, (last?.used ?? 0) - this.#back(n, now))) + own
     const paid = own === 0 ? 0 : Math.ceil(bucket ? (window * own) / limit : algorithm.span / 1000)
-    const resetAfter = bucket ? rest + paid : Math.max(rest, paid)
+    const end = this.#endOf(n, now)
+    const untilEnd = end === undefined ? Math.max(rest, paid) : used > 0 ? Math.ceil((end - now) / 1000) : 0
+    const resetAfter = bucket ? rest + paid : untilEnd
     const verdict: Verdict = {
       name,
       allowed: true,
       limit,
       remaining: Math.max(0, Math.floor(this.#remaining(n, now)) - own),
-      used: Math.ceil(Math.max(0, (last?.used ?? 0) - this.#back(n, now))) + own,
+      used,
       retryAfter: 0,
       resetAfter,
       shadow,
     }
+    if (end !== undefined) return withResetAt(withNextAfter ? { ...verdict, nextAfter: resetAfter } : verdict, now)
     if (!withNextAfter) return verdict
     const next = bucket ? Math.ceil(window / limit) : (last?.nextAfter ?? 0) - elapsed
     return { ...verdict, nextAfter: next > 0 ? Math.min(next, resetAfter) : resetAfter }
+  }
+
+  /** When the window of a policy with a calendar ends, in microseconds. Undefined for another policy. */
+  #endOf(n: number, now: number): number | undefined {
+    const stored = (this.#verdicts?.[n]?.resetAt ?? 0) * 1000
+    return stored > now ? stored : this.windows?.[n]?.find((time) => time > now)
   }
 
   /**

@@ -1,7 +1,7 @@
 import { type CallBan, withBan } from '../../../algorithms/bans/index.ts'
 import type { Details, Tickets } from '../../../algorithms/evaluation/index.ts'
 import type { Policy } from '../../../algorithms/index.ts'
-import { type Decision, join, type Verdict } from '../../../policy/index.ts'
+import { type Decision, join, type Verdict, withResetAt } from '../../../policy/index.ts'
 import { elsewhere } from '../../contract/index.ts'
 
 /** What the script reports about one policy. Times are in whole microseconds. A wait of -1 means that the cost can never be admitted. */
@@ -55,14 +55,24 @@ export function decisionOf(
   const next = details?.nextAfter === true
   const verdicts =
     reports.length === 1
-      ? [verdictOf(policies[0] as Policy, reports[0] as PolicyReport, next, elapsed)]
-      : reports.map((report, n) => verdictOf(policies[n] as Policy, report, next, elapsed))
+      ? [verdictOf(policies[0] as Policy, reports[0] as PolicyReport, next, now, elapsed)]
+      : reports.map((report, n) => verdictOf(policies[n] as Policy, report, next, now, elapsed))
   const decision = join(allowed, verdicts, 'store', details?.at ? Math.floor((now + elapsed) / 1000) : undefined)
   if (ban === undefined) return decision
   return withBan(decision, { ...ban, wait: ban.wait - elapsed }, ban.refuses)
 }
 
-function verdictOf({ name, limit, shadow }: Policy, report: PolicyReport, next: boolean, elapsed: number): Verdict {
+function verdictOf(policy: Policy, report: PolicyReport, next: boolean, now: number, elapsed: number): Verdict {
+  const verdict = plainVerdictOf(policy, report, next, elapsed)
+  return policy.algorithm.place === undefined ? verdict : withResetAt(verdict, now + elapsed)
+}
+
+function plainVerdictOf(
+  { name, limit, shadow }: Policy,
+  report: PolicyReport,
+  next: boolean,
+  elapsed: number,
+): Verdict {
   const { wait, remaining, used } = report
   const allowed = wait === 0
   const retryAfter = wait < 0 ? Infinity : milliseconds(wait, elapsed)
