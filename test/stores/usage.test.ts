@@ -1,5 +1,5 @@
 import { Cluster } from 'ioredis'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test, vi } from 'vitest'
 import { calendarWindow } from '../../src/calendar/index.ts'
 import {
   type Clock,
@@ -12,10 +12,12 @@ import {
   type Store,
   slidingWindow,
 } from '../../src/index.ts'
+import type { Ledger } from '../../src/store.ts'
+import { StateRows } from '../../src/stores/memory/state-rows.ts'
 import { redisStore } from '../../src/stores/redis/index.ts'
 import { shareStore } from '../../src/stores/shares/index.ts'
 import { ManualClock } from '../../src/testing/index.ts'
-import { brokenStore } from '../support/async-store.ts'
+import { brokenStore, remoteStore } from '../support/async-store.ts'
 import { MapDatabase } from '../support/map-store.ts'
 import { type RedisServer, startCluster } from '../support/redis-server.ts'
 import { clusterWorker, memcached, postgres } from '../support/server-stores.ts'
@@ -229,3 +231,125 @@ test.each(['local', 'open'] as const)(
     })
   },
 )
+
+const leasing = {
+  name: 'Redis with leases',
+  create: (clock: Clock, prefix: string) => redisStore({ client, clock, prefix, timeout, leases: { units: 10 } }),
+}
+
+describe.each([...stores, leasing])('$name: one scope alone', (store) => {
+  const limited = [
+    calendarWindow({ limit: 20, every: 'month', scope: 'customer' }),
+    fixedWindow({ name: 'hour', limit: 30, window: '1h', scope: 'customer' }),
+    slidingWindow({ name: 'address', limit: 40, window: '1h', scope: 'address' }),
+  ]
+  const used = ({ policies }: { policies: readonly { name: string; used: number }[] }) =>
+    policies.filter(({ name }) => name !== 'penalty').map((policy) => [policy.name, policy.used])
+
+  test('peek, inspect and reset', async () => {
+    const { limiter } = rig(store, limited)
+    await limiter.consume(keys, { cost: 20 })
+    expect(await limiter.consume(keys)).toMatchObject({ allowed: false, policy: 'month' })
+    const mine = await limiter.peek({ customer: 'ann' })
+    expect(mine).toMatchObject({ allowed: false, policy: 'month', remaining: 0 })
+    expect(used(mine)).toEqual([['month', 20], ['hour', 20]]) // biome-ignore format: a table
+    const there = await limiter.peek({ address: keys.address }, { cost: { address: 1 } })
+    expect(there).toMatchObject({ allowed: true, policy: 'address' })
+    expect(used(await limiter.inspect({ address: keys.address }))).toEqual(used(there))
+    expect(await limiter.inspect({ customer: 'ann' })).toMatchObject({
+      refused: true,
+      policies: [{ name: 'month' }, {}, { name: 'penalty' }],
+    })
+
+    await limiter.ban({ address: keys.address }, '1h')
+    await limiter.reset({ customer: 'ann' })
+    expect(used(await limiter.peek({ customer: 'ann' }))).toEqual([['month', 0], ['hour', 0]]) // biome-ignore format: a table
+    expect(used(await limiter.peek({ address: keys.address }))).toEqual(used(there))
+    expect(await limiter.consume(keys)).toMatchObject({ allowed: false, policy: 'ban' })
+    await limiter.reset({ address: keys.address })
+    expect(await limiter.consume(keys)).toMatchObject({ allowed: true })
+    expect(used(await limiter.peek(keys)).map(([name]) => name)).toEqual(['month', 'hour', 'address'])
+  })
+
+  test('a key that names no scope of the limiter, or another one besides', async () => {
+    const { limiter } = rig(store, limited)
+    for (const verb of ['peek', 'inspect', 'reset', 'usage'] as const) {
+      for (const key of [{}, { adress: 'a' }, { customer: 'ann', adress: 'a' }, { customer: 1 }, 'ann', null]) {
+        await expect(limiter[verb](key as never)).rejects.toMatchObject({ code: 'HEADGATE_KEY' })
+      }
+      await limiter[verb]({ ...keys, other: 'of another limit' })
+    }
+    for (const verb of ['consume', 'charge', 'refund', 'reserve'] as const) {
+      await expect(limiter[verb]({ customer: 'ann' })).rejects.toMatchObject({ code: 'HEADGATE_KEY' })
+    }
+    await expect(limiter.peek({ customer: 'ann' }, { cost: { address: 1 } })).rejects.toMatchObject({
+      code: 'HEADGATE_COST',
+    })
+  })
+
+  test('plans share what one scope has used', async () => {
+    const { limiter } = rig(store, limited)
+    await limiter.consume(keys, { cost: 5 })
+    const small = limiter.withPlan([fixedWindow({ name: 'hour', limit: 10, window: '1h', scope: 'customer' })])
+    expect(used(await small.usage({ customer: 'ann' })).slice(0, 1)).toMatchObject([
+      ['hour', store === leasing ? expect.any(Number) : 5],
+    ])
+    await limiter.reset({ customer: 'ann' })
+    expect(used(await small.peek({ customer: 'ann' }))).toEqual([['hour', 0]])
+    await small.consume({ customer: 'ann' })
+    expect(used(await limiter.peek({ customer: 'ann' }))).toEqual([['month', 0], ['hour', 1]]) // biome-ignore format: a table
+  })
+})
+
+test('shares: a reset of one scope also forgets what this process has not reported', async () => {
+  const store = shareStore({
+    store: redisStore({ client, prefix: 'reset-scope', timeout }),
+    instances: 2,
+    report: '1h',
+  })
+  const policies = ['customer', 'address'].map((scope) => fixedWindow({ name: scope, scope, limit: 100, window: '1h' }))
+  const limiter = new RateLimiter({ name: 'api', policies, store })
+  for (let n = 0; n < 5; n++) await limiter.consume(keys)
+  await limiter.reset({ customer: 'ann' })
+  expect((await limiter.usage(keys)).policies.map((policy) => policy.used)).toEqual([0, 5])
+  store.close?.()
+})
+
+test('while the store fails, one scope is reset in this process, and in the store when it answers again', async () => {
+  const memory = memoryStore()
+  let down = false
+  const store = remoteStore((terms, joins) => {
+    const ledger = memory.open(terms, (joins as { inner?: Ledger } | undefined)?.inner)
+    const run: Ledger['run'] = async (command) => {
+      if (down) throw new Error('down')
+      return ledger.run(command)
+    }
+    return { run, inner: ledger } as Ledger
+  })
+  const policies = ['customer', 'address'].map((scope) => fixedWindow({ name: scope, scope, limit: 10, window: '1h' }))
+  const limiter = new RateLimiter({ name: 'api', policies, store })
+  await limiter.consume(keys, { cost: 10 })
+  down = true
+  await limiter.consume(keys, { cost: 4 })
+  await limiter.reset({ customer: 'ann' })
+  const usage = async () => (await limiter.usage(keys)).policies.map((policy) => policy.used)
+  expect(await usage()).toEqual([0, 4])
+  down = false
+  await vi.waitFor(async () => expect((await limiter.peek(keys)).source).toBe('store'), 3000)
+  expect(await usage()).toEqual([0, 14])
+})
+
+test('in memory, a look at one scope leaves the rows of the limiter as fast as they were', async () => {
+  const limiter = new RateLimiter({ policies: plan })
+  const share = vi.spyOn(StateRows.prototype, 'share')
+  await limiter.consume(keys)
+  await limiter.peek({ customer: 'ann' })
+  await limiter.reset({ address: keys.address })
+  expect(share).not.toHaveBeenCalled()
+  limiter.withPlan(['1/1h']).consumeSync('ann')
+  limiter.withPlan([fixedWindow({ limit: 5, window: '1d', scope: 'customer' })])
+  expect(share).toHaveBeenCalled()
+  share.mockRestore()
+  await limiter.consume(keys)
+  expect((await limiter.usage({ customer: 'ann' })).policies).toMatchObject([{ used: 2 }, { used: 2 }])
+})
