@@ -1,5 +1,6 @@
 import { forever } from '../algorithms/bans/index.ts'
 import {
+  allOf,
   check,
   type Duration,
   getOrInsert,
@@ -7,6 +8,7 @@ import {
   milliseconds,
   optional,
   readOptions,
+  shown,
   warnOfSeconds,
 } from '../common/index.ts'
 import { type Inspection, inspectionOf } from '../inspection/index.ts'
@@ -97,6 +99,25 @@ export abstract class Operations<Limiter extends object> {
   }
 
   /**
+   * Deletes what the store has of these keys, under every plan: states, bans, and the units of open reservations, which a later
+   * `settle` or `cancel` does not bring back. A text stands for this key in every scope, a record for the keys that it names. Takes
+   * thousands of keys: the requests are sent in groups.
+   *
+   *     await limiter.forget(['ann', 'bob'])
+   *     await limiter.forget([{ user: 'ann' }, { user: 'bob', address: '192.0.2.1' }])
+   *
+   * Rejects with HeadgateError `HEADGATE_KEY` if a key is invalid, and then deletes nothing. Rejects with the store's error if the
+   * store fails, whatever `onStoreError` is: some keys may then be deleted, so call `forget` again.
+   */
+  async forget(keys: readonly Key[]): Promise<void> {
+    const sought = listOfKeys(keys).map((key) => this.under(everywhere(key, this.scopes)))
+    for (let from = 0; from < sought.length; from += forgottenAtOnce) {
+      const group = sought.slice(from, from + forgottenAtOnce)
+      await allOf(group.map(async (each) => each.ledger.run({ verb: 'reset', keys: each.keys }, () => 'throw')))
+    }
+  }
+
+  /**
    * Bans a key: until the ban ends, `consume`, `reserve` and `peek` of the key are refused under every plan. With several scopes,
    * the record may name only some scopes. A call is then refused if one of its keys is banned. A second ban of a key replaces the
    * first ban. `unban` and `reset` end a ban. The decision of a refused call has `ban`, its `policy` is `'ban'`, and nothing is
@@ -165,6 +186,19 @@ export abstract class Operations<Limiter extends object> {
       'This limiter does not count the calls of its keys. Write new RateLimiter({ top: 1000, ... }).',
     )
   }
+}
+
+/** How many keys `forget` deletes at the same time, so that each request ends in time. */
+const forgottenAtOnce = 100
+
+function listOfKeys(keys: readonly Key[]): readonly Key[] {
+  if (Array.isArray(keys)) return keys
+  throw new HeadgateError('HEADGATE_KEY', `forget takes a list of keys, got ${shown(keys)}. Write forget(['ann']).`)
+}
+
+/** A key that is a text, in every scope. */
+function everywhere(key: Key, scopes: readonly string[]): Key {
+  return typeof key === 'string' ? Object.fromEntries(scopes.map((scope) => [scope, key])) : key
 }
 
 /** The duration of a ban in microseconds. */

@@ -353,3 +353,59 @@ test('in memory, a look at one scope leaves the rows of the limiter as fast as t
   await limiter.consume(keys)
   expect((await limiter.usage({ customer: 'ann' })).policies).toMatchObject([{ used: 2 }, { used: 2 }])
 })
+
+describe.each([...stores, leasing])('$name: forget', (store) => {
+  test('deletes states, reservations and bans of the keys, in the scopes that they name, under every plan', async () => {
+    const { limiter } = rig(store)
+    const pro = limiter.withPlan([fixedWindow({ name: 'pro', limit: 9, window: '1h', scope: 'customer' })])
+    const people = ['ann', 'bob', 'cid', 'dan'].map((name) => ({ customer: name, address: name }))
+    for (const person of people) {
+      await limiter.consume(person, { cost: 3 })
+      await pro.consume(person)
+    }
+    const [ann = keys, bob = keys, , dan = keys] = people
+    const open = await limiter.reserve(ann, { cost: 50 })
+    await limiter.ban({ customer: 'bob' }, '1h')
+    await limiter.ban({ address: 'dan' }, '1h')
+    await limiter.forget([
+      'ann',
+      { customer: 'bob' },
+      { address: 'cid', customer: 'cid' },
+      { address: 'nobody' },
+      'ann',
+    ])
+    await open.cancel()
+    const used = async (name: string) => {
+      const person = { customer: name, address: name }
+      return [...(await limiter.usage(person)).policies, ...(await pro.usage(person)).policies].map(
+        (each) => each.used > 0,
+      )
+    }
+    expect(await used('ann')).toEqual([false, false, false, false, false])
+    expect(await used('bob')).toEqual([false, false, true, true, false])
+    expect(await used('cid')).toEqual([false, false, false, false, false])
+    expect(await used('dan')).toEqual([true, true, true, true, true])
+    expect(await limiter.consume(bob)).toMatchObject({ allowed: true })
+    expect(await limiter.consume(dan)).toMatchObject({ allowed: false, policy: 'ban' })
+    expect(await limiter.inspect(ann)).toMatchObject({ others: [], lastUsedAt: undefined })
+  })
+
+  test('takes thousands of keys, none, and no wrong one', async () => {
+    const { limiter } = rig(store, [fixedWindow({ limit: 5, window: '1d' })])
+    const many = Array.from({ length: 3000 }, (_, n) => `key ${n}`)
+    for (let n = 0; n < 3000; n += 100) await Promise.all(many.slice(n, n + 100).map((key) => limiter.charge(key)))
+    for (const wrong of ['key 1', undefined, {}, ['key 1', 5], ['key 1', { user: 'a' }], [null]]) {
+      await expect(limiter.forget(wrong as never)).rejects.toMatchObject({ code: 'HEADGATE_KEY' })
+    }
+    expect((await limiter.peek('key 1')).remaining).toBe(4)
+    await limiter.forget([])
+    await limiter.forget(many)
+    for (const key of ['key 0', 'key 1499', 'key 2999']) expect((await limiter.peek(key)).remaining).toBe(5)
+  })
+})
+
+test.each(['local', 'open', 'closed'] as const)('a store that fails, %s: forget rejects', async (onStoreError) => {
+  const store = brokenStore(() => Promise.reject(new Error('down')))
+  const limiter = new RateLimiter({ name: `forget-${onStoreError}`, policies: '5/1h', store, onStoreError })
+  await expect(limiter.forget(['ann'])).rejects.toThrow('down')
+})
