@@ -36,6 +36,7 @@ function keysOfRecord(key: Key, scopes: readonly string[]): readonly string[] {
     const keys = scopes.map((scope) => (Object.hasOwn(key, scope) ? key[scope] : undefined))
     if (keys.every((each) => typeof each === 'string')) return keys
   }
+  if (typeof key === 'string' && scopes.length === 0) return [] // the plan without limits takes the keys of any other plan
   throw new HeadgateError(
     'HEADGATE_KEY',
     `A key must be ${scopes.length === 1 ? 'a string' : 'a record'} with a string for ` +
@@ -125,7 +126,7 @@ export function checkNames(costs: object, policies: readonly Policy[], what: str
   if (Object.prototype.toString.call(costs) !== '[object Object]') throw noRecord(costs, what)
   const names = policies.filter(({ algorithm }) => !algorithm.punishes).map(({ name }) => name)
   const unknown = Object.keys(costs).find((name) => !names.includes(name))
-  if (unknown === undefined) return
+  if (unknown === undefined || policies.length === 0) return
   throw new HeadgateError(
     'HEADGATE_COST',
     `${what} names ${shown(unknown)}, which is no policy of this limiter. Its policies are ${names.map(shown).join(', ')}.`,

@@ -20,12 +20,16 @@ import { failureOptions, type OnStoreError, type Store } from '../stores/contrac
 import { memoryStore } from '../stores/memory/index.ts'
 import { HeavyKeys, mostCounters } from './heaviest/index.ts'
 import { isPlan, type Plan, type PlanLike, Plans, type PolicyLikes } from './plans.ts'
+import { unlimited } from './unlimited.ts'
 
 export type { Plan, PlanLike, PolicyLikes } from './plans.ts'
 
 /** The options of a `RateLimiter`. */
 export interface RateLimiterOptions {
-  /** One policy or a list. A policy is a text such as `'100/15m'`, the options of a sliding window, or a constructor's result. */
+  /**
+   * One policy or a list. A policy is a text such as `'100/15m'`, the options of a sliding window, or a constructor's result.
+   * `'unlimited'` in place of policies admits every call, counts nothing and asks no store.
+   */
   policies: PolicyLikes
   /** Where states are stored. Default: a memory store for this limiter only. Example: `redisStore({ client })`. */
   store?: Store
@@ -67,6 +71,8 @@ export interface RateLimiterOptions {
    */
   top?: number
 }
+
+const none: readonly Policy[] = Object.freeze([])
 
 const isStore = (given: unknown) => typeof Reflect.get(Object(given), 'open') === 'function'
 /** Reads and checks an option `store`. */
@@ -138,8 +144,9 @@ function unnamed(prefix: string): HeadgateError {
   )
 }
 
-/** The policies, including the penalty. @throws HeadgateError if a policy is invalid, if there is no policy, or if two have one name */
+/** The policies, including the penalty; none for `'unlimited'`. @throws HeadgateError if a policy is invalid, if there is no policy, or if two have one name */
 export function policiesOf(likes: PolicyLikes, punishment: PenaltyOptions | undefined): readonly Policy[] {
+  if (likes === unlimited) return none
   if (likes === undefined) {
     throw new HeadgateError('HEADGATE_POLICY', `A limiter needs policies. Give policies: ['100/15m'].`)
   }

@@ -69,9 +69,9 @@ export class RateLimiter extends Operations<RateLimiter> {
   constructor(options: RateLimiterOptions) {
     const plans = readPlans<RateLimiter>(options)
     super(plans)
-    this.penalty = options.penalty
     this.load = plans.load
     this.policies = policiesOf(options.policies, options.penalty)
+    this.penalty = this.policies.length === 0 ? undefined : options.penalty
     plans.registerName(this.policies)
     this.scopes = Object.freeze([...new Set(this.policies.map((policy) => policy.scope))])
     this.#counts = plans.options.heavyKeys?.of(this.scopes)
@@ -90,7 +90,7 @@ export class RateLimiter extends Operations<RateLimiter> {
    * penalty }`, and `penalty: false` removes it. If policies of two plans have the same name, these policies share the states of
    * keys. If the numbers of the two policies differ, the option `onChange` determines how the used units change. Equal plans give
    * the same limiter. The look-up is fastest if each call passes the same objects: policies that constructors returned, or the same
-   * array of such policies.
+   * array of such policies. The plan `'unlimited'` admits every call, counts nothing and asks no store, so bans do not apply.
    * @throws HeadgateError if a policy is invalid, or if two policies have the same name
    */
   withPlan(plan: PlanLike): RateLimiter {

@@ -13,6 +13,7 @@ import {
 import { keysIn } from '../stores/memory/index.ts'
 import type { HeavyKeys } from './heaviest/index.ts'
 import type { Load } from './limiter-events.ts'
+import { unlimitedLedger } from './unlimited.ts'
 
 /** One policy or a list of policies, in any form in which a policy can be written. */
 export type PolicyLikes = PolicyLike | readonly PolicyLike[]
@@ -24,7 +25,10 @@ export interface Plan {
   readonly penalty?: PenaltyOptions | false
 }
 
-/** One plan: policies, or an object with policies and a penalty. Without a penalty in the plan, the limiter's penalty applies. */
+/**
+ * One plan: policies, or an object with policies and a penalty. Without a penalty in the plan, the limiter's penalty applies.
+ * `'unlimited'` is the plan without limits: it admits every call, counts nothing and asks no store.
+ */
 export type PlanLike = PolicyLikes | Plan
 
 /**
@@ -83,6 +87,7 @@ export class Plans<Limiter extends object> {
 
   /** Opens a ledger for the policies. All ledgers with the name of these limiters use the same states. */
   open(policies: readonly Policy[], scopes: readonly string[]): CheckedLedger {
+    if (policies.length === 0) return unlimitedLedger
     const { name, store, onChange, failure } = this.options
     const ledger = openLedger(store, { name, policies, scopes, onChange, failure }, this.#first)
     this.#first ??= ledger

@@ -142,7 +142,7 @@ export function readPacerOptions(policy: PolicyLike | PacerConfig, more: PacerOp
   const ownName = name === undefined && store.traits?.prefix === undefined ? 'pacer' : name
   return {
     limiter: new RateLimiter({
-      policies,
+      policies: typeof policies === 'string' ? [policies] : policies, // a pacer has no plan without limits
       store,
       ...(ownName !== undefined && { name: ownName }),
     }),

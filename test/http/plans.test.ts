@@ -1,10 +1,13 @@
 import { expect, test } from 'vitest'
 import { fixedWindow, type PlanLike, type PolicyLikes, tokenBucket } from '../../src/index.ts'
+import { brokenStore } from '../support/async-store.ts'
 import { contract, stillStore } from '../support/contract.ts'
 import { get } from '../support/frameworks.ts'
 import { headerOf } from '../support/shapes.ts'
 
 const key = (request: unknown) => headerOf(request, 'x-user') as string
+
+let names = 0
 
 const summary = ({ status, headers }: Awaited<ReturnType<typeof get>>) =>
   `${status} ${headers['x-ratelimit-remaining']} of ${headers['x-ratelimit-limit']}`
@@ -72,6 +75,30 @@ contract((app) => {
     expect([await get('free'), await get('free')].at(-1)).toBe('200 1 of 3')
     expect(await get('pro')).toBe('200 3 of 6')
     expect(await get('free')).toBe('429 0 of 3')
+  })
+
+  test.each<[string, object, number]>([
+    ['alone', {}, 200],
+    ['with other headers', { headers: ['legacy', 'draft-8', 'draft-11'] }, 200],
+    ['with delay', { delay: { max: '1s' } }, 200],
+    ['with a cost for each policy', { cost: { '1h': 7, tokens: 3 } }, 200],
+    ['with settle and count', { settle: true, count: 'failures' }, 200],
+    ['with a penalty', { penalty: { after: 1, within: '1m', ban: '2h' } }, 200],
+    ['with deny', { deny: () => true }, 403],
+  ])('the plan unlimited, %s, asks no store and sets no fields', async (_, options, expected) => {
+    const store = brokenStore(() => Promise.reject(new Error('nobody asks')))
+    const name = `unlimited ${names++}`
+    for (const policies of ['unlimited', async () => 'unlimited', () => ({ policies: 'unlimited' })]) {
+      const { url } = await app({
+        ...{ name: `${name} ${typeof policies} ${policies}`, store },
+        onStoreError: 'closed',
+        policies,
+        ...options,
+      })
+      const { status, headers } = await get(url)
+      expect(status).toBe(expected)
+      expect(Object.keys(headers).filter((field) => /rate-?limit|retry/i.test(field))).toEqual([])
+    }
   })
 
   test('policies with other names are separate quotas', async () => {

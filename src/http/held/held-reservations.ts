@@ -50,7 +50,8 @@ export class HeldReservations<Request, Response> {
     this.#framework = framework
     this.#events = events
     this.#counts = countRule(options.count)
-    this.#delay = options.delay === undefined ? undefined : new Delay(options.delay, limiter.policies)
+    const delay = limiter.policies.length > 0 ? options.delay : undefined // under the plan without limits, no request waits
+    this.#delay = delay === undefined ? undefined : new Delay(delay, limiter.policies)
     this.#settles = flag()(options.settle, 'settle')
     this.#inFlight = InFlight.of(limiter.policies)
   }
