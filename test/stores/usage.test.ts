@@ -196,6 +196,7 @@ describe.each(stores)('$name: resetAt', (store) => {
     const pro = limiter.withPlan(
       calendarWindow({ limit: 5000, every: 'month', timeZone: 'Europe/Berlin', scope: 'customer' }),
     )
+    expect((await pro.peek('ann')).policies).toMatchObject([{ used: 1000, resetAt }, {}])
     expect((await pro.consume('ann')).policies).toMatchObject([{ used: 1001, resetAt }, {}])
   })
 })

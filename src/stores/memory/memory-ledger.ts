@@ -208,11 +208,11 @@ export class MemoryLedger implements Ledger {
   joined(terms: LedgerTerms): MemoryLedger {
     const now = this.clock()
     const { tables } = this.keys
-    const alike = terms.scopes.every((scope) => tables.get(scope)?.isFor(policiesOf(scope, terms.policies)))
-    if (!terms.replaces && alike) return new MemoryLedger(terms, this.capacity, this.clock, this.keys)
     if (!terms.replaces) {
-      this.keys.shared = true
       this.only = undefined
+      const alike = terms.scopes.every((scope) => tables.get(scope)?.isFor(policiesOf(scope, terms.policies)))
+      if (alike) return new MemoryLedger(terms, this.capacity, this.clock, this.keys)
+      this.keys.shared = true
     }
     for (const [scope, table] of tables) {
       if (this.keys.shared) table.share(now)
