@@ -158,6 +158,27 @@ test('shares: usage counts what this process has not reported yet', async () => 
   store.close?.()
 })
 
+test('usage gives the calendar to the policies that ask for it, by scope', async () => {
+  const clock = new ManualClock(start)
+  const policies = [
+    calendarWindow({ limit: 10, every: 'month', anchor: 'caller', scope: 'customer' }),
+    calendarWindow({ limit: 5, every: 'day', scope: 'customer' }),
+    calendarWindow({ limit: 9, every: 'week', scope: 'address' }),
+  ]
+  const limiter = new RateLimiter({ policies, store: memoryStore({ clock: clock.now }) })
+  const calendar = { customer: { anchor: 20 } }
+  await limiter.consume(keys, { calendar })
+  const windows = [
+    [Date.UTC(2030, 10, 20), Date.UTC(2030, 11, 20)],
+    [Date.UTC(2030, 10, 20), Date.UTC(2030, 10, 21)],
+    [Date.UTC(2030, 10, 18), Date.UTC(2030, 10, 25)],
+  ].map(([from, end]) => ({ used: 1, start: from, end }))
+  expect((await limiter.usage(keys, { calendar })).policies).toMatchObject(windows)
+  expect((await limiter.usage({ customer: 'ann' }, { calendar })).policies).toMatchObject(windows.slice(0, 2))
+  expect((await limiter.usage({ address: keys.address })).policies).toMatchObject(windows.slice(2))
+  await expect(limiter.usage({ customer: 'ann' })).rejects.toMatchObject({ code: 'HEADGATE_CALENDAR' })
+})
+
 describe.each(stores)('$name: resetAt', (store) => {
   const resetAt = Date.UTC(2030, 10, 30, 23)
   const moments = (policies: readonly { readonly resetAt?: number }[]) => policies.map((policy) => policy.resetAt)
