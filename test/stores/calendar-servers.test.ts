@@ -13,14 +13,22 @@ import { useRedis, useServer } from '../support/use-server.ts'
 const options = { timeout: '10s', ttlMargin: '1d' }
 
 const { client } = await useRedis()
-describeCalendars({
-  name: 'Redis',
-  create: (clock, prefix) => redisStore({ client, prefix, ...options, ...(clock && { clock }) }),
-  async storeTime() {
-    const [seconds, microseconds] = await client.time()
-    return Number(seconds) * 1000 + Number(microseconds) / 1000
-  },
-})
+for (const [name, more] of [
+  ['Redis', {}],
+  ['Redis, with leases', { leases: { units: 4 } }],
+  ['Redis, with leases by demand and a cache of refusals', { leases: 'auto', refusalCache: true }],
+] as const) {
+  describeCalendars({
+    name,
+    create: (clock, prefix) => redisStore({ client, prefix, ...options, ...more, ...(clock && { clock }) }),
+    shared: true,
+    leases: 'leases' in more,
+    async storeTime() {
+      const [seconds, microseconds] = await client.time()
+      return Number(seconds) * 1000 + Number(microseconds) / 1000
+    },
+  })
+}
 
 const { nodes } = await useServer(startCluster())
 const nodesOf = new Cluster([{ host: '127.0.0.1', port: (nodes[0] as RedisServer).port }])
@@ -29,6 +37,7 @@ afterAll(() => nodesOf.disconnect())
 describeCalendars({
   name: 'Redis Cluster',
   create: (clock, prefix) => redisStore({ client: nodesOf, prefix, ...options, ...(clock && { clock }) }),
+  shared: true,
 })
 
 const { config } = await useServer(startPostgres())
@@ -38,6 +47,7 @@ await postgresStore({ pool }).migrate()
 describeCalendars({
   name: 'Postgres',
   create: (clock, prefix) => postgresStore({ pool, prefix, ...options, ...(clock && { clock }) }),
+  shared: true,
   async storeTime() {
     const { rows } = await pool.query('select extract(epoch from clock_timestamp()) * 1000 as now')
     return Number(rows[0].now)

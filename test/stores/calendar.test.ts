@@ -11,9 +11,11 @@ const storeTime = async () => monotonicClock() / 1000
 
 describeCalendars({ name: 'memory', create: (clock) => memoryStore(clock && { clock }), storeTime })
 describeCalendars({ name: 'lru', create: (clock) => lruStore(clock && { clock }), storeTime })
+const database = new MapDatabase()
 describeCalendars({
   name: 'compare-and-set',
-  create: (clock, prefix) => new MapDatabase().store({ prefix, ...(clock && { clock }) }),
+  create: (clock, prefix) => database.store({ prefix, ...(clock && { clock }) }),
+  shared: true,
 })
 for (const subject of [sqliteDatabase(), sqliteClient()]) {
   describeCalendars({ ...subject, create: (clock = () => Date.now() * 1000, prefix) => subject.create(clock, prefix) })

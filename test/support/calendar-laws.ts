@@ -11,6 +11,7 @@ import {
   tokenBucket,
 } from '../../src/index.ts'
 import { ManualClock } from '../../src/testing/index.ts'
+import { describeCalendarPairs } from './calendar-pairs.ts'
 import { inDepth } from './depth.ts'
 
 export interface CalendarSubject {
@@ -19,6 +20,10 @@ export interface CalendarSubject {
   create(clock: Clock | undefined, prefix: string): Store
   /** The time of the store's own clock in milliseconds, for a store that has one. */
   storeTime?: () => Promise<number>
+  /** True if stores with one prefix share their states, and each has its own clock. */
+  shared?: boolean
+  /** True if a store takes units before calls need them, so that other plans see these units as used. */
+  leases?: boolean
 }
 
 const hour = 3_600_000
@@ -77,7 +82,9 @@ const errors = [-hour, hour, -31 * day, 31 * day, -366 * day, 366 * day, 20 * 36
 
 let prefixes = 0
 
-export function describeCalendars({ name, create, storeTime }: CalendarSubject): void {
+export function describeCalendars(subject: CalendarSubject): void {
+  const { name, create, storeTime, shared } = subject
+  if (!subject.leases) describeCalendarPairs(subject)
   const limiterOf = (clock: Clock | undefined, policies: Policy | readonly Policy[]) => {
     const store = create(clock, `calendar-${prefixes++}`)
     return new RateLimiter({ name: 'calendar', policies, store, onStoreError: 'throw', storeTimeout: '20s' })
@@ -149,6 +156,44 @@ export function describeCalendars({ name, create, storeTime }: CalendarSubject):
       }
       return seen
     }
+
+    test.runIf(shared)('processes whose clocks are 50 s apart admit the limit in each window', async () => {
+      const limit = 50
+      const prefix = `calendar-${prefixes++}`
+      const midnight = Date.UTC(2026, 6, 14, 22)
+      const clocks = [-25, -10, 5, 25].map((seconds) => new ManualClock(midnight + seconds * 1000 - 40_000))
+      const policies = calendarWindow({ limit, every: 'day', timeZone: 'Europe/Berlin' })
+      const fleet = clocks.map(({ now }) => {
+        return new RateLimiter({ name: 'fleet', policies, store: create(now, prefix), onStoreError: 'throw' })
+      })
+      /** Every process calls until it is refused. Returns how many units were admitted. */
+      const spend = async () => {
+        let admitted = 0
+        const processes = fleet.map(async (limiter) => {
+          while ((await limiter.consume('k')).allowed) admitted++
+        })
+        await Promise.all(processes)
+        return admitted
+      }
+      const pass = (seconds: number) => {
+        for (const clock of clocks) clock.advance(seconds * 1000)
+      }
+      expect(await spend()).toBe(limit)
+      pass(14)
+      expect(await spend()).toBe(0)
+      pass(2) // one process is in the new window
+      const first = await spend()
+      let later = 0
+      for (let seconds = 0; seconds < 60; seconds += 12) {
+        pass(12)
+        later += await spend()
+      }
+      expect(first + later).toBe(limit)
+      pass(day / 1000 - 100)
+      expect(await spend()).toBe(0)
+      pass(200)
+      expect(await spend()).toBe(limit)
+    })
 
     test.runIf(storeTime)('retryAfter ends at the end of the window by the clock of the store', async () => {
       const limiter = limiterOf(undefined, calendarWindow({ limit: 1, every: 'month', timeZone: 'Asia/Kathmandu' }))
