@@ -32,7 +32,7 @@ const parts = [
   'test/stores/memory/overflow-plans.test.ts',
   'test/stores/shares/{share-fleet,worst-case}.test.ts',
   'test/stores/redis/{acl,contract,docs}.test.ts',
-  'test/stores/{compare-and-set,memcached,releases}.test.ts',
+  'test/stores/{calendar*,compare-and-set,fleet-calendar,memcached,releases}.test.ts',
   'test/testing/faulty-store.test.ts',
 ]
 const installServers = './test/support/programs.ts'
