@@ -14,7 +14,7 @@ const packed = ['test/{package,neighbours}.test.ts']
 const servers = [
   'test/stores/{redis/*,shares/redis}.test.ts',
   'test/stores/{cluster,fleet,memcached,postgres}*.test.ts',
-  'test/stores/{hostile-names,releases,size,unknown-kind,usage}.test.ts',
+  'test/stores/{calendar-servers,hostile-names,releases,size,unknown-kind,usage}.test.ts',
   'test/failure/{bursts,causes,drills,faults,half-open*}.test.ts',
   'test/compat/redis.test.ts',
   'test/moving-in/upstash-ratelimit.test.ts',
@@ -32,7 +32,7 @@ const parts = [
   'test/stores/memory/overflow-plans.test.ts',
   'test/stores/shares/{share-fleet,worst-case}.test.ts',
   'test/stores/redis/{acl,contract,docs}.test.ts',
-  'test/stores/{compare-and-set,memcached,releases}.test.ts',
+  'test/stores/{calendar*,compare-and-set,fleet-calendar,memcached,releases}.test.ts',
   'test/testing/faulty-store.test.ts',
 ]
 const installServers = './test/support/programs.ts'

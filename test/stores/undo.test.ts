@@ -1,5 +1,6 @@
 /* All policies commit or none does, also where several keys are swapped one after the other. */
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
+import { calendarWindow } from '../../src/calendar/index.ts'
 import {
   concurrency,
   fixedWindow,
@@ -113,4 +114,30 @@ test('a charge that is saved after its timeout stays, because reconciliation cou
   await expect.poll(() => remaining(limiter)).toEqual([99, 99])
   for (let turns = 0; turns < 100; turns++) await turn()
   expect(await remaining(limiter)).toEqual([99, 99])
+})
+
+test('if a call with the windows of another year shares a write that is undone, only the units of the other call go', async () => {
+  const calendar = { timeZone: 'UTC' }
+  const now = Date.UTC(2026, 0, 1)
+  vi.useFakeTimers({ toFake: ['Date'], now })
+  const database = new MapDatabase()
+  const policies = ['address', 'user'].map((scope) =>
+    calendarWindow({ limit: 10, every: 'month', timeZone: 'caller', name: scope, scope }),
+  )
+  const [one, other] = [1, 2].map(() => {
+    const store = database.store({ clock: () => now * 1000 })
+    return new RateLimiter({ name: 'l', policies, store, onStoreError: 'throw' })
+  }) as [RateLimiter, RateLimiter]
+  await one.consume(key, { cost: 5, calendar })
+  database.before = async (swapped) => {
+    if (!swapped.endsWith('user:u')) return
+    await other.consume({ address: 'a', user: 'other' }, { calendar })
+    throw new Error('the swap fails')
+  }
+  const calls = [one.consume(key, { calendar })]
+  vi.setSystemTime(Date.UTC(2036, 0, 1))
+  calls.push(one.consume(key, { calendar }))
+  await Promise.all(calls.map((call) => failure(call)))
+  vi.useRealTimers()
+  expect((await one.peek(key, { calendar })).policies.map(({ used }) => used)).toEqual([6, 5])
 })

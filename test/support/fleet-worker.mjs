@@ -4,6 +4,7 @@
  */
 import { createClient } from '@libsql/client'
 import { fixedWindow, RateLimiter, slidingLog } from 'headgate'
+import { calendarWindow } from 'headgate/calendar'
 import { clusterStore } from 'headgate/cluster'
 import { memcachedStore } from 'headgate/memcached'
 import { postgresStore } from 'headgate/postgres'
@@ -15,9 +16,13 @@ import { MemcacheClient } from 'memcache-client'
 import { Pool } from 'pg'
 import { chargeBase, settleCalls, settlementPolicies, usedUnits } from './fleet-settlements.mjs'
 
-const { kind, ports, policy, limit, calls, processes, store } = JSON.parse(process.argv[2])
+const { kind, ports, policy, limit, calls, processes, store, seconds } = JSON.parse(process.argv[2])
 const [port] = ports
-const options = { timeout: '20s', ...store }
+/** How far the clock of this process is ahead of the clock of the machine, in milliseconds. */
+let ahead = 0
+const machineTime = Date.now
+Date.now = () => machineTime() + ahead
+const options = { timeout: '20s', ...store, ...(store.clock && { clock: () => Date.now() * 1000 }) }
 
 /** Each kind of store. */
 const stores = {
@@ -40,10 +45,22 @@ const stores = {
   },
 }
 
+/** Windows of so many seconds, which begin at their multiples, in place of days. */
+const quickCalendar = {
+  seconds,
+  windowsAt(now) {
+    const window = this.seconds * 1_000_000
+    const start = now - (now % window)
+    return [start - window, start, start + window, start + 2 * window]
+  },
+}
+
 const window = { limit, window: '1h' }
 const policies = {
   fixedWindow: () => fixedWindow(window),
   slidingLog: () => slidingLog(window),
+  days: () => calendarWindow({ limit, every: 'day', timeZone: 'Europe/Berlin' }),
+  seconds: () => ({ ...calendarWindow({ limit, every: 'day' }), calendar: quickCalendar }),
   settlements: () => settlementPolicies(calls * processes, processes),
 }
 const limiter = new RateLimiter({
@@ -53,12 +70,13 @@ const limiter = new RateLimiter({
   onStoreError: 'throw',
 })
 
-/** Makes the calls, 32 of them in flight. Returns how many were admitted. */
-async function consumeCalls() {
+/** Makes the calls, 32 of them in flight, or calls until a time of the machine. Returns how many were admitted. */
+async function consumeCalls(until) {
   let left = calls
   let admitted = 0
   async function caller() {
-    while (left-- > 0) if ((await limiter.consume('everybody')).allowed) admitted++
+    while (until === undefined ? left-- > 0 : machineTime() < until)
+      if ((await limiter.consume('everybody')).allowed) admitted++
   }
   await Promise.all(Array.from({ length: 32 }, caller))
   return admitted
@@ -67,8 +85,10 @@ async function consumeCalls() {
 if (policy === 'settlements') await chargeBase(limiter)
 else await limiter.peek('everybody')
 process.on('disconnect', () => process.exit())
-process.on('message', async ({ go, peek }) => {
-  if (go) process.send({ result: policy === 'settlements' ? await settleCalls(limiter, calls) : await consumeCalls() })
+process.on('message', async ({ go, time, until, peek }) => {
+  if (time !== undefined) ahead = time - machineTime()
+  if (go)
+    process.send({ result: policy === 'settlements' ? await settleCalls(limiter, calls) : await consumeCalls(until) })
   if (peek) process.send({ used: await usedUnits(limiter) })
 })
 process.send({ ready: true })

@@ -23,8 +23,10 @@ export interface FleetTask extends FleetSize {
   kind: 'redis' | 'postgres' | 'memcached' | 'cluster' | 'sqlite'
   ports?: readonly number[]
   policy: string
-  /** Options of the store. */
+  /** Options of the store. With `clock: true`, the clock of the process is given to the store. */
   store: object
+  /** For the policy `seconds`: the length of its windows. */
+  seconds?: number
 }
 
 /** Units by policy and key. */
@@ -34,6 +36,43 @@ type Units = Record<string, number>
 export async function admittedBy(task: FleetTask): Promise<number> {
   const results = await run(task, (fleet) => resultsOf<number>(fleet))
   return results.reduce((total, each) => total + each, 0)
+}
+
+/**
+ * The units that all processes together admit on one key under a limit for each day: before midnight, and then around midnight and
+ * after it. The clocks of the processes are up to `apart` milliseconds apart.
+ */
+export async function admittedAroundMidnight(
+  task: Omit<FleetTask, 'policy'>,
+  apart: number,
+): Promise<[number, number]> {
+  const midnight = Date.UTC(2026, 6, 14, 22) // in Berlin
+  return run({ ...task, policy: 'days', store: { ...task.store, clock: true } }, async (fleet) => {
+    const admitted: number[] = []
+    for (const time of [midnight - 60_000, midnight, midnight + 60_000]) {
+      const skew = (n: number) => (n / (fleet.length - 1) - 0.5) * apart
+      const results = await resultsOf<number>(fleet, (n) => ({ time: Math.round(time + skew(n)) }))
+      admitted.push(results.reduce((total, each) => total + each, 0))
+    }
+    const [before = 0, around = 0, after = 0] = admitted
+    return [before, around + after]
+  })
+}
+
+/**
+ * The units that all processes together admit on one key in two windows of a few seconds, by the clock of the store. The clocks of
+ * the processes are up to 50 s apart, so the windows that they compute are wrong.
+ */
+export async function admittedInTwoWindows(task: Omit<FleetTask, 'policy'>, seconds: number): Promise<number> {
+  const length = seconds * 1000
+  return run({ ...task, policy: 'seconds', seconds }, async (fleet) => {
+    await new Promise((wake) => setTimeout(wake, length - (Date.now() % length) + length / 10))
+    const until = Date.now() - (Date.now() % length) + 1.7 * length
+    const results = await resultsOf<number>(fleet, (n) => {
+      return { until, time: Date.now() + (n / (fleet.length - 1) - 0.5) * 50_000 }
+    })
+    return results.reduce((total, each) => total + each, 0)
+  })
 }
 
 /** Runs calls that reserve and settle. In the end exactly what was settled is used, and nothing is in flight. */
@@ -82,9 +121,9 @@ async function run<Result>(
   }
 }
 
-function resultsOf<Result>(fleet: readonly Member[]): Promise<Result[]> {
+function resultsOf<Result>(fleet: readonly Member[], more = (_: number): object => ({})): Promise<Result[]> {
   const results = fleet.map((each) => message<Result>(each, 'result'))
-  for (const each of fleet) each.send({ go: true })
+  for (const [n, each] of fleet.entries()) each.send({ go: true, ...more(n) })
   return Promise.all(results)
 }
 

@@ -64,7 +64,10 @@ export class Evaluation {
     if (calendars.length === 0) return true
     for (const n of calendars) {
       const around = windows?.[n] ?? noWindows
-      if (around !== noWindows && (now < around[0] || now >= around[3])) return false
+      if (around !== noWindows && (now < around[0] || now >= around[3])) {
+        this.takes = false
+        return false
+      }
       this.policies[n]?.algorithm.place?.(around)
     }
     return true

@@ -43,7 +43,7 @@ export {
   type StoreFailure,
   storeErrors,
 } from './on-store-error.ts'
-export { openLedger } from './open-ledger.ts'
+export { openLedger, withCalendars } from './open-ledger.ts'
 export { DeadlineItem, PendingCall } from './pending-call.ts'
 export { type EvaluationScope, ScopedEvaluation } from './scoped-evaluation.ts'
 export { type BreakerOptions, type SharedStoreOptions, type SharedTerms, sharedOptions } from './server-options.ts'

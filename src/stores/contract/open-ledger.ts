@@ -1,3 +1,4 @@
+import type { Policy } from '../../algorithms/index.ts'
 import { HeadgateError } from '../../common/index.ts'
 import { CalendarLedger } from './calendar-ledger.ts'
 import type { CheckedLedger } from './health.ts'
@@ -9,8 +10,7 @@ import { isFallible, type Ledger, type LedgerTerms, type Store } from './store.t
  */
 export function openLedger(store: Store, terms: LedgerTerms, joins?: Ledger): CheckedLedger {
   const opened: CheckedLedger = store.open(terms, joins instanceof CalendarLedger ? joins.opened : joins)
-  const { policies } = terms
-  const ledger = policies.some(({ calendar }) => calendar !== undefined) ? new CalendarLedger(opened, policies) : opened
+  const ledger = withCalendars(opened, terms.policies)
   if (!isFallible(store) || ledger.health !== undefined) return ledger
   throw new HeadgateError(
     'HEADGATE_OPTION',
@@ -18,4 +18,9 @@ export function openLedger(store: Store, terms: LedgerTerms, joins?: Ledger): Ch
       'return withFailover(this, terms, joins, (terms) => new MyLedger(terms)), with withFailover of headgate/store. ' +
       'A store that cannot fail says traits: { fallible: false }.',
   )
+}
+
+/** The ledger, or one that gives each command its windows if a policy has a calendar. */
+export function withCalendars(ledger: CheckedLedger, policies: readonly Policy[]): CheckedLedger {
+  return policies.some(({ calendar }) => calendar !== undefined) ? new CalendarLedger(ledger, policies) : ledger
 }

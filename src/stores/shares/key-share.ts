@@ -43,8 +43,8 @@ export class KeyShare {
   #answeredAt = 0
   /** For each policy, the last refusal by the store since the last question. */
   readonly #refusals: (Refusal | undefined)[]
-  /** The windows that the last call of the key brought, for policies with a calendar. */
-  windows: Command['windows']
+  /** What the last call of the key said about the calendar of its customer. */
+  calendar: Command['calendar']
   /** True while a question to the store has no answer. */
   asking = false
   /** True if the store's record of this key cannot be read. */
@@ -237,13 +237,6 @@ export class KeyShare {
     if (bans === this.#bans) this.bannedUntil = ban === undefined ? 0 : now + 1000 * (ban.until - (at as number))
     this.#verdicts = verdicts
     this.#answeredAt = now
-  }
-
-  /** Drops the last report: the windows in which its units counted are over. */
-  lapsed(): void {
-    this.asking = false
-    this.#unanswered = undefined
-    this.#verdicts = undefined
   }
 
   /** Prepares the last report to be sent again, because it is not known whether the store has counted it. */

@@ -1,7 +1,7 @@
 import { newReservationId } from '../../algorithms/evaluation/index.ts'
 import type { Policy } from '../../algorithms/index.ts'
 import { isBrokenRecord } from '../../common/index.ts'
-import type { Ledger, LedgerTerms } from '../contract/index.ts'
+import { type CheckedLedger, type LedgerTerms, withCalendars } from '../contract/index.ts'
 import { KeyShare } from './key-share.ts'
 import type { Reporter, Reports } from './reporter.ts'
 
@@ -25,7 +25,7 @@ export class ScopeShares implements Reports {
   readonly text: string
   readonly #instances: number
   readonly #reporter: Reporter<ScopeShares>
-  readonly #ledger: Ledger
+  readonly #ledger: CheckedLedger
   readonly #shares = new Map<string, KeyShare>()
   /** The sender's id in reports. No other process, limiter or plan (set of policies) has the same id. */
   readonly sender: string = newReservationId().toString(36)
@@ -42,7 +42,8 @@ export class ScopeShares implements Reports {
     this.text = JSON.stringify(this.policies)
     this.#instances = instances
     this.#reporter = reporter
-    this.#ledger = reporter.store.open({ ...terms, policies: this.policies, scopes: [scope] })
+    const ledger = reporter.store.open({ ...terms, policies: this.policies, scopes: [scope] })
+    this.#ledger = withCalendars(ledger, this.policies)
   }
 
   get size(): number {
@@ -129,21 +130,20 @@ export class ScopeShares implements Reports {
       const { report } = sent
       const details = { at: true, nextAfter: true }
       const life = Math.max(shortestMemory, 3 * this.#reporter.period)
-      const { windows } = share
+      const { calendar } = share
       const decision = await this.#ledger.run(
         report === undefined
-          ? { verb: 'peek', keys: [key], details, windows }
+          ? { verb: 'peek', keys: [key], details, calendar }
           : {
               verb: 'charge',
               keys: [key],
               costs: report.admitted,
               report: { by: this.sender, number: report.number, life },
               details,
-              windows,
+              calendar,
             },
       )
-      if ('elsewhere' in decision) share.lapsed()
-      else share.answered(decision, sent, this.#reporter.clock())
+      share.answered(decision, sent, this.#reporter.clock())
       this.#reporter.answered = true
       outage.reported()
     } catch (error) {

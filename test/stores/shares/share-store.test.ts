@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
+import { calendarWindow } from '../../../src/calendar/index.ts'
 import {
   concurrency,
   fixedWindow,
@@ -97,6 +98,28 @@ describe('two processes', () => {
     })
     expect((await limiter.consume('k', { cost: 11 })).retryAfter).toBe(Infinity)
     expect(await limiter.consume('k', { cost: 6 })).toMatchObject({ allowed: true, remaining: 0 })
+  })
+
+  test.each([0, 400, -400])('report units under a calendar, if the clocks are %i days apart', async (days) => {
+    const { clock, process, exactly } = fleet()
+    vi.useFakeTimers({ toFake: ['Date'], now: clock.milliseconds + days * 86_400_000 })
+    const policy = calendarWindow({ limit: 10, every: 'day', timeZone: 'caller', scope: 'user' })
+    const limiter = process([policy, calendarWindow({ limit: 40, every: 'month', scope: 'account' })])
+    const call = { calendar: { user: { timeZone: 'Asia/Tokyo' } } }
+    const key = { user: 'u', account: 'a' }
+    const remaining = async () => (await exactly([policy]).peek('u', call)).remaining
+    const consume = async () => (await limiter.consume(key, call)).allowed
+    for (let n = 0; n < 4; n++) expect(await consume()).toBe(true)
+    await clock.pass('100ms')
+    expect(await remaining()).toBe(6)
+    for (let n = 0; n < 6; n++) expect(await consume()).toBe(true)
+    const { allowed, retryAfter } = await limiter.consume(key, call)
+    expect([allowed, clock.milliseconds + retryAfter]).toEqual([false, Date.UTC(2026, 0, 1, 15)])
+    await clock.pass(retryAfter - 1)
+    expect(await consume()).toBe(false)
+    await clock.pass(101)
+    expect(await consume()).toBe(true)
+    vi.useRealTimers()
   })
 
   test('what the store has refused is refused here until the next report', async () => {

@@ -1,0 +1,89 @@
+/* Windows of a calendar while the store fails, also over the end of a window. */
+import { expect, test } from 'vitest'
+import { calendarWindow } from '../../src/calendar/index.ts'
+import { FailoverFixture, settle } from '../support/failing-store.ts'
+
+const day = 86_400_000
+const daily = calendarWindow({ limit: 10, every: 'day' })
+
+async function spend(fixture: FailoverFixture, calls: number): Promise<string> {
+  let last = ''
+  for (let call = 0; call < calls; call++) last = await fixture.consume()
+  return last
+}
+
+test('what was spent locally is charged in the same window', async () => {
+  const fixture = new FailoverFixture(daily)
+  await spend(fixture, 2)
+  await fixture.down()
+  expect(await spend(fixture, 7)).toBe('fallback 3')
+  await fixture.up()
+  expect(await spend(fixture, 1)).toBe('store 0')
+  expect(await spend(fixture, 1)).toBe(`store no ${day - 500}`)
+})
+
+test('what was spent locally lapses at the end of the window', async () => {
+  const fixture = new FailoverFixture(daily)
+  await spend(fixture, 2)
+  await fixture.down()
+  await spend(fixture, 7)
+  await fixture.at(day)
+  fixture.store.mode = 'up'
+  await fixture.at(day + 1000)
+  await fixture.peek('probe')
+  await settle()
+  expect(fixture.requests().filter((request) => request.includes(' k '))).toEqual([])
+  expect(await spend(fixture, 1)).toBe('store 9')
+})
+
+test('this process admits the limit in each window, and the store is charged for the last of them', async () => {
+  const fixture = new FailoverFixture(daily)
+  await spend(fixture, 2)
+  await fixture.down()
+  expect(await spend(fixture, 11)).toBe(`fallback no ${day}`)
+  await fixture.at(day)
+  expect(await spend(fixture, 11)).toBe(`fallback no ${day}`)
+  await fixture.at(day + 5000)
+  await fixture.up()
+  expect(await spend(fixture, 1)).toBe(`store no ${day - 5500}`)
+  await fixture.at(2 * day)
+  expect(await spend(fixture, 1)).toBe('store 9')
+})
+
+test('units that were charged in the last window are not owed again in the next', async () => {
+  const fixture = new FailoverFixture(daily)
+  await fixture.down()
+  await spend(fixture, 4)
+  await fixture.up()
+  expect(await spend(fixture, 1)).toBe('store 5')
+  await fixture.down()
+  await spend(fixture, 2)
+  await fixture.at(day + 1000)
+  await spend(fixture, 3)
+  await fixture.up()
+  expect(await spend(fixture, 1)).toBe('store 6')
+})
+
+test('what each customer has spent is charged in the windows of that customer', async () => {
+  const fixture = new FailoverFixture(calendarWindow({ limit: 10, every: 'month', anchor: 'caller' }))
+  const consume = async (key: string, anchor: number) => {
+    const calendar = { anchor }
+    return await fixture.ledger.run({ verb: 'consume', keys: [key], calendar })
+  }
+  fixture.store.mode = 'fails'
+  for (const key of ['a', 'b', 'a', 'b']) await consume(key, key === 'a' ? 15 : 20)
+  fixture.store.mode = 'up'
+  expect(await consume('a', 15)).toMatchObject({ source: 'store', remaining: 7, resetAfter: 14 * day })
+  expect(await consume('b', 20)).toMatchObject({ source: 'store', remaining: 7, resetAfter: 19 * day })
+})
+
+test('a reservation of the store that is settled locally after its window charges the store for nothing', async () => {
+  const fixture = new FailoverFixture(daily)
+  const { tickets } = await fixture.ledger.run({ verb: 'reserve', keys: ['k'], costs: 3 })
+  await fixture.at(day)
+  await spend(fixture, 1)
+  await fixture.down()
+  await fixture.ledger.run({ verb: 'settle', keys: ['k'], costs: [-2], tickets })
+  await fixture.up()
+  expect(await spend(fixture, 1)).toBe('store 8')
+})
