@@ -2,6 +2,7 @@ import type { ExecutionContext } from '@nestjs/common'
 import { type Framework, type RequestDecision, routeName } from '../../src/http/index.ts'
 import { isUnixSocket } from '../../src/http/keys/index.ts'
 import { callOf, graphqlArguments, isObject } from './nest-call.ts'
+import { watch } from './nest-disconnect.ts'
 import { type Handler, isIntercepted, unseenEnd } from './nest-enhancers.ts'
 import { progressOf, whenCallEnded } from './nest-interceptor.ts'
 
@@ -50,8 +51,17 @@ function ended(context: ExecutionContext, done: (status: number, aborted: boolea
   const { reply } = callOf(context)
   // `reply` is a response that answers only this call. The response of GraphQL also answers other fields, so its status says
   // nothing about this field.
-  if (reply !== undefined) reply.table.ended(reply.response, done)
-  else whenCallEnded(context, done)
+  if (reply !== undefined) {
+    reply.table.ended(reply.response, done)
+    return
+  }
+  let open = true
+  const end = (status: number, aborted: boolean) => {
+    if (open) done(status, aborted)
+    open = false
+  }
+  whenCallEnded(context, end)
+  watch(context, () => end(499, true))
 }
 
 /**
