@@ -221,9 +221,9 @@ contract((app) => {
   })
 
   test.each([
-    ['1h', '3600', 'Too many requests. Try again in 3600 seconds.\n'],
-    [Infinity, undefined, 'Too many requests.\n'],
-  ])('a ban for %s: nothing is left, also beside units in flight', async (duration, retryAfter, text) => {
+    ['1h', '3600', /Too many requests\. Try again in 3600 seconds\.["\n]/],
+    [Infinity, undefined, /Too many requests\.["\n]/],
+  ])('a ban for %s: nothing is left, also beside units in flight', async (duration, retryAfter, message) => {
     const { store } = stillStore()
     const limiter = new RateLimiter({ policies: ['5/2h fixed-window', '2 at once'], store })
     await limiter.ban('k', duration)
@@ -234,8 +234,9 @@ contract((app) => {
     ] as const) {
       const { url } = await app({ limiter, keys: () => 'k', headers: dialect })
       const { status, headers, body } = await get(url)
-      expect([status, headers['retry-after'], body]).toEqual([429, retryAfter, text])
+      expect([status, headers['retry-after']]).toEqual([429, retryAfter])
       expect(headers).toMatchObject(left)
+      expect(body).toMatch(message)
     }
   })
 
