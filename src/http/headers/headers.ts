@@ -92,7 +92,8 @@ function windowsOnly(policies: readonly Policy[], write: Writer): Writer {
     const verdicts = decision.policies.filter((_verdict, n) => !isInFlight(policies[n] as Policy))
     const allowed = verdicts.every((verdict) => verdict.allowed || verdict.shadow)
     // No verdict shows a ban by hand, so a decision with a ban keeps its numbers.
-    const shown = decision.ban ? { ...decision, policies: verdicts } : join(allowed, verdicts, decision.source, decision.at)
+    const { ban, source, at } = decision
+    const shown = ban ? { ...decision, policies: verdicts } : join(allowed, verdicts, source, at)
     write(shown, sink, response, key)
   }
 }
