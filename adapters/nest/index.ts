@@ -9,9 +9,17 @@ import {
   type Provider,
 } from '@nestjs/common'
 import { ApplicationConfig, DiscoveryModule, DiscoveryService, MetadataScanner } from '@nestjs/core'
-import { anything, callback, readOptions } from '../../src/common/index.ts'
+import { anything, callback, readOptions, warnOnce } from '../../src/common/index.ts'
 import { callOf, isObject } from './nest-call.ts'
-import { isGuarded, isIntercepted, takesMessages, unseenEnd } from './nest-enhancers.ts'
+import {
+  type Class,
+  type Handler,
+  isGuarded,
+  isHandler,
+  isIntercepted,
+  takesMessages,
+  unseenEnd,
+} from './nest-enhancers.ts'
 import { limitsToken, RateLimitGuard } from './nest-guard.ts'
 import { checkRxjs } from './nest-interceptor.ts'
 import { NestLimits } from './nest-limits.ts'
@@ -96,9 +104,11 @@ export class RateLimitModule implements OnModuleInit {
   /**
    * Makes the limits of all handlers when the application starts. Throws if a limit is invalid. Throws also if a limit of a
    * message handler has to know when each call ends, and no `RateLimitInterceptor` runs around the handler. After an error,
-   * the application does not start.
+   * the application does not start. Gives a warning if no handler that the limit of the module is for has the guard.
    */
   onModuleInit(): void {
+    let unguarded: string | undefined
+    let isUsed = this.#limits.root === undefined
     for (const { metatype, isNotMetatype } of [
       ...this.#discovery.getControllers(),
       ...this.#discovery.getProviders(),
@@ -106,15 +116,23 @@ export class RateLimitModule implements OnModuleInit {
       const prototype: unknown = metatype?.prototype
       if (isNotMetatype || !isObject(prototype)) continue
       for (const name of this.#scanner.getAllMethodNames(prototype)) {
-        this.#check(metatype as never, prototype[name] as never, name)
+        const [type, handler] = [metatype as Class, prototype[name] as Handler]
+        const isOfModule = this.#limits.find(type, handler).guard === this.#limits.root
+        if (!isHandler(handler)) continue
+        const place = `${type.name}.${name}`
+        const isLimited = isGuarded(this.#config, RateLimitGuard, type, handler)
+        if (isLimited) this.#checkEnd(type, handler, place)
+        if (isOfModule && isLimited) isUsed = true
+        else if (isOfModule) unguarded = place
       }
     }
+    if (!isUsed && unguarded !== undefined) warnOfNoGuard(unguarded)
   }
 
-  #check(type: new (...args: never[]) => object, handler: (...args: never[]) => unknown, name: string): void {
+  #checkEnd(type: Class, handler: Handler, place: string): void {
     const { needsEnd } = this.#limits.find(type, handler)
     if (!needsEnd || !takesMessages(handler) || isIntercepted(this.#config, type, handler)) return
-    if (isGuarded(this.#config, RateLimitGuard, type, handler)) throw unseenEnd(`${type.name}.${name}`, type.name)
+    throw unseenEnd(place, type.name)
   }
 }
 
@@ -123,6 +141,15 @@ Inject(limitsToken)(RateLimitModule, undefined, 0)
 Inject(DiscoveryService)(RateLimitModule, undefined, 1)
 Inject(MetadataScanner)(RateLimitModule, undefined, 2)
 Inject(ApplicationConfig)(RateLimitModule, undefined, 3)
+
+function warnOfNoGuard(place: string): void {
+  warnOnce(
+    'HEADGATE_UNGUARDED',
+    `RateLimitModule has a limit, but no handler that the limit is for, such as ${place}, has RateLimitGuard, so the limit ` +
+      'does nothing. Add { provide: APP_GUARD, useClass: RateLimitGuard } to the providers of a module. If only ' +
+      'handlers with @RateLimit are to be limited, write RateLimitModule.forRoot({ limit: false }).',
+  )
+}
 
 function moduleWith(limits: Provider, imports: NonNullable<DynamicModule['imports']> = []): DynamicModule {
   checkRxjs()

@@ -44,6 +44,8 @@ export class NestCall {
   status: number | undefined
   /** The body of the refusal: the guard has made it, or the option `refuse` has returned it. */
   body: unknown
+  /** Stops watching the connection of this call. Undefined if it is not watched. */
+  stopWatching: (() => void) | undefined
   /** The limits that have counted this call: nearly always only one. */
   #passed: readonly object[] = none
 
@@ -145,7 +147,7 @@ function sideOver(socket: unknown, address: unknown, headers: unknown): MessageS
   }
 }
 
-function nested(value: unknown, ...path: readonly string[]): unknown {
+export function nested(value: unknown, ...path: readonly string[]): unknown {
   return path.reduce((found, name) => (isObject(found) ? found[name] : undefined), value)
 }
 

@@ -1,9 +1,10 @@
 import { applyDecorators, createParamDecorator, type ExecutionContext, SetMetadata, UseGuards } from '@nestjs/common'
 import { HeadgateError } from '../../src/common/index.ts'
 import type { RequestDecision } from '../../src/http/index.ts'
+import type { Class, Handler } from './nest-enhancers.ts'
 import { nestDecision } from './nest-framework.ts'
 import { RateLimitGuard } from './nest-guard.ts'
-import { type DeclaredLimit, limitKey, type Skipped, skipKey } from './nest-metadata.ts'
+import { type DeclaredLimit, limitKey, ownLimitOf, type Skipped, skipKey } from './nest-metadata.ts'
 import type { NestArgument, NestGuardOptions } from './nest-options.ts'
 
 /** A decorator that can be applied to a class or to a method. */
@@ -19,10 +20,25 @@ type ClassOrMethodDecorator = ClassDecorator & MethodDecorator
  *     login() { ... }
  *
  * If the limit is invalid, the application does not start, with a HeadgateError.
+ *
+ * @throws HeadgateError `HEADGATE_OPTION` from the decorator if the class or the method has a `@RateLimit` already
  */
 export function RateLimit(limit: NestArgument, options?: NestGuardOptions): ClassOrMethodDecorator {
   const declared: DeclaredLimit = { argument: limit, options }
-  return applyDecorators(SetMetadata(limitKey, declared), UseGuards(RateLimitGuard)) as ClassOrMethodDecorator
+  const decorate = applyDecorators(SetMetadata(limitKey, declared), UseGuards(RateLimitGuard)) as MethodDecorator
+  return ((target: Class, name: string, descriptor?: TypedPropertyDescriptor<Handler>) => {
+    const place = descriptor?.value ?? target
+    if (ownLimitOf(place) !== undefined) throw twoLimits(place.name)
+    decorate(target, name, descriptor as PropertyDescriptor)
+  }) as ClassOrMethodDecorator
+}
+
+function twoLimits(place: string): HeadgateError {
+  return new HeadgateError(
+    'HEADGATE_OPTION',
+    `Two @RateLimit on ${place}: one would replace the other. Give one of them all policies: ` +
+      "@RateLimit({ policies: ['5/1m', '100/1d'] }).",
+  )
 }
 
 /**

@@ -11,6 +11,11 @@ const interceptorsKey = '__interceptors__'
 /** The keys of the metadata that Nest's decorators set on handlers of gateways, microservices and GraphQL. */
 const patternKeys = ['websockets:message_mapping', 'microservices:pattern', 'graphql:resolver_type']
 
+/** True for a method that Nest calls for requests, messages or operations. */
+export function isHandler(handler: Handler): boolean {
+  return takesMessages(handler) || metadataOf('path', handler) !== undefined
+}
+
 /** True for a handler of a gateway, a microservice or GraphQL: its calls are messages or operations, not HTTP requests. */
 export function takesMessages(handler: Handler): boolean {
   return patternKeys.some((key) => metadataOf(key, handler) !== undefined)
@@ -33,10 +38,13 @@ function listed(key: string, type: Class, handler: Handler): readonly unknown[] 
   return [type, handler].flatMap((target) => metadataOf<readonly unknown[]>(key, target) ?? [])
 }
 
-/** True if the value is the expected class, extends the class, or is an instance of the class. */
+/** True if the value is the expected class, extends the class, is an instance of the class, or is injected with the class. */
 function is(given: unknown, expected: Class): boolean {
   if (given === expected || given instanceof expected) return true
-  return typeof given === 'function' && given.prototype instanceof expected
+  const type = typeof given === 'function' ? given : (given as object).constructor
+  const types = metadataOf<readonly unknown[]>('design:paramtypes', type) ?? []
+  const named = metadataOf<readonly { param: unknown }[]>('self:paramtypes', type) ?? []
+  return type.prototype instanceof expected || types.includes(expected) || named.some(({ param }) => param === expected)
 }
 
 /** The error for a limit that has to know when a call ends, on a handler for which no interceptor reports the end of calls. */

@@ -2,14 +2,24 @@ import type { ExecutionContext } from '@nestjs/common'
 import { type Framework, type RequestDecision, routeName } from '../../src/http/index.ts'
 import { isUnixSocket } from '../../src/http/keys/index.ts'
 import { callOf, graphqlArguments, isObject } from './nest-call.ts'
+import { watch } from './nest-disconnect.ts'
 import { type Handler, isIntercepted, unseenEnd } from './nest-enhancers.ts'
 import { progressOf, whenCallEnded } from './nest-interceptor.ts'
 
 /**
- * The decisions about calls that are not HTTP. The key of an entry is an argument of the call that no other call has. The
- * execution context cannot be the key, because a param decorator gets another context than the guard. For HTTP, the decision is
- * a property of the request.
+ * The decision about a message. It stands among the arguments of the handler, because a param decorator gets only these: not the
+ * execution context of the guard, and not the same array. The other arguments may belong to several calls: the socket to all its
+ * messages, and the data to all handlers of one event.
  */
+class MessageDecision {
+  readonly decision: RequestDecision
+
+  constructor(decision: RequestDecision) {
+    this.decision = decision
+  }
+}
+
+/** The decisions about other calls that are not HTTP, by an argument of the call that no other call has. */
 const decisions = new WeakMap<object, RequestDecision>()
 
 /** The decision about this call by the last limit that has counted the call. Undefined if no limit applied to the call. */
@@ -17,26 +27,41 @@ export function nestDecision(context: ExecutionContext): RequestDecision | undef
   if (context.getType<string>() === 'http') {
     return context.getArgByIndex<{ rateLimit?: RequestDecision | null }>(0).rateLimit ?? undefined
   }
-  const mark = markOf(context)
-  return mark === undefined ? undefined : decisions.get(mark)
+  const { decision } = context.getArgs().findLast((each) => each instanceof MessageDecision) ?? {}
+  const own = ownArgument(context)
+  return decision ?? (own && decisions.get(own))
 }
 
-function markOf(context: ExecutionContext): object | undefined {
-  const args = context.getArgs()
+function keepDecision(context: ExecutionContext, decision: RequestDecision): void {
+  const args: unknown[] = context.getArgs()
   const type = context.getType<string>()
-  if (type === 'graphql') return graphqlArguments(args).info as object
-  // The arguments of a message handler are the message's data or context, then the function that acknowledges the message. In a gateway
-  // (`ws`), the first argument is the client.
-  const own = args.slice(type === 'ws' ? 1 : 0).findLast((each) => isObject(each) || typeof each === 'function')
-  return own ?? (isObject(args[0]) ? args[0] : undefined)
+  const own = ownArgument(context)
+  // In a gateway, the last argument is the pattern of the message.
+  if (type === 'ws') args.splice(-1, 0, new MessageDecision(decision))
+  else if (type === 'rpc') args.push(new MessageDecision(decision))
+  else if (own !== undefined) decisions.set(own, decision)
+}
+
+function ownArgument(context: ExecutionContext): object | undefined {
+  const args = context.getArgs()
+  return context.getType<string>() === 'graphql' ? (graphqlArguments(args).info as object) : args.findLast(isObject)
 }
 
 function ended(context: ExecutionContext, done: (status: number, aborted: boolean) => void): void {
   const { reply } = callOf(context)
   // `reply` is a response that answers only this call. The response of GraphQL also answers other fields, so its status says
   // nothing about this field.
-  if (reply !== undefined) reply.table.ended(reply.response, done)
-  else whenCallEnded(context, done)
+  if (reply !== undefined) {
+    reply.table.ended(reply.response, done)
+    return
+  }
+  let open = true
+  const end = (status: number, aborted: boolean) => {
+    if (open) done(status, aborted)
+    open = false
+  }
+  whenCallEnded(context, end)
+  watch(context, () => end(499, true))
 }
 
 /**
@@ -97,9 +122,8 @@ export const nestFramework: Framework<ExecutionContext, ExecutionContext> = {
   route,
   attach(context, _response, decision) {
     const { reply } = callOf(context)
-    const mark = reply === undefined ? markOf(context) : undefined
-    reply?.table.attach(reply.request, reply.response, decision)
-    if (mark !== undefined) decisions.set(mark, decision)
+    if (reply === undefined) keepDecision(context, decision)
+    else reply.table.attach(reply.request, reply.response, decision)
   },
   headersSent(context) {
     const { reply } = callOf(context)

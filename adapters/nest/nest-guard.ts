@@ -45,7 +45,9 @@ export class RateLimitGuard implements CanActivate {
     call.config = this.#config
     if (!call.comesTo(guard)) return true
     const admitted = guard.check(context, context)
-    return admitted === true || end(admitted, context)
+    if (admitted !== true) return end(admitted, context)
+    call.stopWatching?.()
+    return true
   }
 }
 
@@ -54,6 +56,11 @@ Inject(limitsToken)(RateLimitGuard, undefined, 0)
 Inject(ApplicationConfig)(RateLimitGuard, undefined, 1)
 
 async function end(admitted: MaybePromise<boolean>, context: ExecutionContext): Promise<true> {
-  if (await admitted) return true
-  throw await exceptionOf(callOf(context), nestDecision(context))
+  const call = callOf(context)
+  try {
+    if (await admitted) return true
+  } finally {
+    call.stopWatching?.()
+  }
+  throw await exceptionOf(call, nestDecision(context))
 }

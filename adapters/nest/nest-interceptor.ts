@@ -8,7 +8,7 @@ import {
 import type { Observable } from 'rxjs'
 import * as rxjs from 'rxjs'
 import { getOrInsert, tooOld } from '../../src/common/index.ts'
-import { callOf, isObject } from './nest-call.ts'
+import { hasLeft } from './nest-disconnect.ts'
 
 type Ending = (status: number, aborted: boolean) => void
 
@@ -61,20 +61,6 @@ export function whenCallEnded(context: ExecutionContext, done: Ending): void {
 export function progressOf(context: ExecutionContext): () => number {
   const call = heldCall(context)
   return () => call.progress(context)
-}
-
-/** True if the client of this call has disconnected. Nest still runs the handlers of the client's messages and GraphQL fields. */
-function hasLeft(context: ExecutionContext): boolean {
-  const { type, http, message } = callOf(context)
-  if (http !== undefined) return isDestroyed(http.response ?? (http.request as { socket?: object }).socket)
-  return type === 'rpc' && isDestroyed(message?.socket)
-}
-
-/** True if a response is destroyed. Fastify has Node's response as `raw`. With HTTP/2, only the response's stream is destroyed. */
-function isDestroyed(end: unknown): boolean {
-  if (!isObject(end)) return false
-  const raw = isObject(end.raw) ? end.raw : end
-  return raw.destroyed === true || (isObject(raw.stream) && raw.stream.destroyed === true)
 }
 
 /**

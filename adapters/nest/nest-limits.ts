@@ -5,7 +5,7 @@ import { RateLimiter } from '../../src/limiter/index.ts'
 import { graphqlArguments, isObject } from './nest-call.ts'
 import type { Class, Handler } from './nest-enhancers.ts'
 import { nestFramework } from './nest-framework.ts'
-import { type DeclaredLimit, limitOf, skippedOf } from './nest-metadata.ts'
+import { type DeclaredLimit, limitOf, ownLimitOf, skippedOf } from './nest-metadata.ts'
 import {
   givesStore,
   type NestArgument,
@@ -86,6 +86,7 @@ export class NestLimits {
       return applied(this.#declared(own, place), skipped, place, true)
     }
     const skippedByClass = skippedOf(type)
+    if (skippedByClass === 'all' && ownLimitOf(type) !== undefined) throw contradiction(type.name)
     if (skipped === 'all' || (skippedByClass === 'all' && skipped.length === 0)) return unlimited
     if (skippedByClass === 'all') throw contradiction(place)
     const limit = this.#ofClass(type) ?? this.#root

@@ -23,6 +23,12 @@ export function limitOf(target: object): DeclaredLimit | undefined {
   return metadataOf(limitKey, target)
 }
 
+/** The limit that a decorator on this class or method declares. Undefined if only a base class declares a limit. */
+export function ownLimitOf(target: object): DeclaredLimit | undefined {
+  const limit = limitOf(target)
+  return limit === limitOf(Object.getPrototypeOf(target)) ? undefined : limit
+}
+
 export function skippedOf(target: object): Skipped {
   return metadataOf<Skipped>(skipKey, target) ?? []
 }

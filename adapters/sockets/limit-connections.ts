@@ -53,7 +53,7 @@ export function limitConnections(
 ): RateLimiter {
   knownOptions('limitConnections', options, ['keys', 'calendar', 'releaseOnClose'])
   checkServer(server)
-  const limiter = sharedLimiter(policies)
+  const limiter = sharedLimiter('connections', policies)
   const releases = flag()(options.releaseOnClose, 'limitConnections: releaseOnClose')
   const holds = releases || limiter.policies.some(({ algorithm }) => algorithm.leases)
   // The units of a connection that was admitted but never opened are refunded even without `releaseOnClose`.

@@ -73,7 +73,7 @@ function messageLimit<Message>(
   policies: PolicyLikes | RateLimiter,
   options: MessageOptions<Message>,
 ): MessageLimit<Message> {
-  const limiter = sharedLimiter(policies)
+  const limiter = sharedLimiter('messages', policies)
   checkEnds(limiter)
   const settings = readMessageOptions(options, limiter)
   return new MessageLimit(limiter, socketKey(options, limiter.scopes, own), settings, transport)

@@ -111,4 +111,46 @@ const pro = [policy('100/1m'), policy('1000/1h')]
 const planOf = () => pro
 for (let n = 0; n <= 100; n++) await limiter.withPlan(planOf()).consume('ann')`,
   },
+  HEADGATE_UNGUARDED: {
+    meaning:
+      '`RateLimitModule` of NestJS has a limit, but `RateLimitGuard` runs before no handler that the limit is for.',
+    cause:
+      'No module provides `RateLimitGuard` as `APP_GUARD`. Nest runs a guard that is only in `providers` before no handler. Handlers with `@RateLimit` ' +
+      'have a limit of their own, and are not limited by the limit of the module.',
+    fix: 'Provide `RateLimitGuard` as `APP_GUARD`. If you want to limit only handlers with `@RateLimit`, write `RateLimitModule.forRoot({ limit: false })`.',
+    wrong: `import { Controller, Get, Module } from '@nestjs/common'
+import { NestFactory } from '@nestjs/core'
+import { RateLimitModule } from 'headgate/nest'
+
+class Shop {
+  front() {
+    return 'hello'
+  }
+}
+Controller()(Shop)
+Get()(Shop.prototype, 'front', Object.getOwnPropertyDescriptor(Shop.prototype, 'front'))
+
+class AppModule {}
+Module({ imports: [RateLimitModule.forRoot('100/15m')], controllers: [Shop] })(AppModule)
+await NestFactory.createApplicationContext(AppModule, { logger: false })`,
+    right: `import { Controller, Get, Module } from '@nestjs/common'
+import { APP_GUARD, NestFactory } from '@nestjs/core'
+import { RateLimitGuard, RateLimitModule } from 'headgate/nest'
+
+class Shop {
+  front() {
+    return 'hello'
+  }
+}
+Controller()(Shop)
+Get()(Shop.prototype, 'front', Object.getOwnPropertyDescriptor(Shop.prototype, 'front'))
+
+class AppModule {}
+Module({
+  imports: [RateLimitModule.forRoot('100/15m')],
+  controllers: [Shop],
+  providers: [{ provide: APP_GUARD, useClass: RateLimitGuard }],
+})(AppModule)
+await NestFactory.createApplicationContext(AppModule, { logger: false })`,
+  },
 }

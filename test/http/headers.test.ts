@@ -220,6 +220,26 @@ contract((app) => {
     }
   })
 
+  test.each([
+    ['1h', '3600', /Too many requests\. Try again in 3600 seconds\.["\n]/],
+    [Infinity, undefined, /Too many requests\.["\n]/],
+  ])('a ban for %s: nothing is left, also beside units in flight', async (duration, retryAfter, message) => {
+    const { store } = stillStore()
+    const limiter = new RateLimiter({ policies: ['5/2h fixed-window', '2 at once'], store })
+    await limiter.ban('k', duration)
+    for (const [dialect, left] of [
+      ['legacy', { 'x-ratelimit-limit': '5', 'x-ratelimit-remaining': '0' }],
+      ['draft-6', { 'ratelimit-limit': '5', 'ratelimit-remaining': '0' }],
+      ['draft-7', { ratelimit: `limit=5, remaining=0, reset=${retryAfter ?? 0}` }],
+    ] as const) {
+      const { url } = await app({ limiter, keys: () => 'k', headers: dialect })
+      const { status, headers, body } = await get(url)
+      expect([status, headers['retry-after']]).toEqual([429, retryAfter])
+      expect(headers).toMatchObject(left)
+      expect(body).toMatch(message)
+    }
+  })
+
   test('the epoch of the legacy reset follows the wall clock, and decisions do not', async () => {
     const { url } = await app({ policies: '2/1h token-bucket', headers: 'legacy' })
     await get(url)

@@ -15,7 +15,7 @@ afterAll(() => nodeRedis.destroy())
 const clients: Record<string, RedisClient> = { ioredis, 'node-redis': nodeRedis as RedisClient }
 const worker = new URL('../support/pacer-worker.mjs', import.meta.url)
 
-/** A process that makes so many calls at once through this pace, and dies half a second later. */
+/** A process that makes so many calls at once through this pace, and dies half a second after the first of them reached Redis. */
 async function killedProcess(task: {
   library: string
   limit: number
@@ -26,6 +26,7 @@ async function killedProcess(task: {
   const child = fork(worker, [JSON.stringify({ port: server.port, ...task })])
   await once(child, 'message')
   child.send('go')
+  while ((await ioredis.dbsize()) === 0) await sleep(5)
   await sleep(500)
   const gone = once(child, 'exit')
   child.kill('SIGKILL')

@@ -74,6 +74,19 @@ describe.each([
   })
 })
 
+test('connections and messages with the same policies count apart', async () => {
+  const { port, sockets } = await listen('2/57m')
+  const seen: string[] = []
+  sockets.on('connection', (socket, request) => {
+    limitMessages(socket, '2/57m', { key: requestKey(request) })
+    socket.on('message', (data) => seen.push(`${data}`))
+  })
+  const first = (await open(port)) as WebSocket
+  for (const text of ['a', 'b', 'c']) first.send(text)
+  await eventually(() => expect(seen).toEqual(['a', 'b']))
+  expect(await outcome(open(port))).toBe('open')
+})
+
 test('requests that are no upgrade are not counted', async () => {
   const { server, port } = await listen('1/1h')
   for (const _ of [1, 2, 3]) expect(await status(server)).toBe(200)

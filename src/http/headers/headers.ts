@@ -91,6 +91,9 @@ function windowsOnly(policies: readonly Policy[], write: Writer): Writer {
   return (decision, sink, response, key) => {
     const verdicts = decision.policies.filter((_verdict, n) => !isInFlight(policies[n] as Policy))
     const allowed = verdicts.every((verdict) => verdict.allowed || verdict.shadow)
-    write(join(allowed, verdicts, decision.source, decision.at), sink, response, key)
+    // No verdict shows a ban by hand, so a decision with a ban keeps its numbers.
+    const { ban, source, at } = decision
+    const shown = ban ? { ...decision, policies: verdicts } : join(allowed, verdicts, source, at)
+    write(shown, sink, response, key)
   }
 }

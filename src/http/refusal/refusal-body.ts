@@ -53,9 +53,10 @@ export function unavailableBody(form: Form, seconds: number): Body {
   return form === 'json' ? { error: 'unavailable', message: text, retryAfter: seconds } : text
 }
 
-function message({ limit, retryAfter }: Decision): string {
+function message({ limit, retryAfter, ban }: Decision): string {
   if (limit === 0) return 'Too many requests: this limit admits nobody.'
   const seconds = retryAfterSeconds(retryAfter)
+  if (seconds === undefined && ban) return 'Too many requests.'
   if (seconds === undefined) return 'Too many requests: this one costs more than is ever admitted at once.'
   return `Too many requests. ${tryAgain(seconds)}`
 }

@@ -186,7 +186,10 @@ describe('@RateLimit', () => {
 })
 
 describe('misuse stops the start', () => {
-  const startWith = (decorate: MethodDecorator[], options: Parameters<typeof RateLimitModule.forRoot>[0] = '9/1h') => {
+  const startWith = async (
+    decorate: MethodDecorator[],
+    options: Parameters<typeof RateLimitModule.forRoot>[0] = '9/1h',
+  ) => {
     @Controller()
     class Wrong {
       @Get()
@@ -205,8 +208,45 @@ describe('misuse stops the start', () => {
     ['no limit', [RateLimit(undefined as never)], 'HEADGATE_POLICY', /rateLimit takes a policy/],
     ['a name to skip', [SkipRateLimit('burts')], 'HEADGATE_OPTION', /'burts'\) at Wrong.page names no policy.*: 1h\./],
     ['a limit that is skipped', [RateLimit('5/1m'), SkipRateLimit()], 'HEADGATE_OPTION', /Wrong.page is skipped/],
+    ['two limits of a handler', [RateLimit('5/1m'), RateLimit('9/1h')], 'HEADGATE_OPTION', /Two @RateLimit on page/],
   ] as const)('%s', async (_what, decorate, code, message) => {
     await expect(startWith([...decorate])).rejects.toMatchObject({ code, message: expect.stringMatching(message) })
+  })
+
+  test('a class with two limits, or with a limit and @SkipRateLimit()', async () => {
+    const twice = () => {
+      @RateLimit('9/1h')
+      @RateLimit('5/1m')
+      class Both {}
+      return Both
+    }
+    expect(twice).toThrow(expect.objectContaining({ code: 'HEADGATE_OPTION' }))
+
+    class Pages {
+      page() {
+        return 'page'
+      }
+    }
+    Get()(Pages.prototype, 'page', Object.getOwnPropertyDescriptor(Pages.prototype, 'page') as PropertyDescriptor)
+    @SkipRateLimit()
+    class Free extends Pages {}
+    @RateLimit('5/1m')
+    class Limited extends Pages {}
+    const startPages = (base: typeof Pages, decorate: ClassDecorator) => {
+      @decorate
+      @Controller()
+      class Files extends base {}
+      return start('Express', {
+        imports: [RateLimitModule.forRoot('2/1h')],
+        controllers: [Files],
+        providers: [everywhere],
+      })
+    }
+    await expect(startPages(Free, RateLimit('1/1h'))).rejects.toThrow(/^Files is skipped/)
+    const { url: free } = await startPages(Limited, SkipRateLimit())
+    expect(await statuses(free, ['/', '/', '/'])).toEqual([200, 200, 200])
+    const { url: stricter } = await startPages(Limited, RateLimit('1/1h'))
+    expect(await statuses(stricter, ['/', '/'])).toEqual([200, 429])
   })
 
   test('of the module, at once', () => {

@@ -11,7 +11,7 @@ import {
   SkipRateLimit,
 } from 'headgate/nest'
 import { io, type Socket } from 'socket.io-client'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import WebSocket from 'ws'
 import { everywhere, type Platform, platforms, start, storeAt } from '../support/nest.ts'
 
@@ -135,3 +135,68 @@ test('the adapter of ws: a message over the limit is an exception', async () => 
   expect(await say()).toEqual({ event: 'said', data: { text: 'a', remaining: 0 } })
   expect(await say()).toMatchObject({ event: 'exception', data: { status: 'error', statusCode: 429 } })
 })
+
+describe.each([
+  ['socket.io', IoAdapter],
+  ['ws', WsAdapter],
+])('messages of one packet, over %s', (library, Adapter) => {
+  const seen: string[] = []
+
+  async function order(text: string, { limit, remaining, settle }: RequestDecision) {
+    seen.push(`${text} ${remaining} of ${limit}`)
+    await settle?.(1)
+  }
+
+  @RateLimit({ policies: '10/1h fixed-window', cost: 2, settle: true })
+  @WebSocketGateway()
+  class Till {
+    @SubscribeMessage('order')
+    order(@MessageBody() text: string, @RateLimitDecision() decision: RequestDecision) {
+      return order(text, decision)
+    }
+  }
+
+  @RateLimit({ policies: '100/1h fixed-window', cost: 2, settle: true })
+  @WebSocketGateway()
+  class Audit {
+    @SubscribeMessage('order')
+    order(@MessageBody() text: string, @RateLimitDecision() decision: RequestDecision) {
+      return order(text, decision)
+    }
+  }
+
+  test('each call has its own decision, and settles its own cost', async () => {
+    const { url } = await start(
+      'Express',
+      { imports: [RateLimitModule.forRoot({ limit: false, store: storeAt().store })], providers: [Till, Audit] },
+      { prepare: (app) => app.useWebSocketAdapter(new Adapter(app)) },
+    )
+    const send = await packets(library, url)
+    for (const text of ['a', 'b', 'c']) send('order', text)
+    await vi.waitFor(() => expect(seen).toHaveLength(6))
+    expect(seen.toSorted()).toEqual([
+      'a 8 of 10',
+      'a 98 of 100',
+      'b 6 of 10',
+      'b 96 of 100',
+      'c 4 of 10',
+      'c 94 of 100',
+    ])
+    seen.length = 0
+    send('order', 'd')
+    await vi.waitFor(() => expect(seen.toSorted()).toEqual(['d 5 of 10', 'd 95 of 100']))
+  })
+})
+
+/** Connects, and returns a function that sends messages: those of one turn are in one packet. */
+async function packets(library: string, url: string): Promise<(event: string, data: string) => void> {
+  if (library === 'socket.io') {
+    const client = connect(url)
+    await new Promise<void>((resolve) => client.on('connect', resolve))
+    return (event, data) => client.emit(event, data)
+  }
+  const socket = new WebSocket(url.replace('http', 'ws'))
+  onTestFinished(() => socket.close())
+  await new Promise((resolve) => socket.once('open', resolve))
+  return (event, data) => socket.send(JSON.stringify({ event, data }))
+}

@@ -147,6 +147,13 @@ describe.each(Object.entries(servers))('%s', (_name, serve) => {
     }
   })
 
+  test('introspection and invalid operations do not count', async () => {
+    const { ask } = await started('10/1h fixed-window')
+    for (const query of ['{ __typename }', '{ __schema { queryType { name } } }', '{ unknown }', '{ left'])
+      await ask(query)
+    expect((await ask('{ left }')).data).toEqual({ left: 9 })
+  })
+
   test('each operation of a batch counts, with all of its root fields', async () => {
     const { agent, ask } = await started('10/1h fixed-window')
     const operations = ['{ left }', '{ a: left b: left }', 'query { ...two } fragment two on Query { c: left d: left }']

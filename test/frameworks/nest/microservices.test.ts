@@ -2,6 +2,7 @@ import { Controller, Get, UseGuards } from '@nestjs/common'
 import {
   type ClientProxy,
   ClientProxyFactory,
+  EventPattern,
   MessagePattern,
   type MicroserviceOptions,
   Payload,
@@ -17,7 +18,7 @@ import {
   SkipRateLimit,
 } from 'headgate/nest'
 import { lastValueFrom } from 'rxjs'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { freePort } from '../../support/ports.ts'
 import { everywhere, platforms, start, storeAt } from '../support/nest.ts'
 
@@ -53,12 +54,17 @@ class Sums {
 }
 
 /** An application with HTTP and a TCP microservice. */
-async function hybrid(platform: (typeof platforms)[number], limit: RateLimitModuleOptions, inheritAppConfig: boolean) {
+async function hybrid(
+  platform: (typeof platforms)[number],
+  limit: RateLimitModuleOptions,
+  inheritAppConfig: boolean,
+  controllers: (new () => object)[] = [Sums],
+) {
   const port = await freePort()
   const transport = { transport: Transport.TCP as const, options: { host: '127.0.0.1', port } }
   const { agent } = await start(
     platform,
-    { imports: [RateLimitModule.forRoot(limit)], controllers: [Sums], providers: [everywhere] },
+    { imports: [RateLimitModule.forRoot(limit)], controllers, providers: [everywhere] },
     {
       async prepare(app) {
         app.connectMicroservice<MicroserviceOptions>(transport, { inheritAppConfig })
@@ -70,7 +76,7 @@ async function hybrid(platform: (typeof platforms)[number], limit: RateLimitModu
   onTestFinished(() => void client.close())
   const send = (pattern: string, data: unknown = []) =>
     lastValueFrom(client.send(pattern, data)).catch((error) => error)
-  return { agent, send }
+  return { agent, send, client }
 }
 
 describe.each(platforms)('a hybrid application on %s', (platform) => {
@@ -102,4 +108,27 @@ describe.each(platforms)('a hybrid application on %s', (platform) => {
     expect([await report('ann'), await report('bob')]).toEqual(['done', 'done'])
     expect(await report('ann')).toMatchObject({ statusCode: 429 })
   })
+})
+
+test('two handlers of one event have a decision each', async () => {
+  const seen: string[] = []
+  @RateLimit('10/1h fixed-window')
+  @Controller()
+  class Till {
+    @EventPattern('order')
+    order(@RateLimitDecision() { remaining, limit }: RequestDecision) {
+      seen.push(`${remaining} of ${limit}`)
+    }
+  }
+  @RateLimit('100/1h fixed-window')
+  @Controller()
+  class Audit {
+    @EventPattern('order')
+    order(@RateLimitDecision() { remaining, limit }: RequestDecision) {
+      seen.push(`${remaining} of ${limit}`)
+    }
+  }
+  const { client } = await hybrid('Express', { limit: false }, false, [Till, Audit])
+  await lastValueFrom(client.emit('order', 'tea'))
+  await vi.waitFor(() => expect(seen.toSorted()).toEqual(['9 of 10', '99 of 100']))
 })

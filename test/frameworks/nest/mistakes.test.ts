@@ -1,6 +1,16 @@
-import { Controller, Get } from '@nestjs/common'
+import {
+  type CanActivate,
+  Controller,
+  type ExecutionContext,
+  Get,
+  Inject,
+  Injectable,
+  type ModuleMetadata,
+  UseGuards,
+} from '@nestjs/common'
+import { APP_GUARD } from '@nestjs/core'
 import { byHeader, HeadgateError } from 'headgate'
-import { RateLimit, RateLimitModule } from 'headgate/nest'
+import { RateLimit, RateLimitGuard, RateLimitModule, SkipRateLimit } from 'headgate/nest'
 import { describe, expect, test } from 'vitest'
 import { headgateWarnings } from '../../support/headgate-warnings.ts'
 import { everywhere, start } from '../support/nest.ts'
@@ -64,4 +74,67 @@ test('a missing store of a module without a limit gives one warning, because the
   const imports = [RateLimitModule.forRoot({ limit: false, store: undefined } as never)]
   await start('Express', { imports, controllers: [Files], providers: [everywhere] })
   expect(await headgateWarnings()).toEqual([expect.stringContaining('HEADGATE_NO_STORE')])
+})
+
+describe('a limit of the module', () => {
+  class Pages {
+    page() {
+      return 'page'
+    }
+
+    limited() {
+      return 'limited'
+    }
+  }
+  const decorate = (type: typeof Pages, name: 'page' | 'limited', ...decorators: MethodDecorator[]) => {
+    const descriptor = { value: () => name, writable: true, configurable: true }
+    Object.defineProperty(type.prototype, name, descriptor)
+    for (const each of [Get(name), ...decorators]) each(type.prototype, name, descriptor)
+  }
+  /** A controller with two handlers, of which one has a limit of its own. */
+  const pages = (...decorators: MethodDecorator[]) => {
+    class Shop extends Pages {}
+    decorate(Shop, 'page', ...decorators)
+    decorate(Shop, 'limited', RateLimit('5/1m') as MethodDecorator)
+    Controller()(Shop)
+    return Shop
+  }
+
+  @Injectable()
+  class Wrapped implements CanActivate {
+    constructor(@Inject(RateLimitGuard) private readonly inner: RateLimitGuard) {}
+
+    canActivate(context: ExecutionContext) {
+      return this.inner.canActivate(context)
+    }
+  }
+
+  const withGuard = UseGuards(RateLimitGuard) as MethodDecorator
+  const warning = expect.stringMatching(/^HEADGATE_UNGUARDED: .*provide: APP_GUARD, useClass: RateLimitGuard/)
+
+  test.each<[string, Parameters<typeof RateLimitModule.forRoot>[0], ModuleMetadata, boolean]>([
+    ['the guard as a provider only', '9/1h', { controllers: [pages()], providers: [RateLimitGuard] }, true],
+    ['the guard for all', '9/1h', { controllers: [pages()], providers: [everywhere] }, false],
+    ['the guard on a handler', '9/1h', { controllers: [pages(withGuard)] }, false],
+    [
+      'a guard that calls it',
+      '9/1h',
+      { controllers: [pages()], providers: [{ provide: APP_GUARD, useClass: Wrapped }] },
+      false,
+    ],
+    ['no limit', { limit: false }, { controllers: [pages()] }, false],
+    ['no handler that it could limit', '9/1h', { controllers: [pages(SkipRateLimit() as MethodDecorator)] }, false],
+    ['no handlers', '9/1h', {}, false],
+  ])('with %s', async (_, limit, metadata, warns) => {
+    await headgateWarnings()
+    await start('Express', { imports: [RateLimitModule.forRoot(limit)], ...metadata })
+    expect(await headgateWarnings()).toEqual(warns ? [warning] : [])
+  })
+
+  test('with the guard on the application', async () => {
+    await headgateWarnings()
+    const metadata = { imports: [RateLimitModule.forRoot('9/1h')], controllers: [pages()] }
+    await start('Express', metadata, { prepare: (app) => app.useGlobalGuards(app.get(RateLimitGuard)) })
+    expect(await headgateWarnings()).toEqual([])
+  })
 })

@@ -1,0 +1,67 @@
+import type { ExecutionContext } from '@nestjs/common'
+import { getOrInsert } from '../../src/common/index.ts'
+import { callOf, isObject, nested } from './nest-call.ts'
+
+/** The part of a socket, a stream or a client of socket.io that reports when the client disconnects. */
+interface Emitter {
+  once(event: string, listener: () => void): unknown
+}
+
+/** True if the client of this call has disconnected. Nest still runs the handlers of the client's messages and GraphQL fields. */
+export function hasLeft(context: ExecutionContext): boolean {
+  const { type, http, message } = callOf(context)
+  if (http !== undefined) return isDestroyed(http.response ?? (http.request as { socket?: object }).socket)
+  if (type !== 'ws') return type === 'rpc' && isDestroyed(message?.socket)
+  const client: unknown = context.getArgByIndex(0)
+  return Number(nested(client, 'readyState')) > 1 || nested(client, 'disconnected') === true
+}
+
+/** True if a response is destroyed. Fastify has Node's response as `raw`. With HTTP/2, only the response's stream is destroyed. */
+function isDestroyed(end: unknown): boolean {
+  if (!isObject(end)) return false
+  const raw = isObject(end.raw) ? end.raw : end
+  return raw.destroyed === true || (isObject(raw.stream) && raw.stream.destroyed === true)
+}
+
+/** What to call when the client of a connection disconnects. All calls of a connection share one listener. */
+const leaving = new WeakMap<Emitter, Set<() => void>>()
+
+/**
+ * Calls `left` if the client of this call disconnects while `RateLimitGuard` decides about the call, as in a wait because of the
+ * option `delay`. The guard then calls `stopWatching` of the call.
+ */
+export function watch(context: ExecutionContext, left: () => void): void {
+  const connection = connectionOf(context)
+  if (hasLeft(context)) left()
+  if (connection === undefined) return
+  const watching = getOrInsert(leaving, connection, () => listened(connection, context.getType<string>()))
+  const call = callOf(context)
+  const before = call.stopWatching
+  watching.add(left)
+  call.stopWatching = () => {
+    before?.()
+    watching.delete(left)
+  }
+}
+
+function listened(connection: Emitter, type: string): Set<() => void> {
+  const watching = new Set<() => void>()
+  // A booked time can be refunded only if no later time is booked, so the newest call is first.
+  const left = () => {
+    for (const each of [...watching].reverse()) each()
+  }
+  connection.once('close', left)
+  if (type === 'ws') connection.once('disconnect', left)
+  return watching
+}
+
+/** The connection of a call: the client of a gateway, or else the stream (HTTP/2) or the socket. */
+function connectionOf(context: ExecutionContext): Emitter | undefined {
+  const { type, http, message } = callOf(context)
+  const request = nested(http?.request, 'raw') ?? http?.request
+  const found =
+    type === 'ws'
+      ? context.getArgByIndex<unknown>(0)
+      : (nested(request, 'stream') ?? nested(request, 'socket') ?? message?.socket)
+  return isObject(found) && typeof found.once === 'function' ? (found as unknown as Emitter) : undefined
+}
