@@ -1,6 +1,6 @@
 import type { Policy } from '../../algorithms/index.ts'
 import { type Decision, type Verdict, withResetAt } from '../../policy/index.ts'
-import type { Command } from '../contract/index.ts'
+import { type Command, windowsOf } from '../contract/index.ts'
 
 /** The content of a report. A report that is sent again has the same content, because the store may have counted it. */
 export interface Report {
@@ -153,7 +153,8 @@ export class KeyShare {
   /** When the window of a policy with a calendar ends, in microseconds. Undefined for another policy. */
   #endOf(n: number, now: number): number | undefined {
     const stored = (this.#verdicts?.[n]?.resetAt ?? 0) * 1000
-    return stored > now ? stored : this.windows?.[n]?.find((time) => time > now)
+    if (stored > now) return stored
+    return windowsOf(this.#policies[n] as Policy, now, this.calendar)?.find((time) => time > now)
   }
 
   /**
