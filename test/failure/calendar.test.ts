@@ -71,10 +71,10 @@ test('what each customer has spent is charged in the windows of that customer', 
     return await fixture.ledger.run({ verb: 'consume', keys: [key], calendar })
   }
   fixture.store.mode = 'fails'
-  for (const key of ['a', 'b', 'a', 'b']) await consume(key, key === 'a' ? 15 : 20)
+  for (const key of ['a', 'b']) await consume(key, key === 'a' ? 15 : 20)
   fixture.store.mode = 'up'
-  expect(await consume('a', 15)).toMatchObject({ source: 'store', remaining: 7, resetAfter: 14 * day })
-  expect(await consume('b', 20)).toMatchObject({ source: 'store', remaining: 7, resetAfter: 19 * day })
+  expect(await consume('a', 15)).toMatchObject({ source: 'store', remaining: 8, resetAfter: 14 * day })
+  expect(await consume('b', 20)).toMatchObject({ source: 'store', remaining: 8, resetAfter: 19 * day })
 })
 
 test('a reservation of the store that is settled locally after its window charges the store for nothing', async () => {
