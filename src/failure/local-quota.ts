@@ -48,13 +48,16 @@ interface OpenLedgers {
   readonly charged: ReadonlyMap<string, Ledger>
 }
 
+/** What a call brought for policies with a calendar: the windows by this process's clock, and what it said about the customer. */
+export type KeyCalendar = Pick<Command, 'windows' | 'calendar'>
+
 export class LocalQuota {
   readonly #terms: LedgerTerms
   readonly #policies: readonly Policy[]
   readonly #scopes: readonly string[]
   readonly #shared: Shared
-  /** For each key, the windows that its last call brought: a call that is charged later brings them to the store. */
-  #windows: LRUCache<string, NonNullable<Command['windows']>> | undefined
+  /** For each key, what its last call brought, for a charge that comes later. */
+  #calendars: LRUCache<string, KeyCalendar> | undefined
 
   private constructor(terms: LedgerTerms, shared: Shared) {
     this.#policies = terms.policies.map((policy) => shareOf(policy, shared.instances))
@@ -110,35 +113,35 @@ export class LocalQuota {
 
   #openCharged({ store, charged }: States, scope: string): Ledger {
     const first = charged.get(scope)
-    const ledger = store.open({ ...this.#terms, policies: this.#policiesOf(scope), scopes: [scope] }, first)
+    const ledger = store.open({ ...this.#terms, policies: this.policiesOf(scope), scopes: [scope] }, first)
     if (first === undefined) charged.set(scope, ledger)
     return ledger
   }
 
-  #policiesOf(scope: string): readonly Policy[] {
+  policiesOf(scope: string): readonly Policy[] {
     return this.#policies.filter((policy) => policy.scope === scope)
   }
 
   run<V extends DecidingVerb>(command: Command<V>): OutcomeOf<V> {
     const outcome = this.#ledgers.spent.run(command) as Decision | Booking
     if ('elsewhere' in outcome) return outcome as never
-    if (command.windows !== undefined) this.#noteWindows(command.keys, command.windows)
+    if (command.windows !== undefined) this.#noteCalendar(command, command.windows)
     const decision: Decision = { ...('decision' in outcome ? outcome.decision : outcome), source: 'fallback' }
     this.#noteFullAt(decision.resetAfter)
     return ('decision' in outcome ? { ...outcome, decision } : decision) as OutcomeOf<V>
   }
 
-  #noteWindows(keys: readonly string[], windows: NonNullable<Command['windows']>): void {
-    this.#windows ??= new LRUCache({ maxSize: this.#shared.maxKeys, sizeCalculation: () => 1 })
+  #noteCalendar({ keys, calendar }: Command, all: NonNullable<Command['windows']>): void {
+    this.#calendars ??= new LRUCache({ maxSize: this.#shared.maxKeys, sizeCalculation: () => 1 })
     for (const [n, scope] of this.#scopes.entries()) {
-      const own = windows.filter((_, policy) => this.#policies[policy]?.scope === scope)
-      this.#windows.set(JSON.stringify([scope, keys[n]]), own)
+      const windows = all.filter((_, policy) => this.#policies[policy]?.scope === scope)
+      this.#calendars.set(JSON.stringify([scope, keys[n]]), { windows, calendar })
     }
   }
 
-  /** The windows of the last call with this key, for the policies of the scope. Undefined if no policy has a calendar. */
-  windowsOf(scope: string, key: string): Command['windows'] {
-    return this.#windows?.get(JSON.stringify([scope, key]))
+  /** What the last call with this key brought, for the policies of the scope. Undefined if no policy has a calendar. */
+  calendarOf(scope: string, key: string): KeyCalendar | undefined {
+    return this.#calendars?.get(JSON.stringify([scope, key]))
   }
 
   /** The units that a key has spent and that the store was not charged for. One number for each policy of the scope. */
@@ -149,7 +152,8 @@ export class LocalQuota {
 
   /** Records units that were charged or refunded in the store. @param units one number for each policy of the scope */
   changeCharged(verb: 'charge' | 'refund', scope: string, key: string, units: readonly number[]): void {
-    void this.#ledgers.charged.get(scope)?.run({ verb, keys: [key], costs: units, windows: this.windowsOf(scope, key) })
+    const { windows } = this.calendarOf(scope, key) ?? {}
+    void this.#ledgers.charged.get(scope)?.run({ verb, keys: [key], costs: units, windows })
   }
 
   /**
@@ -223,7 +227,7 @@ export class LocalQuota {
   #chargedUnits(scope: string, key: string): readonly number[] {
     const ledger = this.#ledgers.charged.get(scope) as Ledger
     const { policies } = ledger.run({ verb: 'peek', keys: [key] }) as Decision
-    return this.#policiesOf(scope).map((policy, n) => usedUnits(policy, policies[n] as Verdict))
+    return this.policiesOf(scope).map((policy, n) => usedUnits(policy, policies[n] as Verdict))
   }
 }
 

@@ -1,6 +1,6 @@
 import { getOrInsert, type HeadgateError } from '../common/index.ts'
-import type { Command, Ledger } from '../stores/contract/index.ts'
-import type { LocalQuota } from './local-quota.ts'
+import { type Command, type Ledger, withCalendars } from '../stores/contract/index.ts'
+import type { KeyCalendar, LocalQuota } from './local-quota.ts'
 import type { StoreLink } from './store-link.ts'
 
 /**
@@ -44,10 +44,10 @@ export class OwedCharges {
     const quota = this.#quota
     const units = quota.owed(scope, key)
     if (!units.some((owed) => owed > 0)) return
-    const windows = quota.windowsOf(scope, key)
+    const brought = quota.calendarOf(scope, key)
     quota.changeCharged('charge', scope, key, units)
     try {
-      await this.#request(scope, { verb: 'charge', keys: [key], costs: units, windows })
+      await this.#request(scope, { verb: 'charge', keys: [key], costs: units, calendar: brought?.calendar }, brought)
     } catch (error) {
       const { code, uncounted } = error as Partial<HeadgateError>
       const mayHaveCounted = code === 'HEADGATE_STORE_TIMEOUT' && !uncounted
@@ -64,7 +64,10 @@ export class OwedCharges {
     await this.#request(scope, { verb: 'refund', keys: [key], costs: units })
   }
 
-  async #request(scope: string, command: Command): Promise<void> {
-    await this.#link.request(getOrInsert(this.#ledgers, scope, this.#open), command)
+  /** @param brought what the key's last call brought, if the command may begin a window of a calendar by the store's clock */
+  async #request(scope: string, command: Command, brought?: KeyCalendar): Promise<void> {
+    const ledger = getOrInsert(this.#ledgers, scope, this.#open)
+    const placing = brought && withCalendars(ledger, this.#quota.policiesOf(scope))
+    await this.#link.request(placing ?? ledger, command)
   }
 }

@@ -45,6 +45,8 @@ export class KeyShare {
   readonly #refusals: (Refusal | undefined)[]
   /** What the last call of the key said about the calendar of its customer. */
   calendar: Command['calendar']
+  /** The windows that the last call of the key brought, for policies with a calendar. */
+  windows: Command['windows']
   /** True while a question to the store has no answer. */
   asking = false
   /** True if the store's record of this key cannot be read. */

@@ -75,12 +75,12 @@ export class ShareLedger implements Ledger {
   }
 
   #consume(command: Command<'consume'>): MaybePromise<Decision> {
-    const { keys, costs = 1, details, calendar } = command
+    const { keys, costs = 1, details, windows } = command
     const now = this.#reporter.clock()
     this.#reporter.wake()
     const shares = this.#sharesOf(keys)
     if (shares === undefined) return this.#decideExactly(command) as Promise<Decision>
-    if (calendar !== undefined) for (const share of shares) share.calendar = calendar
+    if (windows !== undefined) this.#noteCalendar(shares, command, windows)
     for (const key of keys) {
       const outage = this.#reporter.outageOf(key)
       if (!outage.isLong(now)) continue
@@ -90,6 +90,13 @@ export class ShareLedger implements Ledger {
     if (shares.some((share) => share.isBanned(now))) return this.#pass(command, shares)
     if (this.#admit(shares, costs, now)) return this.#decision(true, this.#verdicts(shares, now, details), command, now)
     return this.#refuse(shares, command, now) ?? this.#pass(command, shares)
+  }
+
+  #noteCalendar(shares: readonly KeyShare[], { calendar }: Command, windows: NonNullable<Command['windows']>): void {
+    for (const [scope, share] of shares.entries()) {
+      share.calendar = calendar
+      share.windows = windows.filter((_, index) => this.#places[index]?.scope === scope)
+    }
   }
 
   /** Lets the store decide a call that needs more units than the share has left. A report of the units admitted so far is sent first. */
