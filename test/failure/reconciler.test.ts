@@ -218,7 +218,9 @@ test('units spent while their key is being settled are still owed', async () => 
 
 test.each([
   ['fails', 'is made again', 2],
+  ['unsent', 'is made again', 2],
   ['lost', 'counts as made', 1],
+  ['breaks', 'counts as made', 1],
 ] as const)('a charge (%s) %s', async (mode, _, times) => {
   const fixture = new FailoverFixture('10/1h fixed-window')
   await fixture.down()

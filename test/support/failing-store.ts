@@ -8,9 +8,9 @@ import { ReferenceLedger } from './reference-store.ts'
 
 /**
  * `up` works. `fails` rejects. `unsent` rejects, and says that no call was sent. `throws` throws before there is a promise. `hangs`
- * never decides and never responds. `lost` decides and never responds.
+ * never decides and never responds. `lost` decides and never responds. `breaks` decides, and then its connection breaks.
  */
-export type Mode = 'up' | 'fails' | 'unsent' | 'throws' | 'hangs' | 'lost'
+export type Mode = 'up' | 'fails' | 'unsent' | 'throws' | 'hangs' | 'lost' | 'breaks'
 
 function decides(verb: Verb): boolean {
   return !['ban', 'unban', 'inspect', 'scan', 'clear'].includes(verb)
@@ -64,7 +64,8 @@ export class FailingStore implements Store {
     if (mode === 'fails') return Promise.reject(new Error('store failed'))
     if (mode === 'unsent') return Promise.reject(new HeadgateError('HEADGATE_STORE', 'not sent', { uncounted: true }))
     if (mode === 'up') return Promise.resolve(decide())
-    if (mode === 'lost') decide()
+    if (mode !== 'hangs') decide()
+    if (mode === 'breaks') return Promise.reject(new HeadgateError('HEADGATE_STORE', 'the connection broke'))
     return new Promise((resolve) => this.#hanging.push(() => resolve(decide())))
   }
 }
