@@ -127,24 +127,21 @@ describe.each(['ioredis', 'node-redis'])('%s, while there is no connection', (na
     await expect.poll(() => used(limiter), { timeout: 10_000 }).toBe('store 0')
   })
 
-  test.each([3, 4, 5])(
-    'units admitted locally are charged once, if answer %i afterwards is lost',
-    async (n) => {
-      const { limiter, proxy } = await behindProxy(name, '1000/1d fixed-window')
-      await disconnect(proxy)
-      let admitted = 0
-      while (admitted < 20) if ((await limiter.consume('k')).source === 'fallback') admitted++
-      proxy.cutEvery = n
-      proxy.silent = false
-      proxy.cut()
-      const { connections } = proxy
-      await expect
-        .poll(() => limiter.peek('k').then(() => proxy.connections), { timeout: 10_000 })
-        .toBeGreaterThan(connections + 1)
-      proxy.cutEvery = 0
-      await expect.poll(() => used(limiter), { timeout: 10_000 }).toMatch('store')
-      await expect.poll(() => limiter.health().owing, { timeout: 10_000 }).toBe(0)
-      expect(await used(limiter)).toBe(`store ${admitted}`)
-    },
-  )
+  test.each([3, 4, 5])('units admitted locally are charged once, if answer %i afterwards is lost', async (n) => {
+    const { limiter, proxy } = await behindProxy(name, '1000/1d fixed-window')
+    await disconnect(proxy)
+    let admitted = 0
+    while (admitted < 20) if ((await limiter.consume('k')).source === 'fallback') admitted++
+    proxy.cutEvery = n
+    proxy.silent = false
+    proxy.cut()
+    const { connections } = proxy
+    await expect
+      .poll(() => limiter.peek('k').then(() => proxy.connections), { timeout: 10_000 })
+      .toBeGreaterThan(connections + 1)
+    proxy.cutEvery = 0
+    await expect.poll(() => used(limiter), { timeout: 10_000 }).toMatch('store')
+    await expect.poll(() => limiter.health().owing, { timeout: 10_000 }).toBe(0)
+    expect(await used(limiter)).toBe(`store ${admitted}`)
+  })
 })
