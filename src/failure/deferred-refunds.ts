@@ -1,5 +1,5 @@
 import type { Breaker } from './breaker.ts'
-import type { StoreLink } from './store-link.ts'
+import { isUncounted, type StoreLink } from './store-link.ts'
 
 /** The most refunds that can wait. If another refund comes, the oldest refund is dropped. */
 const maxRefunds = 10_000
@@ -31,8 +31,8 @@ export class DeferredRefunds {
   }
 
   /**
-   * Runs the refund now if the breakers of its keys are closed. Otherwise runs the refund when the store behind these
-   * breakers responds again. Each refund runs once, in order. A refund that fails is not repeated.
+   * Runs the refund now, or if the store has failed, when the store responds again. A refund that fails runs again only if the
+   * error says that the store has certainly not made it.
    */
   add(refund: Refund): void {
     const [oldest] = this.#refunds
@@ -53,20 +53,23 @@ export class DeferredRefunds {
     this.#refunds.clear()
   }
 
-  /** True if the breaker of one of the keys is open. */
+  /** True if the last request to the store has failed, so that the refund waits until the store responds again. */
   #waits({ keys }: Refund): boolean {
-    const failing = this.#link.parts.of(keys).find(({ closed }) => !closed)
-    if (failing === undefined) return false
-    if (this.#awaited.has(failing)) return true
-    this.#awaited.add(failing)
-    failing.onNextResponse(() => {
-      this.#awaited.delete(failing)
-      void this.#run()
-    })
-    return true
+    const failing = this.#link.parts.of(keys).find(({ doubtful }) => doubtful)
+    if (failing !== undefined) this.#await(failing)
+    return failing !== undefined
   }
 
-  /** Runs the refunds whose breakers are closed. */
+  #await(breaker: Breaker): void {
+    if (this.#awaited.has(breaker)) return
+    this.#awaited.add(breaker)
+    breaker.onNextResponse(() => {
+      this.#awaited.delete(breaker)
+      void this.#run()
+    })
+  }
+
+  /** Runs the refunds that need not wait, in order. A refund stays in the list while it runs, so that `forget` can drop it. */
   async #run(): Promise<void> {
     this.#again = true
     if (this.#running) return
@@ -75,8 +78,13 @@ export class DeferredRefunds {
       this.#again = false
       for (const refund of this.#refunds) {
         if (this.#waits(refund)) continue
-        this.#refunds.delete(refund)
-        await refund.run().catch(() => undefined)
+        try {
+          await refund.run()
+          this.#refunds.delete(refund)
+        } catch (error) {
+          if (!isUncounted(error)) this.#refunds.delete(refund)
+          else for (const breaker of this.#link.parts.of(refund.keys)) this.#await(breaker)
+        }
       }
     }
     this.#running = false

@@ -90,6 +90,7 @@ class FailoverLedger implements CheckedLedger {
       settled.catch(ignore) // the debts stay
       return call.decideLocally() // `consumeSync` needs a decision at once
     }
+    call.sent = false
     const probes = keys.map((key, n) => link.probe(key, () => charges.check(charges.scopes[n] as string, key)))
     const failed = () => call.failed(failing.lastError)
     return probes.some((probe) => probe !== undefined) ? Promise.all(probes).then(failed) : failed()

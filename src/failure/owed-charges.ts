@@ -36,9 +36,9 @@ export class OwedCharges {
   }
 
   /**
-   * Charges the units that the key owes. The units count as charged as soon as the request is sent. The units stay charged if the
-   * request times out, because the store may have counted the units. After other failures the key owes the units again, unless the key
-   * was forgotten.
+   * Charges the units that the key owes. The units count as charged as soon as the request is sent. The units stay charged if
+   * the store may have counted them: if the request times out, or if the connection breaks. After other failures the key owes the
+   * units again, unless the key was forgotten.
    */
   async charge(scope: string, key: string, forgotten: () => boolean): Promise<void> {
     const quota = this.#quota
@@ -50,8 +50,8 @@ export class OwedCharges {
       await this.#request(scope, { verb: 'charge', keys: [key], costs: units, calendar: brought?.calendar }, brought)
     } catch (error) {
       const { code, uncounted } = error as Partial<HeadgateError>
-      const mayHaveCounted = code === 'HEADGATE_STORE_TIMEOUT' && !uncounted
-      if (!mayHaveCounted && !forgotten()) quota.changeCharged('refund', scope, key, units)
+      const unknown = (code === 'HEADGATE_STORE_TIMEOUT' || code === 'HEADGATE_STORE') && !uncounted
+      if (!unknown && !forgotten()) quota.changeCharged('refund', scope, key, units)
       throw error
     }
   }

@@ -214,3 +214,8 @@ function shardsOf(error: unknown): readonly string[] | undefined {
 export function isMisuse(error: unknown): boolean {
   return error instanceof HeadgateError && !error.code.startsWith('HEADGATE_STORE')
 }
+
+/** True if the store has certainly not made a call that failed with this error, and can make the call later. */
+export function isUncounted(error: unknown): boolean {
+  return error instanceof HeadgateError && error.uncounted === true && !isBrokenRecord(error)
+}

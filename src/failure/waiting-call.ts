@@ -1,28 +1,22 @@
-import { unitsBack } from '../algorithms/evaluation/index.ts'
+import { type Costs, type Tickets, unitsBack } from '../algorithms/evaluation/index.ts'
 import { HeadgateError } from '../common/index.ts'
 import type { Decision } from '../policy/index.ts'
 import { type Booking, type Command, choiceFor, type OnFailure, type OutcomeOf } from '../stores/contract/index.ts'
 import type { Breaker } from './breaker.ts'
 import { warnIfOpened } from './breaker-warning.ts'
 import type { CallVerb, Fallback } from './fallback.ts'
-import { isMisuse } from './store-link.ts'
+import { isMisuse, isUncounted } from './store-link.ts'
 import { StoreRequest } from './store-request.ts'
 
 /** One call of a limiter to the store, and the result that the caller gets if the store fails. */
 export class WaitingCall<V extends CallVerb> extends StoreRequest<V> {
   readonly #fallback: Fallback
   readonly #onFailure: OnFailure | undefined
-  /**
-   * True for a settlement that was not sent because a breaker is open. Such a settlement is sent later. A settlement that was
-   * already sent is not sent again, because the store may have executed it.
-   */
-  readonly #unsent: boolean
 
   constructor(fallback: Fallback, command: Command<V>, breakers: readonly Breaker[], onFailure: OnFailure | undefined) {
     super(fallback.ledger, command, breakers)
     this.#fallback = fallback
     this.#onFailure = onFailure
-    this.#unsent = command.verb === 'settle' && breakers.some(({ closed }) => !closed)
   }
 
   override succeeded(outcome: OutcomeOf<V>): OutcomeOf<V> {
@@ -33,11 +27,14 @@ export class WaitingCall<V extends CallVerb> extends StoreRequest<V> {
   /** Called if the store answers too late: the caller already has a result without the store. Refunds the units that the store took. */
   override late(outcome: OutcomeOf<V>): void {
     const { verb, keys, costs = 1, tickets: renewed } = this.command
-    if (verb === 'consume' && (outcome as Decision).allowed) void this.#fallback.giveBack(keys, costs)
+    const giveBack = (units: Costs, taken?: Tickets) => {
+      this.#fallback.giveBack(keys, units, taken).catch(() => undefined)
+    }
+    if (verb === 'consume' && (outcome as Decision).allowed) giveBack(costs)
     if (verb !== 'reserve' && verb !== 'renew') return
     const { decision, tickets } = outcome as Booking
     if (!decision.allowed || tickets === undefined) return
-    if (verb === 'reserve') void this.#fallback.giveBack(keys, unitsBack(tickets), tickets)
+    if (verb === 'reserve') giveBack(unitsBack(tickets), tickets)
     else if (renewed !== undefined) Object.assign(renewed, tickets) // the reservation continues with the new tickets of the store
   }
 
@@ -57,7 +54,8 @@ export class WaitingCall<V extends CallVerb> extends StoreRequest<V> {
       counters.failedClosed++
       throw error
     }
-    if (this.#unsent) this.#fallback.giveBackLater(command)
+    // A settlement that the store may have executed is not sent again.
+    if (command.verb === 'settle' && (!this.sent || isUncounted(error))) this.#fallback.giveBackLater(command)
     if (choice === 'local') return this.decideLocally()
     counters.sources.open++
     return this.#fallback.letThrough(command) as OutcomeOf<V>

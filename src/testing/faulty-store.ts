@@ -161,6 +161,7 @@ export class FaultyStore implements Store {
       throw new HeadgateError(
         'HEADGATE_STORE',
         'This store fails because a test asked for it. Call heal() to end the fault.',
+        { uncounted: true },
       )
     if (fault.kind === 'partition') return this.#holdUp(send)
     await this.#sleep(Math.floor(fault.by / 2))

@@ -218,7 +218,9 @@ test('units spent while their key is being settled are still owed', async () => 
 
 test.each([
   ['fails', 'is made again', 2],
+  ['unsent', 'is made again', 2],
   ['lost', 'counts as made', 1],
+  ['breaks', 'counts as made', 1],
 ] as const)('a charge (%s) %s', async (mode, _, times) => {
   const fixture = new FailoverFixture('10/1h fixed-window')
   await fixture.down()
@@ -311,6 +313,67 @@ describe('reservations', () => {
     await first.settle(1)
     await fixture.up()
     expect(await fixture.peek()).toBe('store 8')
+  })
+
+  describe('made in the store, and settled by a call that was certainly not sent', () => {
+    test.each(['local', 'open'] as const)('%s: given back once the store responds', async (onStoreError) => {
+      const fixture = new FailoverFixture('10/1h fixed-window', { onStoreError })
+      const [first, second] = [await reserve(fixture, 2), await reserve(fixture, 4)]
+      fixture.store.mode = 'unsent'
+      await first.settle(0)
+      await second.settle(1)
+      fixture.store.mode = 'up'
+      expect(await fixture.peek()).toBe('store 4')
+      await settle()
+      expect(await fixture.peek()).toBe('store 9')
+    })
+
+    test('given back by the first request that is sent, and once', async () => {
+      const fixture = new FailoverFixture('10/1h fixed-window')
+      const reservation = await reserve(fixture, 4)
+      fixture.store.mode = 'unsent'
+      await reservation.settle(1)
+      for (let n = 1; n <= 3; n++) await fixture.consume('other')
+      fixture.store.mode = 'up'
+      fixture.requests()
+      const probe = fixture.peek('probe')
+      fixture.store.mode = 'unsent' // the store responds once, and is away again when the units are given back
+      expect(await probe).toBe('store 10')
+      await settle()
+      fixture.store.mode = 'up'
+      for (let n = 1; n <= 3; n++) await fixture.peek('probe')
+      await settle()
+      expect(fixture.requests().filter((call) => call.startsWith('settle'))).toEqual(
+        Array.from({ length: 2 }, () => 'settle k -3 1h'),
+      )
+      expect(await fixture.peek()).toBe('store 9')
+    })
+
+    test('not given back after a reset of the key', async () => {
+      const fixture = new FailoverFixture('10/1h fixed-window')
+      const reservation = await reserve(fixture, 4)
+      fixture.store.mode = 'unsent'
+      await reservation.settle(1)
+      fixture.store.mode = 'up'
+      await fixture.ledger.run({ verb: 'reset', keys: ['k'] })
+      await fixture.consume('k', 2)
+      await settle()
+      expect(await fixture.peek()).toBe('store 8')
+    })
+
+    test('also if the debts of its key could not be settled before', async () => {
+      const fixture = new FailoverFixture('10/1h fixed-window')
+      const reservation = await reserve(fixture, 4)
+      fixture.store.mode = 'unsent'
+      await fixture.consume() // the key owes a unit
+      fixture.store.mode = 'fails'
+      await reservation.settle(1)
+      expect(fixture.requests().filter((call) => call.startsWith('settle'))).toEqual([])
+      fixture.store.mode = 'up'
+      await fixture.peek('probe')
+      await settle()
+      expect(await fixture.peek()).toBe('store 8')
+    })
   })
 
   test('let through: settling it changes nothing', async () => {

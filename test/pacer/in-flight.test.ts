@@ -52,15 +52,30 @@ describe.each(both)('%s', (_, policy) => {
     expect(await timeline.read()).toBe('A!HEADGATE_TIMEOUT+500 B+1025 drained+1025')
   })
 
-  test('close refuses the call, whatever the store decides', async () => {
+  test('close refuses the call at once, whatever the store decides', async () => {
     const { timeline, pacer } = late(policy)
-    for (const name of 'ABC') timeline.write(name, pacer.acquire())
+    for (const name of 'AB') timeline.write(name, pacer.acquire())
+    timeline.write('C', pacer.tryAcquire(1, { timeout: '1s' }))
+    timeline.write(
+      'D',
+      pacer.throttle(() => 'run'),
+    )
     await timeline.pass(5)
     pacer.close()
     timeline.write('drained', pacer.drain())
     const events = (await timeline.read()).split(' ').sort()
-    expect(events).toEqual(['A!HEADGATE_CLOSED+20', 'B!HEADGATE_CLOSED+20', 'C!HEADGATE_CLOSED+20', 'drained+20'])
+    expect(events).toEqual([...['A', 'B', 'C', 'D'].map((name) => `${name}!HEADGATE_CLOSED+5`), 'drained+20'])
     expect([pacer.waiting, timeline.sleeps.size]).toEqual([0, 0])
+  })
+
+  test('close refuses the call of a store that never responds', async () => {
+    const { timeline, store, pacer } = late(policy, { storeTimeout: Infinity })
+    store.silent = true
+    for (const name of 'AB') timeline.write(name, pacer.acquire())
+    await timeline.pass(50)
+    pacer.close()
+    await timeline.pass(50)
+    expect(timeline.events).toEqual(['A!HEADGATE_CLOSED+50', 'B!HEADGATE_CLOSED+50'])
   })
 })
 

@@ -1,5 +1,5 @@
 import { toPolicy } from '../../src/algorithms/shorthand.ts'
-import { unsupported } from '../../src/common/errors.ts'
+import { HeadgateError, unsupported } from '../../src/common/errors.ts'
 import type { Decision, Health, MaybePromise, OnStoreError, Policy, PolicyLike, Store } from '../../src/index.ts'
 import { type Ledger, type LedgerTerms, type StoreTraits, type Verb, withFailover } from '../../src/store.ts'
 import type { CheckedLedger } from '../../src/stores/contract/health.ts'
@@ -8,10 +8,10 @@ import { ManualClock } from '../../src/testing/index.ts'
 import { ReferenceLedger } from './reference-store.ts'
 
 /**
- * `up` works. `fails` rejects. `throws` throws before there is a promise. `hangs` never decides and never responds. `lost`
- * decides and never responds.
+ * `up` works. `fails` rejects. `unsent` rejects, and says that no call was sent. `throws` throws before there is a promise. `hangs`
+ * never decides and never responds. `lost` decides and never responds. `breaks` decides, and then its connection breaks.
  */
-export type Mode = 'up' | 'fails' | 'throws' | 'hangs' | 'lost'
+export type Mode = 'up' | 'fails' | 'unsent' | 'throws' | 'hangs' | 'lost' | 'breaks'
 
 function decides(verb: Verb): boolean {
   return !['ban', 'unban', 'inspect', 'scan', 'clear'].includes(verb)
@@ -63,8 +63,10 @@ export class FailingStore implements Store {
     const { mode } = this
     if (mode === 'throws') throw new Error('store threw')
     if (mode === 'fails') return Promise.reject(new Error('store failed'))
+    if (mode === 'unsent') return Promise.reject(new HeadgateError('HEADGATE_STORE', 'not sent', { uncounted: true }))
     if (mode === 'up') return Promise.resolve(decide())
-    if (mode === 'lost') decide()
+    if (mode !== 'hangs') decide()
+    if (mode === 'breaks') return Promise.reject(new HeadgateError('HEADGATE_STORE', 'the connection broke'))
     return new Promise((resolve) => this.#hanging.push(() => resolve(decide())))
   }
 }

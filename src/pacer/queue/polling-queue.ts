@@ -41,6 +41,10 @@ export class PollingQueue extends Queue {
     return this.#waiters.first === undefined
   }
 
+  protected get unanswered(): Iterable<Waiter> {
+    return this.#waiters
+  }
+
   protected add(waiter: Waiter): void {
     waiter.stage = 'queued'
     this.#waiters.add(waiter)

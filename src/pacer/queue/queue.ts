@@ -48,6 +48,8 @@ export abstract class Queue {
 
   /** True if no call waits for a slot, and no slot is booked for a waiting call. */
   protected abstract get empty(): boolean
+  /** The calls for which the store has not answered yet whether they have to wait. */
+  protected abstract get unanswered(): Iterable<Waiter>
   protected abstract add(waiter: Waiter): void
   /** Removes a waiter that was refused before it got a slot. */
   protected abstract remove(waiter: Waiter): void
@@ -249,6 +251,7 @@ export abstract class Queue {
 
   close(): void {
     while (this.#waiting.first !== undefined) this.leave(this.#waiting.first, closed())
+    for (const waiter of [...this.unanswered]) this.leave(waiter, closed())
     this.#hold.unwatch()
   }
 }

@@ -28,6 +28,8 @@ export class ReservingQueue extends Queue {
    * for which slots are booked).
    */
   readonly #unbooked = new PriorityQueue()
+  /** Waiters for which the store has not answered yet. */
+  readonly #requested = new PriorityQueue()
   /** The booked slots, and the waiters for these slots. */
   readonly #booked = new PacerSlots()
   readonly #horizon: BookingHorizon
@@ -54,6 +56,10 @@ export class ReservingQueue extends Queue {
     return this.#booked.list.first === undefined && this.#unbooked.first === undefined
   }
 
+  protected get unanswered(): Iterable<Waiter> {
+    return this.#requested
+  }
+
   protected add(waiter: Waiter): void {
     if (!this.stopped && this.#horizon.admits(waiter, this.#unbooked.first !== undefined)) {
       this.#book(waiter)
@@ -77,8 +83,10 @@ export class ReservingQueue extends Queue {
       return
     }
     this.#horizon.started(waiter)
+    this.#requested.add(waiter)
     const answered = (act: () => void) => {
       this.#horizon.ended(waiter)
+      this.#requested.remove(waiter)
       act()
       this.restart()
     }

@@ -8,7 +8,18 @@ export function errorOf(cause: unknown): HeadgateError {
   if (cause instanceof HeadgateError) return cause
   const fix =
     postgresCode(cause) === noTable ? '. Run: await store.migrate(), or what npx headgate-postgres prints' : ''
-  return new HeadgateError('HEADGATE_STORE', `Postgres failed: ${reasonOf(cause)}${fix}`, { cause })
+  return new HeadgateError('HEADGATE_STORE', `Postgres failed: ${reasonOf(cause)}${fix}`, {
+    cause,
+    uncounted: isRefusal(cause),
+  })
+}
+
+/**
+ * True if Postgres answered with an error, and so has changed nothing. Not true for errors of the connection (class 08) and of
+ * a server that ends the connection (57P01 and others), because the transaction may be complete by then.
+ */
+function isRefusal(cause: unknown): boolean {
+  return cause instanceof Error && 'severity' in cause && !/^(08|57P)/.test(String(postgresCode(cause)))
 }
 
 /**

@@ -3,7 +3,7 @@
  * order, and saves the keys once.
  */
 import { Evaluation, type Tickets, unitsBack } from '../../algorithms/evaluation/index.ts'
-import type { HeadgateError } from '../../common/index.ts'
+import { HeadgateError } from '../../common/index.ts'
 import type { Decision } from '../../policy/index.ts'
 import {
   type Booking,
@@ -126,8 +126,11 @@ export class Job {
     }
   }
 
+  /** Gives each caller the error. The error of a call that the store cannot have counted says so. */
   reject(error: HeadgateError): void {
-    for (const { pending } of this.#calls) pending.reject(error)
+    const { code, message, cause } = error
+    const uncounted = new HeadgateError(code, message, { cause, uncounted: true })
+    for (const { pending } of this.#calls) pending.reject(pending.sent ? error : uncounted)
   }
 
   /**

@@ -104,6 +104,7 @@ export class SwapRunner<Version> {
         job.resolve()
         return
       }
+      job.writes(writes.length > 1) // another process has changed the one record first, so this job has changed nothing
     }
     throw new HeadgateError(
       'HEADGATE_STORE',

@@ -9,6 +9,10 @@ const readOnly = /(^|-)(READONLY|MASTERDOWN)/
 /** The error of Redis Cluster if a slot is being moved, and only some keys of a script call have reached the new node. */
 const tryAgain = /^TRYAGAIN/
 
+/** The errors with which a server refuses a script call, or ends it before its first write. The call certainly does not count. */
+const refused =
+  /(^|-)(TRYAGAIN|OOM|READONLY|MASTERDOWN|LOADING|MISCONF|NOREPLICAS|CLUSTERDOWN|NOAUTH|WRONGPASS|NOPERM|NOSCRIPT|BUSY)\b/
+
 /** Fixes for errors of the server: a pattern for the text of an error, and the fix to add to the message. */
 const fixes: readonly (readonly [text: RegExp, fix: string])[] = [
   [
@@ -59,7 +63,7 @@ export function redisError(cause: unknown, script: string, shards?: readonly str
   return new HeadgateError(
     code,
     fix === undefined ? message : `${message.replace(/\.$/, '')}. ${refusedCommand(text, script)}${fix}`,
-    { cause, uncounted: isTryAgain(cause), shards },
+    { cause, uncounted: refused.test(text), shards },
   )
 }
 
