@@ -12,8 +12,9 @@ class EvenCalendar implements Calendar {
     this.window = window
   }
 
-  windowsAt(now: number): Windows {
-    const start = now - (now % this.window)
+  /** @param shift by how many microseconds the windows begin after the multiples */
+  windowsAt(now: number, _caller?: unknown, shift = 0): Windows {
+    const start = now - ((now + this.window - (shift % this.window)) % this.window)
     return [start - this.window, start, start + this.window, start + 2 * this.window]
   }
 }
@@ -28,6 +29,6 @@ export function evenCalendarWindow(options: PolicyOptions, days = 1): Policy {
 }
 
 /** The windows of a command, for a ledger that a test opens in a store without a limiter. */
-export function windowsAt(policies: readonly Policy[], now: number): (Windows | undefined)[] {
-  return policies.map(({ calendar }) => calendar?.windowsAt(now, undefined))
+export function windowsAt(policies: readonly Policy[], now: number, shift = 0): (Windows | undefined)[] {
+  return policies.map(({ calendar }) => (calendar as EvenCalendar | undefined)?.windowsAt(now, undefined, shift))
 }

@@ -16,6 +16,7 @@ import type { RedisClient } from '../../src/stores/redis/client/redis-client.ts'
 import { encodeId, keyStart } from '../../src/stores/redis/keys.ts'
 import { RedisStore, type Scripts } from '../../src/stores/redis/redis-store.ts'
 import { punishment } from './differential.ts'
+import { evenCalendarWindow, windowsAt } from './even-calendar.ts'
 import fc from './fast-check.ts'
 import { ReferenceStore } from './reference-store.ts'
 import { plainStates, unpackStates } from './states.ts'
@@ -43,6 +44,7 @@ const kinds = {
     fixedWindow({ ...numbers, name, align: 'first-request' }),
   slidingWindow: ({ burst, ...numbers }: Numbers, name: string) => slidingWindow({ ...numbers, name }),
   counter: ({ window }: Numbers, name: string) => counter({ window, name }),
+  calendarWindow: ({ burst, ...numbers }: Numbers, name: string) => evenCalendarWindow({ ...numbers, name }),
   // A larger log, or one that counts refusals, has no plain script.
   slidingLog: ({ limit, window }: Numbers, name: string) =>
     slidingLog({ limit: Math.min(limit, 2 ** 24 - 1), window, name }),
@@ -215,20 +217,31 @@ export async function comparePlain(
   const reference = new ReferenceStore(clock).open(terms)
   const options = { client: of, clock, refusalCache, ttlMargin: '1d', timeout: '20s', prefix }
   const store = new RedisStore(options, scripts)
-  const ledger = store.open(terms)
+  const ledger = placed(store.open(terms), policies)
   // The same calls, decided by the whole script.
   const wholeStore = new RedisStore(options, scripts)
   const wholeTerms = { ...terms, name: `${name}-whole` }
-  const whole = wholeStore.open(wholeTerms)
+  const whole = placed(wholeStore.open(wholeTerms), policies)
+  const step = placed(reference, policies)
   const others = [
     reference.joined({ ...terms, policies: otherPolicies }),
     store.open({ ...terms, policies: otherPolicies }),
     wholeStore.open({ ...wholeTerms, policies: otherPolicies }),
-  ]
+  ].map((each) => placed(each, otherPolicies))
   const reserved: { readonly key: string; readonly costs: number; readonly bookings: readonly Booking[] }[] = []
   const { random } = Math
   let granted = 0
   Math.random = () => granted / 2 ** 48 // the ids of the reference: 1, 2, 3 ...
+
+  /** Gives each command the windows of its key. Some keys have windows of their own. */
+  function placed(ledger: Ledger, own: readonly Policy[]): Ledger {
+    return {
+      run(command) {
+        const shift = command.keys[0] === '2' ? 1_234_567 : 0
+        return ledger.run({ ...command, windows: windowsAt(own, now, shift) })
+      },
+    }
+  }
 
   /** A policy with its state of a key. Another plan may have left the state, under numbers of its own. */
   function stateOf({ key, policy }: Pick<Turn, 'key' | 'policy'>): [Policy, number[]] {
@@ -277,7 +290,7 @@ export async function comparePlain(
     const decided = calls.map((call) => {
       const keys = [ids[call] as string]
       const context = { now, keys, cost: units, details }
-      const expected = reference.run({ verb: 'consume', keys, costs: units, details })
+      const expected = step.run({ verb: 'consume', keys, costs: units, details })
       return Promise.all(
         [ledger, whole].map((each) => each.run({ verb: 'consume', keys, costs: units, details })),
       ).then((actual) => {
@@ -287,13 +300,13 @@ export async function comparePlain(
     await Promise.all([before, peeked, ...decided])
     await sameValues()
     if (other?.verb !== 'ban') return
-    for (const each of [reference, ledger, whole]) await each.run({ verb: 'unban', keys: [ids[other.key] as string] })
+    for (const each of [step, ledger, whole]) await each.run({ verb: 'unban', keys: [ids[other.key] as string] })
   }
 
   async function playOther({ verb, key }: Other, units: number): Promise<void> {
     const id = ids[key] as string
     const keys = [id]
-    const ledgers: readonly Ledger[] = [reference, ledger, whole]
+    const ledgers: readonly Ledger[] = [step, ledger, whole]
     const context = { now, verb, keys, cost: units }
     if (verb === 'reserve') {
       const bookings = await Promise.all(ledgers.map((each) => each.run({ verb: 'reserve', keys, costs: units })))

@@ -30,7 +30,10 @@ export interface Message {
 export function messageOf(calls: WaitingRequest[], whole: Script, ttlMargin: number): Message {
   const { request: first } = calls[0] as WaitingRequest
   const { plain } = first.plan
-  if (plain !== undefined && calls.every(({ request }) => isPlain(request, first))) return plainMessage(calls, plain)
+  if (plain !== undefined && calls.every(({ request }) => isPlain(request, first))) {
+    const message = plainMessage(calls, plain)
+    if (message !== undefined) return message
+  }
   return { script: whole, calls, ...wholeArgs(calls, ttlMargin) }
 }
 
@@ -53,9 +56,10 @@ function isPlain(request: ScriptRequest, first: ScriptRequest): boolean {
 
 /**
  * A message for the short script of one plan (script/plain/plain-script.ts). The message has each key once. The script
- * replies to all calls of the first key, then to all calls of the second key, and so on.
+ * replies to all calls of the first key, then to all calls of the second key, and so on. Undefined if two calls of one key have
+ * different windows of a calendar: then only the whole script can decide them.
  */
-function plainMessage(all: readonly WaitingRequest[], script: Script): Message {
+function plainMessage(all: readonly WaitingRequest[], script: Script): Message | undefined {
   const { request: first } = all[0] as WaitingRequest
   const byKey = new Map<string, WaitingRequest[]>()
   for (const call of all) {
@@ -68,12 +72,37 @@ function plainMessage(all: readonly WaitingRequest[], script: Script): Message {
   const calls = [...byKey.values()].flat()
   const { costs, now } = first
   const form = wantsNext(first) ? '2' : '1'
-  if (keys.length === calls.length && costs === 1 && now < 0) return { script, keys, args: [form], calls }
-  const args = [form, `${costs}`, now < 0 ? '' : `${now}`]
+  const hasCalendar = first.plan.policies.some(({ algorithm }) => algorithm.place !== undefined)
+  const windows = hasCalendar ? windowsOf([...byKey.values()]) : undefined
+  if (hasCalendar && windows === undefined) return undefined
+  if (windows === undefined && keys.length === calls.length && costs === 1 && now < 0) {
+    return { script, keys, args: [form], calls }
+  }
+  const args: Message['args'] = [form, `${costs}`, now < 0 ? '' : `${now}`]
+  if (windows !== undefined) args.push(windows)
   for (const [index, { length }] of [...byKey.values()].entries()) {
     if (length > 1) args.push(`${index + 1}`, `${length}`)
   }
   return { script, keys, args, calls }
+}
+
+/**
+ * The starts of the windows as doubles: once if all keys have the same, or for each key. Undefined if the calls of a key differ.
+ * @param byKey the calls of each key
+ */
+function windowsOf(byKey: readonly (readonly WaitingRequest[])[]): Buffer | undefined {
+  const starts = byKey.map((calls) => {
+    const [own, ...others] = calls.map(({ request }) => request.windows)
+    return others.every((each) => each === own || sameWindows(each, own)) ? own : undefined
+  })
+  if (starts.includes(undefined)) return undefined
+  const [first] = starts
+  const some = starts.every((each) => each === first || sameWindows(each, first)) ? [first] : starts
+  return Buffer.from(new Float64Array(some.flat(2).filter((start) => start !== undefined)).buffer)
+}
+
+function sameWindows(a: ScriptRequest['windows'], b: ScriptRequest['windows']): boolean {
+  return a?.every((starts, n) => starts === b?.[n] || starts?.every((start, i) => start === b?.[n]?.[i])) ?? false
 }
 
 function wantsNext({ details }: ScriptRequest): boolean {

@@ -4,7 +4,8 @@
  * as the whole script. For any other key it runs the whole script, which follows in the same text.
  *
  * Arguments: `0` to do nothing, `1`, or `2` if responses have to say when `remaining` grows; the cost; the time in
- * microseconds, empty for Redis TIME; then, for each key with several calls, the number of the key and how many calls it has.
+ * microseconds, empty for Redis TIME; for policies with a calendar, the starts of their windows as doubles, once if all keys have
+ * the same, or for each key; then, for each key with several calls, the number of the key and how many calls it has.
  * The reply has the format of the whole script, key by key: the time; then for each call 2 (allowed) or 0 (refused) and the
  * numbers of each policy; or 5 if headgate cannot read the value of the key.
  */
@@ -12,6 +13,7 @@ import type { Algorithm, Kind, Policy } from '../../../../algorithms/index.ts'
 import { cacheableFlag, nextFlag } from '../request-flags.ts'
 import { compact, script } from '../script.ts'
 import { bucket } from './bucket.ts'
+import { calendarWindow } from './calendar-window.ts'
 import { decideCalls } from './calls.ts'
 import { intervalBucket } from './interval-bucket.ts'
 import { penalty } from './penalty.ts'
@@ -25,6 +27,7 @@ const steps: Readonly<Partial<Record<Kind, PlainSteps<never>>>> = {
   intervalBucket,
   slidingWindow,
   slidingLog,
+  calendarWindow,
   penalty,
 }
 
@@ -72,6 +75,9 @@ function bodyOf(parts: readonly PlainPolicy[], { ttlMargin, cacheable, bytes }: 
   const { names, check, read, pack } = recordsOf(parts)
   const margin = ttlMargin * 1000
   const grain = grainOf(parts)
+  const calendars = parts.filter(({ step }) => step.windows !== undefined)
+  const width = 32 * calendars.length
+  const ofKey = `#ARGV[4] == ${width} and 1 or (key - 1) * ${width} + 1`
   const round = (ends: string): string => (grain === undefined ? ends : `ceil((${ends}) / ${grain}) * ${grain}`)
   return `
 do
@@ -87,7 +93,7 @@ if not now then
   serverTime = now
 end
 local repeats
-for n = 4, #ARGV, 2 do
+for n = ${calendars.length === 0 ? 4 : 5}, #ARGV, 2 do
   repeats = repeats or {}
   repeats[tonumber(ARGV[n])] = tonumber(ARGV[n + 1])
 end
@@ -95,7 +101,7 @@ ${[...new Set(parts.map(({ step }) => step.prelude))].join('')}
 ${headsOf(parts)
   .map(([name, head]) => `local ${name} = ${quoted(head)}`)
   .join('\n')}
-local ${names.join(', ')}
+local ${[...names, ...calendars.flatMap(({ step }) => step.windows ?? [])].join(', ')}
 local values = call('MGET', spread(KEYS))
 
 local plain = true
@@ -122,7 +128,7 @@ if plain then
     end
     local calls = repeats and repeats[key] or 1
     local before, written, fullAt = size, false, 0
-    ${decideCalls(parts, cacheable)}
+    ${calendars.length === 0 ? decideCalls(parts, cacheable) : withWindows(calendars, ofKey, decideCalls(parts, cacheable))}
     if written then
       ${pack}
       local ends = ${round(`fullAt + ${margin}`)}
@@ -150,10 +156,32 @@ local requests = { pack('<Bd', 49, ${ttlMargin}) }
 for key = 1, #KEYS do
   local calls = repeats and repeats[key] or 1
   local flags = form == '2' and ${nextFlag + (cacheable ? cacheableFlag : 0)} or ${cacheable ? cacheableFlag : 0}
-  requests[key + 1] = string.rep(pack('<HBddH', 1, flags, tonumber(ARGV[3]) or -1, cost, key), calls)
+  local request = pack('<HBddH', 1, flags, tonumber(ARGV[3]) or -1, cost, key)
+  ${calendars.length === 0 ? '' : `local from = ${ofKey}\n  request = request .. string.sub(ARGV[4], from, from + ${width - 1})`}
+  requests[key + 1] = string.rep(request, calls)
 end
 ARGV[1], ARGV[2] = table.concat(requests), ${quoted(bytes)}
 end
+`
+}
+
+/** Lua code: reads the windows of a key, and decides its calls. If the time is in none of the windows, the calls get response 7. */
+function withWindows(calendars: readonly PlainPolicy[], ofKey: string, decide: string): string {
+  const reads = calendars.map(
+    ({ step }, n) => `${step.windows?.join(', ')} = unpack('<dddd', ARGV[4], from + ${32 * n})`,
+  )
+  const outside = calendars.map(({ n }) => `now < before${n} or now >= final${n}`)
+  return `
+local from = ${ofKey}
+${reads.join('\n')}
+if ${outside.join(' or ')} then
+  for _ = 1, calls do
+    size = size + 2
+    reply[size - 1], reply[size] = 7, now
+  end
+  calls = 0
+end
+${decide}
 `
 }
 

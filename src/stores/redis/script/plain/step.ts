@@ -13,6 +13,8 @@ export interface PlainStep {
    * several policies, only the last policy may have such a number.
    */
   readonly lastNumber?: string
+  /** For a policy with a calendar: the names of the four starts of windows that each key of a message brings. */
+  readonly windows?: readonly string[]
   /** Code that reads and writes the record of a log. Absent if a record has only a head and the numbers of the state. */
   readonly log?: LogRecord
   /** Lua functions that do not depend on the policy, so that several policies can use them. */
@@ -72,7 +74,7 @@ export function stepOf<T extends Algorithm>(
   algorithm: T,
   head: number,
 ): PlainStep {
-  const own = new Set([...step.state, step.lastNumber, ...(step.log?.names ?? []), 'at'])
+  const own = new Set([...step.state, step.lastNumber, ...(step.log?.names ?? []), ...(step.windows ?? []), 'at'])
   const known = numbers(algorithm, head)
   const put = (code: string): string =>
     code.replace(/\b[a-z]\w*/gi, (name) => (own.has(name) ? `${name}${n}` : `${known[name] ?? name}`))
