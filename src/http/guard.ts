@@ -19,14 +19,14 @@ import { type Exemption, Exemptions, Refusal } from './refusal/index.ts'
 import { RequestEvents } from './request-events.ts'
 
 /**
- * Where the default options of a guard come from: from the middleware itself (`'own'`), or from an outer limit (`'inherited'`),
- * such as the limit of the application for the limit of a route.
+ * Where the default options of a guard (the part of a middleware that checks requests) come from: from the middleware itself (`'own'`), or
+ * from an outer limit (`'inherited'`), such as the limit of the application for the limit of a route.
  */
 export type DefaultsOrigin = 'own' | 'inherited'
 
 /**
- * Makes the guard of a middleware from the arguments of `rateLimit`. An adapter calls `check` or `handle` of the guard for every
- * request.
+ * Makes the guard of a middleware (the part that checks requests) from the arguments of `rateLimit`. An adapter calls `check` or `handle`
+ * of the guard for every request.
  *
  *     const guard = createGuard(myFramework, '100/15m')
  *     server.on('request', (request, response) => guard.handle(request, response, (error) => ...))

@@ -28,7 +28,7 @@ type MakeWriter = (reported: readonly ReportedPolicy[], own: OwnLists, partition
 
 interface Draft {
   readonly make: MakeWriter
-  /** True if the draft can describe a policy without a window, such as a policy that counts units in flight. */
+  /** True if the draft can describe a policy without a window, such as a policy that limits unfinished calls. */
   readonly withoutWindow?: boolean
   /** True if the draft needs `nextAfter` of each verdict (when more units are available). */
   readonly nextAfter?: boolean

@@ -28,8 +28,8 @@ export interface HeldRequest<Request, Response> {
 }
 
 /**
- * Reserves the units of requests until their responses have ended, for the options `settle`, `count` and `delay`, and for
- * policies that count units in flight. A guard without these options and policies makes no reservations.
+ * Reserves the units of requests until their responses have ended, for the options `settle`, `count` and `delay`, and for policies that
+ * count units in flight (of unfinished requests). A middleware without these options and policies makes no reservations.
  */
 export class HeldReservations<Request, Response> {
   readonly #limiter: RateLimiter
@@ -99,7 +99,7 @@ export class HeldReservations<Request, Response> {
     }
   }
 
-  /** The decision for the application, with `settle` if the option `settle` is true. */
+  /** The decision for the application, with the function `settle` (which corrects the cost) if the option `settle` is true. */
   decision(held: HeldRequest<Request, Response>): RequestDecision {
     const { decision } = held.reservation
     return this.#settles ? { ...decision, settle: (actual) => this.#correct(held, actual) } : decision
@@ -129,8 +129,8 @@ export class HeldReservations<Request, Response> {
   }
 
   /**
-   * After the response has ended, frees the units in flight, and refunds the units of a request that the option `count` excludes.
-   * If the client disconnected, the request counts: otherwise a client could avoid the limit by never waiting for the response.
+   * After the response has ended, frees the units of `concurrency` policies, and refunds the units of a request that the option `count`
+   * excludes. If the client disconnected, the request counts: otherwise a client could avoid the limit by never waiting for the response.
    */
   #countAtEnd(held: HeldRequest<Request, Response>): void {
     const counts = this.#counts
@@ -169,7 +169,7 @@ export class HeldReservations<Request, Response> {
     if (!counted) await this.#giveBack(held)
   }
 
-  /** The function `settle` for the application, which corrects the cost. Units in flight stay held until the response has ended. */
+  /** The function `settle` for the application, which corrects the cost. `concurrency` units stay taken until the response has ended. */
   async #correct(held: HeldRequest<Request, Response>, actual: Units): Promise<void> {
     try {
       await settleAndHold(held.reservation, actual)

@@ -46,7 +46,7 @@ export class InFlight {
     this.#interval = Math.min(Math.ceil(lease / 3), longestSleep)
   }
 
-  /** Makes the object that holds units for these policies. Undefined if no policy counts units in flight. */
+  /** Makes the object that holds units for these policies. Undefined if no policy counts units in flight (of unfinished requests). */
   static of(policies: readonly Policy[]): InFlight | undefined {
     const leases = policies.filter(({ algorithm }) => algorithm.leases).map(({ window }) => window)
     return leases.length === 0 ? undefined : new InFlight(Math.min(...leases))

@@ -5,7 +5,7 @@ import { checkExtractor } from './combine.ts'
 import type { KeyExtractor } from './key-extractor.ts'
 
 /**
- * The key extractors of a limiter, one for each scope, in the order of its scopes.
+ * The key extractors of a limiter, one for each scope (a name such as `user`), in the order of the scopes.
  * @param keys the option `keys`
  * @param strict true if an extractor for an unknown scope is an error. False if `keys` is shared by several limiters: an
  *   extractor may then be for the scope of another limiter

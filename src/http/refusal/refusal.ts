@@ -98,7 +98,7 @@ export class Refusal<Request, Response> {
   }
 }
 
-/** True if the key is banned by an operator or by the penalty, even if another policy makes the key wait longer. */
+/** True if the key is banned with `ban` or by the option `penalty`, even if another policy makes the key wait longer. */
 function isBan({ policies, ban }: Decision, { penalty }: RateLimiter): boolean {
   const penaltyName = penalty?.name ?? 'penalty'
   return ban !== undefined || policies.some(({ name, allowed }) => name === penaltyName && !allowed)
