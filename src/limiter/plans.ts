@@ -17,14 +17,14 @@ import type { Load } from './limiter-events.ts'
 /** One policy or a list of policies, in any form in which a policy can be written. */
 export type PolicyLikes = PolicyLike | readonly PolicyLike[]
 
-/** The policies that apply to one caller, with their own penalty. */
+/** The policies that apply to one caller, with their own penalty (bans after refusals). */
 export interface Plan {
   readonly policies: PolicyLikes
   /** The penalty of this plan. False for no penalty. Default: the penalty of the limiter. */
   readonly penalty?: PenaltyOptions | false
 }
 
-/** One plan: policies, or an object with policies and a penalty. Without a penalty in the plan, the limiter's penalty applies. */
+/** One plan: policies, or an object with policies and a penalty (bans). Without a penalty in the plan, the limiter's penalty applies. */
 export type PlanLike = PolicyLikes | Plan
 
 /**
@@ -44,7 +44,7 @@ export interface PlansOptions {
   readonly heavyKeys: HeavyKeys | undefined
 }
 
-/** A plan that was passed as an object, and the limiter of the plan. */
+/** A plan (policies of one caller) that was passed as an object, and the limiter of the plan. */
 interface KnownPlan<Limiter> {
   readonly limiter: Limiter
   /** A copy of the elements of an array or a plan, to notice if the application changes the original. */
@@ -81,7 +81,7 @@ export class Plans<Limiter extends object> {
     if (keysIn(store) !== undefined) warnOfMany(store, name)
   }
 
-  /** Opens a ledger for the policies. All ledgers with the name of these limiters use the same states. */
+  /** Opens a ledger (access to the store) for the policies. All ledgers with the name of these limiters use the same states. */
   open(policies: readonly Policy[], scopes: readonly string[]): CheckedLedger {
     const { name, store, onChange, failure } = this.options
     const ledger = openLedger(store, { name, policies, scopes, onChange, failure }, this.#first)
@@ -93,7 +93,7 @@ export class Plans<Limiter extends object> {
     return this.#first?.health?.() ?? noCalls()
   }
 
-  /** The limiter of a plan, found by the identity of the plan object, or else by the plan's text. Undefined if there is none. */
+  /** The limiter of a plan (policies), found by the identity of the plan object, or else by the plan's text. Undefined if there is none. */
   find(plan: PlanLike): Limiter | undefined {
     if (typeof plan === 'object' && plan !== null) {
       const known = this.#byIdentity.get(plan)
@@ -119,7 +119,7 @@ export class Plans<Limiter extends object> {
   }
 }
 
-/** True for a plan object, which may have its own penalty. */
+/** True for a plan that is an object `{ policies, penalty }`. */
 export function isPlan(plan: PlanLike): plan is Plan {
   return typeof plan === 'object' && plan !== null && 'policies' in plan
 }
@@ -131,7 +131,7 @@ function elementsOf(plan: PlanLike): readonly unknown[] {
   return [policies, typeof penalty, Object.entries(penalty || {})].flat(3)
 }
 
-/** True for a value that cannot change: a text, a number, or a frozen object, as the constructors of policies return. */
+/** True for a value that cannot change: a text, a number, or a frozen object, as functions such as `tokenBucket` return. */
 function isConstant(element: unknown): boolean {
   return typeof element !== 'object' || Object.isFrozen(element)
 }

@@ -69,9 +69,9 @@ export class PacerReservation {
   }
 
   /**
-   * Restarts the leases of the units in flight, for work that takes longer than a lease. Resolves to true if the leases
-   * run again. Resolves to false if a lease had ended and other calls have taken its units, or if the reservation is
-   * settled. Rejects if the store fails and `onStoreError` is `'closed'`.
+   * Restarts the leases (times until units are freed) of the units in flight, for work that takes longer than a lease. Resolves to true if
+   * the leases run again. Resolves to false if a lease had ended and other calls have taken its units, or if the reservation is settled.
+   * Rejects if the store fails and `onStoreError` is `'closed'`.
    */
   renew(): Promise<boolean> {
     return this.#units.renew()
@@ -79,8 +79,8 @@ export class PacerReservation {
 }
 
 /**
- * Books a slot for `Pace.reserve`. If a policy of the pacer cannot promise a future time, only units that are available now are
- * reserved, and no units if other calls wait in the queue.
+ * Books a slot (a time for the call) for `Pace.reserve`. If a policy of the pacer cannot promise a future time, only units that are
+ * available now are reserved, and no units if other calls wait in the queue.
  * @param maxWait in microseconds
  * @throws HeadgateError `HEADGATE_CLOSED` if the pacer is closed
  */

@@ -16,7 +16,7 @@ const rootKey = 'all'
 const keyPrefix = 'key:'
 
 /**
- * A limiter that waits instead of refusing. Calls get slots by priority, then in the order in which they came.
+ * A limiter that waits instead of refusing. Calls get slots (start times) by priority, then in the order in which they came.
  *
  * ```js
  * const pacer = new Pacer(smoothBursty({ rate: 50 }), { concurrency: 10 })
@@ -104,7 +104,7 @@ export class Pacer extends Pace {
   }
 
   /**
-   * Removes the queue of a key when its last call has ended. A queue that has a booked slot, or that `hold` has stopped, is
+   * Removes the queue of a key when its last call has ended. A queue that has a booked slot (start time), or that `hold` has stopped, is
    * removed later.
    */
   #settled(queue: { readonly key: string; readonly idle: boolean }): void {
@@ -150,7 +150,7 @@ export class Pacer extends Pace {
     for (const queue of this.#queues) queue.rateChanged()
   }
 
-  /** Admits no call until `resume`. Booked slots are given back. Waiting calls keep their order and their timeouts. */
+  /** Admits no call until `resume`. Booked slots (start times) are given back. Waiting calls keep their order and their timeouts. */
   pause(): void {
     if (this.#context.paused) return
     const going = this.#queues.filter(({ stopped }) => !stopped)
