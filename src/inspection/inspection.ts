@@ -63,7 +63,7 @@ export interface InspectedLimiter {
    */
   readonly policies?: readonly Policy[] | undefined
   readonly scopes: readonly string[]
-  /** The rule for states that were written with other settings of their policy, such as another limit: how many units then count as used. */
+  /** The rule for states that were written with other settings of their policy, such as another limit: how many units count as used. */
   readonly onChange: StateRule
 }
 

@@ -158,7 +158,7 @@ export class Pacer extends Pace {
     for (const queue of going) queue.stop()
   }
 
-  /** Ends a pause: books slots for all waiting calls, one queue after another. */
+  /** Ends a pause: books slots (start times) for all waiting calls, one queue after another. */
   resume(): void {
     if (!this.#context.paused) return
     this.#context.paused = false
@@ -195,12 +195,12 @@ export class Pacer extends Pace {
     return this.#queues.reduce((sum, { waiting }) => sum + waiting, 0)
   }
 
-  /** How many functions run or wait for a slot, over all keys. Functions that wait for `concurrency` do not count. */
+  /** How many functions run or wait for a slot (start time), over all keys. Functions that wait for `concurrency` do not count. */
   get running(): number {
     return this.#queues.reduce((sum, { running }) => sum + running, 0)
   }
 
-  /** How many keys have a call that waits or runs, or a booked slot. */
+  /** How many keys have a call that waits or runs, or a booked slot (start time). */
   get keys(): number {
     return this.#byKey.size
   }

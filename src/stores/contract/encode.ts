@@ -44,8 +44,8 @@ export function decodeId(encoded: string): { key: string } | { hash: string } {
 const digestForm = /^#[\w-]{43}$/
 
 /**
- * Encodes what an operator looks for: a key, or the hash that is shown in place of a long key. Returns the encoding,
- * and the text that is shown for a key with this encoding.
+ * Encodes what somebody looks for in a store: a key, or the hash that is shown in place of a long key. Returns the encoding, and the text
+ * that is shown for a key with this encoding.
  */
 export function soughtId(keyOrHash: string): { encoded: string; shown: string } {
   const encoded = digestForm.test(keyOrHash) ? keyOrHash : encodeId(keyOrHash)

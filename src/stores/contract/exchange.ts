@@ -8,11 +8,11 @@ import { monotonicClock } from '../../common/index.ts'
 export interface ExchangeEvent {
   /** The kind of the store, such as `'redis'`. */
   readonly kind: string
-  /** How many calls the exchange decided. */
+  /** How many calls the exchange (one request to the server) decided. */
   readonly calls: number
   /** The milliseconds from the request until its answer, its failure or its deadline. */
   readonly duration: number
-  /** The error of the exchange; undefined if the server has answered. */
+  /** The error of the exchange (one request to the server); undefined if the server has answered. */
   readonly error: unknown
 }
 
