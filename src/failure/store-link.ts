@@ -86,8 +86,7 @@ export class StoreLink {
       response = Promise.reject(error)
     }
     if (!isPromise(response)) return this.#succeeded(request, response)
-    // A promise of another library may throw in `then`, or settle twice. `Promise.resolve` makes a native promise from it,
-    // which does neither.
+    // A promise of another library may throw in `then`, or resolve twice. A native promise, which `Promise.resolve` returns, does neither.
     const promise = response instanceof Promise ? response : Promise.resolve(response)
     if (!this.#storeKeepsDeadlines) return this.#observed(request, this.#bounded(request, promise))
     const result = promise.then(

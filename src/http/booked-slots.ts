@@ -13,7 +13,7 @@ import type { Key, Reservation, Units } from '../limiter/index.ts'
 export interface Booked {
   readonly key: Key
   readonly cost: Units
-  /** The reservation of the slot that was booked for this request. */
+  /** The reservation of the slot (a time) that was booked for this request. */
   readonly reservation: Reservation
   /** Refunds the units of the slot (a booked time). Called if no request uses the slot. */
   readonly giveBack: () => void
@@ -124,7 +124,7 @@ export class BookedSlots {
   }
 }
 
-/** Waits for the slot that was booked for this request: in Cloudflare Workers, a request cannot wake another request to use the slot. */
+/** Waits for the time (slot) booked for this request: in Cloudflare Workers, a request cannot wake another request to use the slot. */
 function waitAlone(
   { reservation, giveBack }: Booked,
   onEnd: (left: () => void) => void,

@@ -110,8 +110,8 @@ export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
   }
 
   /**
-   * True if the request is admitted. False if the guard has sent a response, or if the client has disconnected. Throws or rejects
-   * with an Error for the framework's error handler, if a function in the options or the store fails.
+   * True if the request is admitted. False if the middleware has sent a response, or if the client has disconnected. Throws or rejects with
+   * an Error for the framework's error handler, if a function in the options or the store fails.
    */
   check(request: Request, response: Response): MaybePromise<boolean> {
     try {

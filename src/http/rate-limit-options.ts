@@ -54,7 +54,7 @@ export type RateLimitOptions<Request, Response, Given = Policies<Request, Respon
 /**
  * The first argument of `rateLimit`: `'100/15m'`, `{ limit, window }`, `{ policies, keys, store }`, or a `RateLimiter`.
  * @template Given the type of `policies`, which determines the type of the middleware's limiter
- * @template Own the options that only one adapter has
+ * @template Own the options that only one framework's adapter has
  */
 export type RateLimitArgument<Request, Response, Given = Policies<Request, Response>, Own = unknown> =
   | string

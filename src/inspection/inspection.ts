@@ -44,7 +44,7 @@ export interface Inspection {
   readonly lastUsedAt: number | undefined
   /** The present time by the store's clock. */
   readonly at: number
-  /** Where the numbers come from, as in a decision: `'store'`, or `'fallback'` or `'open'` if the store failed. */
+  /** Where the numbers come from, as in a decision of the limiter: `'store'`, or `'fallback'` or `'open'` if the store failed. */
   readonly source: Source
   /** False if more units may be shown as used than are really used. `notes` say why. */
   readonly exact: boolean

@@ -12,7 +12,7 @@ import type { Booking, Store } from '../stores/contract/index.ts'
 import type { Key, Units } from './call-arguments.ts'
 import { countHeavy, type SpaceSaving } from './heaviest/index.ts'
 
-/** How many calls of this process hold units of a limiter now, and how many wait. */
+/** How many calls of this process use units of a limiter now, and how many wait. */
 export interface Load {
   /** How many unfinished calls have units under `concurrency` policies. */
   inFlight: number

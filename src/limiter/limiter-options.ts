@@ -82,13 +82,13 @@ const readers = {
   ...failureOptions,
 }
 
-/** The options of a limiter for one plan: the policies of the plan, and the parts that the limiters of all plans share. */
+/** The options of a limiter for one plan: the policies of one caller, and the parts that the limiters of all plans share. */
 export class PlanOptions<Limiter extends object> implements RateLimiterOptions {
   readonly policies: PolicyLikes
   readonly penalty?: PenaltyOptions
   readonly plans: Plans<Limiter>
 
-  /** @throws HeadgateError `HEADGATE_OPTION` if a plan has a property other than `policies` and `penalty` */
+  /** @throws HeadgateError `HEADGATE_OPTION` if a plan (policies of one caller) has a property other than `policies` and `penalty` */
   constructor(plan: PlanLike, plans: Plans<Limiter>) {
     if (isPlan(plan)) knownOptions('a plan', plan, ['policies', 'penalty'])
     const { policies, penalty = plans.options.penalty }: Plan = isPlan(plan) ? plan : { policies: plan }

@@ -56,7 +56,7 @@ export class RateLimiter extends Operations<RateLimiter> {
   /** How many calls in this process have `concurrency` units now, and how many wait, under every plan: `{ inFlight: 3, waiting: 0 }`. */
   readonly load: Readonly<Load>
   readonly #ledger: CheckedLedger
-  /** The counters of the keys with the most calls, for each scope. Undefined if the option `top` is not set. */
+  /** The counters of the keys with the most calls, for each scope (such as `user`). Undefined if the option `top` is not set. */
   readonly #counts: readonly SpaceSaving[] | undefined
 
   /**
@@ -147,10 +147,10 @@ export class RateLimiter extends Operations<RateLimiter> {
   }
 
   /**
-   * Takes `cost` units now, and lets you correct the cost later with `settle(actual)` or `cancel()`. With `maxWait`, units that are
-   * not available now are reserved for a later time: `wait` is how long to wait before you use the units. Some policies cannot
-   * promise a future time: sliding and segmented windows, and several policies together. A cost that such policies do not admit now
-   * is refused, and `retryAfter` says when to try again.
+   * Takes `cost` units now, and lets you correct the cost later with `settle(actual)`, or give the units back with `cancel()`. With
+   * `maxWait`, units that are not available now are reserved for a later time: `wait` is how long to wait before you use the units. Some
+   * policies cannot promise a future time: sliding and segmented windows, and several policies together. A cost that such policies do not
+   * admit now is refused, and `retryAfter` says when to try again.
    *
    * Rejects for the same reasons as `consume`, and with `HEADGATE_MAX_WAIT` if `maxWait` is invalid.
    */

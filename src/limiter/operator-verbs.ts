@@ -118,10 +118,10 @@ export abstract class Operations<Limiter extends object> {
   }
 
   /**
-   * The keys with the most calls in this process, under every plan, starting with the key that has the most calls. A call is a
-   * `consume` or a `reserve`. The counts start when the limiter is made. `{ reset: true }` sets the counts to 0 after this result.
-   * All of the first 8,192 calls are counted. After these calls, the counts are estimates from a sample, and in 19 of 20 cases
-   * differ from the true counts by less than twice `standardError`.
+   * The keys with the most calls in this process, under every plan (policy list), starting with the key that has the most calls. A call is
+   * a `consume` or a `reserve`. The counts start when the limiter is made. `{ reset: true }` sets the counts to 0 after this result. All of
+   * the first 8,192 calls are counted. After these calls, the counts are estimates from a sample, and in 19 of 20 cases differ from the
+   * true counts by less than twice `standardError`.
    *
    * Example: `limiter.top(3)` may return `[{ key: '203.0.113.7', hashed: false, calls: 900, error: 0, standardError: 0, refused:
    * 850, share: 0.9 }, ...]`.

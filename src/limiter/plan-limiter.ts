@@ -63,8 +63,8 @@ export class PlanLimiter extends Operations<RateLimiter> {
   }
 
   /**
-   * Opens a ledger (access to the store) for all scopes. A ledger needs a policy for each scope, so a scope whose policies are not
-   * known yet gets a placeholder, which no call uses.
+   * Opens a ledger (access to the store) for all scopes (names of keys). A ledger needs a policy for each scope, so a scope whose policies
+   * are not known yet gets a placeholder, which no call uses.
    */
   #open(): ShownLimiter {
     const { scopes } = this

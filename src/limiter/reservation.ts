@@ -65,8 +65,8 @@ export class Reservation {
   }
 
   /**
-   * Corrects the cost of the reservation to the actual cost. Gives units back if the actual cost is lower, and takes more units if
-   * the actual cost is higher. Reservations can be settled in any order. Units that have already become available with time are not
+   * Corrects the cost of the reservation to the actual cost. Gives units back if the actual cost is lower, and takes more units if the
+   * actual cost is higher. Several reservations can be corrected in any order. Units that have already become available with time are not
    * given back again.
    *
    * Rejects with HeadgateError `HEADGATE_COST` unless `actual` is a whole number of at least 0, or a record with such a number for
@@ -84,8 +84,8 @@ export class Reservation {
   }
 
   /**
-   * Frees the units in flight, under `concurrency` policies. The cost under other policies does not change. `settle` and `cancel`
-   * also free these units. Rejects for the same reasons as `settle`.
+   * Frees the units in flight (of unfinished calls), under `concurrency` policies. The cost under other policies does not change. `settle`
+   * and `cancel` also free these units. Rejects for the same reasons as `settle`.
    */
   async release(): Promise<void> {
     await this.#apply((n) => (this.#holds(n) ? -this.#cost(n) : 0), true)

@@ -16,7 +16,7 @@ export interface PacerContext extends Pick<PacerSettings, Shared> {
    */
   readonly renewals: Scheduler | undefined
   /**
-   * Counts each call at the time at which the call really started, which may be later than the booked slot. Undefined unless
+   * Counts each call at the time at which the call really started, which may be later than the booked slot (start time). Undefined unless
    * `spacing` is `'actual'`.
    */
   readonly runs: Runs | undefined

@@ -80,8 +80,8 @@ export abstract class Pace {
   }
 
   /**
-   * Does what `acquire` does, with a boolean as result. Resolves to true when the units are taken. Resolves to false if the queue
-   * is full, or if no slot comes within `timeout` (default 0 ms); mostly, `tryAcquire` knows this without waiting. Rejects with all
+   * Does what `acquire` does, with a boolean as result. Resolves to true when the units are taken. Resolves to false if the queue is full,
+   * or if no slot (start time) comes within `timeout` (default 0 ms); mostly, `tryAcquire` knows this without waiting. Rejects with all
    * other errors of `acquire`. Example: `if (await pacer.tryAcquire(1, { timeout: 500 })) await send()`.
    */
   async tryAcquire(cost: Units = 1, options: AcquireOptions = {}): Promise<boolean> {

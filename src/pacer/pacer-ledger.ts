@@ -16,8 +16,8 @@ import { type CallCost, costsIn } from './pacer-cost.ts'
 const longestWait = longestWindow * 1000
 
 /**
- * Takes the units of a pacer from the store and gives them back. The rate of the policy can be changed. The ledger `#ledger`,
- * which sends the calls to the store, handles timeouts and failures of the store: see src/failure.
+ * Takes the units of a pacer from the store and gives units back. The rate of the policy can be changed. The ledger `#ledger`, which sends
+ * the calls to the store, handles timeouts and failures of the store: see src/failure.
  */
 export class PacerLedger {
   readonly #limiter: RateLimiter
@@ -42,8 +42,8 @@ export class PacerLedger {
   }
 
   /**
-   * True if the ledger can promise a waiting call the time of its admission: at most one policy is enforced, this policy can
-   * promise future times, and no policy counts units in flight.
+   * True if a waiting call can be promised the time of its admission: at most one policy is enforced, this policy can promise future
+   * times, and no policy counts units in flight.
    */
   get reservable(): boolean {
     const [policy, ...others] = this.policies.filter(({ shadow }) => !shadow)

@@ -45,9 +45,9 @@ export interface PacerOptions {
    */
   order?: 'oldest' | 'newest'
   /**
-   * How far ahead slots (times at which calls may start) are booked in a store that several processes share, in milliseconds or as
-   * text. Calls beyond this time wait in this process without a slot. If a process is killed, other processes wait about this long
-   * until the slots of that process are over. Default `'2s'`. Example: `'500ms'`.
+   * How far ahead slots (times at which calls may start) are booked in a store that several processes share, in milliseconds or as text.
+   * Calls beyond this time wait in this process without a slot. If a process is killed, other processes wait about this long until the
+   * booked times of that process are over. Default `'2s'`. Example: `'500ms'`.
    */
   horizon?: Duration
   /** How many functions of `throttle` and `wrap` run at the same time, for each key. Default Infinity. Example: `4`. */
@@ -123,7 +123,7 @@ const readers = {
 
 type OwnOptions = Omit<PacerOptions, 'store' | 'name' | 'unref' | 'poll' | 'random' | keyof typeof failureOptions>
 
-/** The options with their defaults. `horizon` is in microseconds, and Infinity if no other process can book slots in the store. */
+/** The options with their defaults. `horizon` is in microseconds, and Infinity if no other process can book start times in the store. */
 export interface PacerSettings extends Settled<OwnOptions, 'onProgress'> {
   readonly limiter: RateLimiter
   /** The sleeper of timers that do not keep the process alive. */

@@ -44,8 +44,8 @@ export class PacerReservation {
   }
 
   /**
-   * Corrects the reservation to the true cost: gives unused units back, or charges the units beyond the reserved cost. Reservations
-   * can be settled in any order. Units that have already become available with time are not given back again.
+   * Corrects the reservation to its actual cost: gives unused units back, or charges the units beyond the reserved cost. Reservations can
+   * be settled in any order. Units that have already become available with time are not given back again.
    *
    * Rejects with HeadgateError `HEADGATE_COST` unless `actual` is a whole number from 0, or a record with a whole number from 0 for
    * each policy; after this error `settle` can be called again. Rejects with `HEADGATE_STORE_UNAVAILABLE` if units have to be

@@ -86,9 +86,8 @@ export class Pacer extends Pace {
   }
 
   /**
-   * Returns a separate queue for a key, under the same policies. When no call waits or runs and no slot is booked, the
-   * queue is removed from memory.
-   * Example: `await pacer.key('api.example.com').acquire()`.
+   * Returns a separate queue for a key, under the same policies. When no call waits or runs and no slot (start time) is booked, the queue
+   * is removed from memory. Example: `await pacer.key('api.example.com').acquire()`.
    * @throws HeadgateError `HEADGATE_KEY` unless the key is a string
    */
   key(key: string): Pace {
@@ -137,7 +136,7 @@ export class Pacer extends Pace {
   }
 
   /**
-   * Sets the rate: how many units the policy admits in its window (`per`). The times of booked slots do not change. If
+   * Sets the rate: how many units the policy admits in its window (`per`). The start times that were promised to calls do not change. If
    * several processes share a store, set the rate in each process.
    *
    * Example: `pacer.setRate(20)`.

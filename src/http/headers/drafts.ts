@@ -15,8 +15,8 @@ import {
 import type { PartitionKeys } from './partition-keys.ts'
 
 /**
- * Whether a writer sets the field RateLimit-Policy (`policies`), and whether it sets the field RateLimit (`left`). If a limiter
- * writes several dialects, each writer leaves out a field that the writer of a later dialect sets.
+ * Whether a writer sets the field RateLimit-Policy (`policies`), and whether it sets the field RateLimit (`left`). If a limiter writes
+ * several dialects (versions of the fields), each writer leaves out a field that the writer of a later dialect sets.
  */
 interface OwnLists {
   readonly policies: boolean

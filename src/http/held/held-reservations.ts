@@ -17,9 +17,9 @@ import type { GuardOptions } from '../guard-options.ts'
 import type { RequestEvents } from '../request-events.ts'
 import { InFlight } from './in-flight.ts'
 
-/** A request with units that are held until its response has ended. */
+/** A request whose units are reserved until its response has ended. */
 export interface HeldRequest<Request, Response> {
-  /** The reservation of the request's units. After a wait with `delay`, this is the reservation of the slot that the request used. */
+  /** The reservation of the request's units. After a wait with `delay`, this is the reservation of the booked time that was used. */
   reservation: Reservation
   readonly key: Key
   readonly cost: Units

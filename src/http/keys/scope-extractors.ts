@@ -31,7 +31,7 @@ export function scopeExtractors<Request, Response>(
   })
 }
 
-/** Checks the scopes in the option `keys`. @throws HeadgateError `HEADGATE_OPTION` if a scope has an extractor but no policy */
+/** Checks the scopes (key names) in the option `keys`. @throws HeadgateError `HEADGATE_OPTION` if a scope has an extractor but no policy */
 function checkScopes(given: readonly string[], scopes: readonly string[]): void {
   const unused = given.find((scope) => scope !== defaultScope && !scopes.includes(scope))
   if (unused === undefined) return

@@ -27,8 +27,8 @@ export class Refusal<Request, Response> {
   }
 
   /**
-   * Sends the response to a refused request, with status 429, or the status that the option `penalty` sets for a ban. A cache must
-   * not store the response (RFC 6585, 4). Returns true if the option `refuse` admits the request after all.
+   * Sends the response to a refused request, with status 429, or the status that the option `penalty` sets for a ban of the key. A cache
+   * must not store the response (RFC 6585, 4). Returns true if the option `refuse` admits the request after all.
    */
   refuse(decision: Decision, limiter: RateLimiter, request: Request, response: Response): MaybePromise<boolean> {
     const status = limiter.penalty?.status === 403 && isBan(decision, limiter) ? 403 : 429
@@ -42,8 +42,8 @@ export class Refusal<Request, Response> {
   }
 
   /**
-   * Handles the value that the option `refuse` returned. True admits the request. False sends the built-in response. For any other
-   * value, the adapter decides what to send (`Framework.returned`).
+   * Handles the value that the option `refuse` returned. True admits the request. False sends the built-in response. For any other value,
+   * the framework's adapter decides what to send (`Framework.returned`).
    */
   #sendReturned(value: unknown, request: Request, response: Response, bodyOf: (form: Form) => Body): boolean {
     const framework = this.#framework

@@ -29,7 +29,7 @@ export class BookingHorizon {
   #pending = 0
   /** The priority of the last waiter for which a slot (start time) was booked. */
   #priority = 0
-  /** How many units the store could still admit without a wait, by its last answer to a booking. */
+  /** How many units the store could still admit without a wait, by its last answer to a booking (reserved units). */
   #free = 0
 
   constructor(queue: Queue, slots: LinkedList<Slot>, refill: () => void) {
@@ -50,8 +50,8 @@ export class BookingHorizon {
   /** True if a slot (start time) may be booked for this waiter now. @param othersWait true if calls already wait without a slot */
   admits(waiter: Waiter, othersWait: boolean): boolean {
     if (this.#horizon === Infinity) return true
-    // Always book for a waiter of higher priority. Also book if the waiter's timeout is within the horizon: if the store
-    // has no slot before this timeout, the waiter is refused now and does not wait in vain.
+    // Always book for a waiter of higher priority. Also book if the waiter's timeout is within the horizon: if the store has no slot (start
+    // time) before this timeout, the waiter is refused now and does not wait in vain.
     if (waiter.priority > this.#priority || this.#queue.maxWaitOf(waiter) <= this.#horizon) return true
     return !othersWait && this.hasRoom
   }
@@ -91,7 +91,7 @@ export class BookingHorizon {
   schedule(): void {
     if (this.#next?.pending || this.#pending > 0 || this.#horizon === Infinity) return
     const at = this.#lastAt - this.#horizon / 2
-    // At a slow rate, `at` may be in the past, although the next slot is still beyond the horizon. In this case, the queue
+    // At a slow rate, `at` may be in the past, although the next slot (start time) is still beyond the horizon. In this case, the queue
     // waits until the time of the last slot.
     const { context, now } = this.#queue
     this.#next = context.scheduler.at(at > now ? at : this.#lastAt, this.#refill)

@@ -157,7 +157,7 @@ export abstract class Queue {
     if (waiter.onDelay !== undefined) queueMicrotask(() => waiter.notify())
   }
 
-  /** @param booking the units that the waiter took; undefined if no policy counts units in flight */
+  /** @param booking the units that the waiter took; undefined if no policy counts units in flight (of running calls) */
   protected admit(waiter: Waiter, booking?: Booking): void {
     this.#done(waiter)
     const { events, units, renewals } = this.context

@@ -28,7 +28,7 @@ export class RunLease extends Task {
     this.#reservation.renew().catch(() => undefined)
   }
 
-  /** Releases the units. The promise never rejects: if the store fails, the units are free when their lease ends. */
+  /** Releases the units of an ended function. The promise never rejects: if the store fails, the units are free when their lease ends. */
   async release(): Promise<void> {
     this.#context.renewals?.remove(this)
     await this.#reservation.release().catch(() => undefined)

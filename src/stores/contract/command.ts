@@ -49,7 +49,7 @@ export interface ScanTerms {
 /** With `ban` and `unban`, the key of a scope (a name such as `user`) may be undefined: nothing is changed in that scope. */
 type KeysOf<V extends Verb> = V extends 'ban' | 'unban' ? readonly (string | undefined)[] : readonly string[]
 
-/** One command, which the limiter has validated. An optional member is used by the verbs that it names. */
+/** One command, which the limiter has validated. An optional member is used by the verbs that its comment names. */
 export interface Command<V extends Verb = Verb> {
   readonly verb: V
   /**

@@ -18,7 +18,7 @@ export interface ExchangeEvent {
 
 const exchanges = channel('headgate:store:exchange')
 
-/** The start time of an exchange for `exchanged`, in microseconds. 0 without subscribers, to save reading the clock. */
+/** The start time of an exchange (server request) for `exchanged`, in microseconds. 0 without subscribers, to save reading the clock. */
 export function exchangeStart(): number {
   return exchanges.hasSubscribers ? monotonicClock() : 0
 }
