@@ -13,8 +13,8 @@ export class WaitingCall<V extends CallVerb> extends StoreRequest<V> {
   readonly #fallback: Fallback
   readonly #onFailure: OnFailure | undefined
   /**
-   * True for a settlement (the correction of a reservation to its actual cost) that was not sent because a breaker is open. Such a
-   * settlement is sent later. A settlement that was already sent is not sent again, because the store may have executed it.
+   * True for a settlement that was not sent because a breaker is open. Such a settlement is sent later. A settlement that was
+   * already sent is not sent again, because the store may have executed it.
    */
   readonly #unsent: boolean
 

@@ -28,7 +28,7 @@ export class ReservingQueue extends Queue {
    * time for which slots are booked).
    */
   readonly #unbooked = new PriorityQueue()
-  /** The booked slots (start times), and the waiters for these slots. */
+  /** The booked slots, and the waiters for these slots. */
   readonly #booked = new PacerSlots()
   readonly #horizon: BookingHorizon
   /**
