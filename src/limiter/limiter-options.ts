@@ -25,7 +25,7 @@ export type { Plan, PlanLike, PolicyLikes } from './plans.ts'
 
 /** The options of a `RateLimiter`. */
 export interface RateLimiterOptions {
-  /** One policy or a list. A policy is a text such as `'100/15m'`, the options of a sliding window, or a constructor's result. */
+  /** One policy or a list. A policy is a text such as `'100/15m'`, the options of a sliding window, or for example `tokenBucket(...)`. */
   policies: PolicyLikes
   /** Where states are stored. Default: a memory store for this limiter only. Example: `redisStore({ client })`. */
   store?: Store
@@ -61,8 +61,8 @@ export interface RateLimiterOptions {
    */
   storeTimeout?: Duration | undefined
   /**
-   * The number of counters for `limiter.top()`, which finds the keys with the most calls. At most 1,000,000 for each scope. A
-   * counter takes about 300 bytes. All of the first 8,192 calls are counted, and later a sample of the calls. Default: no
+   * The number of counters for `limiter.top()`, which finds the keys with the most calls. At most 1,000,000 for each scope (such as
+   * `user`). A counter takes about 300 bytes. All of the first 8,192 calls are counted, and later a sample of the calls. Default: no
    * counters, and `top()` throws. Example: `1000`.
    */
   top?: number
@@ -82,13 +82,13 @@ const readers = {
   ...failureOptions,
 }
 
-/** The options of a limiter for one plan: the policies of the plan, and the parts that the limiters of all plans share. */
+/** The options of a limiter for one plan: the policies of one caller, and the parts that the limiters of all plans share. */
 export class PlanOptions<Limiter extends object> implements RateLimiterOptions {
   readonly policies: PolicyLikes
   readonly penalty?: PenaltyOptions
   readonly plans: Plans<Limiter>
 
-  /** @throws HeadgateError `HEADGATE_OPTION` if a plan has a property other than `policies` and `penalty` */
+  /** @throws HeadgateError `HEADGATE_OPTION` if a plan (policies of one caller) has a property other than `policies` and `penalty` */
   constructor(plan: PlanLike, plans: Plans<Limiter>) {
     if (isPlan(plan)) knownOptions('a plan', plan, ['policies', 'penalty'])
     const { policies, penalty = plans.options.penalty }: Plan = isPlan(plan) ? plan : { policies: plan }
@@ -138,7 +138,7 @@ function unnamed(prefix: string): HeadgateError {
   )
 }
 
-/** The policies, including the penalty. @throws HeadgateError if a policy is invalid, if there is no policy, or if two have one name */
+/** The policies, with the penalty (bans). @throws HeadgateError if a policy is invalid, if there is no policy, or if two have one name */
 export function policiesOf(likes: PolicyLikes, punishment: PenaltyOptions | undefined): readonly Policy[] {
   if (likes === undefined) {
     throw new HeadgateError('HEADGATE_POLICY', `A limiter needs policies. Give policies: ['100/15m'].`)
@@ -161,7 +161,7 @@ export function policiesOf(likes: PolicyLikes, punishment: PenaltyOptions | unde
   return Object.freeze(policies)
 }
 
-/** Throws if two policies have the same label, because clients see the label as the name. Shadow policies are not checked. */
+/** Throws if two policies have the same label, because clients see a label as the name. Shadow policies (never refuse) are not checked. */
 function checkLabels(policies: readonly Policy[]): void {
   const labels = policies.filter(({ shadow }) => !shadow).map(({ name, label = name }) => label)
   const twice = labels.find((label, n) => labels.indexOf(label) !== n)
@@ -173,7 +173,7 @@ function checkLabels(policies: readonly Policy[]): void {
   }
 }
 
-/** The penalty as a policy, the last policy of a limiter. If every other policy is a shadow, the penalty is a shadow too. */
+/** The penalty as the last policy of a limiter. If every other policy is a shadow (never refuses), the penalty is a shadow too. */
 function penaltyOf(options: PenaltyOptions, policies: readonly Policy[]): Policy {
   return penalty(
     options,

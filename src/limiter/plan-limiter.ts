@@ -11,8 +11,8 @@ import { Operations } from './operator-verbs.ts'
 const mostNames = 100
 
 /**
- * The limiter of a middleware whose policies are a function of the request. A PlanLimiter has no own policies: `withPlan` returns
- * the limiter of one plan. The methods for an operator, such as `inspect` and `ban`, apply to all plans.
+ * The limiter of a middleware whose policies are a function of the request. A PlanLimiter has no own policies: `withPlan` returns the
+ * limiter of one plan (the policies of one caller). The methods for an administrator, such as `inspect` and `ban`, apply to all plans.
  *
  *     const limit = rateLimit({ policies: (request) => plans[request.tenant.plan], keys: byHeader('x-tenant') })
  *     await limit.limiter.withPlan(plans.pro).peek('ann') // what ann has left under this plan
@@ -20,13 +20,13 @@ const mostNames = 100
  *     await limit.limiter.ban('ann', '1h') // under every plan
  */
 export class PlanLimiter extends Operations<RateLimiter> {
-  /** The scopes of the keys. With several scopes, a key is a record with a text for each scope. */
+  /** The scopes (names) of the keys. With several scopes, a key is a record with a text for each scope. */
   readonly scopes: readonly string[]
-  /** The policies of the plans that were used so far: the first policy of each scope and name. */
+  /** The policies of the plans (policy lists) that were used so far: the first policy of each scope and name. */
   readonly #policies = new Map<string, Policy>()
   /**
-   * What `inspect` and `list` use to read states. Made when an operator's method is first called, and again after a plan
-   * has a new policy name.
+   * What `inspect` and `list` use to read states. Made when a method such as `inspect` is first called, and again after a plan has a new
+   * policy name.
    */
   #shown: ShownLimiter | undefined
 
@@ -63,8 +63,8 @@ export class PlanLimiter extends Operations<RateLimiter> {
   }
 
   /**
-   * Opens a ledger (access to the store) for all scopes. A ledger needs a policy for each scope, so a scope whose policies are not
-   * known yet gets a placeholder, which no call uses.
+   * Opens a ledger (access to the store) for all scopes (names of keys). A ledger needs a policy for each scope, so a scope whose policies
+   * are not known yet gets a placeholder, which no call uses.
    */
   #open(): ShownLimiter {
     const { scopes } = this
