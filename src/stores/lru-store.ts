@@ -28,8 +28,8 @@ import {
 /** The options of `lruStore`. */
 export interface LruStoreOptions {
   /**
-   * The most keys in memory, for each scope of each limiter, at most 16,777,215. Default 100,000. When one more key is stored, the
-   * least recently used key is removed. A removed key has its full quota at its next call.
+   * The most keys in memory, for each scope (kind of key, such as user or address) of each limiter, at most 16,777,215. Default 100,000.
+   * When one more key is stored, the least recently used key is removed. A removed key has its full quota at its next call.
    */
   maxKeys?: number
   /** Returns whole microseconds since the epoch. Default: a monotonic clock. */

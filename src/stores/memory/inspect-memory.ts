@@ -35,7 +35,7 @@ const condensed =
   'The key is in the overflow table of a full memory store, where times of a log are rounded up. Raise maxKeys.'
 
 /**
- * Lists the keys of one scope: first the keys that have a row in the key table, then the keys that have only a ban.
+ * Lists the keys of one scope (kind of key): first the keys that have a row in the key table, then the keys that have only a ban.
  * @param from where the page starts: a row, or the names of the banned keys that were not listed yet
  */
 export function keptPage(scope: Scope, bans: MemoryBans, from: unknown, now: number): KeyPage {

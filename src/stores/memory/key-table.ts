@@ -1,6 +1,6 @@
 /*
- * The keys of one scope: a Map from each key to the row with the key's states. No object and no timer is made for a
- * key.
+ * The keys of one scope (kind of key, such as users): a Map from each key to the row with the key's states. No object and no timer is made
+ * for a key.
  *
  * No code goes through all rows of the table. When a new key comes, the next few rows are checked, and rows whose keys have their
  * full quota again are freed. When the table is full, one of the checked keys is evicted: the key with most quota left. A refused
@@ -137,8 +137,8 @@ export class KeyTable {
   }
 
   /**
-   * Removes the states of a key, so that it has its full quota. A key cannot be removed from shared cells, because other keys use
-   * these cells too. Such a key gets a new row with its full quota, until the row is evicted.
+   * Removes the states of a key, so that it has its full quota. A key cannot be removed from the shared cells of the overflow table,
+   * because other keys use these cells too. Such a key gets a new row with its full quota, until the row is evicted.
    */
   forget(key: string, now: number): void {
     const row = this.find(key)
@@ -147,7 +147,7 @@ export class KeyTable {
     if (this.recall(key) !== nothing) this.claim(key, nothing, now)
   }
 
-  /** Ends a ban of the key that a penalty began. */
+  /** Ends the ban that a penalty policy (which counts refusals) began for the key. */
   unban(key: string, now: number): void {
     const known = this.find(key)
     const found = known === blank ? this.recall(key) : nothing
@@ -158,7 +158,6 @@ export class KeyTable {
     }
   }
 
-  /** Removes all keys. */
   clear(): void {
     for (const row of this.#rowOf.values()) this.#release(row)
     this.#overflow = undefined

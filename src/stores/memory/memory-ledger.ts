@@ -45,7 +45,7 @@ export class MemoryLedger implements Ledger {
   private readonly bans: MemoryBans
   readonly keys: LimiterKeys
 
-  /** @param keys the tables and bans of the ledger that this ledger joins; undefined if this ledger joins none */
+  /** @param keys the tables and bans of an earlier ledger, if this ledger uses the same states; undefined to make new ones */
   constructor(terms: LedgerTerms, capacity: Capacity, clock: Clock, keys?: LimiterKeys) {
     this.clock = clock
     this.capacity = capacity
@@ -127,8 +127,8 @@ export class MemoryLedger implements Ledger {
   }
 
   /**
-   * Gives the units of the call back to its keys. A key without states has used no units, so it gets a row only if the call, by a
-   * settlement, charges units.
+   * Gives the units of the call back to its keys. A key without states has used no units, so it gets a row only if the call is a
+   * settlement (correction to the actual cost) that takes more units.
    */
   private giveBack(keys: readonly string[], now: number): void {
     const charges = this.evaluation.charges

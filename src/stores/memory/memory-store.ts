@@ -12,11 +12,11 @@ export interface MemoryStoreOptions {
    */
   maxKeys?: number
   /**
-   * What happens to a live key (a key below its full quota) that is evicted to make space for another key. `'remember'`
-   * (default): the states of the evicted key move to an overflow table of fixed size, and are found there by the key's
-   * next call. With far more than ten times `maxKeys` live keys, some keys are refused because of others; with several
-   * plans, some keys are forgotten instead. `'forget'`: the key has its full quota at its next call. With more live
-   * keys than `maxKeys`, many times the limit is admitted.
+   * What happens to a live key (a key below its full quota) that is evicted to make space for another key. `'remember'` (default): the
+   * states of the evicted key move to an overflow table of fixed size, and are found there by the key's next call. With far more than ten
+   * times `maxKeys` live keys, some keys are refused because of others; with several plans (sets of policies), some keys are forgotten
+   * instead. `'forget'`: the key has its full quota at its next call. With more live keys than `maxKeys`, many times the limit is
+   * admitted.
    *
    * Each scope of each limiter has an overflow table, which is made when the first key is evicted. It has 12 * `maxKeys` places
    * for evicted keys. A place takes 28 bytes if the policy is a bucket, and 36 or 44 bytes if it is a window; the table takes

@@ -18,10 +18,10 @@ export interface InspectPostgresOptions {
 /** How long one statement may take, in milliseconds. */
 const timeout = 10_000
 
-/** For how many milliseconds a record stays in the table after its states are no longer needed. */
+/** For how many milliseconds a row stays in the table after its states are no longer needed. */
 const ttlMargin = 1000
 
-/** The options of a ledger without policies. A call to such a ledger saves all states of a record unchanged. */
+/** The options of a ledger without policies. A call to such a ledger saves all states of a row unchanged. */
 const noPolicies = { name: '', policies: [], scopes: [''] }
 
 /**

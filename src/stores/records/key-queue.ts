@@ -19,9 +19,9 @@ export type RunJobs = (jobs: readonly Job[]) => readonly Promise<void>[]
 
 interface QueuedJob {
   readonly job: Job
-  /** How many jobs this job waits for. */
+  /** How many earlier jobs (groups of calls on the same keys) this job waits for. */
   ahead: number
-  /** The jobs that wait for this job. */
+  /** The later jobs that wait for this job, because they have a key in common. */
   readonly behind: Set<QueuedJob>
   state: 'waiting' | 'started' | 'left'
 }
@@ -33,7 +33,10 @@ export class KeyQueue {
   readonly #last = new Map<string, QueuedJob>()
   #ready: QueuedJob[] = []
 
-  /** @param timeout the timeout of a call, in milliseconds. After this time, the next job may start even if the job before has not ended */
+  /**
+   * @param timeout the timeout of a call, in milliseconds. After this time, the next job (group of calls) may start even if the job before
+   *   has not ended
+   */
   constructor(run: RunJobs, timeout: number) {
     this.#run = run
     this.#timeout = timeout
@@ -70,7 +73,7 @@ export class KeyQueue {
     return queued
   }
 
-  /** Starts the job at the end of the turn of the event loop, so that all jobs of one turn are sent together. */
+  /** Starts the job (calls on the same keys) at the end of the turn of the event loop, so that all jobs of one turn are sent together. */
   #makeReady(queued: QueuedJob): void {
     if (this.#ready.push(queued) === 1) afterPendingEvents(() => this.#startReady())
   }

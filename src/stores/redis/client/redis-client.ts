@@ -51,7 +51,7 @@ export interface Connection {
   problem(): unknown
   /** The reason why the node of a slot is not connected; undefined if the node is connected, or without Redis Cluster. */
   nodeProblem(slot: number): unknown
-  /** Makes the client close its connection to the master of a slot and open another one, if the client supports that. */
+  /** Makes the client close its connection to the master of a slot of the Cluster and open another one, if the client supports that. */
   reconnect(slot: number): void
   /**
    * Makes a client of one server reconnect, because its server has become a replica. Behind a load balancer or a host name, the

@@ -23,7 +23,10 @@ export class KeptKeys {
     this.#names = hashesOf(policies.map(({ name }) => name))
   }
 
-  /** Reports the states that one caller has under all policies. @param keys the Redis keys of these states, one for each scope */
+  /**
+   * Reports the states that one caller has under all policies.
+   * @param keys the Redis keys of these states, one for each kind of key (scope)
+   */
   async inspect(keys: readonly string[]): Promise<readonly KeptKey[]> {
     const { batcher, connection } = this.#context
     const found = await batcher.reading(Promise.all(keys.map((key) => readRecord(connection, key))))
@@ -31,7 +34,11 @@ export class KeptKeys {
     return found.map(({ now, value }, n) => ({ ...this.#keptOf(keys[n] as string, value, now), notes }))
   }
 
-  /** The next page of the keys of one scope. @param start the prefix of these keys @param from the field `next` of the last page, if any */
+  /**
+   * The next page of the keys of one kind (scope).
+   * @param start the prefix of these keys
+   * @param from the field `next` of the last page, if any
+   */
   async list(start: string, from: unknown): Promise<KeyPage> {
     const { batcher, connection } = this.#context
     const { values, next } = await batcher.reading(scanRecords(connection, `${start}*}`, from))

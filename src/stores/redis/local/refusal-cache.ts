@@ -4,11 +4,10 @@
  * A policy without units left admits no call, so its numbers change only with time. This process can repeat the refusal, with
  * shorter waits, until a used unit becomes free under one of the policies.
  *
- * An entry is for one cost and the keys of one call, under one plan (set of policies). A refusal is cached only if each of these
- * keys has no units left, because another call with a smaller cost could change a key that has units left. Nothing is cached for
- * policies that count refused calls, nor for penalties whose bans are extended by refused calls. Refunds, charges and resets by
- * this store remove the entry. Changes by other processes take effect here when the entry expires, by default at most a second
- * later.
+ * An entry is for one cost and the keys of one call, under one plan (set of policies). A refusal is cached only if each of these keys has
+ * no units left, because another call with a smaller cost could change a key that has units left. Nothing is cached for policies that
+ * count refused calls, nor for penalties (bans after refusals) whose bans are extended by refused calls. Refunds, charges and resets by
+ * this store remove the entry. Changes by other processes take effect here when the entry expires, by default at most a second later.
  *
  * A call with a different cost for each policy is neither cached nor decided here.
  */
