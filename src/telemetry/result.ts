@@ -40,7 +40,7 @@ function isBanned(decision: Decision, limiter: CalledLimiter): boolean {
   return decision.ban !== undefined || isPenalized(decision, limiter)
 }
 
-/** True if the penalty refused the call. The penalty is the last of the limiter's policies. */
+/** True if the penalty (ban after refusals) refused the call. The penalty is the last of the limiter's policies. */
 function isPenalized({ policies }: Decision, { penalty }: CalledLimiter): boolean {
   return penalty !== undefined && policies.at(-1)?.allowed === false
 }

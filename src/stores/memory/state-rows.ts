@@ -3,8 +3,7 @@ import type { Policy } from '../../algorithms/index.ts'
 import { copyState, holds, isBooked, isUnused, listOf, numbersOf, quotaLeft, type State, stateTime } from './state.ts'
 
 /**
- * The most bytes of an overflow table, including four bytes for a hash of each row's key: under one plan (set of policies), and under
- * several.
+ * The most bytes of an overflow table, including a hash of four bytes for each row: under one plan (set of policies), and under several.
  */
 const maxBytes = 64 * 2 ** 20
 const maxListBytes = 128 * 2 ** 20

@@ -34,8 +34,8 @@ export class KeyQueue {
   #ready: QueuedJob[] = []
 
   /**
-   * @param timeout the timeout of a call, in milliseconds. After this time, the next job (group of calls) may start even if the job before
-   *   has not ended
+   * @param timeout the timeout of a call, in milliseconds. After this time, the next job (group of calls) may start before the earlier job
+   *   has ended
    */
   constructor(run: RunJobs, timeout: number) {
     this.#run = run

@@ -35,7 +35,7 @@ export class RedisLedger implements Ledger {
   readonly #plan: PackedPlan
   /** The prefix of all Redis keys of the limiter. All plans (sets of policies) of the limiter use this prefix. */
   readonly #start: string
-  /** The prefixes of the Redis keys, one for each scope. */
+  /** The prefixes of the Redis keys, one for each scope (kind of key, such as user). */
   readonly #keyStarts: readonly string[]
   readonly #slotGroups: SlotGroups
   readonly #kept: KeptKeys
@@ -89,7 +89,7 @@ export class RedisLedger implements Ledger {
     this.#context.resets?.publish(keys)
   }
 
-  /** Bans or unbans the key of each scope, with a request for each key. */
+  /** Bans or unbans the key of each scope (kind of key, such as user), with a request for each key. */
   async #changeBan({ verb, keys, ban }: Command<'ban' | 'unban'>): Promise<undefined> {
     const stateKeys: string[] = []
     const sent = keys.map((key, n) => {
@@ -146,7 +146,7 @@ export class RedisLedger implements Ledger {
     })
   }
 
-  /** Decides without a request: by a cached refusal, or by leased units. Undefined if the call needs a request. */
+  /** Decides without a request: by a cached refusal, or by leased units (taken in advance). Undefined if the call needs a request. */
   #decideLocally(keys: readonly string[], cost: number, details?: Details): Decision | undefined {
     const { policies } = this.#plan
     const { refusalCache, leases } = this.#context

@@ -8,20 +8,20 @@ import type { KeyShare } from './key-share.ts'
 import type { Reporter } from './reporter.ts'
 import type { ScopeShares } from './scope-shares.ts'
 
-/** Where to find the share of a policy: the index of its scope, and the index `n` of the policy among the policies of this scope. */
+/** Where to find the share (units to admit) of a policy: the index of its scope, and the index `n` of the policy in this scope. */
 interface Place {
   readonly scope: number
   readonly n: number
 }
 
-/** Admits calls by this process's share of each key. Every other call goes to the store. */
+/** Admits calls by this process's share of each key (units that it may admit without the store). Every other call goes to the store. */
 export class ShareLedger implements Ledger {
   readonly #exact: Ledger
   readonly #reporter: Reporter<ScopeShares>
   readonly #scopes: readonly ScopeShares[]
   readonly #places: readonly Place[]
 
-  /** @param shares the shares of each scope, in the order of the scopes */
+  /** @param shares what this process may admit, for each scope (kind of key) in order */
   constructor(terms: LedgerTerms, reporter: Reporter<ScopeShares>, shares: readonly ScopeShares[]) {
     const { policies, scopes } = terms
     this.#exact = reporter.store.open(terms)
@@ -91,7 +91,9 @@ export class ShareLedger implements Ledger {
     return this.#refuse(shares, command, now) ?? this.#pass(command, shares)
   }
 
-  /** Lets the store decide a call that needs more units than the share has left. A report of the units admitted so far is sent first. */
+  /**
+   * Lets the store decide a call that needs more units than this process may admit. A report of the units admitted so far is sent first.
+   */
   async #pass(command: Command<'consume'>, shares: readonly KeyShare[]): Promise<Decision> {
     const { costs = 1 } = command
     const answer = this.#decideExactly(command)
@@ -117,8 +119,8 @@ export class ShareLedger implements Ledger {
   async #decideExactly(command: Command): Promise<Outcome> {
     const keys = command.keys as readonly string[]
     for (const [n, scope] of this.#scopes.entries()) {
-      // `consume` comes here when the share is used up, which is frequent: so only the units of the call's plan (set of policies)
-      // are reported. Other commands report the units of all plans.
+      // `consume` comes here when the share (units to admit here) is used up, which is frequent: so only the units of the call's plan (set
+      // of policies) are reported. Other commands report the units of all plans.
       scope.reportAhead(keys[n] as string, command.verb === 'consume' ? undefined : scope.plans)
     }
     const outcome = await this.#exact.run(command)
@@ -168,7 +170,7 @@ export class ShareLedger implements Ledger {
     return shares
   }
 
-  /** Takes the costs from the shares and returns true, if all shares have enough units. Otherwise returns false. */
+  /** Takes the costs from the shares (units to admit here) and returns true, if all shares have enough units. Otherwise returns false. */
   #admit(shares: readonly KeyShare[], costs: Costs, now: number): boolean {
     const suffice = this.#places.every(({ scope, n }, index) => {
       return (shares[scope] as KeyShare).admits(n, costOf(costs, index), now)

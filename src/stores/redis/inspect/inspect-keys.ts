@@ -23,10 +23,7 @@ export class KeptKeys {
     this.#names = hashesOf(policies.map(({ name }) => name))
   }
 
-  /**
-   * Reports the states that one caller has under all policies.
-   * @param keys the Redis keys of these states, one for each kind of key (scope)
-   */
+  /** Reports one caller's states under all policies. @param keys the Redis keys of these states, one for each kind of key (scope) */
   async inspect(keys: readonly string[]): Promise<readonly KeptKey[]> {
     const { batcher, connection } = this.#context
     const found = await batcher.reading(Promise.all(keys.map((key) => readRecord(connection, key))))
@@ -35,7 +32,7 @@ export class KeptKeys {
   }
 
   /**
-   * The next page of the keys of one kind (scope).
+   * The next page of keys of one kind (scope).
    * @param start the prefix of these keys
    * @param from the field `next` of the last page, if any
    */

@@ -7,8 +7,7 @@ import { anything, type Reader, readOptions, whole, wordOrOptions } from '../../
 import { Demand } from './demand.ts'
 
 /**
- * How many units to take in advance (a lease): a number, or `'auto'` for a number that follows from demand and is at most `most` (default
- * 1000).
+ * How many units to take in advance (a lease): a number, or `'auto'` for a number that follows from demand, up to `most` (default 1000).
  */
 export type LeasesOption = 'auto' | { units: number } | { units: 'auto'; most?: number }
 
@@ -60,10 +59,7 @@ export class LeaseSize {
     return this.#units === 'auto'
   }
 
-  /**
-   * The shortest time for which units taken in advance must be valid to be worth a request.
-   * @param roundTrip the time from a request to its response
-   */
+  /** The shortest useful life of units that are taken in advance. @param roundTrip the time from a request to its response */
   shortestLife(roundTrip: number): number {
     return this.#units === 'auto' ? Math.max(demandWindow, roundTrips * roundTrip) : roundTrip
   }

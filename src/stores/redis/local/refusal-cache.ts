@@ -80,9 +80,9 @@ function onlyTimeChanges(plan: PackedPlan, { reports, ban }: ScriptResponse): bo
   return (ban !== undefined && plan.scopes.length === 1) || isExhausted(plan, reports)
 }
 
-/** True if every scope has a policy that refuses the call and has no units left. */
+/** True if every scope (kind of key) of the call has a policy that refuses the call and has no units left. */
 function isExhausted({ policies, scopes }: PackedPlan, reports: readonly PolicyReport[]): boolean {
-  // With a penalty, a refusal may be repeated only during a ban, because any other refusal is counted by the penalty.
+  // With a penalty (ban after refusals), a refusal may be repeated only during a ban, because any other refusal is counted by the penalty.
   const deciding = punishes(policies) ? policies.filter(({ algorithm }) => algorithm.punishes) : policies
   const exhausted = policies.filter((policy, n) => {
     const { wait, remaining } = reports[n] as PolicyReport

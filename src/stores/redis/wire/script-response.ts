@@ -22,7 +22,7 @@ export interface ScriptResponse {
   readonly repeats: boolean
   /** How long the caller of a granted reservation has to wait, in microseconds. */
   readonly delay: number
-  /** A report for each policy, in the order of the policies in the request's plan. */
+  /** A report for each policy, in the order of the request's policies. */
   readonly reports: readonly PolicyReport[]
   readonly tickets: Tickets | undefined
   /** The units that were taken in addition to the cost, and for how many microseconds all of them stay used in Redis. */

@@ -5,7 +5,8 @@
  * the second phase cancels the reservations of the other slots, and the call is refused. If a slot fails, the reservations are
  * cancelled too, and the promise of the call rejects. Policies of one key are always decided in one step.
  *
- * A penalty whose bans end with the window counts a refusal in the second phase, because only then all waits are known.
+ * A penalty (ban after refusals) whose bans end with the window counts a refusal in the second phase, because only then all waits are
+ * known.
  *
  * No policy admits more than it allows, and a refused call has used no units when its promise resolves. Some guarantees are
  * weaker than in one step. Between the phases, the reserved units are used, so another call may be refused that would otherwise
@@ -36,7 +37,7 @@ export async function sendInTwoPhases(
     throw error
   })
   const allowed = responses.every((response) => response.allowed)
-  // If a key is banned, no penalty in any slot counts the refusal.
+  // If a key is banned, no penalty (ban after refusals) in any slot counts the refusal.
   const punish = responses.some(({ ban }) => ban?.refuses) ? undefined : longestDelay(responses)
   if (!allowed && takes) {
     await allOf(
@@ -53,7 +54,8 @@ function firstPhase(whole: ScriptRequest, group: SlotGroup): ScriptRequest {
   const enforced = whole.plan.policies.filter(({ shadow, algorithm }, n) => {
     return !shadow && costOf(whole.costs, n) > 0 && algorithm.punishes !== true && algorithm.leases !== true
   })
-  // A reservation may wait only if the limiter has one enforced policy: see `canPromise` in the class Evaluation.
+  // A reservation may wait only if the limiter has one enforced policy (no shadow, penalty or concurrency policy): see `canPromise` in the
+  // class Evaluation.
   const maxWait = enforced.length === 1 ? (whole.maxWait ?? 0) : 0
   return {
     ...whole,
@@ -67,7 +69,7 @@ function firstPhase(whole: ScriptRequest, group: SlotGroup): ScriptRequest {
   }
 }
 
-/** True if a penalty of the group has to count a refusal in the second phase. */
+/** True if a penalty (ban after refusals) of the group has to count a refusal after all slots have answered. */
 function countsLater({ verb }: ScriptRequest, { plan }: SlotGroup): boolean {
   return (verb === 'consume' || verb === 'reserve') && plan.policies.some(({ algorithm }) => algorithm.endsWithWindow)
 }
@@ -81,12 +83,12 @@ function costOf(costs: Costs, n: number): number {
   return typeof costs === 'number' ? costs : (costs[n] as number)
 }
 
-/** The costs of the request under the policies of one group. */
+/** The costs of the request under the policies of one group (keys in one slot). */
 function costsIn({ costs }: ScriptRequest, { places }: SlotGroup): Costs {
   return typeof costs === 'number' ? costs : places.map((place) => costOf(costs, place))
 }
 
-/** Cancels the reservations of the other slots after a slot has failed. The caller does not wait for the result. */
+/** Cancels the reservations in the other slots of the Cluster after a slot has failed. The caller does not wait for the result. */
 function withdraw(
   send: Send,
   whole: ScriptRequest,
@@ -102,7 +104,8 @@ function withdraw(
 }
 
 /**
- * Cancels the reservations of a refused call. Units stay used under policies that count refused calls. Penalties count the refusal too.
+ * Cancels the reservations of a refused call. Units stay used under policies that count refused calls. Penalties (bans) count the refusal
+ * too.
  * @param punish how long the call has to wait, in microseconds; undefined if no penalty and no policy counts the refusal
  */
 async function giveBack(
@@ -125,8 +128,8 @@ async function giveBack(
 }
 
 /**
- * The request that gives back what one slot took: a settlement of its tickets, or a refund for the verb `charge`, which gives no
- * tickets.
+ * The request that gives back what one slot took: a settlement by the tickets that the slot returned, or a refund for the verb `charge`,
+ * which gives no tickets.
  */
 function undo(
   whole: ScriptRequest,

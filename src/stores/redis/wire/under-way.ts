@@ -18,7 +18,7 @@ export interface BatcherOptions {
   readonly size: number
   /** The most requests in a batch, however many batches wait to be sent before it. */
   readonly most: number
-  /** The time without any answer, in milliseconds, after which the store makes the client reconnect. */
+  /** The time without any answer of Redis, in milliseconds, after which the store makes the client reconnect. */
   readonly reconnectAfter: number
 }
 
@@ -84,7 +84,7 @@ export class UnderWay {
     return this.#roundTrip < shortRoundTrip && size > 1 && !connection.cluster
   }
 
-  /** True if the last answer came less than a round trip ago. */
+  /** True if the last answer of Redis came less than a round trip ago. */
   get isContinuous(): boolean {
     return monotonicClock() - this.#answeredAt < this.#roundTrip
   }
@@ -126,7 +126,7 @@ export class UnderWay {
     exchanged('redis', batch.sentAt, size, error)
   }
 
-  /** Called when a sent batch gets no answer before its deadline. */
+  /** Called when a sent batch gets no answer of Redis before its deadline. */
   unanswered({ slot }: Batch): void {
     const { connection, reconnectAfter } = this.#options
     if (this.#nodeOf(slot).isSilentFor(reconnectAfter * 1000)) connection.reconnect(slot)

@@ -13,7 +13,7 @@ export interface PlainStep {
    * several policies, only the last policy may have such a number.
    */
   readonly lastNumber?: string
-  /** Code that reads and writes the record of a log. Absent if a record has only a head and the numbers of the state. */
+  /** Code that reads and writes the stored state of a log. Absent for a state that has only a fixed count of numbers. */
   readonly log?: LogRecord
   /** Lua functions that do not depend on the policy, so that several policies can use them. */
   readonly prelude: string
@@ -35,30 +35,30 @@ export interface PlainStep {
 }
 
 /**
- * Lua code for the record of a log: its size, the numbers of the state, the entries. A value has the records of several
+ * Lua code for the record (stored state) of a log: its size, the numbers of the state, the entries. A value has the records of several
  * policies, and the record of a log must be the first.
  */
 export interface LogRecord {
   /** The names of the variables that the code needs besides the state. `head` and `size` are set before this code runs. */
   readonly names: readonly string[]
-  /** The names of the numbers that a record contains before its entries. */
+  /** The names of the numbers that a stored log contains before its entries. */
   readonly numbers: readonly string[]
-  /** A Lua expression: true if a record of `size` bytes has the form that this code reads. */
+  /** A Lua expression: true if a stored log of `size` bytes has the form that this code reads. */
   readonly isUsual: string
   /** Sets the other variables of the state from the entries. */
   readonly entries: string
-  /** A Lua expression: true if this code can decide with the state that was read; otherwise the whole script has to decide. */
+  /** A Lua expression: true if this code can decide with the state that was read; otherwise the complete script has to decide. */
   readonly isPlain: string
   /** Sets the state of a new key. */
   readonly fresh: string
-  /** Sets `kept` and `added`, the bytes of the record's entries: the old entries that stay in the log, and the new entry. */
+  /** Sets `kept` and `added`, the bytes of the log's entries: the old entries that stay in the log, and the new entry. */
   readonly pack: string
 }
 
 /** The Lua code of an algorithm, and the numbers of a policy that `stepOf` inserts into the code. */
 export interface PlainSteps<T extends Algorithm> {
   readonly step: PlainStep
-  /** The numbers, by their names in the code. @param head how many bytes a record has before the state */
+  /** The numbers, by their names in the code. @param head how many bytes are stored before the numbers of the state */
   numbers(algorithm: T, head: number): Readonly<Record<string, number | boolean | string>>
 }
 
