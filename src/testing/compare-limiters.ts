@@ -29,10 +29,7 @@ const shortPauses = pauses.filter((pause) => pause > -1000)
 const banVerbs = [...verbs, ...verbs, ...(['ban', 'unban', 'unban', 'unban'] as const)]
 const banTimes = ['1ms', '100ms', '700ms', '1s', '2500ms', Infinity]
 
-/**
- * Indexes in the list of open reservations. A step picks one and settles (corrects) or renews this reservation, if the list has this
- * index.
- */
+/** Indexes in the list of open reservations. A step picks an index, and settles (corrects) or renews the reservation there, if any. */
 const places = [0, 1, 2, 3, 5]
 
 type Pick = <T>(from: readonly T[]) => T

@@ -95,8 +95,8 @@ export interface Store {
    * @param joins a ledger that this store has opened under the same name. The new ledger uses the states of `joins` with the
    *   policies of `terms`: each state belongs to the policy of the same name. A store that finds states by their names does not
    *   need `joins`
-   * @throws HeadgateError `HEADGATE_POLICY` for an algorithm that the store does not have, `HEADGATE_STATE_SIZE` if a state could
-   * be too large for the store
+   * @throws HeadgateError `HEADGATE_POLICY` for an algorithm that the store does not have
+   * @throws HeadgateError `HEADGATE_STATE_SIZE` if a state could be too large for the store
    */
   open(terms: LedgerTerms, joins?: Ledger): Ledger
   /**

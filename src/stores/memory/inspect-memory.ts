@@ -10,7 +10,7 @@ import { cells, nothing } from './overflow-table.ts'
 import type { Scope } from './scope.ts'
 import { isUnused, numbersOf, type State, stateTime } from './state.ts'
 
-/** How many rows one page of a scan lists. */
+/** How many rows (each for one key) one page of a scan lists. */
 const pageSize = 200
 
 export function keptKey({ table, name }: Scope, bans: MemoryBans, key: string, now: number): KeptKey {

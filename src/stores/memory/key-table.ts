@@ -33,7 +33,7 @@ export const blank = 0
 /** How many rows are checked when a new key comes: `swept` rows while the table has space, `considered` rows when it is full. */
 const swept = 2
 const considered = 16
-/** While the table has space, a row is freed only if its last use was longer ago than this time: 10 s, in microseconds. */
+/** While the table has space, the row of a key is freed only if its last use was longer ago than this time: 10 s, in microseconds. */
 const grace = 10_000_000
 
 const none: readonly State[] = []
@@ -47,7 +47,7 @@ export class KeyTable {
   readonly #keyOf: (string | undefined)[] = [undefined]
   #refused = new Uint8Array(0)
   readonly #free: number[] = []
-  /** The last row that was checked. The check for the next new key begins with the next row. */
+  /** The last row (of one key) that was checked. The check for the next new key begins with the next row. */
   #hand = 0
   /** The table of evicted keys. The table is made when the first key is evicted. */
   #overflow: OverflowTable | undefined
@@ -89,7 +89,7 @@ export class KeyTable {
     return this.#rowOf.has(name)
   }
 
-  /** The keys of the next `size` rows. `next` is the row at which to continue; undefined after the last row. */
+  /** The keys of the next `size` rows of this table. `next` is the row at which to continue; undefined after the last row. */
   rowsFrom(from: number, size: number): { rows: { name: string; row: number }[]; next: number | undefined } {
     const rows: { name: string; row: number }[] = []
     let row = Math.max(from, blank + 1)

@@ -17,7 +17,7 @@ type Keys = readonly (string | undefined)[]
  * A ban that is over is removed when the next call with its key comes, or when there is no space for another ban.
  */
 export class MemoryBans {
-  /** Each ban, by an id that `idOf` makes from the scope and the key. */
+  /** Each ban, by an id that `idOf` makes from the scope (kind of key) and the key. */
   readonly #bans = new Map<string, StoredBan>()
   #sweptAt = -Infinity
 
@@ -61,7 +61,7 @@ export class MemoryBans {
     return this.#bans.get(idOf(scope, name))
   }
 
-  /** The names of the banned keys of a scope. */
+  /** The names of the banned keys of a scope (kind of key, such as users). */
   names(scope: string): readonly string[] {
     const start = idOf(scope, '')
     return [...this.#bans.keys()].filter((id) => id.startsWith(start)).map((id) => id.slice(start.length))

@@ -21,9 +21,9 @@ import { type Capacity, KeyTable } from './key-table.ts'
 import { MemoryBans } from './memory-bans.ts'
 import { Scope } from './scope.ts'
 
-/** The parts that the ledgers of all plans (sets of policies) of a limiter share. */
+/** What the ledgers of all plans (sets of policies) of a limiter share: key tables and bans. */
 export interface LimiterKeys {
-  /** The table of keys of each scope, by the name of the scope. */
+  /** The table of keys of each scope (kind of key, such as users), by the name of the scope. */
   readonly tables: Map<string, KeyTable>
   /** The bans that calls of `ban` have begun. */
   readonly bans: MemoryBans
@@ -38,8 +38,8 @@ export class MemoryLedger implements Ledger {
   private readonly evaluation: Evaluation
   private readonly scopes: readonly Scope[]
   /**
-   * The only scope, if the limiter has one plan (set of policies) and one scope, as most limiters have: no loop over scopes is then
-   * needed. Otherwise undefined.
+   * The only scope (kind of key), if the limiter has one plan (set of policies) and one scope, as most limiters have: no loop over scopes
+   * is then needed. Otherwise undefined.
    */
   private only: Scope | undefined
   private readonly bans: MemoryBans

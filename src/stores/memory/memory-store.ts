@@ -7,8 +7,8 @@ import { type LimiterKeys, MemoryLedger } from './memory-ledger.ts'
 /** The options of `memoryStore`. */
 export interface MemoryStoreOptions {
   /**
-   * The most keys in memory, for each scope of each limiter. Default 1,000,000: these keys take about 110 MB if they
-   * are IP addresses and all in use. Memory is allocated as keys come, and reused when a key has its full quota again.
+   * The most keys in memory, for each scope (kind of key) of each limiter. Default 1,000,000: these keys take about 110 MB if they are IP
+   * addresses and all in use. Memory is allocated as keys come, and reused when a key has its full quota again.
    */
   maxKeys?: number
   /**
@@ -39,7 +39,7 @@ const readers = {
  * The examples are for `maxKeys: 2` and three keys that have each used up their limit.
  */
 export interface MemoryStoreStats {
-  /** Keys in memory now, at most `maxKeys` for each scope of each limiter. In the example: 2. */
+  /** Keys in memory now, at most `maxKeys` for each scope (kind of key) of each limiter. In the example: 2. */
   readonly keys: number
   /** How many keys were evicted below their full quota. In the example: 1. If this number grows, raise `maxKeys`. */
   readonly evictions: number

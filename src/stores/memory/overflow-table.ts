@@ -42,7 +42,7 @@ export const cells = -2
 
 export class OverflowTable {
   #places: StateRows
-  /** The shared cells; undefined if the limiter has several plans (sets of policies). */
+  /** The cells that several keys share; undefined if the limiter has several plans (sets of policies). */
   #cells: SharedCells | undefined
   readonly #buckets: number
   /** The tag of the key in each place. 0 marks a free place. */
@@ -54,7 +54,7 @@ export class OverflowTable {
   #hand = 0
   /** How many keys share no place with other keys now. */
   remembered = 0
-  /** How many keys were merged into shared cells. */
+  /** How many keys were merged into cells that several keys share. */
   merged = 0
   /** How many keys were forgotten because they had no place. */
   forgotten = 0

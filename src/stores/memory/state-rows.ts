@@ -19,8 +19,8 @@ const none: readonly State[] = []
 /**
  * The states of the keys of a table, in one row for each key. The row of a new key has only zeros.
  *
- * Under one plan all rows have the same layout, one state for each policy, so all rows are in one array of numbers. A log, which
- * grows, is in a separate array, unless the log is condensed: a condensed log has a fixed number of entries. A state with open
+ * Under one plan (set of policies), all rows have the same layout, one state for each policy, so all rows are in one array of numbers. A
+ * log, which grows, is in a separate array, unless the log is condensed: a condensed log has a fixed number of entries. A state with open
  * reservations is in a separate array, too.
  *
  * The states of several plans have no common layout. So `share` makes each row a list of states, at most one for each policy name,

@@ -47,7 +47,7 @@ function inspectedTable(pool: PostgresPool, sql: Sql, start: string): InspectedS
         client.query(sql.remove(storeKey, (each) => client.escapeLiteral(each)))
       await withClient(pool, timeout, statement)
     },
-    /** Ends the ban in a transaction that locks the row, as `limiter.unban` does. */
+    /** Ends the ban in a transaction that locks the key's row, as `limiter.unban` does. */
     async unban(storeKey) {
       const terms = { pool, sql, timeout, ttlMargin, transactions: 1, prepare: false, usesStoreTime: true }
       const runner = new TransactionRunner(terms)

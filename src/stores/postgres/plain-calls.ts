@@ -120,7 +120,7 @@ export class PlainCalls {
     return result
   }
 
-  /** Executes the statement for these jobs. Returns undefined if the statement failed: it has then decided no job. */
+  /** Executes the statement for these jobs (waiting calls). Returns undefined if the statement failed: it has then decided no job. */
   async #execute(client: PostgresClient, group: PlainGroup, jobs: readonly Job[]): Promise<Rows | undefined> {
     const values = this.#valuesOf(group.policy, jobs, (text) => client.escapeLiteral(text))
     try {

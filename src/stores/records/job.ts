@@ -25,7 +25,9 @@ interface Result {
   readonly tickets: Tickets | undefined
 }
 
-/** A command that waits for its outcome. The command runs on the keys of the job, and not on the keys that it has itself. */
+/**
+ * A command that waits for its outcome. The command runs on the keys of the job (group of calls), and not on the keys that it has itself.
+ */
 export interface RecordCall {
   readonly command: Command<StateVerb>
   /** The time of the call by this process's clock, in microseconds, for stores that do not report a time. */
@@ -70,7 +72,7 @@ export class Job {
     return this.#calls.length
   }
 
-  /** The call, if the job has only one call; otherwise undefined. */
+  /** The call, if the job (group of calls) has only one call; otherwise undefined. */
   get only(): RecordCall | undefined {
     return this.#calls.length === 1 ? this.#calls[0] : undefined
   }
@@ -157,7 +159,7 @@ export class Job {
 }
 
 /**
- * When a job is undone, this text replaces the text of a key that had no text before the job. A text without states is never
- * needed, so `life` is 0.
+ * When a job (group of calls) is undone, this text replaces the text of a key that had no text before the job. A text without states is
+ * never needed, so `life` is 0.
  */
 export const emptyText: SavedText = { text: emptyRecord, life: 0 }

@@ -29,7 +29,7 @@ interface QueuedJob {
 export class KeyQueue {
   readonly #run: RunJobs
   readonly #timeout: number
-  /** The last job in the queue of each key. */
+  /** The last job (group of calls) in the queue of each key. */
   readonly #last = new Map<string, QueuedJob>()
   #ready: QueuedJob[] = []
 

@@ -3,7 +3,7 @@ import { digest, encodeId, encodeName, limiterStart, longestEncoding } from '../
 /** The longest key under which a text is stored, in characters. Every store accepts keys of this length: Memcached's limit is 250 bytes. */
 const longestKey = 250
 
-/** The text with which the stored keys of one scope (kind of key, such as users) begin. */
+/** The text with which the stored keys of a limiter's scope (kind of key, such as users) begin. */
 export function recordKeyStart(prefix: string, limiter: string, scope: string): string {
   return `${limiterStart(prefix, limiter)}${encodeName(scope)}:`
 }

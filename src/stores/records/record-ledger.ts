@@ -29,7 +29,7 @@ export class RecordLedger implements Ledger {
   protected readonly whole: ScopedEvaluation
   /** For each scope (kind of key, such as user), an evaluation of only the policies of this scope. */
   readonly #parts: readonly ScopedEvaluation[]
-  /** For each scope, the text with which the scope's keys begin in the store. */
+  /** For each scope (kind of key), the text with which the scope's keys begin in the store. */
   readonly #keyStarts: readonly string[]
   readonly #scopes: readonly string[]
   /** The text with which all keys of the limiter begin. */
@@ -129,7 +129,7 @@ export class RecordLedger implements Ledger {
     }
   }
 
-  /** The items of `all` that belong to the policies of this scope. `all` has one item for each policy. */
+  /** The items of `all` that belong to the policies of this scope (kind of key). `all` has one item for each policy. */
   #partOf<T>(scope: number, all: readonly T[]): readonly T[] {
     const places = this.whole.scopes[scope]?.places ?? []
     return places.map((place) => all[place] as T)

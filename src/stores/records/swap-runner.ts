@@ -154,7 +154,7 @@ export class SwapRunner<Version> {
     throw new TypeError(`swap must return true or false, got ${shown(done)}`)
   }
 
-  /** Undoes a write, even if the calls of the job have timed out meanwhile. */
+  /** Undoes a write, even if the calls of the job (group of calls on the same keys) have timed out meanwhile. */
   async #putBack(job: Job, write: Write): Promise<void> {
     const key = job.keys[write.index] as string
     for (let retry = 0; retry < undoAttempts; retry++) {

@@ -15,7 +15,7 @@ export function keyStart(prefix: string, limiter: string, scope: string): string
 }
 
 /**
- * The Redis key under which the number of the last report of used units from the process `by` is stored. The key is in the slot of
+ * The Redis key under which the number of the last report of used units from the sender `by` is stored. The key is in the slot of
  * `stateKey`, and no limiter uses this key.
  */
 export function reportKey(prefix: string, stateKey: string, by: string): string {

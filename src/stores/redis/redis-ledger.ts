@@ -173,7 +173,7 @@ export class RedisLedger implements Ledger {
     refusalCache?.forgetOtherPlans(plan, keys)
     const refusalCacheVersion = refusalCache?.version ?? 0
     const leasesVersion = leases?.version ?? 0
-    /** Makes the decision, and stores the refusal or the leased units for later calls. */
+    /** Makes the decision, and stores the refusal or the leased units (taken in advance) for later calls. */
     const decide = (response: ScriptResponse): Decision => {
       refusalCache?.forgetOtherPlans(plan, keys)
       if (!response.allowed && this.#cacheable) {
@@ -206,7 +206,9 @@ export class RedisLedger implements Ledger {
     }
   }
 
-  /** Removes cached refusals of these keys. Removes leased units only after a reset or a ban, which makes them invalid. */
+  /**
+   * Removes cached refusals of these keys. Removes leased units (taken in advance) only after a reset or a ban, which makes them invalid.
+   */
   #forget(verb: ScriptRequest['verb'], keys: readonly string[]): void {
     this.#context.refusalCache?.forget(keys)
     if (verb === 'reset' || verb === 'ban') this.#context.leases?.forget(keys)

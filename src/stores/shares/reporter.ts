@@ -10,9 +10,9 @@ export interface ExactStore extends Store {
 
 /** What this process may admit of keys in one scope (kind of key) under one plan (set of policies), with the members for the Reporter. */
 export interface Reports {
-  /** The name of the limiter and the scope, in one text. */
+  /** The name of the limiter and of the scope (kind of key), in one text. */
   readonly name: string
-  /** The policies as JSON, by which a plan (set of policies) that is made a second time finds its earlier shares. */
+  /** The policies as JSON, by which a plan (set of policies) that is made a second time finds its earlier shares (units to admit). */
   readonly text: string
   /** The id by which the store knows the sender of reports. No other process, limiter or plan (set of policies) has the same id. */
   readonly sender: string

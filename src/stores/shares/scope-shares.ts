@@ -18,7 +18,7 @@ const shortestMemory = 120_000_000
  * can be in all shards of the store.
  */
 export class ScopeShares implements Reports {
-  /** The name of the limiter, and the scope. All plans (sets of policies) of the limiter share the states. */
+  /** The name of the limiter, and the scope (kind of key). All plans (sets of policies) of the limiter share the states. */
   readonly name: string
   readonly policies: readonly Policy[]
   /** The policies as a text: plans (sets of policies) with the same text use the same shares (units to admit here). */

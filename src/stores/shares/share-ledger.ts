@@ -51,8 +51,8 @@ export class ShareLedger implements Ledger {
   }
 
   /**
-   * Gives units back. Units that were not reported to the store yet are given back to the share in this process, the other
-   * units to the store.
+   * Gives units back. Units that were not reported to the store yet are given back to the share (units to admit) in this process, the
+   * other units to the store.
    */
   async #refund(command: Command<'refund'>): Promise<Decision> {
     const { keys, costs = 1, details } = command
@@ -91,9 +91,7 @@ export class ShareLedger implements Ledger {
     return this.#refuse(shares, command, now) ?? this.#pass(command, shares)
   }
 
-  /**
-   * Lets the store decide a call that needs more units than this process may admit. A report of the units admitted so far is sent first.
-   */
+  /** Lets the store decide a call that needs more units than this process may admit. First reports the units admitted so far. */
   async #pass(command: Command<'consume'>, shares: readonly KeyShare[]): Promise<Decision> {
     const { costs = 1 } = command
     const answer = this.#decideExactly(command)
@@ -132,7 +130,7 @@ export class ShareLedger implements Ledger {
     return outcome
   }
 
-  /** Notes that the keys are banned. Other processes learn of the ban by the answer to their next report. */
+  /** Notes that the keys are banned. Other processes learn of the ban by the answer of the store to their next report. */
   #ban({ keys, ban }: Command<'ban'>): void {
     const { until } = newBan(this.#reporter.clock(), ban?.duration ?? 0, undefined)
     for (const [n, key] of keys.entries()) if (key !== undefined) this.#scopes[n]?.ban(key, until)

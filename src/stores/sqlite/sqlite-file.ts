@@ -63,8 +63,9 @@ export class SqliteFile {
   #swept = layoutKey
 
   /**
-   * @throws HeadgateError `HEADGATE_STORE` if the file cannot be opened or written, `HEADGATE_OPTION` for a file on a network
-   *   file system, and `HEADGATE_STORE_RECORD` for a table of another layout
+   * @throws HeadgateError `HEADGATE_STORE` if the file cannot be opened or written
+   * @throws HeadgateError `HEADGATE_OPTION` for a file on a network file system
+   * @throws HeadgateError `HEADGATE_STORE_RECORD` for a table of another layout
    */
   constructor(database: SqliteDatabase, sql: Sql, { timeout, ttlMargin, synchronous }: SqliteFileOptions) {
     this.#database = database
@@ -94,8 +95,8 @@ export class SqliteFile {
 
   /**
    * Runs `use` in a transaction that holds the file's write lock.
-   * @throws HeadgateError `HEADGATE_STORE_TIMEOUT` if another connection has the lock until the timeout, `HEADGATE_STORE` if SQLite
-   *   fails
+   * @throws HeadgateError `HEADGATE_STORE_TIMEOUT` if another connection has the lock until the timeout
+   * @throws HeadgateError `HEADGATE_STORE` if SQLite fails
    */
   transact<T>(use: () => T): T {
     let commits = false

@@ -61,8 +61,8 @@ const readers = {
  *
  * A call fails with HeadgateError `HEADGATE_STORE` if SQLite fails, and with `HEADGATE_STORE_TIMEOUT` if another connection has
  * the file locked for longer than the timeout.
- * @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_CLOCK` if an option is invalid, or the file is on the file system of a network.
- * `HEADGATE_STORE` if the file cannot be opened or written
+ * @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_CLOCK` if an option is invalid, or the file is on the file system of a network
+ * @throws HeadgateError `HEADGATE_STORE` if the file cannot be opened or written
  */
 export function sqliteStore(options: SqliteStoreOptions): RecordStore {
   const { database, table, synchronous, prefix, timeout, ttlMargin, breaker, clock } = readOptions(

@@ -71,7 +71,8 @@ const ownFix = 'Write redisStore({ client: new Redis() }), or redisStore({ clien
 /**
  * @param option for the error: the option that has the client as its value
  * @param fix for the error: how to pass a client
- * @throws HeadgateError `HEADGATE_OPTION` if `client` is no supported client, `HEADGATE_VERSION` if its library is too old
+ * @throws HeadgateError `HEADGATE_OPTION` if `client` is no supported client
+ * @throws HeadgateError `HEADGATE_VERSION` if its library is too old
  */
 export function connectionOf(client: unknown, option = 'redisStore: client', fix: string = ownFix): Connection {
   checkPromises(client, option)

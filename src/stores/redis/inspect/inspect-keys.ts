@@ -59,7 +59,9 @@ export class KeptKeys {
     }
   }
 
-  /** Notes for people, if this process answers calls on these keys without Redis: by a cached refusal, or by leased units. */
+  /**
+   * Notes for people, if this process answers calls on these keys without Redis: by a cached refusal or leased units (taken in advance).
+   */
   #notes(keys: readonly string[]): string[] {
     const { leases, refusalCache } = this.#context
     const lease = leases?.find(keys)

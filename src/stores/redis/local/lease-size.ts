@@ -12,11 +12,13 @@ import { Demand } from './demand.ts'
 export type LeasesOption = 'auto' | { units: number } | { units: 'auto'; most?: number }
 
 /**
- * The time over which demand is measured, in microseconds: demand is how many units calls asked for in this time. A lease that
- * follows from demand is valid for at least this time.
+ * The time over which demand is measured, in microseconds: demand is how many units calls asked for in this time. A lease (units taken in
+ * advance) that follows from demand is valid for at least this time.
  */
 const demandWindow = 100_000
-/** A lease that follows from demand is valid for at least this many round trips to Redis, so that the next lease arrives in time. */
+/**
+ * A lease (units taken in advance) by demand is valid for at least this many round trips to Redis, so that the next lease arrives in time.
+ */
 const roundTrips = 3
 /** With less demand, no units are taken in advance: few requests would be saved, and other processes could not use these units. */
 const leastDemand = 10
@@ -48,7 +50,10 @@ export class LeaseSize {
   readonly #most: number
   readonly #keys = new LRUCache<string, KeyDemand>({ max: maxKeys })
 
-  /** @param units how many units each lease has, or `'auto'` to follow demand @param most the most unspent leased units of a key */
+  /**
+   * @param units how many units to take in advance (a lease), or `'auto'` to follow demand
+   * @param most the most unspent leased units of a key
+   */
   constructor(units: number | 'auto', most: number) {
     this.#units = units
     this.#most = most

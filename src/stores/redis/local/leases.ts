@@ -31,17 +31,17 @@ export interface Lease extends CacheEntry {
   spent: number
 }
 
-/** What is needed to make a decision after leased units were spent. */
+/** What is needed to make a decision after leased units (taken in advance) were spent. */
 interface SpentUnits {
   readonly response: ScriptResponse
-  /** The time since the request of the lease was sent, in microseconds. */
+  /** The time since the request of the lease (units taken in advance) was sent, in microseconds. */
   readonly elapsed: number
 }
 
 /** A request for a lease (units taken in advance) that has no response yet. */
 interface PendingLease {
   readonly plan: PackedPlan
-  /** How many units of the requested lease are still free: no waiting caller will use these units. */
+  /** How many units of the requested lease (units taken in advance) are still free: no waiting caller will use these units. */
   room: number
   /** Resolves or rejects when the request ends. Callers that wait for the units of the lease are served first come, first served. */
   readonly arrival: Promise<unknown>
@@ -52,7 +52,7 @@ const smoothing = 1 / 8
 
 export class Leases extends KeyCache<Lease> {
   readonly #size: LeaseSize
-  /** By keys: the last request for a lease (units taken in advance) that Redis has not answered yet. */
+  /** By the keys of the call: the last request for a lease (units taken in advance) that Redis has not answered yet. */
   readonly #pending = new Map<string, PendingLease>()
   /** The moving average of round trips to Redis, in microseconds. */
   #roundTrip = 0
@@ -67,12 +67,12 @@ export class Leases extends KeyCache<Lease> {
     return Math.ceil(this.#size.shortestLife(this.#roundTrip))
   }
 
-  /** Adds the cost of a call to the measured demand for its keys, which decides how many units are leased. Called once for each call. */
+  /** Adds the cost of a call to the measured demand for its keys, which decides how many units are taken in advance. Called once a call. */
   wants(keys: readonly string[], cost: number): void {
     this.#size.wants(nameOf(keys), cost, this.clock())
   }
 
-  /** Spends leased units on a call; undefined if this process has too few leased units for the call. */
+  /** Spends leased units (taken in advance) on a call; undefined if this process has too few leased units for the call. */
   spend(plan: PackedPlan, keys: readonly string[], cost: number): SpentUnits | undefined {
     const lease = this.find(keys)
     if (lease === undefined || lease.plan !== plan || lease.units < cost) return undefined

@@ -1,6 +1,6 @@
 /**
- * The largest number that a reply contains as an integer. Larger numbers are sent as text, because some clients parse integers
- * digit by digit and round numbers just below 2^53.
+ * The largest number that a reply of the script contains as an integer. Larger numbers are sent as text, because some clients parse
+ * integers digit by digit and round numbers just below 2^53.
  */
 export const largest: number = 9007199254740000
 

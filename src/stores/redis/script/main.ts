@@ -9,13 +9,18 @@ import { luaNames } from './kinds.ts'
  * flags, burst, tolerance, number of definition numbers; "Hc0" texts with which stored states of the policy begin, and the formats of
  * these states; the definition numbers as doubles.
  *
- * Requests, packed by wire/whole-message.ts. First "<Bd": 48 (`0`) if nobody waits for the response any more, so that the script does
- * nothing; TTL margin in ms. Then for each request: "<HBddH" plan, verb and flags, time in microseconds (-1: Redis TIME), cost, key. Some
- * requests have more, in this order: - "<H" a key for each further scope - "<d" a cost for each policy, if the policies have different
- * costs - the tickets of the reservation that a settlement or a renewal changes - how long a refused call has to wait, if its settlement
- * counts the refusal - "<Hdd" for a report with a number: the key under which the number is stored, the number, for how many microseconds
- * Redis keeps the number - the maxWait of a reservation or renewal, and the id for its tickets - "<dHc0" the duration and the reason of a
- * ban - the units of a lease, and how many microseconds the lease has to last
+ * Requests, packed by wire/whole-message.ts. First "<Bd": 48 (`0`) if nobody waits for the response any more, so that the script
+ * does nothing; TTL margin in ms. Then for each request: "<HBddH" plan, verb and flags, time in microseconds (-1: Redis TIME),
+ * cost, key. Some requests have more, in this order:
+ * - "<H" a key for each further scope
+ * - "<d" a cost for each policy, if the policies have different costs
+ * - the tickets of the reservation that a settlement or a renewal changes
+ * - how long a refused call has to wait, if its settlement counts the refusal
+ * - "<Hdd" for a report with a number: the key under which the number is stored, the number, for how many microseconds Redis
+ *   keeps the number
+ * - the maxWait of a reservation or renewal, and the id for its tickets
+ * - "<dHc0" the duration and the reason of a ban
+ * - the units of a lease, and how many microseconds the lease has to last
  */
 
 export const main: string = `

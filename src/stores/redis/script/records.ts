@@ -1,10 +1,11 @@
 /**
  * The packed value of a key, which has a record for each policy. A record is
  *
- * - the size of the state: 1 byte. For a state of more than 253 bytes and for a log, this byte is `narrow` or `wide`, and the size follows
- * after the head as 4 bytes - the head: the length of the definition, the policy's id (from the policy's name), the definition (kind and
- * numbers) - the state: 7 bytes per number, or 8 if numbers may be fractions; the last number is not stored if it is 0 and no steps
- * (lowest levels) and bookings (waiting reservations; bookings.ts) follow
+ * - the size of the state: 1 byte. For a state of more than 253 bytes and for a log, this byte is `narrow` or `wide`, and the
+ *   size follows after the head as 4 bytes
+ * - the head: the length of the definition, the policy's id (from the policy's name), the definition (kind and numbers)
+ * - the state: 7 bytes per number, or 8 if numbers may be fractions; the last number is not stored if it is 0 and no steps (lowest levels)
+ *   and bookings (waiting reservations; bookings.ts) follow
  *
  * Any other value is broken: a text of another program, an incomplete record, or the layout of another version of headgate. Calls
  * on a key with such a value fail. The value is never overwritten, and only a reset deletes it.

@@ -43,7 +43,7 @@ export class Batch extends DeadlineItem {
   /** If the batch fails, the errors of its calls name these nodes of Redis Cluster as failed. Undefined without Redis Cluster. */
   #shards: readonly string[] | undefined
   /**
-   * The requests. The list is emptied when the batch is settled, so that a client with a reference to the batch keeps no request in
+   * The requests. The list is emptied when every call has ended, so that a client with a reference to the batch keeps no request in
    * memory.
    */
   calls: WaitingRequest[]

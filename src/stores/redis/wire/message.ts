@@ -18,7 +18,7 @@ export interface Message {
   readonly keys: string[]
   /** The arguments of the script. If the first argument begins with `0`, the script does nothing (see script-call.ts). */
   readonly args: (string | Buffer)[]
-  /** The requests, in the order of their responses in the reply. */
+  /** The requests, in the order of their responses in the script's reply. */
   readonly calls: WaitingRequest[]
 }
 

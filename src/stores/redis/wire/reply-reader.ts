@@ -69,8 +69,8 @@ export class ReplyReader {
   }
 
   /**
-   * Reads the tickets of a reservation, for its settlement. In a renewal, a policy without leases gets no new ticket: the ticket that it
-   * has stays valid.
+   * Reads the tickets of a reservation, for its settlement. In a renewal, a policy without leases gets no new ticket: its ticket stays
+   * valid.
    */
   #tickets({ plan, costs, tickets }: ScriptRequest): Tickets {
     return plan.policies.map((_, n) => {

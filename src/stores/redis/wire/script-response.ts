@@ -37,7 +37,7 @@ export interface ResponseBan extends CallBan {
 }
 
 /**
- * Makes a decision from a response.
+ * Makes a decision from a response of the script.
  * @param elapsed microseconds since the response came, if the response was used before. All waits in the decision are shorter
  * by this time
  */

@@ -74,7 +74,7 @@ function countsLater({ verb }: ScriptRequest, { plan }: SlotGroup): boolean {
   return (verb === 'consume' || verb === 'reserve') && plan.policies.some(({ algorithm }) => algorithm.endsWithWindow)
 }
 
-/** The longest wait in all responses, in microseconds. */
+/** The longest wait in the responses of all slots, in microseconds. */
 function longestDelay(responses: readonly ScriptResponse[]): number {
   return Math.max(...responses.map(({ delay }) => (delay < 0 ? Infinity : delay)))
 }

@@ -31,7 +31,7 @@ const trustedRate = 5
 /** Calls wait to be collected into larger batches only if a round trip takes at most this time, in microseconds. */
 const shortRoundTrip = 1000
 
-/** The batches that were sent and have no answer yet, and measurements of the last answers. */
+/** The batches that were sent and that Redis has not answered yet, and measurements of the last answers. */
 export class UnderWay {
   readonly #options: BatcherOptions
   readonly #batches: Batch[] = []
@@ -40,7 +40,7 @@ export class UnderWay {
   readonly #loading = new Map<Batch, RedisNode>()
   /** How many requests the batches without an answer have together. */
   requests = 0
-  /** The number of requests in the batch that was settled last. */
+  /** The number of requests in the batch that ended last. */
   lastSize = 0
   /** How many batches were answered before their deadlines. */
   answers = 0
@@ -55,7 +55,7 @@ export class UnderWay {
     })
   }
 
-  /** How many batches were sent and have no answer yet. */
+  /** How many batches were sent that Redis has not answered yet. */
   get size(): number {
     return this.#batches.length
   }

@@ -15,10 +15,7 @@ const verbs = {
 } as const
 const leaseFlag = 32
 const costsFlag = 64
-/**
- * The flag of a settlement (correction of a reservation) that has the field `punish`, and of a reservation whose field `countsLater` is
- * true.
- */
+/** The flag of a settlement (correction) that has the field `punish`, and of a reservation whose field `countsLater` is true. */
 const punishFlag = 128
 /** The flag of a charge that has the field `report`. */
 const reportFlag = 128

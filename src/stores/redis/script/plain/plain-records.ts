@@ -1,12 +1,12 @@
 import type { Policy } from '../../../../algorithms/index.ts'
 import type { LogRecord, PlainStep } from './step.ts'
 
-/** A policy for which a short script contains Lua code. */
+/** A policy for which a short script (for the frequent calls) contains Lua code. */
 export interface PlainPolicy {
   /** The number of the policy, from 1 on. */
   readonly n: number
   readonly policy: Policy
-  /** The first bytes of the policy's record in the value of a key, before the numbers of the state. */
+  /** The first bytes of the policy's stored state in the value of a key, before the numbers of the state. */
   readonly head: Buffer
   readonly step: PlainStep
 }

@@ -28,7 +28,7 @@ const steps: Readonly<Partial<Record<Kind, PlainSteps<never>>>> = {
   penalty,
 }
 
-/** The most policies of a short script, because a Lua function can have at most about 200 local variables. */
+/** The most policies of a short script (for the frequent calls), because a Lua function can have at most about 200 local variables. */
 const mostPolicies = 4
 
 /** The input from which the short script of a plan (set of policies) is made. */
@@ -36,7 +36,7 @@ export interface PlainTerms {
   readonly policies: readonly Policy[]
   /** The first bytes of each policy's stored state, in the only form that a short script reads (see ../records.ts). */
   readonly heads: readonly Buffer[]
-  /** The packed policies, for the whole script, which decides the calls that the short script cannot decide. */
+  /** The packed policies, for the whole script (for every kind of call), which decides the calls that the short script cannot decide. */
   readonly bytes: Buffer
   /** For how many milliseconds Redis stores a key after the key has its full quota again. */
   readonly ttlMargin: number
@@ -157,7 +157,7 @@ end
 `
 }
 
-/** A `nil` for each number of the reply to one call, so that Lua allocates the table once and need not grow it. */
+/** A `nil` for each number of the reply of the script to one call, so that Lua allocates the table once and need not grow it. */
 function numbersOfReply(parts: readonly PlainPolicy[]): string {
   return new Array(1 + 3 * parts.length).fill('nil').join(', ')
 }

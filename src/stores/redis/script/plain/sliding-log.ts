@@ -11,7 +11,7 @@ const totals = 2 ** 24
  */
 const largestTotal = 2 ** 50
 
-/** The largest limit of a log for which a short script is made. With a larger limit, a total may need more than 3 bytes. */
+/** The largest limit of a log for a short script (for the frequent calls). With a larger limit, a total may need more than 3 bytes. */
 export const largestPlainLog: number = totals - 1
 
 const timeOf = (entry: string): string => `base + (unpack('<I6', log, entries + 9 * (${entry})) - base) % times`

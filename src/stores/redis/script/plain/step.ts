@@ -9,8 +9,8 @@ export interface PlainStep {
   /** The names of the numbers in the state, except `lastNumber`. The first number is the time at which the state was last changed. */
   readonly state: readonly string[]
   /**
-   * The name of the last number of the state, which is not stored if it is 0. Absent if this number is always 0. If a plan has
-   * several policies, only the last policy may have such a number.
+   * The name of the last number of the state, which is not stored if it is 0. Absent if this number is always 0. If a plan (set of
+   * policies) has several policies, only the last policy may have such a number.
    */
   readonly lastNumber?: string
   /** Code that reads and writes the stored state of a log. Absent for a state that has only a fixed count of numbers. */
@@ -39,7 +39,9 @@ export interface PlainStep {
  * policies, and the record of a log must be the first.
  */
 export interface LogRecord {
-  /** The names of the variables that the code needs besides the state. `head` and `size` are set before this code runs. */
+  /**
+   * The names of the variables that the code needs besides the state. `head` and `size` (of the stored log) are set before this code runs.
+   */
   readonly names: readonly string[]
   /** The names of the numbers that a stored log contains before its entries. */
   readonly numbers: readonly string[]
