@@ -73,7 +73,7 @@ const finder = {
   header: ({ headers }: NodeRequest, name: string) => headers[name]?.toString(),
 }
 
-/** The functions that the guard needs from node:http and node:http2. */
+/** The functions that the guard (code for all frameworks) needs from node:http and node:http2. */
 export const nodeFramework: Framework<NodeRequest, NodeResponse> = {
   ...addressView<NodeRequest>(undefined, finder),
   param(request, name) {

@@ -76,7 +76,7 @@ function route(request: FastifyRequest): string {
   return routeName(method, config[patternOfGet] ?? url)
 }
 
-/** The functions that the guard needs from Fastify. */
+/** The functions that the guard (code for all frameworks) needs from Fastify. */
 export const fastifyFramework: Framework<FastifyRequest, FastifyReply> = {
   address(request) {
     const { ips } = request

@@ -28,8 +28,8 @@ interface Applied {
   /** True if a decorator on the handler itself declares the limit. False if the limit is that of the class or the module. */
   readonly own: boolean
   /**
-   * True if the guard has to know when each call ends: for the option `count`, or for policies that count units in flight. If the
-   * policies are a function, this class does not know whether they count units in flight, so only `count` matters.
+   * True if the guard has to know when each call ends: for the option `count`, or for policies that count unfinished calls (units in
+   * flight). If the policies are a function, this class does not know whether they do so, so only `count` matters.
    */
   readonly needsEnd: boolean
 }
