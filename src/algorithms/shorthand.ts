@@ -29,7 +29,7 @@ export type PolicyLike = Policy | string | PolicyOptions
  *     policy('100/15m')               a sliding window
  *     policy('10/1s burst 20')        a token bucket with at most 20 tokens
  *     policy('5/10s sliding-log')     also fixed-window, segmented-window, token-bucket, leaky-bucket, gcra
- *     policy('4 at once')             units in flight, with a lease of 1m; also '4 at once lease 30s'
+ *     policy('4 at once')             4 unfinished calls, each for 1m at most; also '4 at once lease 30s'
  *
  * @param options the options that the text cannot express: `name`, `label`, `scope`, `countRefused`, `shadow`
  * @throws HeadgateError `HEADGATE_POLICY` if the text has another form, or if an option is in the text and in `options`; another code

@@ -44,7 +44,7 @@ export interface PenaltyOptions {
    * quota when the ban ends. Default false: units used before the ban stay used.
    */
   restart?: boolean
-  /** The scope whose key is banned. Default: the scope of the limiter's first policy. */
+  /** Which key of a call is banned: the key of this scope, such as `'user'`. Default: the scope of the limiter's first policy. */
   scope?: string
   /** The name of the penalty in decisions. Default `'penalty'`. */
   name?: string

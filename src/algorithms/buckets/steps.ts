@@ -1,6 +1,6 @@
 /*
- * The lowest level of a bucket since each call: a settlement gives back at most the lowest level since its call (bookings.ts).
- * A state stores a step for each call that comes while a reservation is open (an arrival).
+ * The lowest level of a bucket since each call: the settlement of a reservation gives back at most the lowest level since its call
+ * (bookings.ts). A state stores a step for each call that comes while a reservation is open (an arrival).
  *
  *     level   ____        __
  *            |    \      |  \___        a step: the time of an arrival, and the level before the arrival

@@ -147,12 +147,12 @@ export class SlidingLog extends Algorithm {
     return Math.min(ticket[2], totalOf(s, i, entry) - totalOf(s, i, entry - 1))
   }
 
-  /** The time of the entry of a ticket whose first number is `since`. */
+  /** The time of the entry with the units of a reservation. `since` is the first number of its ticket. */
   protected entryTime(since: number): number {
     return since
   }
 
-  /** The entry of a ticket; -1 if the entry was removed. */
+  /** The index of the entry with the units of a reservation; -1 if the entry was removed. */
   #entryOf(s: Numbers, i: number, [since]: Ticket): number {
     const end = s[i + 2] as number
     const time = this.entryTime(since)

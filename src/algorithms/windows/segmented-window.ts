@@ -133,8 +133,8 @@ export class SegmentedWindow extends Algorithm {
   }
 
   /**
-   * Converts counters of another policy. If the sum of the converted counters exceeds the limit, the units of the newest
-   * segments are kept, up to the limit.
+   * Converts counters that were written under another limit. If the sum of the converted counters exceeds the limit, the units of the
+   * newest segments are kept, up to the limit.
    */
   override carry(s: Numbers, i: number, at: number, _from: Algorithm, times: number, per: number): void {
     this.take(s, i, at, 0)
