@@ -68,7 +68,8 @@ type Options = GuardOptions<Request, Response>
 /**
  * Middleware for Express 4 and 5. The decision is on `req.rateLimit`. A refused request gets status 429. An error of a function in the
  * options, such as `keys`, or of a synchronous store goes to `next(error)`. If an asynchronous store fails, `onStoreError` decides about
- * the request. The limiter is `limit.limiter`, and it is a `PlanLimiter` if the policies are a function of the request.
+ * the request. The limiter is `limit.limiter`: a `PlanLimiter`, with a limiter for each set of policies, if the policies are a function of
+ * the request.
  *
  *     const limit = rateLimit('100/15m')
  *     app.use(limit)

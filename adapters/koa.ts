@@ -121,8 +121,8 @@ export type KoaMiddleware<Limiter = RateLimiter> = Middleware & { readonly limit
 /**
  * Middleware for Koa. The decision is on `ctx.state.rateLimit`. A refused request gets status 429. An error of a function in the options,
  * such as `keys`, or of a synchronous store makes the promise of the middleware reject, so Koa's error handling gets the error. If an
- * asynchronous store fails, `onStoreError` decides about the request. The limiter is `limit.limiter`, and it is a `PlanLimiter` if the
- * policies are a function of the request.
+ * asynchronous store fails, `onStoreError` decides about the request. The limiter is `limit.limiter`: a `PlanLimiter`, with a limiter for
+ * each set of policies, if the policies are a function of the request.
  *
  *     const limit = rateLimit('100/15m')
  *     app.use(limit)

@@ -19,7 +19,7 @@ export interface SocketKey {
  * The key of a socket, for a limiter whose policies have these scopes.
  * @param options the options of `limitMessages`
  * @param own the key of the connection
- * @throws HeadgateError `HEADGATE_KEY` if a scope has no key, `HEADGATE_OPTION` if there is a key for a scope of no policy
+ * @throws HeadgateError `HEADGATE_KEY` if a scope has no key, or `HEADGATE_OPTION` if a key has a scope of no policy
  */
 export function socketKey(
   options: { readonly key?: unknown },

@@ -1,10 +1,7 @@
 import { microseconds } from '#platform'
 import { HeadgateError, shown } from './errors.ts'
 
-/**
- * Returns the time in whole microseconds since the epoch. Example: `() => Date.now() * 1000`. A clock that goes back adds no
- * quota.
- */
+/** Returns the time in whole microseconds since the epoch. Example: `() => Date.now() * 1000`. A clock that goes back adds no quota. */
 export type Clock = () => number
 
 /**
@@ -36,7 +33,6 @@ export function checkClock(clock: Clock): Clock {
   return clock
 }
 
-/** The number of milliseconds in a day. */
 const aDay = 24 * 60 * 60 * 1000
 
 /** Throws if the clock seems to return milliseconds or seconds. Times just after 1970 are allowed, for mock timers in tests. */

@@ -25,7 +25,7 @@ import { memoryStore } from '../stores/memory/index.ts'
 interface States {
   readonly store: Store
   spent: Ledger | undefined
-  /** The charged units: one ledger for each scope, because the store is charged for one key at a time. */
+  /** The units that the store was charged for: one ledger for each scope, because the store is charged for one key at a time. */
   readonly charged: Map<string, Ledger>
   /** The time at which all keys have their full quota again, in microseconds. */
   fullAt: number
@@ -43,7 +43,7 @@ interface Shared {
 
 interface OpenLedgers {
   readonly spent: Ledger
-  /** The ledgers of charged units, by the name of the scope. */
+  /** The ledgers that count the units that the store was charged for, by the name of the scope. */
   readonly charged: ReadonlyMap<string, Ledger>
 }
 
@@ -222,8 +222,8 @@ function usedUnits({ algorithm, limit, window }: Policy, { used, retryAfter }: V
 
 /**
  * The part of a policy that one process gets: an equal part of limit and burst, at least 1 unit unless the limit is 0.
- * @throws HeadgateError `HEADGATE_POLICY` if no constructor made the policy, `HEADGATE_INEXACT` if integers below 2^53
- *   cannot count any part exactly
+ * @throws HeadgateError `HEADGATE_POLICY` if no function of headgate, such as `tokenBucket`, made the policy
+ * @throws HeadgateError `HEADGATE_INEXACT` if integers below 2^53 cannot count any part exactly
  */
 function shareOf(policy: Policy, instances: number): Policy {
   if (instances === 1 || policy.limit === 0) return policy

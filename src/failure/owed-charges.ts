@@ -14,7 +14,7 @@ export class OwedCharges {
   readonly #link: StoreLink
   readonly #quota: LocalQuota
   readonly #open: (scope: string) => Ledger
-  /** One ledger for each scope, opened when it is first needed. All ledgers of one limiter name share their states. */
+  /** One ledger of the store for each scope, opened when it is first needed. All ledgers of one limiter name share their states. */
   readonly #ledgers = new Map<string, Ledger>()
 
   /** @param open opens the store's ledger for the policies of one scope */

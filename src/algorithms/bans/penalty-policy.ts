@@ -73,8 +73,8 @@ const readers = {
 /**
  * A policy that bans a key after the other policies have refused the key's calls many times. Users do not call this
  * function: they give a limiter the option `penalty`.
- * @throws HeadgateError `HEADGATE_PENALTY` if a number or a duration is out of range, `HEADGATE_NAME` or `HEADGATE_SCOPE` if
- *   the name or the scope is invalid, `HEADGATE_OPTION` if an option is unknown
+ * @throws HeadgateError `HEADGATE_PENALTY` for a number or a duration out of range; another code for an unknown option, or an invalid name
+ *   or scope
  */
 export function penalty(options: PenaltyOptions, scope: string, shadow: boolean): Policy {
   const { after, within, name, ...read } = readOptions('penalty', options, readers)

@@ -267,8 +267,8 @@ export class Bookings {
   }
 
   /**
-   * A level at `at` for a state without bookings. The level is so high that after the last booking, no call waits less than
-   * with the bookings.
+   * A level at `at` for a state without bookings (units for later times). The level is so high that after the last booking, no call waits
+   * less than with the bookings.
    */
   folded(s: Numbers, time: number, level: number, at: number): number {
     const until = Math.max(at, this.until(s, at))
