@@ -29,7 +29,7 @@ export class RouteGuards {
     this.#configKey = configKey
   }
 
-  /** The guard of a route that is being declared. An automatic HEAD route gets the guard of its GET route. */
+  /** The guard that enforces the limit of a route that is being declared. An automatic HEAD route gets the guard of its GET route. */
   declared(own: Argument, config: FastifyContextConfig, method: Methods, url: string): FastifyGuard {
     const id = idOf(config, method, url)
     return (method === 'HEAD' ? this.#known(id, own) : undefined) ?? this.#make(id, own)
@@ -44,8 +44,8 @@ export class RouteGuards {
   }
 
   /**
-   * The guard of the route that a request matched. If the route was declared before the plugin was loaded, the first request
-   * makes the guard, which a GET route and its HEAD route share.
+   * The guard that enforces the limit of the route that a request matched. If the route was declared before the plugin was loaded, the
+   * first request makes the guard, which a GET route and its HEAD route share.
    * @param everywhere the guard of routes without their own limit
    */
   of(config: DeclaredConfig, everywhere: FastifyGuard | undefined): FastifyGuard | undefined {

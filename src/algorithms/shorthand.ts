@@ -56,7 +56,7 @@ export function policy(text: string, options: Omit<PolicyOptions, 'limit' | 'win
   })
 }
 
-/** Makes the policy for units in flight from a text such as '4 at once lease 30s'. */
+/** Makes the policy that counts units in flight (of unfinished calls) from a text such as '4 at once lease 30s'. */
 function inFlight(text: string, limit: number, lease: string | undefined, options: object): Policy {
   checkOptions(text, options, lease === undefined ? '' : 'lease')
   return concurrency({ limit, ...(lease === undefined ? {} : { lease: lease as Duration }), ...options })

@@ -5,8 +5,8 @@ import { HeadgateError, shown } from './errors.ts'
 export type Clock = () => number
 
 /**
- * The default clock of a process: the wall-clock time at which the process started, plus the time since then on the monotonic
- * clock. If an operator sets the machine's time, this clock does not change.
+ * The default clock of a process: the wall-clock time at which the process started, plus the time since then on the monotonic clock. If the
+ * machine's time is set, this clock does not change.
  */
 export const monotonicClock: Clock = microseconds
 

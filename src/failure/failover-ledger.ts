@@ -34,7 +34,7 @@ import { WaitingCall } from './waiting-call.ts'
 
 const ignore = (): void => {}
 
-/** The most keys of each scope that are decided locally, at about 400 bytes each. */
+/** The most keys of each scope (kind of key) that are decided locally, at about 400 bytes each. */
 const maxKeys = 100_000
 
 class FailoverLedger implements CheckedLedger {

@@ -35,7 +35,7 @@ export type CallVerb = Exclude<Verb, 'ban' | 'unban' | 'inspect' | 'scan' | 'cle
  */
 export interface SharedFailover {
   readonly onStoreError: OnStoreError | undefined
-  /** Opens a ledger in the store. */
+  /** Opens a ledger in the store, which decides the calls under some policies. */
   readonly open: OpenLedger
   readonly link: StoreLink
   readonly reconciler: Reconciler

@@ -62,7 +62,7 @@ export class LocalQuota {
 
   /**
    * @param instances the number of processes that share the limits: each process gets an equal part of every limit
-   * @param maxKeys the most keys in each scope
+   * @param maxKeys the most keys of each scope (kind of key)
    */
   static of(terms: LedgerTerms, instances: number, maxKeys: number, clock: Clock): LocalQuota {
     return new LocalQuota(terms, { instances, maxKeys, clock, states: undefined })
@@ -123,7 +123,7 @@ export class LocalQuota {
     return ('decision' in outcome ? { ...outcome, decision } : decision) as OutcomeOf<V>
   }
 
-  /** The units that a key has spent and that the store was not charged for. One number for each policy of the scope. */
+  /** The units that a key has spent and that the store was not charged for: one number for each policy that limits keys of this scope. */
   owed(scope: string, key: string): readonly number[] {
     const charged = this.#chargedUnits(scope, key)
     return this.#spentUnits(scope, key).map((spent, n) => Math.max(0, spent - (charged[n] as number)))
@@ -210,9 +210,9 @@ export class LocalQuota {
 }
 
 /**
- * The units of a verdict that the store has to be charged for. A penalty has no such units. Units in flight are not
- * charged: this process frees them itself. Guava's limiters report used units only as a wait of the next call, so the units
- * are computed from this wait.
+ * The used units under one policy that the store has to be charged for, from the verdict of the policy. A penalty has no such units. Units
+ * in flight are not charged: this process frees them itself. Guava's limiters report used units only as a wait of the next call, so the
+ * units are computed from this wait.
  */
 function usedUnits({ algorithm, limit, window }: Policy, { used, retryAfter }: Verdict): number {
   if (algorithm.punishes || algorithm.leases) return 0

@@ -13,7 +13,7 @@ import type { Breaker } from './breaker.ts'
 import type { OwedCharges } from './owed-charges.ts'
 import type { StoreLink } from './store-link.ts'
 
-/** A key of one scope that may owe units to the store. */
+/** A key of one scope (kind of key) that may owe units to the store. */
 interface Debt {
   readonly name: string
   readonly scope: string

@@ -136,8 +136,8 @@ export class StoreLink {
   }
 
   /**
-   * Sends a probe to the shard that decides on this key, if a probe is due now. In Cloudflare Workers, the work of a request stops
-   * when the request ends, so there `probe` returns a promise that the caller has to await.
+   * Sends a probe (a test request) to the shard that decides on this key, if a probe is due now. In Cloudflare Workers, the work of a
+   * request stops when the request ends, so there `probe` returns a promise that the caller has to await.
    * @param send sends a request with the key
    */
   probe(key: string, send: () => Promise<void>): Promise<unknown> | undefined {

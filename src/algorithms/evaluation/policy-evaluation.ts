@@ -34,14 +34,17 @@ export class PolicyEvaluation {
   cost = 0
   /** Microseconds until this policy admits the call. */
   wait = 0
-  /** How many microseconds after `at` a reservation has booked its units; 0 if the call takes its units immediately. */
+  /** For a reservation: how many microseconds after `at` its units count. 0 if the call takes its units immediately. */
   delay = 0
   /**
    * True if `s` is a copy, made from a state that was written under another limit or window. The copy may have fewer used units, because
    * the new limit may be lower. So the copy replaces the original state only after a call that is admitted immediately.
    */
   carried = false
-  /** The original state, if `carried` is true and `s` is a copy. Refunds, charges and settlements change the original. */
+  /**
+   * The original state (written under another limit or window), if `carried` is true and `s` is a copy. Refunds, charges and settlements
+   * change the original.
+   */
   foreign: ForeignState | undefined = undefined
   /** True if the call changed `s`, so that the store has to save `s`, even if `s` is a copy. */
   wrote = false
@@ -89,8 +92,8 @@ export class PolicyEvaluation {
   }
 
   /**
-   * Computes the wait of a charge, or of a settlement that charges more units: 0, or Infinity if the charge would make numbers
-   * of the state so large that they are inexact.
+   * Computes the wait of a charge, or of a settlement that charges units beyond the reserved cost: 0, or Infinity if the charge would make
+   * numbers of the state so large that they are inexact.
    */
   evaluateCharge(now: number, cost: number): number {
     this.begin(now, cost)

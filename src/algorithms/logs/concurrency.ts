@@ -65,7 +65,7 @@ export class Concurrency extends SlidingLog {
 
 /** The options of `concurrency`. */
 export interface ConcurrencyOptions extends Pick<PolicyOptions, 'name' | 'label' | 'scope' | 'shadow'> {
-  /** How many units may be in flight at the same time: a whole number from 0, such as 4. */
+  /** How many units may be in flight (used by unfinished calls) at the same time: a whole number from 0, such as 4. */
   limit: number
   /**
    * The time after which a unit is freed, if the unit was neither released nor renewed: whole milliseconds, or text such as `'30s'`.

@@ -46,7 +46,10 @@ import {
   totalOf,
 } from './log-entries.ts'
 
-/** The largest limit: the units of a window with debt, counted refusals and one more call then still sum to less than 2^53. */
+/**
+ * The largest limit: the units of a window with debt (units above the limit), counted refusals and one more call then still sum to less
+ * than 2^53.
+ */
 const most = 2 ** 50
 
 export class SlidingLog extends Algorithm {

@@ -21,7 +21,10 @@ import { definePolicy } from '../define-policy.ts'
 import { maxSafe, ratioUp } from '../exact-math.ts'
 import { type Description, debtWords, type Facts, nextWords, timeText, usedWords } from '../state-description.ts'
 
-/** The largest limit: the units of a window with debt, counted refusals and one more call then still sum to less than 2^53. */
+/**
+ * The largest limit: the units of a window with debt (units above the limit), counted refusals and one more call then still sum to less
+ * than 2^53.
+ */
 const most = 2 ** 50
 
 export class SegmentedWindow extends Algorithm {
