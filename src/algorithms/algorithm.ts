@@ -188,7 +188,7 @@ export abstract class Algorithm {
    * opens an interval.
    */
   reopen?(s: Numbers, i: number, at: number): void
-  /** Ends a ban, and counts refusals from 0 again. The number of earlier bans does not change. Only with `punishes`. */
+  /** Ends a ban, and counts refusals from 0 again. The number of earlier bans does not change. Only for a penalty (`punishes`). */
   unban?(s: Numbers, i: number, at: number): void
 
   /** Only for logs: the most entries (each a time and a running total) of a state whose used units do not exceed this limit. */

@@ -40,8 +40,8 @@ export interface PenaltyOptions {
   /** True if each call that is refused during a ban starts the duration of that ban again. Default false. */
   extend?: boolean
   /**
-   * True if the start of a ban resets the other policies of the key (except units in flight), so that the key has its full
-   * quota when the ban ends. Default false: units used before the ban stay used.
+   * True if the start of a ban resets the other policies of the key (except units of unfinished calls), so that the key has its full quota
+   * when the ban ends. Default false: units used before the ban stay used.
    */
   restart?: boolean
   /** Which key of a call is banned: the key of this scope, such as `'user'`. Default: the scope of the limiter's first policy. */

@@ -25,7 +25,7 @@ import type { Numbers } from '../algorithm.ts'
 import { ratioUp } from '../exact-math.ts'
 import { addStep, type Drain, drained, endOfSteps, giveBackSince, lastStep, scaleSteps } from './steps.ts'
 
-/** The most bookings of one state. Beyond this number, the two earliest bookings are merged into a run. */
+/** The most bookings (of units for later times) of one state. Beyond this number, the two earliest bookings are merged into a run. */
 export const maxBookings = 64
 
 export class Bookings {
@@ -55,13 +55,13 @@ export class Bookings {
     return this.in(s) ? endOfSteps(s, this.#start) : s.length
   }
 
-  /** The time at which the units of the last booking raise the level; 0 if no booking is later than `at`. */
+  /** The time at which the last booked units raise the level; 0 if no units are booked for a time after `at`. */
   until(s: Numbers, at: number): number {
     const end = s.length
     return this.#firstBooking(s) < end && (s[end - 2] as number) > at ? (s[end - 2] as number) : 0
   }
 
-  /** The level at `at`, if the level at `time` was `level`. Includes the units of bookings whose time is not after `at`. */
+  /** The level at `at`, if the level at `time` was `level`. Includes the units that are booked for a time up to `at`. */
   levelAt(s: Numbers, time: number, level: number, at: number): number {
     this.#time = time
     this.#level = level
@@ -86,14 +86,14 @@ export class Bookings {
     return Math.max(0, this.#level - ticks)
   }
 
-  /** The sum of the ticks of all bookings that start after `at`. */
+  /** The sum of the ticks (parts of units) of all bookings that start after `at`. */
   ahead(s: Numbers, at: number): number {
     let ticks = 0
     for (let k = this.#firstBooking(s); k < s.length; k += 3) if ((s[k] as number) > at) ticks += s[k + 2] as number
     return ticks
   }
 
-  /** Calculates the level at `at`, and removes the bookings whose units this level includes. Returns the level. */
+  /** Calculates the level at `at`, and removes the bookings (units for later times) that this level includes. Returns the level. */
   advance(s: number[], time: number, level: number, at: number): number {
     this.#time = time
     this.#level = level
@@ -158,7 +158,7 @@ export class Bookings {
     }
   }
 
-  /** The level right after the booking at index `last`. */
+  /** The level right after the units of the booking at index `last` were added. */
   #levelThrough(s: number[], now: number, level: number, last: number): number {
     this.#time = now
     this.#level = level
@@ -167,8 +167,8 @@ export class Bookings {
   }
 
   /**
-   * How many of its unused `ticks` the call at the time `since` can still give back. The caller of `settle` lowers the level by
-   * the result.
+   * How many of its unused `ticks` (parts of units) the call at the time `since` can still give back. The caller of `settle` lowers the
+   * level by the result.
    */
   settle(s: number[], level: number, since: number, ticks: number): number {
     const bookings = this.#firstBooking(s)
@@ -212,8 +212,8 @@ export class Bookings {
   }
 
   /**
-   * Refunds `ticks`: cancels ticks of bookings, the newest booking first. Returns the other ticks, which the caller subtracts
-   * from the level.
+   * Refunds `ticks` (parts of units): cancels bookings for later times, the newest first. Returns the ticks that are left, which the caller
+   * subtracts from the level.
    */
   refund(s: number[], now: number, level: number, ticks: number): number {
     while (ticks > 0 && this.#firstBooking(s) < s.length) {
@@ -236,7 +236,7 @@ export class Bookings {
     s.push(0, ...bookings.map((number, k) => (k % 3 === 2 ? number : number - ahead)))
   }
 
-  /** True if no reservation can still be settled: the level is 0, and no booking is in the future. */
+  /** True if no reservation can still be settled: the level is 0, and no units are booked for a later time. */
   over(s: Numbers, level: number): boolean {
     return level === 0 && this.#firstBooking(s) >= s.length
   }

@@ -173,7 +173,10 @@ export class Evaluation {
     return { name, allowed: wait === 0, limit, remaining, used, retryAfter, resetAfter, shadow }
   }
 
-  /** Adds the units of a charge or of a renewed lease to the state of a policy. A charge of 0 units only creates the state. */
+  /**
+   * Adds the units of a charge, or of a renewed lease (of units in flight), to the state of a policy. A charge of 0 units only creates the
+   * state.
+   */
   private takeMore(evaluation: PolicyEvaluation): void {
     if (evaluation.keepsNothing) return
     const { now, verb } = this
