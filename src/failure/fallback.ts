@@ -156,7 +156,7 @@ export class Fallback {
     return decision
   }
 
-  /** Gives units back to the store. If the request fails, the units stay used, and calls may be refused too early. */
+  /** Gives units back to the store. Rejects if the request fails: the units may then stay used, and calls may be refused too early. */
   async giveBack(keys: readonly string[], costs: Costs, tickets?: Tickets): Promise<void> {
     const verb = tickets ? 'settle' : 'refund'
     await this.shared.link.request(this.ledger, { verb, keys, costs, tickets })
