@@ -34,7 +34,7 @@ function forwardedAddress(request: Request, settings: Record<string, unknown>): 
   return trusts(anyAddress, 1000) ? (request.ips.at(-1) ?? request.socket.remoteAddress) : request.ip
 }
 
-/** The functions that the guard (src/http/guard.ts) needs from Express 4 and 5. */
+/** The functions that the guard (code for all frameworks: src/http/guard.ts) needs from Express 4 and 5. */
 export const expressFramework: Framework<Request, Response> = {
   address(request) {
     // Without a trusted proxy, the socket has the client's address. `request.ip` would parse X-Forwarded-For needlessly.
@@ -66,10 +66,10 @@ export interface ExpressMiddleware<Limiter = RateLimiter> {
 type Options = GuardOptions<Request, Response>
 
 /**
- * Middleware for Express 4 and 5. The decision is on `req.rateLimit`. A refused request gets status 429. An error of a key
- * extractor, of another option that is a function, or of a synchronous store goes to `next(error)`. If another store fails,
- * `onStoreError` decides about the request. The limiter is `limit.limiter`, and it is a `PlanLimiter` if the policies are a
- * function of the request.
+ * Middleware for Express 4 and 5. The decision is on `req.rateLimit`. A refused request gets status 429. An error of a function in the
+ * options, such as `keys`, or of a synchronous store goes to `next(error)`. If an asynchronous store fails, `onStoreError` decides about
+ * the request. The limiter is `limit.limiter`: a `PlanLimiter`, with a limiter for each set of policies, if the policies are a function of
+ * the request.
  *
  *     const limit = rateLimit('100/15m')
  *     app.use(limit)

@@ -33,15 +33,15 @@ export interface FetchResult {
   /** The rate limit fields for the response, by their names. */
   readonly headers: Record<string, string>
   /**
-   * Returns the response with the rate limit fields: the same object, or a copy if the headers are immutable. If the limit has `count`
-   * or units in flight, the end of the response's body ends the request. If the response is undefined, as after an upgrade to
-   * WebSocket, `apply` does the same as `end()`. Throws `HEADGATE_NO_END` if the limit has `count` or units in flight, but the response
-   * only tells Next.js to pass the request on: the limiter cannot see the end of the final response.
+   * Returns the response with the rate limit fields: the same object, or a copy if the headers are immutable. If the limit has the option
+   * `count`, or a policy that counts unfinished requests (units in flight), the end of the response's body ends the request. If the
+   * response is undefined, as after an upgrade to WebSocket, `apply` does the same as `end()`. For such a limit, throws `HEADGATE_NO_END`
+   * if the response only tells Next.js to pass the request on: the limiter cannot see the end of the final response.
    */
   apply<Given extends Response | undefined>(response: Given): Given
   /**
-   * Ends the request, for a handler that returns no Response object. The units in flight of the request become free immediately.
-   * The option `count` gets the status. If the status is left out, the request counts. Example: `result.end(200)` before a
+   * Ends the request, for a handler that returns no Response object. The units in flight (which the request uses until its end) become free
+   * immediately. The option `count` gets the status. If the status is left out, the request counts. Example: `result.end(200)` before a
    * Lambda function returns its own result object.
    */
   end(status?: number): void

@@ -50,7 +50,7 @@ function ipOf(event: H3Event): string | undefined {
   return event.req.ip
 }
 
-/** The functions that the guard needs from h3. The event of h3 is both the request and the response. */
+/** The functions that the guard (code for all frameworks) needs from h3. The event of h3 is both the request and the response. */
 export function h3Framework(own: H3OwnOptions = {}): Framework<H3Event, H3Event> {
   const { address = ipOf } = own
   const finder = finderOver(nodeOf, ({ req }) => req)

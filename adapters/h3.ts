@@ -24,10 +24,10 @@ export type H3Middleware<Limiter = RateLimiter> = Middleware & { readonly limite
 export type H3Options = GuardOptions<H3Event, H3Event> & H3OwnOptions
 
 /**
- * Middleware for h3 2 and Nitro 3. The decision is on `event.context.rateLimit`. A refused request gets status 429; `refuse`
- * may return any value that a handler may return. An error of a function in the options, or of a synchronous store, goes to the
- * error handler of the application. If another store fails, `onStoreError` decides about the request. The limiter is
- * `limit.limiter`, and it is a `PlanLimiter` if the policies are a function of the request.
+ * Middleware for h3 2 and Nitro 3. The decision is on `event.context.rateLimit`. A refused request gets status 429; `refuse` may return any
+ * value that a handler may return. An error of a function in the options, or of a synchronous store, goes to the error handler of the
+ * application. If an asynchronous store fails, `onStoreError` decides about the request. The limiter is `limit.limiter`: a `PlanLimiter`,
+ * with a limiter for each set of policies, if the policies are a function of the request.
  *
  *     const limit = rateLimit('100/15m')
  *     app.use(limit)

@@ -56,7 +56,7 @@ function connected(info: ConnInfo | undefined): unknown {
   return info?.remote === undefined ? info : info.remote.address
 }
 
-/** The functions that the guard needs from Hono. The context of Hono is both the request and the response. */
+/** The functions that the guard (code for all frameworks) needs from Hono. The context of Hono is both the request and the response. */
 export function honoFramework(own: HonoOwnOptions = {}): Framework<Context, Context> {
   const finder = finderOver(honoNodePair, (context: Context) => context.req.raw)
   const writer = answerWriter<Context>(answerOf)

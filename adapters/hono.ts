@@ -32,10 +32,10 @@ export type HonoMiddleware<Limiter = RateLimiter> = MiddlewareHandler<{ Variable
 export type HonoOptions = GuardOptions<Context, Context> & HonoOwnOptions
 
 /**
- * Middleware for Hono. The decision is on `c.var.rateLimit`. A refused request gets status 429; `refuse` may return a Response
- * or a text. An error of a function in the options, or of a synchronous store, goes to `app.onError`. If another store fails,
- * `onStoreError` decides about the request. The limiter is `limit.limiter`, and it is a `PlanLimiter` if the policies are a
- * function of the request.
+ * Middleware for Hono. The decision is on `c.var.rateLimit`. A refused request gets status 429; `refuse` may return a Response or a text.
+ * An error of a function in the options, or of a synchronous store, goes to `app.onError`. If an asynchronous store fails, `onStoreError`
+ * decides about the request. The limiter is `limit.limiter`: a `PlanLimiter`, with a limiter for each set of policies, if the policies are
+ * a function of the request.
  *
  *     import { getConnInfo } from '@hono/node-server/conninfo'
  *

@@ -73,7 +73,7 @@ function onerror(this: Context, error: Error & { headers?: Record<string, unknow
   else error.headers = own
 }
 
-/** The functions that the guard needs from Koa. The context of Koa is both the request and the response. */
+/** The functions that the guard (code for all frameworks) needs from Koa. The context of Koa is both the request and the response. */
 export const koaFramework: Framework<Context, Context> = {
   // Check `app.proxy` first: `ctx.ips` reads a header and makes a list even if there is no proxy.
   address: (context) => (context.app.proxy ? forwardedAddress(context) : undefined) ?? context.req.socket.remoteAddress,
@@ -119,10 +119,10 @@ export const koaFramework: Framework<Context, Context> = {
 export type KoaMiddleware<Limiter = RateLimiter> = Middleware & { readonly limiter: Limiter }
 
 /**
- * Middleware for Koa. The decision is on `ctx.state.rateLimit`. A refused request gets status 429. An error of a key extractor, of
- * another option that is a function, or of a synchronous store makes the promise of the middleware reject, so Koa's error handling gets
- * the error. If another store fails, `onStoreError` decides about the request. The limiter is `limit.limiter`, and it is a
- * `PlanLimiter` if the policies are a function of the request.
+ * Middleware for Koa. The decision is on `ctx.state.rateLimit`. A refused request gets status 429. An error of a function in the options,
+ * such as `keys`, or of a synchronous store makes the promise of the middleware reject, so Koa's error handling gets the error. If an
+ * asynchronous store fails, `onStoreError` decides about the request. The limiter is `limit.limiter`: a `PlanLimiter`, with a limiter for
+ * each set of policies, if the policies are a function of the request.
  *
  *     const limit = rateLimit('100/15m')
  *     app.use(limit)

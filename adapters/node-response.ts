@@ -16,7 +16,7 @@ type ResponseParts =
   | 'clearRefusal'
   | 'send'
 
-/** The functions by which the guard reads and changes a response of Node, for frameworks that use Node's response unchanged. */
+/** The functions by which the guard (code for all frameworks) reads and changes Node's response, for frameworks that use it as it is. */
 export const nodeResponse: Required<Pick<Framework<never, NodeResponse>, ResponseParts>> = {
   headersSent: (response) => response.headersSent,
   complete: (response) => response.writableEnded,

@@ -73,7 +73,7 @@ const finder = {
   header: ({ headers }: NodeRequest, name: string) => headers[name]?.toString(),
 }
 
-/** The functions that the guard needs from node:http and node:http2. */
+/** The functions that the guard (code for all frameworks) needs from node:http and node:http2. */
 export const nodeFramework: Framework<NodeRequest, NodeResponse> = {
   ...addressView<NodeRequest>(undefined, finder),
   param(request, name) {
@@ -108,9 +108,9 @@ export interface NodeRateLimit<Limiter = RateLimiter> {
 export type NodeOptions = GuardOptions<NodeRequest, NodeResponse> & NodeOwnOptions
 
 /**
- * A limiter for servers of node:http and node:http2, and for Polka, Restify, Connect and all other frameworks with middleware
- * `(request, response, next)`. The decision is on `request.rateLimit`. A refused request gets status 429. Behind a proxy, pass
- * `trustedProxies: 1`. The limiter is `limit.limiter`, and it is a `PlanLimiter` if the policies are a function of the request.
+ * A limiter for servers of node:http and node:http2, and for Polka, Restify, Connect and all other frameworks with middleware `(request,
+ * response, next)`. The decision is on `request.rateLimit`. A refused request gets status 429. Behind a proxy, pass `trustedProxies: 1`.
+ * The limiter is `limit.limiter`: a `PlanLimiter`, with a limiter for each set of policies, if the policies are a function of the request.
  *
  *     const limit = rateLimit('100/15m')
  *     createServer(async (request, response) => {

@@ -1,6 +1,6 @@
 /*
- * `headgate/http`: the functions and types for the author of an adapter. The types of a middleware's options and hooks are in
- * `headgate`.
+ * `headgate/http`: the functions and types for the author of an adapter (the code for one web framework). The types of a middleware's
+ * options and hooks are in `headgate`.
  */
 
 export { type EndingResponse, whenEnded } from './http/held/index.ts'

@@ -35,8 +35,8 @@ subscribe('fastify.initialization', (message) => {
 })
 
 /**
- * The mark of the GET route to which an automatic HEAD route belongs: routes with the same mark use the same guard. Undefined
- * if `route` is not an automatic HEAD route.
+ * The mark (`routeMark`, which identifies a route) of the GET route to which an automatic HEAD route belongs: routes with the same mark use
+ * the same guard. Undefined if `route` is not an automatic HEAD route.
  */
 function markOfGet(route: RouteOptions, routes: readonly DeclaredRoute[]): object | undefined {
   if (route.method !== 'HEAD') return undefined

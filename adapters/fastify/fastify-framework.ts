@@ -15,8 +15,8 @@ function trustsEveryHop(request: FastifyRequest): boolean {
 }
 
 /**
- * False if `trustProxy` is a number, but this version of Fastify then trusts no proxy. All clients behind a proxy then share one limit,
- * so the guard warns. The option is read because `request.ips` does not show why no proxy is trusted.
+ * False if `trustProxy` is a number, but this version of Fastify then trusts no proxy. All clients behind a proxy then share one limit, so
+ * a warning is given. The option is read because `request.ips` does not show why no proxy is trusted.
  */
 function trustsAnyProxy(request: FastifyRequest): boolean {
   const server = request.server as unknown as Record<symbol, { trustProxy?: unknown } | undefined>
@@ -44,8 +44,8 @@ function forwardedAddress(request: FastifyRequest, ips: readonly string[]): stri
 }
 
 /**
- * The names of the response fields that the guard sets, in lower case. Fastify converts a name to lower case for every response. With
- * this map, each name is converted only once.
+ * The names of the response fields that limits set, in lower case. Fastify converts a name to lower case for every response. With this map,
+ * each name is converted only once.
  */
 const lowerCaseNames = new Map<string, string>()
 const toLowerCase = (name: string): string => name.toLowerCase()
@@ -76,7 +76,7 @@ function route(request: FastifyRequest): string {
   return routeName(method, config[patternOfGet] ?? url)
 }
 
-/** The functions that the guard needs from Fastify. */
+/** The functions that the guard (code for all frameworks) needs from Fastify. */
 export const fastifyFramework: Framework<FastifyRequest, FastifyReply> = {
   address(request) {
     const { ips } = request

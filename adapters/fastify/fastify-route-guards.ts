@@ -7,7 +7,7 @@ type Argument = RateLimitArgument<FastifyRequest, FastifyReply>
 type Options = GuardOptions<FastifyRequest, FastifyReply>
 export type FastifyGuard = Guard<FastifyRequest, FastifyReply>
 
-/** The property of a route's config that contains the route's guard. A HEAD route that Fastify adds has the guard of its GET route. */
+/** The property of a route's config with the guard, which enforces its limit. An automatic HEAD route has the guard of its GET route. */
 export const guardOfRoute: unique symbol = Symbol('headgate.guard')
 
 declare module 'fastify' {
@@ -16,11 +16,11 @@ declare module 'fastify' {
   }
 }
 
-/** The guards of the routes that have their own limit. */
+/** The guards of the routes that have their own limit. A guard enforces the limit of a route. */
 export class RouteGuards {
   readonly #inherited: Options | undefined
   readonly #configKey: string
-  /** The guards, by the mark of a route (`routeMark`), or by the route's name if it was declared before this module was loaded. */
+  /** The guards, by the object that identifies a route (`routeMark`), or by the name of a route declared before this module was loaded. */
   readonly #guards = new Map<object | string, { own: Argument; guard: FastifyGuard }>()
   readonly #patterns = new Map<string, string>()
 
@@ -29,7 +29,7 @@ export class RouteGuards {
     this.#configKey = configKey
   }
 
-  /** The guard of a route that is being declared. An automatic HEAD route gets the guard of its GET route. */
+  /** The guard that enforces the limit of a route that is being declared. An automatic HEAD route gets the guard of its GET route. */
   declared(own: Argument, config: FastifyContextConfig, method: Methods, url: string): FastifyGuard {
     const id = idOf(config, method, url)
     return (method === 'HEAD' ? this.#known(id, own) : undefined) ?? this.#make(id, own)
@@ -44,8 +44,8 @@ export class RouteGuards {
   }
 
   /**
-   * The guard of the route that a request matched. If the route was declared before the plugin was loaded, the first request
-   * makes the guard, which a GET route and its HEAD route share.
+   * The guard that enforces the limit of the route that a request matched. If the route was declared before the plugin was loaded, the
+   * first request makes the guard, which a GET route and its HEAD route share.
    * @param everywhere the guard of routes without their own limit
    */
   of(config: DeclaredConfig, everywhere: FastifyGuard | undefined): FastifyGuard | undefined {

@@ -68,10 +68,10 @@ export type FastifyRateLimit<Limiter = RateLimiter> = FastifyPluginCallback & {
 
 /**
  * A Fastify plugin. The plugin limits every route of the instance on which you register the plugin, and requests for which there is no
- * route. A route has its own limit with `config: { rateLimit: '5/1m' }`, and no limit with `config: { rateLimit: false }`. The decision
- * is on `request.rateLimit`. A refused request gets status 429. An error of a key extractor, of another option that is a function, or
- * of a synchronous store goes to the error handler. If another store fails, `onStoreError` decides about the request. The limiter is
- * `limit.limiter`, and it is a `PlanLimiter` if the policies are a function of the request.
+ * route. A route has its own limit with `config: { rateLimit: '5/1m' }`, and no limit with `config: { rateLimit: false }`. The decision is
+ * on `request.rateLimit`. A refused request gets status 429. An error of a function in the options, such as `keys`, or of a synchronous
+ * store goes to the error handler. If an asynchronous store fails, `onStoreError` decides about the request. The limiter is
+ * `limit.limiter`: a `PlanLimiter`, with a limiter for each set of policies, if the policies are a function of the request.
  *
  *     const limit = rateLimit('100/15m')
  *     await app.register(limit)

@@ -102,9 +102,9 @@ export class RateLimitModule implements OnModuleInit {
   }
 
   /**
-   * Makes the limits of all handlers when the application starts. Throws if a limit is invalid. Throws also if a limit of a
-   * message handler has to know when each call ends, and no `RateLimitInterceptor` runs around the handler. After an error,
-   * the application does not start. Gives a warning if no handler that the limit of the module is for has the guard.
+   * Makes the limits of all handlers when the application starts. Throws if a limit is invalid. Throws also if a limit of a message handler
+   * has to know when each call ends, and no `RateLimitInterceptor` runs around the handler. After an error, the application does not start.
+   * Gives a warning if the limit of the module is for some handlers, but `RateLimitGuard` runs before none of them.
    */
   onModuleInit(): void {
     let unguarded: string | undefined

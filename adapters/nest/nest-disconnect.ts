@@ -46,7 +46,7 @@ export function watch(context: ExecutionContext, left: () => void): void {
 
 function listened(connection: Emitter, type: string): Set<() => void> {
   const watching = new Set<() => void>()
-  // A booked time can be refunded only if no later time is booked, so the newest call is first.
+  // Start with the newest call: a time that a waiting call has booked can be refunded only if no later time is booked.
   const left = () => {
     for (const each of [...watching].reverse()) each()
   }

@@ -65,8 +65,8 @@ function ended(context: ExecutionContext, done: (status: number, aborted: boolea
 }
 
 /**
- * Returns a function that returns a larger number each time until the call ends. The leases of the call's units in flight are renewed
- * only while the number grows.
+ * Returns a function that returns a larger number each time until the call ends. The leases (the times after which the call's units in
+ * flight are freed) are renewed only while the number grows.
  * @throws HeadgateError if no interceptor would see the end of the call
  */
 function held(context: ExecutionContext): (() => number) | undefined {
@@ -99,8 +99,9 @@ function route(context: ExecutionContext): string {
 }
 
 /**
- * The functions that the guard needs from Nest. The execution context is both the request and the response. For an HTTP request, these
- * functions call the functions for Express or Fastify. A message has only a connection, and an exception refuses the message.
+ * The functions that the guard (code for all frameworks) needs from Nest. The execution context is both the request and the
+ * response. For an HTTP request, these functions call the functions for Express or Fastify. A message has only a connection, and an
+ * exception refuses the message.
  */
 export const nestFramework: Framework<ExecutionContext, ExecutionContext> = {
   address: (context) => callOf(context).address,

@@ -30,8 +30,8 @@ export class RateLimitGuard implements CanActivate {
   }
 
   /**
-   * The limiter of the module. The limiter has `peek`, `reset`, `ban` and `health()`. If the policies are a function of the call,
-   * the limiter is a `PlanLimiter`. Undefined if the module has `limit: false`.
+   * The limiter of the module. The limiter has `peek`, `reset`, `ban` and `health()`. If the policies are a function of the call, the
+   * limiter is a `PlanLimiter`, with a limiter for each set of policies. Undefined if the module has `limit: false`.
    */
   get limiter(): RateLimiter | PlanLimiter | undefined {
     return this.#limits.root?.limiter

@@ -54,9 +54,9 @@ export function whenCallEnded(context: ExecutionContext, done: Ending): void {
 }
 
 /**
- * Returns a function that returns a larger number each time while the handler of this call runs. Leases of units in flight are
- * renewed only while the number grows. Before the interceptor has started the handler, the number stays the same: another guard
- * may end the call, and the interceptor would not see that end.
+ * Returns a function that returns a larger number each time while the handler of this call runs. Leases (the times after which units of
+ * unfinished calls are freed) are renewed only while the number grows. Before the interceptor has started the handler, the number stays the
+ * same: another guard may end the call, and the interceptor would not see that end.
  */
 export function progressOf(context: ExecutionContext): () => number {
   const call = heldCall(context)
@@ -64,9 +64,9 @@ export function progressOf(context: ExecutionContext): () => number {
 }
 
 /**
- * For calls that are not HTTP requests (in GraphQL, gateways and microservices): reports to the limits how a call has ended.
- * Units in flight and the option `count` need this report. If a handler has such a limit and no interceptor, the application
- * does not start.
+ * For calls that are not HTTP requests (in GraphQL, gateways and microservices): reports to the limits how a call has ended. Policies that
+ * count unfinished calls (units in flight) and the option `count` need this report. If a handler has such a limit and no interceptor, the
+ * application does not start.
  *
  *     providers: [{ provide: APP_INTERCEPTOR, useClass: RateLimitInterceptor }]
  */

@@ -28,15 +28,15 @@ interface Applied {
   /** True if a decorator on the handler itself declares the limit. False if the limit is that of the class or the module. */
   readonly own: boolean
   /**
-   * True if the guard has to know when each call ends: for the option `count`, or for policies that count units in flight. If the
-   * policies are a function, this class does not know whether they count units in flight, so only `count` matters.
+   * True if the guard has to know when each call ends: for the option `count`, or for policies that count unfinished calls (units in
+   * flight). If the policies are a function, this class does not know whether they do so, so only `count` matters.
    */
   readonly needsEnd: boolean
 }
 
 /** Finds the limit of each handler: the limit of the handler, or else of its class, or else of the module. */
 export class NestLimits {
-  /** The guard with the limit of the module. Undefined if the module has `limit: false`. */
+  /** The guard that enforces the limit of the module. Undefined if the module has `limit: false`. */
   readonly root: NestGuard | undefined
   readonly #root: Limit | undefined
   readonly #inherited: NestGuardOptions
@@ -65,7 +65,7 @@ export class NestLimits {
     return givesStore(this.#options) ? this : new NestLimits(this.#options)
   }
 
-  /** The guard for this call. Undefined if no limit applies to the call. */
+  /** The guard that enforces the limit on this call. Undefined if no limit applies to the call. */
   of(context: ExecutionContext): NestGuard | undefined {
     const { guard, own } = this.find(context.getClass(), context.getHandler() as Handler)
     return own || !isNestedField(context) ? guard : undefined
@@ -134,8 +134,8 @@ function applied(limit: Limit, skipped: readonly string[], place: string, own: b
 }
 
 /**
- * A guard without the skipped policies. The other policies use the same states as in the limit with all policies. Undefined if
- * no policy is left.
+ * A guard that enforces a limit without the skipped policies. The other policies use the same states as in the limit with all policies.
+ * Undefined if no policy is left.
  */
 function without({ guard, argument, defaults }: Limit, names: readonly string[], place: string): NestGuard | undefined {
   if (names.length === 0) return guard

@@ -13,8 +13,8 @@ import { sharedLimiter } from './shared-limiter.ts'
 /** The options of `limitConnections`. */
 export interface ConnectionOptions {
   /**
-   * Who is limited: a key extractor, or a record with a key extractor for each scope. An extractor gets the request that opens
-   * the connection. Default `byIp()`. Example: `byIp({ trustedProxies: 1 })`.
+   * Who is limited: a function that finds the key in the request that opens the connection, or a record with such a function for each
+   * `scope` of the policies. Default `byIp()`. Example: `byIp({ trustedProxies: 1 })`.
    */
   keys?: KeyExtractor<IncomingMessage> | Readonly<Record<string, KeyExtractor<IncomingMessage>>>
   /**
@@ -88,7 +88,10 @@ class Upgrade {
   }
 }
 
-/** The functions that the guard needs for upgrades. @param holds true if a connection uses units until the connection closes */
+/**
+ * The functions that the guard (code for all frameworks) needs for upgrades.
+ * @param holds true if a connection uses units until the connection closes
+ */
 function upgradeFramework(holds: boolean): Framework<IncomingMessage, Upgrade> {
   return {
     ...upgradeView,
@@ -109,7 +112,7 @@ function upgradeFramework(holds: boolean): Framework<IncomingMessage, Upgrade> {
   }
 }
 
-/** Admits or refuses an upgrade. Calls `open` if the upgrade is admitted: synchronously if the store and the extractors are synchronous. */
+/** Admits or refuses an upgrade. Calls `open` if it is admitted: synchronously if the store and the functions in `keys` are synchronous. */
 function admit(
   guard: Guard<IncomingMessage, Upgrade>,
   request: IncomingMessage,
@@ -127,9 +130,9 @@ function admit(
 }
 
 /**
- * Returns a function for `Framework.held`: the lease of a connection's units is renewed only while the function's result
- * increases. The result increases at each call after the upgrade was answered. Before the answer, maybe nobody reads the
- * socket, and a socket that nobody reads does not report its close. So the lease of an upgrade that is never answered ends.
+ * Returns a function for `Framework.held`: the lease of a connection's units (after which they are freed) is renewed only while the
+ * function's result increases. The result increases at each call after the upgrade was answered. Before the server's response, maybe nobody
+ * reads the socket, and a socket that nobody reads does not report its close. So units of an upgrade that is never answered are freed.
  */
 function progressOf(socket: Upgrade['socket']): () => number {
   const before = socket.bytesWritten ?? 0

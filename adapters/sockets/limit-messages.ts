@@ -79,7 +79,9 @@ function messageLimit<Message>(
   return new MessageLimit(limiter, socketKey(options, limiter.scopes, own), settings, transport)
 }
 
-/** Throws for policies with units in flight: nothing shows the end of a message, so these units would stay used until their lease ends. */
+/**
+ * Throws for policies that count unfinished calls: nothing shows the end of a message, so its units would stay used for the whole `lease`.
+ */
 function checkEnds({ policies }: RateLimiter): void {
   const held = policies.find(({ algorithm }) => algorithm.leases)
   if (held === undefined) return

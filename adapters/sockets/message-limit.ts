@@ -28,10 +28,10 @@ const aSecond = 1000
  *
  *     take -> decide -> settle: pass (deliver), tell (the client of a refusal), close (the socket) or fail (report an error)
  *
- * All steps are synchronous if the store is synchronous and no message waits. Otherwise the message is added to the queue, and
- * `#advance` settles the messages in the order of arrival. With `'delay'`, the limiter decides only on the first message of the
- * queue, repeatedly until the message is admitted. Without `'delay'`, the limiter decides on each message when the message
- * arrives, and the message leaves the queue after its decision.
+ * All steps are synchronous if the store is synchronous and no message waits. Otherwise the message is added to the queue, and `#advance`
+ * does the last step for the messages in the order of arrival. With `'delay'`, the limiter decides only on the first message of the queue,
+ * repeatedly until the message is admitted. Without `'delay'`, the limiter decides on each message when the message arrives, and the
+ * message leaves the queue after its decision.
  */
 export class MessageLimit<Message> {
   readonly limiter: RateLimiter
@@ -86,7 +86,7 @@ export class MessageLimit<Message> {
     else this.#settle(message, pass, outcome)
   }
 
-  /** Ends the limit after the socket was closed. Calls `done` when the store has decided and the limit has settled the last messages. */
+  /** Ends the limit after the socket was closed. Calls `done` after the store's last decisions, when the last messages are handled. */
   end(done: () => void): void {
     this.#stop((waiting) => waiting.outcome !== undefined)
     this.#own?.decides()

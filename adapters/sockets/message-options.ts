@@ -36,9 +36,9 @@ export interface MessageRefusal<Message> {
 /** The options of `limitMessages`. */
 export interface MessageOptions<Message> {
   /**
-   * The key that is limited: one text for all scopes of the policies, or a record with the text of each scope. In the scope
-   * `connection` each socket always has its own key, so the record does not name this scope. Default: each socket has its own
-   * key. Example: `{ address: requestKey(request) }`.
+   * The key that is limited: a text for all policies, or a record with a text for each value of their option `scope`. In the scope
+   * `connection` each socket always has its own key, so the record does not name this scope. Default: each socket has its own key. Example:
+   * `{ address: requestKey(request) }`.
    */
   key?: string | Readonly<Record<string, string>>
   /**

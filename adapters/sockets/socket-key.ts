@@ -3,23 +3,23 @@ import type { Key } from '../../src/limiter/index.ts'
 import { defaultScope } from '../../src/policy/index.ts'
 import type { ConnectionKey } from './connection-key.ts'
 
-/** The name of the scope that limits each connection separately: in this scope, each connection has its own key. */
+/** A policy with this `scope` limits each connection separately: each connection has its own key. */
 const connectionScope = 'connection'
 
 export interface SocketKey {
   readonly key: Key
   /**
-   * The key of this connection, if the limiter uses this key in at least one scope. Undefined if the application gave the keys of all
-   * scopes.
+   * The key of this connection, if at least one policy limits this key. Undefined if the application gave a key for the scope of every
+   * policy.
    */
   readonly own: ConnectionKey | undefined
 }
 
 /**
- * The key of a socket, for a limiter with these scopes.
+ * The key of a socket, for a limiter whose policies have these scopes.
  * @param options the options of `limitMessages`
  * @param own the key of the connection
- * @throws HeadgateError `HEADGATE_KEY` if a scope has no key, `HEADGATE_OPTION` if there is a key for another scope
+ * @throws HeadgateError `HEADGATE_KEY` if a scope has no key, or `HEADGATE_OPTION` if a key has a scope of no policy
  */
 export function socketKey(
   options: { readonly key?: unknown },

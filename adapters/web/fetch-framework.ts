@@ -54,7 +54,7 @@ export interface FetchOwnOptions<Context = Any> {
 
 type End = (status: number, aborted: boolean) => void
 
-/** One call of a limiter for a request. All limiters of the request share one `Answer`. */
+/** One call of a limiter for a request. All limiters of the request share one `Answer`, which collects their header fields. */
 export class FetchCall<Context> implements FetchExchange<Context> {
   readonly request: Request
   readonly context: Context
@@ -112,8 +112,8 @@ function paramOf({ request, context }: FetchExchange, name: string): string | un
 }
 
 /**
- * The functions that the guard needs from a fetch handler. The guard gets the same `FetchCall` as its request and as its
- * response.
+ * The functions that the guard (code for all frameworks) needs from a fetch handler. The guard gets the same `FetchCall` as its
+ * request and as its response.
  */
 export function fetchFramework<Context>(
   own: FetchOwnOptions<Context> = {},

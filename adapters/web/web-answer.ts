@@ -31,8 +31,7 @@ export class Answer {
   /** The response of the handler. Undefined while the handler runs. */
   response: Response | undefined
   /**
-   * True after the fields were set on a response. A limiter that asks for the Answer later decides on another request, so that limiter
-   * gets a new Answer.
+   * True after the fields were set on a response. A limiter that runs later decides on another request, so that limiter gets a new Answer.
    */
   used = false
   /**
@@ -40,7 +39,7 @@ export class Answer {
    * called the limiter without `wrap`.
    */
   #making = 0
-  /** True if a limiter has to know the end of the response, for `count` or for units in flight. */
+  /** True if a limiter has to know the end of the response: for the option `count`, or to free units in flight. */
   #held = false
   /** How many reads of the response body are waiting for a chunk. */
   #reads = 0
@@ -49,10 +48,7 @@ export class Answer {
   /** The response whose body is being watched for its end. */
   #watched: Response | undefined
   #end: End | undefined
-  /**
-   * How the last response of a handler has ended. When no handler is running, the end of the last response is the end of the
-   * request.
-   */
+  /** How the last response of a handler has ended. When no handler is running, the end of the last response is the end of the request. */
   #passed: End | undefined
 
   /**
@@ -200,10 +196,10 @@ function noEnd(): HeadgateError {
 /** Proxies log this status if a client closed the connection before the response. */
 const clientClosed = 499
 
-/** The property that has the Answer of a request, on the Request or on the context of a framework. */
+/** The property that has the Answer (what limiters add to the response) of a request, on the Request or on the context of a framework. */
 const kept: unique symbol = Symbol('headgate.answer')
 
-/** The Answer of this request. An earlier limiter of the request may have made the Answer; otherwise a new Answer is made. */
+/** The Answer of this request (what limiters add to the response): the one that an earlier limiter made, or a new Answer. */
 export function answerOf(owner: object): Answer {
   const keeper = owner as { [kept]?: Answer }
   let answer = keeper[kept]
@@ -214,7 +210,7 @@ export function answerOf(owner: object): Answer {
   return answer
 }
 
-/** The functions with which a guard writes its result to an Answer. */
+/** The functions with which a guard (the code that decides on a request) sets fields or a refusal on an Answer. */
 export function answerWriter<Owner>(
   of: (owner: Owner) => Answer,
 ): Pick<

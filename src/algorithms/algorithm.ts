@@ -7,9 +7,9 @@ import { type Description, type Facts, type Terms, usedWords } from './state-des
 export type Numbers = Float64Array | number[]
 
 /**
- * Identifies a reservation, so that the reservation can be settled later. `since`: the time, the window or the segment in which the
- * reservation's units count. `id`: the id that all open reservations of the state share (`Algorithm.idSlot`). `units`: how many units
- * the reservation took. All three are 0 if the reservation cannot be settled.
+ * Identifies a reservation, so that the reservation can be settled (corrected to its actual cost) later. `since`: the time, the window or
+ * the segment in which the reservation's units count. `id`: the id that all open reservations of the state share (`Algorithm.idSlot`).
+ * `units`: how many units the reservation took. All three are 0 if the reservation cannot be settled.
  */
 export type Ticket = readonly [since: number, id: number, units: number]
 
@@ -63,8 +63,9 @@ const report = new Report()
  * The arithmetic of one policy: pure functions over `s[i ... i + slots)`, the state of one key. A new key's state is all zeros, and
  * `s[i]` is always the time of the last change. Times and waits are whole microseconds.
  *
- * `at` is the effective time of the state (see `effectiveTime`). `at` is earlier than `s[i]` only if the clock went back by `tolerance`
- * or more. In that case, used units stay used, and time counts from `at` on.
+ * `at` is the time at which the state is evaluated: the time of the clock, or `s[i]` while the clock is a little behind (`effectiveTime`).
+ * `at` is earlier than `s[i]` only if the clock went back by `tolerance` or more. In that case, used units stay used, and time counts from
+ * `at` on.
  *
  * Only `take`, `count`, `refund`, `settle` and the rare operations (from `adopt` to `unban`) change a state. Each of these methods
  * leaves a state that is correct at the time `at`.
@@ -96,25 +97,25 @@ export abstract class Algorithm {
   /** True if a reservation can be granted for a future time. If false, a reservation that has to wait is refused. */
   readonly promises: boolean = false
   /**
-   * The index, in a state, of the id that all open reservations of the state share. The id is 0 while no reservation is open. A ticket
-   * with another id settles nothing, because a reset or time has removed its units. Absent if nothing can be settled.
+   * The index, in a state, of the id that all open reservations of the state share. The id is 0 while no reservation is open. A reservation
+   * whose ticket has another id gives nothing back, because a reset or time has removed its units. Absent if no reservation can be settled.
    */
   declare readonly idSlot?: number
   /**
    * True if a state has only a counter for a span of time, and not the lowest value of the counter since a reservation. Since a
-   * reservation, the counter was at least the reserved units minus the units refunded since. So a refund adds the refunded units to the
-   * id, and the settlement of an earlier ticket gives back that many units less.
+   * reservation, the counter was at least the reserved units minus the units refunded since. So a refund increases the id of the
+   * reservations by the refunded units, and the settlement of an earlier reservation gives back that many units less.
    */
   declare readonly idCountsRefunds?: boolean
   /** True for a penalty: an algorithm that counts refusals by the other policies, not admitted calls. */
   declare readonly punishes?: boolean
-  /** With `punishes`: true if refusals by the penalty count too, so that each refusal changes the penalty's state. */
+  /** For a penalty (`punishes`): true if its own refusals count too, so that each refusal changes the penalty's state. */
   declare readonly countsAlways?: boolean
-  /** With `punishes`: true if the start of a ban resets the other policies of the key. */
+  /** For a penalty (`punishes`): true if the start of a ban resets the other policies of the key. */
   declare readonly restarts?: boolean
-  /** With `punishes`: true if a ban lasts as long as the refused call has to wait. */
+  /** For a penalty (`punishes`): true if a ban lasts as long as the refused call has to wait. */
   declare readonly endsWithWindow?: boolean
-  /** True if the units of a reservation stay used until the reservation is settled or its lease ends, as for units in flight. */
+  /** True if units stay used until their reservation is settled or its lease (the longest time) ends, as for units of unfinished calls. */
   declare readonly leases?: boolean
   /**
    * True if the cost of a call delays the next call, and not the call itself, as in Guava's limiters. Any cost is then admitted as soon
@@ -133,8 +134,8 @@ export abstract class Algorithm {
   }
 
   /**
-   * Counts a refused call (`countRefused`).
-   * @param _wait microseconds that the call has to wait under all policies; only penalties that end with the window read it
+   * Counts the cost of a refused call, for the option `countRefused`.
+   * @param _wait microseconds that the call has to wait under all policies; read only by penalties whose bans end with the window
    */
   count(s: Numbers, i: number, at: number, cost: number, _wait: number): void {
     if (this.fits(s, i, at, cost, 0)) this.take(s, i, at, cost, 0)
@@ -143,7 +144,7 @@ export abstract class Algorithm {
   /** Gives `cost` units back, the newest used units first, but never beyond the full quota. Not called for a key with its full quota. */
   refund(_s: Numbers, _i: number, _at: number, _cost: number): void {}
 
-  /** The number `since` of a ticket. Called immediately after `take`, with the same `at` and `delay`. */
+  /** The number `since` of the ticket that identifies a reservation. Called immediately after `take`, with the same `at` and `delay`. */
   bookedAt(_s: Numbers, _i: number, at: number, delay: number): number {
     return at + delay
   }
@@ -155,12 +156,12 @@ export abstract class Algorithm {
   lapsed?(s: Numbers, i: number, at: number, ticket: Ticket): boolean
 
   /**
-   * Gives back the unused `units` of a reservation, except units that have become free with time already. Afterwards, the state is as
-   * if the reservation had cost `units` less. Called only if the ticket has the id that the state has.
+   * Gives back the unused `units` of a reservation, except units that have become free with time already. Afterwards, the state is as if
+   * the reservation had cost `units` less. Called only if the id in the reservation's ticket is the id in the state.
    */
   settle(_s: Numbers, _i: number, _at: number, _units: number, _ticket: Ticket): void {}
 
-  /** How many units of a ticket are still in flight. Only with `leases`. */
+  /** How many units of a reservation are still in flight: neither released nor freed at the end of the lease. Only with `leases`. */
   held?(s: Numbers, i: number, at: number, ticket: Ticket): number
 
   /**
@@ -184,9 +185,9 @@ export abstract class Algorithm {
   scaledWait?(s: Numbers, i: number, at: number, cost: number, capacity: number): number
 
   /**
-   * Merges the state at `t[j]` into the state at `s[i]`. A full store merges the states of several keys to save memory. After the last
-   * booking, the merged state is at least as strict as each of the two states; before the last booking, the merged state admits no more
-   * units in sum. `at`: the later of the two effective times.
+   * Merges the state at `t[j]` into the state at `s[i]`. A full store merges the states of several keys to save memory. Units may be booked
+   * for later times. After the last of these times, the merged state is at least as strict as each of the two states; before that time, the
+   * merged state admits no more units in sum. `at`: the later of the times at which the two states are evaluated.
    */
   merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
     const used = Math.max(this.#usedAt(s, i, at), this.#usedAt(t, j, at))
@@ -212,10 +213,10 @@ export abstract class Algorithm {
    * opens an interval.
    */
   reopen?(s: Numbers, i: number, at: number): void
-  /** Ends a ban, and counts refusals from 0 again. The number of earlier bans does not change. Only with `punishes`. */
+  /** Ends a ban, and counts refusals from 0 again. The number of earlier bans does not change. Only for a penalty (`punishes`). */
   unban?(s: Numbers, i: number, at: number): void
 
-  /** Only for logs: the most entries that a state without debt has under this limit. An entry is a time and a running total. */
+  /** Only for logs: the most entries (each a time and a running total) of a state whose used units do not exceed this limit. */
   mostEntries?(limit: number): number
 
   /** The limit, window and burst, calculated from the parameters. A bucket knows its rate, not the window that the user wrote. */
@@ -224,7 +225,7 @@ export abstract class Algorithm {
     return { limit, window: this.span / 1000, burst: limit }
   }
 
-  /** Describes a state in words and numbers, for people. The state is at its effective time. */
+  /** Describes a state in words and numbers, for people. The state is already changed to what it is at the time `facts.at`. */
   describe(_s: readonly number[], facts: Facts): Description {
     return { words: usedWords(facts), numbers: { used: facts.used } }
   }

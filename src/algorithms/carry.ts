@@ -54,13 +54,15 @@ export function carry(s: number[], from: Algorithm, to: Algorithm, now: number, 
   return fresh
 }
 
-/** True if used units are multiplied in proportion to the limits. False for units in flight, because their number does not change. */
+/**
+ * True if used units are multiplied in proportion to the limits. False for units of unfinished calls, because their number does not change.
+ */
 function scales(from: Algorithm, to: Algorithm, rule: StateRule): boolean {
   if (rule !== 'scale' || (from.leases && to.leases)) return false
   return Math.max(capacity(from), capacity(to)) <= maxFactor
 }
 
-/** A state that `from` wrote, for decisions of a policy with other numbers (`to`). A refused call does not change the state. */
+/** A state that `from` wrote, for decisions of a policy with another limit or window (`to`). A refused call does not change the state. */
 class CarriedState implements ForeignState {
   readonly algorithm: Algorithm
   readonly s: Numbers
@@ -92,7 +94,7 @@ class CarriedState implements ForeignState {
   wait(cost: number, own: number): number {
     const { s, algorithm: from } = this
     const to = this.#to
-    // `own`, the wait of the converted copy, is exact here: with `retune`, the next call stores the copy; for a ban, the copy
+    // `own`, the wait under the copy with the new limit, is exact here: with `retune`, the next call stores the copy; for a ban, the copy
     // has the ban's end.
     if (own === Infinity || this.#rule === 'retune' || to.punishes) return own
     const at = effectiveTime(from, s[0] as number, this.#now)
@@ -124,8 +126,8 @@ export function hasFullQuota(s: Numbers, i: number, algorithm: Algorithm, now: n
 }
 
 /**
- * Points the evaluation of a policy to the state of a key. A state that was written under other numbers is copied, and the copy
- * is converted to the numbers of the policy.
+ * Points the evaluation of a policy to the state of a key. A state that was written under another limit or window is copied, and the copy
+ * is converted to those of the policy.
  * @param left the stored state under the policy's name, with the algorithm that wrote it; undefined for a new key
  * @param copyOf copies a state
  * @throws HeadgateError `HEADGATE_STORE_RECORD` for a state of a kind that this version does not know

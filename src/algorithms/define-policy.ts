@@ -54,8 +54,8 @@ export function makePolicy(
  * The same policy with another limit. It can use the stored states of `policy`. If `policy` was made without a burst, the
  * burst of the new policy follows from the new limit.
  * @param burst the new burst, if `policy` was made with a burst; default: the burst of `policy`
- * @throws HeadgateError if the limit or the burst is out of range, `HEADGATE_RATE` if the old or the new limit is 0, or
- *   `HEADGATE_POLICY` if no constructor of headgate made the policy
+ * @throws HeadgateError if the limit or the burst is out of range, or `HEADGATE_RATE` if the old or the new limit is 0
+ * @throws HeadgateError `HEADGATE_POLICY` if no function of headgate, such as `tokenBucket`, made the policy
  */
 export function withLimit(policy: Policy, limit: number, burst?: number): Policy {
   const remake = remakers.get(policy)

@@ -73,7 +73,7 @@ const kinds: Readonly<Record<Kind, KindOf>> = {
     revive: (_, [stable = 0, warmup = 0, coldFactor = 0], window) =>
       new SmoothWarmingUp(stable, warmup, coldFactor, window),
   },
-  // Has no constructor for users, because a limiter makes the penalty from its option `penalty`.
+  // Has no function for users, such as `tokenBucket`, because a limiter makes the penalty from its option `penalty`.
   penalty: {
     constructors: [],
     revive: (_, parameters) => Penalty.of(parameters),

@@ -29,7 +29,7 @@ export type PolicyLike = Policy | string | PolicyOptions
  *     policy('100/15m')               a sliding window
  *     policy('10/1s burst 20')        a token bucket with at most 20 tokens
  *     policy('5/10s sliding-log')     also fixed-window, segmented-window, token-bucket, leaky-bucket, gcra
- *     policy('4 at once')             units in flight, with a lease of 1m; also '4 at once lease 30s'
+ *     policy('4 at once')             4 unfinished calls, each for 1m at most; also '4 at once lease 30s'
  *
  * @param options the options that the text cannot express: `name`, `label`, `scope`, `countRefused`, `shadow`
  * @throws HeadgateError `HEADGATE_POLICY` if the text has another form, or if an option is in the text and in `options`; another code
@@ -56,7 +56,7 @@ export function policy(text: string, options: Omit<PolicyOptions, 'limit' | 'win
   })
 }
 
-/** Makes the policy for units in flight from a text such as '4 at once lease 30s'. */
+/** Makes the policy that counts units in flight (of unfinished calls) from a text such as '4 at once lease 30s'. */
 function inFlight(text: string, limit: number, lease: string | undefined, options: object): Policy {
   checkOptions(text, options, lease === undefined ? '' : 'lease')
   return concurrency({ limit, ...(lease === undefined ? {} : { lease: lease as Duration }), ...options })

@@ -1,8 +1,8 @@
 import { HeadgateError, shown } from './errors.ts'
 
 /**
- * Converts a value that a request threw into an Error for the framework's error handler. Frameworks do not treat other values as
- * errors. Express calls the next handler after `next(false)`, and leaves the route after `next('route')`. Koa never answers if a
+ * Converts a value that a request threw into an Error for the framework's error handler. Frameworks do not treat other values as errors.
+ * Express calls the next handler after `next(false)`, and leaves the route after `next('route')`. Koa never sends a response if a
  * middleware rejects with undefined.
  */
 export function asError(thrown: unknown): Error {

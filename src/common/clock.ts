@@ -1,15 +1,12 @@
 import { microseconds } from '#platform'
 import { HeadgateError, shown } from './errors.ts'
 
-/**
- * Returns the time in whole microseconds since the epoch. Example: `() => Date.now() * 1000`. A clock that goes back adds no
- * quota.
- */
+/** Returns the time in whole microseconds since the epoch. Example: `() => Date.now() * 1000`. A clock that goes back adds no quota. */
 export type Clock = () => number
 
 /**
- * The default clock of a process: the wall-clock time at which the process started, plus the time since then on the monotonic
- * clock. If an operator sets the machine's time, this clock does not change.
+ * The default clock of a process: the wall-clock time at which the process started, plus the time since then on the monotonic clock. If the
+ * machine's time is set, this clock does not change.
  */
 export const monotonicClock: Clock = microseconds
 
@@ -36,7 +33,6 @@ export function checkClock(clock: Clock): Clock {
   return clock
 }
 
-/** The number of milliseconds in a day. */
 const aDay = 24 * 60 * 60 * 1000
 
 /** Throws if the clock seems to return milliseconds or seconds. Times just after 1970 are allowed, for mock timers in tests. */

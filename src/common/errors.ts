@@ -49,7 +49,7 @@
  *   Otherwise, it is not known whether the call counted. `cause` is the error of the store's client, if there is one, such as a
  *   refused connection.
  * - `HEADGATE_STORE`: the store failed. `cause` is the error of the store's client.
- * - `HEADGATE_STORE_RECORD`: the record of this key in the store has another format, such as a state of an unknown kind, or
+ * - `HEADGATE_STORE_RECORD`: what the store has saved for this key (its record) has another format, such as a state of an unknown kind, or
  *   differs from what this call wrote. Only this key is affected. `reset` deletes the record.
  *
  * `acquire`, `reserve` and `throttle` of a pacer also reject with these codes:
@@ -167,7 +167,7 @@ export function storeError(store: string, cause: unknown): HeadgateError {
   return new HeadgateError('HEADGATE_STORE', `${store} failed: ${reason}`, { cause })
 }
 
-/** True if the error says that the store's record of a key cannot be read by this version. */
+/** True if the error says that this version cannot read what the store has saved for a key. */
 export function isBrokenRecord(error: unknown): boolean {
   return error instanceof HeadgateError && error.code === 'HEADGATE_STORE_RECORD'
 }

@@ -102,7 +102,7 @@ export function oneOf<Value extends string>(...values: readonly Value[]): Reader
   return check((given) => values.includes(given as Value), expected, String(names[0]), values[0])
 }
 
-/** A reader that accepts one of the scopes of a limiter. The default is the first scope. */
+/** A reader that accepts one of the scopes (kinds of keys) that a limiter's policies have. The default is the first scope. */
 export function scopeOf(scopes: readonly string[]): Reader<string> {
   const expected = `a scope of the limiter (${scopes.map(shown).join(', ')})`
   return check((given) => scopes.includes(given as string), expected, shown(scopes[0]), scopes[0])

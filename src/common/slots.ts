@@ -19,7 +19,7 @@ interface Sized {
   readonly size: Size
 }
 
-/** A queue of waiters with the same size, in the order in which they use slots. */
+/** A queue of waiters (waiting calls) with the same size, in the order in which they use slots. */
 export interface Order<Waiter> {
   readonly first: Waiter | undefined
   add(waiter: Waiter): void
@@ -28,9 +28,9 @@ export interface Order<Waiter> {
 }
 
 export class Slots<Slot extends ListNode<Slot> & Sized, Waiter extends Sized, Waiters extends Order<Waiter>> {
-  /** The slots of all sizes, in the order in which they were booked. */
+  /** The slots (booked times) of all sizes, in the order in which they were booked. */
   readonly list: LinkedList<Slot> = new LinkedList()
-  /** The waiters, in one queue for each size. An empty queue is removed. */
+  /** The waiters (calls that wait for a slot), in one queue for each size. An empty queue is removed. */
   readonly waiters: Map<Size, Waiters> = new Map()
   readonly #newQueue: () => Waiters
 
@@ -60,7 +60,7 @@ export class Slots<Slot extends ListNode<Slot> & Sized, Waiter extends Sized, Wa
     return true
   }
 
-  /** The slot of a size that was booked last. Undefined if no slot has this size. */
+  /** The slot (booked time) of a size that was booked last. Undefined if no slot has this size. */
   last(size: Size): Slot | undefined {
     let slot = this.list.last
     while (slot !== undefined && slot.size !== size) slot = slot.before

@@ -48,7 +48,7 @@ export class Breaker {
   since: number
   /** When the breaker opened, in microseconds; undefined while the breaker is closed. */
   openedAt: number | undefined
-  /** How long the breaker stays `'open'` before the next probe may start, in microseconds. */
+  /** How long the breaker stays `'open'` before the next probe (test request) may start, in microseconds. */
   #pause = 0
   #failures = 0
   /**
@@ -58,10 +58,13 @@ export class Breaker {
   static counted = 0
   /** The value of `Breaker.counted` after the last failure that this breaker counted. */
   #countedAt = 0
-  /** The error of the last request or probe that failed. */
+  /** The error of the last request or probe (test request) that failed. */
   lastError: unknown
   #listeners: (() => void)[] = []
-  /** Called once, when the breaker closes after it was open. The argument is the name of the limiter that sent the probe. */
+  /**
+   * Called once, when the breaker closes after it was open. The argument is the name of the limiter that sent the successful probe (test
+   * request).
+   */
   onClosed: ((limiter: string) => void) | undefined
 
   constructor(store: Store, clock: Clock, shard?: string) {
@@ -81,7 +84,7 @@ export class Breaker {
     return this.#clock()
   }
 
-  /** Milliseconds until the next probe can start, at least 1. */
+  /** Milliseconds until the next probe (test request) can start, at least 1. */
   get retryAfter(): number {
     const left = this.state === 'open' ? this.since + this.#pause - this.#clock() : this.#terms.probeEvery * 1000
     return Math.max(1, Math.ceil(left / 1000))
@@ -112,8 +115,8 @@ export class Breaker {
   }
 
   /**
-   * True if the caller must now send a probe, and report its result by `endProbe`. Only one probe is sent at a time, except in a
-   * runtime that stops all work for a request when its client disconnects: there a probe may end without a result.
+   * True if the caller must now send a probe (a test request), and report its result by `endProbe`. Only one probe is sent at a time,
+   * except in a runtime that stops all work for a request when its client disconnects: there a probe may end without a result.
    */
   startProbe(limiter = ''): boolean {
     const due = this.state === 'open' || (this.state === 'half-open' && isolatesRequests)

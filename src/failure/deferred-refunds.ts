@@ -1,7 +1,7 @@
 import type { Breaker } from './breaker.ts'
 import { isUncounted, type StoreLink } from './store-link.ts'
 
-/** The most refunds that can wait. If another refund comes, the oldest refund is dropped. */
+/** The most refunds that can wait until the store responds. If another refund comes, the oldest refund is dropped. */
 const maxRefunds = 10_000
 
 /** A request that gives units of keys back to the store. */

@@ -1,5 +1,5 @@
 /*
- * A ledger that decides every call: by the store, or by `onStoreError` if the store fails.
+ * A ledger, which decides every call of one limiter: by the store, or by `onStoreError` if the store fails.
  *
  *     call -> breaker closed? -> settle what the key owes -> store, within the deadline -> decision
  *                  |                        |                        |
@@ -34,7 +34,7 @@ import { WaitingCall } from './waiting-call.ts'
 
 const ignore = (): void => {}
 
-/** The most keys of each scope that are decided locally, at about 400 bytes each. */
+/** The most keys of each scope (kind of key) that are decided locally, at about 400 bytes each. */
 const maxKeys = 100_000
 
 class FailoverLedger implements CheckedLedger {
@@ -45,8 +45,8 @@ class FailoverLedger implements CheckedLedger {
   }
 
   /**
-   * A ledger for other policies of the same limiter name. The new ledger has its own ledger of the store, but shares the states of this
-   * ledger in this process.
+   * A ledger for other policies under the same limiter name. It has its own ledger of the store, but shares the states that this ledger has
+   * in this process.
    */
   joined(terms: LedgerTerms): FailoverLedger {
     const { shared, quota, ledger } = this.#fallback
@@ -159,7 +159,7 @@ class FailoverLedger implements CheckedLedger {
  *     }
  *
  * Without `terms.failure`, and for a store that cannot fail, the result is the ledger that `open` returns.
- * @param joins the second argument of the store's `open`
+ * @param joins the second argument of the store's `open`: a ledger whose states the new ledger shares, or undefined
  * @param open opens the store's own ledger; its argument `joins` is also a ledger of the store itself
  */
 export function withFailover(store: Store, terms: LedgerTerms, joins: Ledger | undefined, open: OpenLedger): Ledger {

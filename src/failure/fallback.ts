@@ -30,25 +30,25 @@ export class Counters {
 export type CallVerb = Exclude<Verb, 'ban' | 'unban' | 'inspect' | 'scan' | 'clear'>
 
 /**
- * What all ledgers of a limiter's name share: the link to the store, and the resets, charges and refunds to send when the store
- * responds again.
+ * What all ledgers under one limiter name share (one ledger for each set of policies): the link to the store, and the resets, charges and
+ * refunds to send when the store responds again.
  */
 export interface SharedFailover {
   readonly onStoreError: OnStoreError | undefined
-  /** Opens a ledger in the store. */
+  /** Opens a ledger in the store, which decides the calls under some policies. */
   readonly open: OpenLedger
   readonly link: StoreLink
   readonly reconciler: Reconciler
   readonly refunds: DeferredRefunds
   readonly counters: Counters
   /**
-   * For the tickets of each reservation that was granted without the store: `'local'` if this process counted the reservation, `'open'`
-   * if the reservation is not counted.
+   * For each reservation that was granted without the store, by its tickets: `'local'` if this process counted the reservation, `'open'` if
+   * the reservation is not counted.
    */
   readonly granted: WeakMap<Tickets, 'local' | 'open'>
 }
 
-/** Wraps one ledger of the store. While the store fails, this process decides the calls of the ledger. */
+/** Wraps one ledger of the store (for the calls under some policies). While the store fails, this process decides these calls. */
 export class Fallback {
   readonly terms: LedgerTerms
   readonly shared: SharedFailover
@@ -56,7 +56,7 @@ export class Fallback {
   readonly quota: LocalQuota
   readonly charges: OwedCharges
 
-  /** @param ledger a ledger of the store */
+  /** @param ledger the ledger of the store, which decides while the store responds */
   constructor(terms: LedgerTerms, shared: SharedFailover, quota: LocalQuota, ledger: Ledger) {
     this.terms = terms
     this.shared = shared
@@ -75,7 +75,8 @@ export class Fallback {
     if (verb === 'peek') return this.quota.run(command as Command<'peek'>)
     if (verb === 'settle') return this.#settleForStore(command as Command<'settle'>)
     if (verb === 'refund') return this.#giveBackLocally(command as Command<'refund'>)
-    // The store granted this reservation and still counts its units, so this process does not count them for a renewal.
+    // The store granted this reservation and still counts its units, so a renewal of its lease (the time after which they are freed) counts
+    // nothing in this process.
     if (verb === 'renew') return { decision: this.#uncounted(command), wait: 0, tickets }
     this.shared.reconciler.note(this.charges, keys)
     if (verb === 'reserve') return this.#grant('local', this.quota.run(command as Command<'reserve'>))
@@ -155,7 +156,7 @@ export class Fallback {
     return decision
   }
 
-  /** Gives units back to the store. If the request fails, the units stay used, and calls may be refused too early. */
+  /** Gives units back to the store. Rejects if the request fails: the units may then stay used, and calls may be refused too early. */
   async giveBack(keys: readonly string[], costs: Costs, tickets?: Tickets): Promise<void> {
     const verb = tickets ? 'settle' : 'refund'
     await this.shared.link.request(this.ledger, { verb, keys, costs, tickets })

@@ -26,7 +26,7 @@ import { memoryStore } from '../stores/memory/index.ts'
 interface States {
   readonly store: Store
   spent: Ledger | undefined
-  /** The charged units: one ledger for each scope, because the store is charged for one key at a time. */
+  /** The units that the store was charged for: one ledger for each scope, because the store is charged for one key at a time. */
   readonly charged: Map<string, Ledger>
   /** The time at which all keys have their full quota again, in microseconds. */
   fullAt: number
@@ -44,7 +44,7 @@ interface Shared {
 
 interface OpenLedgers {
   readonly spent: Ledger
-  /** The ledgers of charged units, by the name of the scope. */
+  /** The ledgers that count the units that the store was charged for, by the name of the scope. */
   readonly charged: ReadonlyMap<string, Ledger>
 }
 
@@ -68,7 +68,7 @@ export class LocalQuota {
 
   /**
    * @param instances the number of processes that share the limits: each process gets an equal part of every limit
-   * @param maxKeys the most keys in each scope
+   * @param maxKeys the most keys of each scope (kind of key)
    */
   static of(terms: LedgerTerms, instances: number, maxKeys: number, clock: Clock): LocalQuota {
     return new LocalQuota(terms, { instances, maxKeys, clock, states: undefined })
@@ -232,9 +232,9 @@ export class LocalQuota {
 }
 
 /**
- * The units of a verdict that the store has to be charged for. A penalty has no such units. Units in flight are not
- * charged: this process frees them itself. Guava's limiters report used units only as a wait of the next call, so the units
- * are computed from this wait.
+ * The used units under one policy that the store has to be charged for, from the verdict of the policy. A penalty has no such units. Units
+ * in flight are not charged: this process frees them itself. Guava's limiters report used units only as a wait of the next call, so the
+ * units are computed from this wait.
  */
 function usedUnits({ algorithm, limit, window }: Policy, { used, retryAfter }: Verdict): number {
   if (algorithm.punishes || algorithm.leases) return 0
@@ -244,8 +244,8 @@ function usedUnits({ algorithm, limit, window }: Policy, { used, retryAfter }: V
 
 /**
  * The part of a policy that one process gets: an equal part of limit and burst, at least 1 unit unless the limit is 0.
- * @throws HeadgateError `HEADGATE_POLICY` if no constructor made the policy, `HEADGATE_INEXACT` if integers below 2^53
- *   cannot count any part exactly
+ * @throws HeadgateError `HEADGATE_POLICY` if no function of headgate, such as `tokenBucket`, made the policy
+ * @throws HeadgateError `HEADGATE_INEXACT` if integers below 2^53 cannot count any part exactly
  */
 function shareOf(policy: Policy, instances: number): Policy {
   if (instances === 1 || policy.limit === 0) return policy

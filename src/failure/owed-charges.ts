@@ -9,15 +9,15 @@ import type { StoreLink } from './store-link.ts'
  * a second only ten.
  */
 export class OwedCharges {
-  /** The scopes of the policies, in the order of the keys of a call. */
+  /** The scopes (kinds of keys) of the policies, in the order of the keys of a call. */
   readonly scopes: readonly string[]
   readonly #link: StoreLink
   readonly #quota: LocalQuota
   readonly #open: (scope: string) => Ledger
-  /** One ledger for each scope, opened when it is first needed. All ledgers of one limiter name share their states. */
+  /** One ledger of the store for each scope, opened when it is first needed. All ledgers of one limiter name share their states. */
   readonly #ledgers = new Map<string, Ledger>()
 
-  /** @param open opens the store's ledger for the policies of one scope */
+  /** @param open opens the store's ledger for the policies that limit keys of one scope */
   constructor(scopes: readonly string[], link: StoreLink, quota: LocalQuota, open: (scope: string) => Ledger) {
     this.scopes = scopes
     this.#link = link

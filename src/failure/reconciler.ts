@@ -3,9 +3,9 @@
  * separately. A key that was reset while the store failed is first reset in the store. Reset and charge happen before the store decides
  * a call with the key again.
  *
- * The limiters with the same name share their debts, as they share their states. The debts of a key are settled for all these limiters
- * together. The debts of a call's key are settled first. The debts of other keys follow in the background, a few at a time, when the
- * store responds again; in a store with shards, when the shard that decides on the key responds again.
+ * The limiters with the same name share their debts (units that are not charged yet), as they share their states. The debts of a key are
+ * settled for all these limiters together. The debts of a call's key are settled first. The debts of other keys follow in the background, a
+ * few at a time, when the store responds again; in a store with shards, when the shard that decides on the key responds again.
  */
 import { LRUCache } from 'lru-cache'
 import { allOf, getOrInsert, isBrokenRecord } from '../common/index.ts'
@@ -13,7 +13,7 @@ import type { Breaker } from './breaker.ts'
 import type { OwedCharges } from './owed-charges.ts'
 import type { StoreLink } from './store-link.ts'
 
-/** A key of one scope that may owe units to the store. */
+/** A key of one scope (kind of key) that may owe units to the store. */
 interface Debt {
   readonly name: string
   readonly scope: string
@@ -25,7 +25,7 @@ interface Debt {
   reset: boolean
 }
 
-/** How many keys have their debts settled at the same time in the background. */
+/** For how many keys the store is charged at the same time in the background. */
 const batch = 32
 
 export class Reconciler {
@@ -35,10 +35,10 @@ export class Reconciler {
   #debts: LRUCache<string, Debt> | undefined
   #running = false
   #again = false
-  /** The breakers for which this class waits: when the store behind a breaker responds the next time, debts are settled. */
+  /** The breakers for which this class waits: when the store behind a breaker responds the next time, it is charged for debts. */
   readonly #awaited = new Set<Breaker>()
 
-  /** @param maxKeys the most keys with debts. To make space, the debts of the key that spent units least recently are dropped */
+  /** @param maxKeys the most keys that owe units. To make space, the debts of the key that spent units least recently are dropped */
   constructor(link: StoreLink, maxKeys: number) {
     this.#link = link
     this.#maxKeys = maxKeys
@@ -118,8 +118,8 @@ export class Reconciler {
     try {
       await allOf(charges.map((each) => each.charge(scope, key, forgotten)))
     } catch (error) {
-      // This version cannot read a broken record, so the record's key cannot be charged. The key is removed from the debts until the
-      // next decision on the key in this process.
+      // This version cannot read what the store has saved for the key (a broken record), so the key cannot be charged. The key is removed
+      // from the debts until the next decision on the key in this process.
       if (isBrokenRecord(error) && !forgotten()) this.#debts?.delete(name)
       debt.charges = [...new Set([...charges, ...debt.charges])]
       throw error
@@ -146,8 +146,8 @@ export class Reconciler {
   }
 
   /**
-   * Settles each debt once, unless the breaker of its key is open. A debt that cannot be settled is tried again at the next call with
-   * its key, or when the store responds the next time.
+   * Settles each debt (charges the store for units that a key owes) once, unless the breaker of the key is open. A debt that cannot be
+   * settled is tried again at the next call with its key, or when the store responds the next time.
    */
   async #settleAll(): Promise<void> {
     this.#running = true

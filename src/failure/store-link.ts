@@ -49,9 +49,9 @@ const grace = 10
  * The link to a store. Each request succeeds or fails before a deadline. The breakers of the shards that the request needs count the
  * outcome.
  *
- * If the option `storeTimeout` is a time, the link enforces the deadline of each request. If the option is Infinity, the link enforces
- * no deadline. Without the option, the store enforces the deadline if its traits have a `timeout`; otherwise the link enforces it. A
- * response that is not a promise needs no deadline.
+ * If the option `storeTimeout` is a time, the link enforces the deadline of each request. If the option is Infinity, the link enforces no
+ * deadline. Without the option, the store enforces the deadline if its traits have a `timeout`; otherwise the link enforces it. A response
+ * of the store that is not a promise needs no deadline.
  */
 export class StoreLink {
   readonly store: Store
@@ -86,8 +86,7 @@ export class StoreLink {
       response = Promise.reject(error)
     }
     if (!isPromise(response)) return this.#succeeded(request, response)
-    // A promise of another library may throw in `then`, or settle twice. `Promise.resolve` makes a native promise from it,
-    // which does neither.
+    // A promise of another library may throw in `then`, or resolve twice. A native promise, which `Promise.resolve` returns, does neither.
     const promise = response instanceof Promise ? response : Promise.resolve(response)
     if (!this.#storeKeepsDeadlines) return this.#observed(request, this.#bounded(request, promise))
     const result = promise.then(
@@ -117,8 +116,8 @@ export class StoreLink {
   }
 
   /**
-   * Sends the request after the promise `before` has resolved, with one deadline for both. If `before` rejects, the request fails
-   * and is not sent. No breaker counts this failure, because a breaker has counted the failure of `before`.
+   * Sends the request after the promise `before` has resolved, with one deadline for `before` and the request. If `before` rejects, the
+   * request fails and is not sent. No breaker counts this failure, because a breaker has counted the failure of `before`.
    */
   sendAfter<V extends Verb>(before: Promise<unknown>, request: StoreRequest<V>): Promise<OutcomeOf<V>> {
     request.sent = false
@@ -137,8 +136,8 @@ export class StoreLink {
   }
 
   /**
-   * Sends a probe to the shard that decides on this key, if a probe is due now. In Cloudflare Workers, the work of a request stops
-   * when the request ends, so there `probe` returns a promise that the caller has to await.
+   * Sends a probe (a test request) to the shard that decides on this key, if a probe is due now. In Cloudflare Workers, the work of a
+   * request stops when the request ends, so there `probe` returns a promise that the caller has to await.
    * @param send sends a request with the key
    */
   probe(key: string, send: () => Promise<void>): Promise<unknown> | undefined {
@@ -199,7 +198,7 @@ export class StoreLink {
 }
 
 /**
- * True if the store itself failed. False if the error is a mistake of the caller, a broken record of one key, or an error whose
+ * True if the store itself failed. False if the error is a mistake of the caller, an unreadable stored text of one key, or an error whose
  * list of failed shards is empty.
  */
 function isFailure(error: unknown): boolean {

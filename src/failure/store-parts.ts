@@ -27,8 +27,8 @@ export class StoreParts {
   }
 
   /**
-   * The breakers of the parts that decide on these keys: an empty list if there are no keys. For a store without parts, always its
-   * one breaker.
+   * The breakers of the parts (shards) that decide on these keys: an empty list if there are no keys. For a store without parts, the list
+   * always has the store's one breaker.
    */
   of(keys: readonly (string | undefined)[] = []): readonly Breaker[] {
     if (this.#whole !== undefined) return this.#whole
@@ -47,8 +47,8 @@ export class StoreParts {
   }
 
   /**
-   * The breakers of all parts that this limiter has used. A part is left out if its last key has moved to another part, for example
-   * because the cluster got a new node.
+   * The breakers of all parts (shards) that this limiter has used. A part is left out if its last key has moved to another part, for
+   * example because the cluster got a new node.
    */
   get breakers(): readonly Breaker[] {
     const { shardOf } = this.#store.traits ?? {}

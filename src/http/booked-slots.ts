@@ -13,9 +13,9 @@ import type { Key, Reservation, Units } from '../limiter/index.ts'
 export interface Booked {
   readonly key: Key
   readonly cost: Units
-  /** The reservation of the slot that was booked for this request. */
+  /** The reservation of the slot (a time) that was booked for this request. */
   readonly reservation: Reservation
-  /** Refunds the slot. Called if no request uses the slot. */
+  /** Refunds the units of the slot (a booked time). Called if no request uses the slot. */
   readonly giveBack: () => void
 }
 
@@ -33,7 +33,7 @@ interface Waiting extends ListNode<Waiting> {
 
 /** The waiting requests of one key and cost, in the order of arrival. */
 class SlotQueue extends Slots<Slot, Waiting, LinkedList<Waiting>> {
-  /** How many slots are unused, because the clients of their requests have disconnected. */
+  /** How many slots (booked times) are unused, because the clients of their requests have disconnected. */
   spare = 0
   /** How many requests wait for an answer of the store. */
   asking = 0
@@ -52,8 +52,8 @@ export class BookedSlots {
   }
 
   /**
-   * Call `ask` when you ask the store for a slot. Call the returned function after the store has answered, with true if `wait` is
-   * called next. No slot is refunded between the two calls, because the store may book another slot at the end of the queue.
+   * Call `ask` when you ask the store for a slot (a booked time). Call the returned function after the store has answered, with true if
+   * `wait` is called next. No slot is refunded between the two calls, because the store may book another slot at the end of the queue.
    */
   ask(key: Key, cost: Units): (waits: boolean) => void {
     const name = nameOf(key, cost)
@@ -66,8 +66,8 @@ export class BookedSlots {
   }
 
   /**
-   * Waits for a slot of the key. Resolves to the reservation of the slot that the request uses. Resolves to undefined if the
-   * client disconnected.
+   * Waits for a slot (a booked time) of the key. Resolves to the reservation of the slot that the request uses. Resolves to undefined if
+   * the client disconnected.
    * @param onEnd calls its argument when the response has ended. During the wait, a response ends only if the client disconnects
    */
   wait(booked: Booked, onEnd: (left: () => void) => void): Promise<Reservation | undefined> {
@@ -90,7 +90,7 @@ export class BookedSlots {
     return queue
   }
 
-  /** The time of a slot has come: the request that has waited the longest uses the slot. */
+  /** The time of a slot (units that were reserved for this time) has come: the request that has waited the longest uses the slot. */
   #go(queue: SlotQueue, slot: Slot): void {
     queue.list.remove(slot)
     const first = queue.shift(slot.size)
@@ -109,8 +109,8 @@ export class BookedSlots {
   }
 
   /**
-   * Refunds the unused slots, beginning with the slot that was booked last, and removes the queue if it is empty. Does nothing
-   * while the store has not answered a request of the queue.
+   * Refunds the unused slots (booked times), beginning with the slot that was booked last, and removes the queue if it is empty. Does
+   * nothing while the store has not answered a request of the queue.
    */
   #tidy(name: string, queue: SlotQueue): void {
     if (queue.asking > 0) return
@@ -124,7 +124,7 @@ export class BookedSlots {
   }
 }
 
-/** Waits for the slot that was booked for this request: in Cloudflare Workers, a request cannot wake another request to use the slot. */
+/** Waits for the time (slot) booked for this request: in Cloudflare Workers, a request cannot wake another request to use the slot. */
 function waitAlone(
   { reservation, giveBack }: Booked,
   onEnd: (left: () => void) => void,

@@ -32,8 +32,8 @@ const anHour = 3_600_000
 export class Delay {
   readonly #max: number
   /**
-   * The scope of the one policy that books times. Requests with the same key in this scope together fill at most a quarter of the
-   * free places.
+   * The scope (name of a key) of the one policy that reserves units for a later time. Requests with the same key in this scope together
+   * fill at most a quarter of the free places.
    */
   readonly #scope: string
   readonly #slots = new BookedSlots()
@@ -108,15 +108,15 @@ export class Delay {
   }
 
   /**
-   * Call `ask` when you ask an asynchronous store for a slot. After the store has answered, call the returned function, with
-   * true if you call `pause` next.
+   * Call `ask` when you ask an asynchronous store for a slot (a booked time). After the store has answered, call the returned function,
+   * with true if you call `pause` next.
    */
   ask(key: Key, cost: Units): (waits: boolean) => void {
     return this.#slots.ask(key, cost)
   }
 
   /**
-   * Waits for a slot of the key, then frees the request's place in the queue. Resolves to the reservation of the slot that
+   * Waits for a slot (a booked time) of the key, then frees the request's place in the queue. Resolves to the reservation of the slot that
    * the request uses, or to undefined if the client disconnected.
    * @param onEnd calls its argument when the response has ended
    */

@@ -4,19 +4,19 @@ import type { Decision } from '../policy/index.ts'
 /** The decision that an application reads from a request, for example as `request.rateLimit`. */
 export interface RequestDecision extends Decision {
   /**
-   * Corrects the cost of this request to the actual cost, which may be 0. The actual cost is a number, or a record with a number
-   * for each policy name. A policy that is not in the record keeps the cost that was charged before. Only the first call has an
-   * effect. Units in flight stay held until the response has ended. `settle` is undefined unless the middleware has the option
-   * `settle: true`. The promise rejects only if a number in `actual` is not a whole number of at least 0, with `HEADGATE_COST`. If
-   * the store fails, the cost does not change. Example: `settle({ tokens: 742 })`.
+   * Corrects the cost of this request to the actual cost, which may be 0. The actual cost is a number, or a record with a number for each
+   * policy name. A policy that is not in the record keeps the cost that was charged before. Only the first call has an effect. Units of a
+   * `concurrency` policy stay taken until the response has ended. `settle` is undefined unless the middleware has the option
+   * `settle: true`. The promise rejects only if a number in `actual` is not a whole number of at least 0, with `HEADGATE_COST`. If the
+   * store fails, the cost does not change. Example: `settle({ tokens: 742 })`.
    */
   readonly settle?: (actual: Units) => Promise<void>
 }
 
 /**
- * The functions that the guard needs from a framework, written for the framework's own types `Request` and `Response`. With Koa,
- * the context is both the request and the response. An adapter consists of these functions and of the code through which the
- * framework calls the guard. The guard itself is the same for all frameworks.
+ * The functions that the guard (the middleware's code for all frameworks) needs from a framework, written for the framework's own types
+ * `Request` and `Response`. With Koa, the context is both the request and the response. An adapter consists of these functions and of the
+ * code through which the framework calls the guard.
  */
 export interface Framework<Request, Response> {
   /**
@@ -31,13 +31,13 @@ export interface Framework<Request, Response> {
    */
   peer(request: Request): string | undefined | null
   /**
-   * True if the request came over a connection that never has addresses, such as a unix socket (for sockets of Node, call
-   * `isUnixSocket`). False for other connections: a request without an address is then refused, because its client has
-   * disconnected. Undefined if the adapter cannot know: a request without an address is then refused, and a warning is given once.
-   * Default: false for every request.
+   * True if the request came over a connection that never has addresses, such as a unix socket (for sockets of Node, call `isUnixSocket`).
+   * False for other connections: a request without an address is then refused, because its client has disconnected. Undefined if the
+   * framework's adapter cannot know: a request without an address is then refused, and a warning is given once. Default: false for every
+   * request.
    */
   unaddressed?(request: Request): boolean | undefined
-  /** True if the adapter has no option that finds an address: `rateLimit` then throws for a limit by address. Default false. */
+  /** True if the framework's adapter has no option that finds an address: `rateLimit` then throws for a limit by address. Default false. */
   readonly addressless?: boolean
   /** True if the framework's proxy setting says that a proxy is trusted. */
   trustsProxy(request: Request): boolean
@@ -57,7 +57,7 @@ export interface Framework<Request, Response> {
   route(request: Request): string
   /** Stores the decision where the application reads it, such as on the request. */
   attach(request: Request, response: Response, decision: RequestDecision): void
-  /** The last decision that `attach` has stored on the request: it shows the guard that a middleware runs twice for this request. */
+  /** The last decision that `attach` has stored on the request: shows a middleware that it runs twice for this request. */
   attached?(request: Request): RequestDecision | undefined | null
   /** True if the status and the headers of the response have been sent. */
   headersSent(response: Response): boolean
@@ -69,23 +69,23 @@ export interface Framework<Request, Response> {
    */
   ended(response: Response, done: (status: number, aborted: boolean) => void): void
   /**
-   * Called when units of the request are held until its response has ended, for `count` or for units in flight. Returns a function
-   * whose result is a number. This number must grow as long as the adapter can see that the server writes the response or that the
-   * client reads the response: the leases of units in flight are renewed only if the number has grown. Leave `held` out if the
-   * adapter notices the end of every connection: leases are then renewed until `ended` calls `done`. Throws if the adapter cannot
-   * see the end of the request. The guard then refunds the units.
+   * Called when units of the request are held until its response has ended, for the option `count` or for units of a `concurrency` policy.
+   * Returns a function whose result is a number. This number must grow as long as the adapter can see that the server writes the response
+   * or that the client reads the response: the leases of `concurrency` units are renewed only if the number has grown. Leave `held` out if
+   * the framework's adapter notices the end of every connection: leases are then renewed until `ended` calls `done`. Throws if the adapter
+   * cannot see the end of the request. The middleware then refunds the units.
    */
   held?(response: Response): (() => number) | undefined
   setHeader(response: Response, name: string, value: string): void
   /**
-   * The value of a field that is already set on the response. With this function, the guard joins the fields of several limiters
-   * on one response. Without this function, the last limiter overwrites the fields of the others.
+   * The value of a field that is already set on the response. With this function, the middleware joins the fields of several limiters on
+   * one response. Without this function, the last limiter overwrites the fields of the others.
    */
   responseHeader?(response: Response, name: string): string | undefined
   setStatus(response: Response, status: number): void
   /**
-   * Resets the status and removes `Retry-After` and `Cache-Control`, if the option `refuse` has admitted a refused request.
-   * Default: the guard sets the status to 200.
+   * Resets the status and removes `Retry-After` and `Cache-Control`, if the option `refuse` has admitted a refused request. Default: the
+   * middleware sets the status to 200.
    */
   clearRefusal?(response: Response): void
   /**
@@ -97,8 +97,8 @@ export interface Framework<Request, Response> {
   /** True if the body of a refusal is always JSON, whatever the client accepts. Default false. */
   readonly jsonOnly?: boolean
   /**
-   * For frameworks whose handlers return a response: sends the response that the option `refuse` returned. Returns false if
-   * `refuse` returned no response. The guard then sends its own refusal.
+   * For frameworks whose handlers return a response: sends the response that the option `refuse` returned. Returns false if `refuse`
+   * returned no response. The middleware then sends the built-in refusal.
    */
   returned?(response: Response, value: unknown): unknown
 }

@@ -47,15 +47,15 @@ export interface GuardOptions<Request, Response> extends Hooks<Request, Response
    */
   enforce?: number | undefined
   /**
-   * Which rate limit fields a response gets: one dialect or several, `'near'` (the legacy fields, but only on a refusal, or when
-   * 80 % of a burst are used), an object `{ dialects, near, legacy, pk }`, a function that sets your own fields, or false for no
-   * fields. Default `'legacy'`, or false if `enforce` is 0. Example: `['legacy', 'draft-11']`, or
+   * Which rate limit fields a response gets: one dialect (set of field names) or several, `'near'` (the legacy fields, but only on a
+   * refusal, or when 80 % of a burst are used), an object `{ dialects, near, legacy, pk }`, a function that sets your own fields, or false
+   * for no fields. Default `'legacy'`, or false if `enforce` is 0. Example: `['legacy', 'draft-11']`, or
    * `(decision, set) => set('X-Quota-Left', String(decision.remaining))`.
    */
   headers?: HeadersOption | undefined
   /**
-   * Stores the decision where your application reads it. Default: the adapter stores it, for example as `request.rateLimit`.
-   * Example: `(decision, request) => { request.quota = decision }`.
+   * Stores the decision where your application reads it. Default: the framework's adapter stores the decision, for example as
+   * `request.rateLimit`. Example: `(decision, request) => { request.quota = decision }`.
    */
   attach?: ((decision: RequestDecision, request: Request, response: Response) => void) | undefined
   /** True to send refusals as `application/problem+json`, with the problem type and the members of draft-11. Default false. */
@@ -72,7 +72,7 @@ export interface GuardOptions<Request, Response> extends Hooks<Request, Response
    */
   settle?: boolean | undefined
   /**
-   * Which requests use up units. The guard decides this after the response has ended: until then, every request counts. Default
+   * Which requests use up units. The middleware decides this after the response has ended: until then, every request counts. Default
    * `'all'`. Example: `'failures'`, to count only failed logins.
    */
   count?: Count<Request, Response> | undefined

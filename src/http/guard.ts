@@ -20,14 +20,14 @@ import { type Exemption, Exemptions, Refusal } from './refusal/index.ts'
 import { RequestEvents } from './request-events.ts'
 
 /**
- * Where the default options of a guard come from: from the middleware itself (`'own'`), or from an outer limit (`'inherited'`),
- * such as the limit of the application for the limit of a route.
+ * Where the default options of a guard (the part of a middleware that checks requests) come from: from the middleware itself (`'own'`), or
+ * from an outer limit (`'inherited'`), such as the limit of the application for the limit of a route.
  */
 export type DefaultsOrigin = 'own' | 'inherited'
 
 /**
- * Makes the guard of a middleware from the arguments of `rateLimit`. An adapter calls `check` or `handle` of the guard for every
- * request.
+ * Makes the guard of a middleware (the part that checks requests) from the arguments of `rateLimit`. An adapter calls `check` or `handle`
+ * of the guard for every request.
  *
  *     const guard = createGuard(myFramework, '100/15m')
  *     server.on('request', (request, response) => guard.handle(request, response, (error) => ...))
@@ -110,8 +110,8 @@ export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
   }
 
   /**
-   * True if the request is admitted. False if the guard has sent a response, or if the client has disconnected. Throws or rejects
-   * with an Error for the framework's error handler, if a function in the options or the store fails.
+   * True if the request is admitted. False if the middleware has sent a response, or if the client has disconnected. Throws or rejects with
+   * an Error for the framework's error handler, if a function in the options or the store fails.
    */
   check(request: Request, response: Response): MaybePromise<boolean> {
     try {

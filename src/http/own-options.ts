@@ -4,14 +4,14 @@ import type { GuardOptions } from './guard-options.ts'
 import type { RateLimitArgument } from './rate-limit-options.ts'
 import { checkCalled } from './read-argument.ts'
 
-/** The arguments of `rateLimit` in two parts: the options that only one adapter has, and all other arguments. */
+/** The arguments of `rateLimit` in two parts: the options that only the adapter of one framework has, and all other arguments. */
 export interface OwnOptions<Own, Request, Response, Given> {
   readonly own: Own
   readonly limit: RateLimitArgument<Request, Response, Given>
   readonly options: GuardOptions<Request, Response> | undefined
 }
 
-/** Checks an option of one adapter. Returns the value, or throws. */
+/** Checks an option that only the adapter of one framework has. Returns the value, or throws. */
 export type OptionCheck = (value: never, option: string) => unknown
 
 /** Makes a check for an option that is a function. @param example a valid function as text, for the error message */
@@ -20,8 +20,8 @@ export function functionOption(example: string): OptionCheck {
 }
 
 /**
- * Separates the options that only one adapter has from the arguments of its `rateLimit`, because `createGuard` would refuse them.
- * If both arguments have an option, the first argument takes precedence, as for every option.
+ * Separates the options that only one framework's adapter has from the arguments of its `rateLimit`, because `createGuard` would refuse
+ * them. If both arguments have an option, the first argument takes precedence, as for every option.
  *
  *     const checks = { address: functionOption('(request) => ...') }
  *     const { own, limit, options } = ownOptions(checks, first, second)

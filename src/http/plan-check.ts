@@ -21,7 +21,7 @@ import { findKey, type KeyExtractor, mayLackAddress, warnOfNoAddress } from './k
 import type { Refusal } from './refusal/index.ts'
 import type { RequestEvents } from './request-events.ts'
 
-/** The parts of a guard that are the same for all its plans (lists of policies). */
+/** The parts of a guard (the middleware's check of requests) that are the same for all its plans (lists of policies). */
 export interface GuardParts<Request, Response> {
   readonly framework: Framework<Request, Response>
   readonly options: GuardOptions<Request, Response>
@@ -45,8 +45,8 @@ export class PlanCheck<Request, Response> {
   readonly #heldUnits: HeldReservations<Request, Response> | undefined
   readonly #headers: Headers
   /**
-   * The extra arguments of a call to the limiter, made once for all requests. If a hook or a subscriber gets store errors, each
-   * call has its own extra arguments.
+   * The extra arguments of a call to the limiter, made once for all requests. But if a hook or a subscriber gets store errors, each call
+   * gets extra arguments of its own.
    */
   readonly #extras: CallExtras
   readonly #attach: GuardOptions<Request, Response>['attach']
@@ -58,8 +58,8 @@ export class PlanCheck<Request, Response> {
 
   /**
    * @param extractors a key extractor for each scope of the limiter
-   * @param one false if the guard has several plans: the option `cost` is then not checked here, because a cost may exceed the
-   * limit of this plan
+   * @param one false if the middleware has several plans (lists of policies): the option `cost` is then not checked here, because a cost
+   * may exceed the limit of this plan
    * @throws HeadgateError if an option is invalid
    */
   constructor(

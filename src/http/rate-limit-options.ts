@@ -8,10 +8,10 @@ import type { FindKey } from './keys/index.ts'
 export type LimiterParts = Omit<RateLimiterOptions, 'policies' | 'onStoreError'>
 
 /**
- * Returns the policies for a request, such as the plan of a tenant. May return a promise. Policies of two plans share their states
- * if they have the same name, even with different limits. To set a penalty for a plan, return `{ policies, penalty }`. The last
- * argument is a function that finds the key of the request. Example: `(request) => plans[request.tenant.plan]`, or `async (request,
- * response, key) => planOf(await key())`.
+ * Returns the policies for a request, such as the plan of a tenant. May return a promise. Policies of two plans share their states if they
+ * have the same name, even with different limits. To set a penalty (a ban after repeated refusals) for a plan, return
+ * `{ policies, penalty }`. The last argument is a function that finds the key of the request. Example:
+ * `(request) => plans[request.tenant.plan]`, or `async (request, response, key) => planOf(await key())`.
  */
 export type PoliciesOf<Request, Response = unknown> = (
   request: Request,
@@ -54,7 +54,7 @@ export type RateLimitOptions<Request, Response, Given = Policies<Request, Respon
 /**
  * The first argument of `rateLimit`: `'100/15m'`, `{ limit, window }`, `{ policies, keys, store }`, or a `RateLimiter`.
  * @template Given the type of `policies`, which determines the type of the middleware's limiter
- * @template Own the options that only one adapter has
+ * @template Own the options that only one framework's adapter has
  */
 export type RateLimitArgument<Request, Response, Given = Policies<Request, Response>, Own = unknown> =
   | string

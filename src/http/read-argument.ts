@@ -17,7 +17,7 @@ const guardOptions: readonly string[] = [...inherited, 'cost', 'settle', 'count'
 
 const limiterParts = ['store', 'penalty', 'onChange', 'instances', 'storeTimeout', 'top']
 const policiesOptions = ['policies', 'name', ...limiterParts, ...guardOptions]
-/** The options of a middleware's single policy. `shadow` is not allowed here: it could be mistaken for an option of the middleware. */
+/** The options of a middleware's single policy, without `shadow` (never refuse): it could be taken for an option of the middleware. */
 const policyOptions = ['limit', 'window', 'name', 'scope', 'countRefused', 'label']
 
 export function inheritedOf<Request, Response>(
@@ -33,7 +33,7 @@ interface Read<Request, Response> {
   readonly options: GuardOptions<Request, Response>
 }
 
-/** Reads the argument of `rateLimit`: the limiter, and the guard's options. @param defaults options that the argument may override */
+/** Reads the argument of `rateLimit`: the limiter, and the middleware's options. @param defaults options that the argument may override */
 export function readArgument<Request, Response>(
   argument: RateLimitArgument<Request, Response>,
   defaults: GuardOptions<Request, Response>,
@@ -63,7 +63,7 @@ export function readArgument<Request, Response>(
   knownOptions('rateLimit', argument, policiesOptions)
   const { policies } = argument
   const parts = pick(argument, ['name', ...limiterParts])
-  // A function as `policies` returns the policies for a request, unless it is a policy's constructor that the user forgot to
+  // A function as `policies` returns the policies for a request, unless it is a function such as `tokenBucket` that the user forgot to
   // call.
   if (typeof policies === 'function' && policies !== policy && !isConstructor(policies)) {
     return { limiter: new PlanLimiter(parts, scopesOf(options.keys)), policies, options }
@@ -84,13 +84,13 @@ export function checkCalled(argument: unknown): void {
   )
 }
 
-/** The scopes that plans may have if policies are a function: the names in `keys`, or else only the default scope. */
+/** The scopes (names of keys) that plans may have if policies are a function: the names in `keys`, or else only the default scope. */
 function scopesOf(keys: unknown): readonly string[] {
   if (typeof keys !== 'object' || keys === null) return [defaultScope]
   return Object.entries(keys).flatMap(([scope, extractor]) => (extractor === undefined ? [] : [scope]))
 }
 
-/** The options of a guard. An option of the argument takes precedence over the same option in the defaults. */
+/** The options of a middleware's guard. An option of the argument takes precedence over the same option in the defaults. */
 export function guardOptionsOf<Request, Response>(
   argument: RateLimitArgument<Request, Response>,
   defaults: GuardOptions<Request, Response> = {},

@@ -17,7 +17,7 @@ import type { Framework } from './framework.ts'
 /** The event that hooks and channels get after a decision. With Koa, the context is both the request and the response. */
 export interface DecisionEvent<Request = unknown, Response = unknown> {
   readonly decision: Decision
-  /** Who was limited: the key, or a record with a key for each scope. */
+  /** Who was limited: the key, or a record with a key for each scope (a name such as `user`). */
   readonly key: Key
   /** The name of the limiter. */
   readonly limiter: string
@@ -87,7 +87,7 @@ const addressless = channel('headgate:no-address')
 export class RequestEvents<Request, Response> {
   readonly #limiter: string
   readonly #hooks: Hooks<Request, Response>
-  /** The extra argument of the limiter's calls for the option `onStoreError`, if this option is a word; empty otherwise. */
+  /** The extra argument of the limiter's calls for the option `onStoreError`, if this option is a word like `'open'`; empty otherwise. */
   readonly choice: { readonly onFailure?: OnFailure }
   /** How many requests without an address there were. */
   #addressless = 0

@@ -1,6 +1,6 @@
 /*
- * What a limiter knows of a key, in words and numbers. A store returns the states of the key, with the definitions of
- * the algorithms that wrote them (the command `inspect`). The rest is computed here, in the same way for all stores.
+ * What a limiter knows of a key, in words and numbers. A store returns the states of the key, with the definitions of the algorithms that
+ * wrote them (the command `inspect`). All other facts are computed here, in the same way for all stores.
  */
 
 import { banAt, type CallBan, callBan, longerBan } from '../algorithms/bans/index.ts'
@@ -10,11 +10,11 @@ import type { Source } from '../policy/index.ts'
 import type { KeptKey, KeptState } from './kept-key.ts'
 import { inspectPolicy, type PolicyInspection } from './policy-inspection.ts'
 
-/** A ban that an operator has set for a key, and that has not ended yet. */
+/** A ban that the method `ban` has set for a key, and that has not ended yet. */
 export interface InspectedBan {
   /** When the ban ends, in milliseconds since the epoch by the store's clock. Infinity for a ban without an end. */
   readonly until: number
-  /** The scope of the banned key. If the keys of several scopes are banned, the scope of the ban that ends last. */
+  /** The scope (name) of the banned key. If the keys of several scopes are banned, the scope of the ban that ends last. */
   readonly scope: string
   /** The reason that was given for the ban; undefined if none was given. */
   readonly reason: string | undefined
@@ -31,12 +31,12 @@ export interface Inspection {
   readonly retryAfter: number
   /** The state of the key in a sentence: `'Refused for 340 ms more by the policy "1s".'` */
   readonly words: string
-  /** The ban that an operator has set for the key; undefined if there is no such ban. */
+  /** The ban that the method `ban` has set for the key; undefined if there is no such ban. */
   readonly ban: InspectedBan | undefined
   /** The state of the key under each policy of the limiter, in the order of the policies. */
   readonly policies: readonly PolicyInspection[]
   /**
-   * States of the key under policies that this limiter lacks, but other deploys or other plans of the limiter have. In those
+   * States of the key under policies that this limiter lacks, but other deploys or other plans (policy lists) of the limiter have. In those
    * deploys and plans, these states still count.
    */
   readonly others: readonly PolicyInspection[]
@@ -44,7 +44,7 @@ export interface Inspection {
   readonly lastUsedAt: number | undefined
   /** The present time by the store's clock. */
   readonly at: number
-  /** Where the numbers come from, as in a decision: `'store'`, or `'fallback'` or `'open'` if the store failed. */
+  /** Where the numbers come from, as in a decision of the limiter: `'store'`, or `'fallback'` or `'open'` if the store failed. */
   readonly source: Source
   /** False if more units may be shown as used than are really used. `notes` say why. */
   readonly exact: boolean
@@ -63,11 +63,11 @@ export interface InspectedLimiter {
    */
   readonly policies?: readonly Policy[] | undefined
   readonly scopes: readonly string[]
-  /** The rule for states that were written with other settings of their policy, such as another limit. */
+  /** The rule for states that were written with other settings of their policy, such as another limit: how many units count as used. */
   readonly onChange: StateRule
 }
 
-/** @param kept the ban and the states that the store has for each key of the call, one key for each scope */
+/** @param kept the ban and the states that the store has for each key of the call, one key for each scope (key name) */
 export function inspectionOf({ policies, scopes, onChange }: InspectedLimiter, kept: readonly KeptKey[]): Inspection {
   const inspected = policies?.map((policy) => {
     const key = kept[scopes.indexOf(policy.scope)] as KeptKey

@@ -14,16 +14,16 @@ export interface KeptState {
   readonly s: readonly number[]
 }
 
-/** What a store has for one key of one scope. */
+/** What a store has for one key in one scope (a name such as `user`). */
 export interface KeptKey {
   /** The time by the store's clock, in whole microseconds since the epoch. */
   readonly now: number
   /**
-   * The states of the key, also under policies of other plans, and under policies that only other versions of the
+   * The states of the key, also under policies of other plans (of other callers), and under policies that only other versions of the
    * application have. A policy without a state has its full quota.
    */
   readonly states: readonly KeptState[]
-  /** The last ban that an operator set for the key, which may be over; undefined if the store has none. */
+  /** The last ban that the method `ban` set for the key, which may be over; undefined if the store has none. */
   readonly ban?: StoredBan | undefined
   /** Where the numbers come from. Default `'store'`. */
   readonly source?: Source
@@ -43,7 +43,7 @@ export interface KeptListing {
   readonly kept: KeptKey
 }
 
-/** A part of the list of all keys in a scope. */
+/** A part of the list of all keys in a scope (a name such as `user`). */
 export interface KeyPage {
   readonly keys: readonly KeptListing[]
   /** The position at which the next page starts; undefined after the last page. */

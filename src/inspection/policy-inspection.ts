@@ -31,7 +31,7 @@ export interface PolicyInspection {
   readonly window: number
   readonly burst: number
   readonly shadow: boolean
-  /** The units that are used now, like `used` in a decision. Under a penalty: the refusals that are counted now. */
+  /** The units that are used now, like `used` in a decision. Under a penalty (bans after refusals): the refusals that are counted now. */
   readonly used: number
   /** The largest cost that would be admitted now. */
   readonly remaining: number
@@ -43,11 +43,11 @@ export interface PolicyInspection {
   readonly resetAt?: number
   /** How many units `charge` has used beyond the limit. These units must become free before any call is admitted. */
   readonly debt: number
-  /** Only under `concurrency`: the units in flight, and when the lease of each unit ends. */
+  /** Only under `concurrency`: the units in flight (of unfinished calls), and when the lease of each unit ends. */
   readonly inFlight?: readonly TimedUnits[]
   /** Units that were reserved for a later time which has not come. `used` includes these units. */
   readonly booked: readonly TimedUnits[]
-  /** True if there may be reservations that are not settled yet. A store has no list of these reservations. */
+  /** True if there may be reservations not settled (corrected to the actual cost) yet. A store has no list of these reservations. */
   readonly reservations: boolean
   /** When a call last wrote the state; undefined if the key has no state under this policy. */
   readonly lastUsedAt: number | undefined

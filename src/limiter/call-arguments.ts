@@ -3,7 +3,7 @@ import type { Policy } from '../algorithms/index.ts'
 import { callOptions, HeadgateError, invalidOption, shown } from '../common/index.ts'
 import type { CallerCalendars } from '../policy/index.ts'
 
-/** Who is limited: one string for all scopes, or a record with a string for each scope of the limiter. */
+/** Who is limited: one string for all scopes, or a record with a string for each scope (such as `user`) of the limiter. */
 export type Key = string | Readonly<Record<string, string>>
 
 /**
@@ -45,7 +45,7 @@ function keysOfRecord(key: Key, scopes: readonly string[]): readonly string[] {
 }
 
 /**
- * The keys of the scopes, in the order of the scopes. Undefined for a scope that is not in the record.
+ * The keys of the scopes (such as `user`), in the order of the scopes. Undefined for a scope that is not in the record.
  * @throws HeadgateError `HEADGATE_KEY` if the record is empty, or has an unknown scope
  */
 export function someKeysOf(key: Key, scopes: readonly string[]): readonly (string | undefined)[] {

@@ -1,5 +1,5 @@
 /*
- * The channel on which limiters publish their decisions: one event for every `consume` and `reserve`, no matter who calls: an
+ * The channel on which limiters publish their decisions: one event for every `consume` and `reserve`, no matter who calls: a framework's
  * adapter, a pacer or the application. If the channel has no subscribers, a call only checks this, and makes no event.
  */
 import { channel } from '#platform'
@@ -12,9 +12,9 @@ import type { Booking, Store } from '../stores/contract/index.ts'
 import type { Key, Units } from './call-arguments.ts'
 import { countHeavy, type SpaceSaving } from './heaviest/index.ts'
 
-/** How many calls of this process hold units of a limiter now, and how many wait. */
+/** How many calls of this process use units of a limiter now, and how many wait. */
 export interface Load {
-  /** How many calls hold units in flight, under `concurrency` policies. */
+  /** How many unfinished calls have units under `concurrency` policies. */
   inFlight: number
   /** How many requests wait for their time, because of the option `delay`. */
   waiting: number
@@ -33,9 +33,9 @@ export interface CalledLimiter {
 export interface LimiterCallEvent {
   /** The name of the limiter. */
   readonly limiter: string
-  /** The limiter whose method was called. For a call under a plan, the limiter of the plan. */
+  /** The limiter whose method was called. For a call under a plan (the policies of one caller), the limiter of the plan. */
   readonly instance: CalledLimiter
-  /** Who was limited: the key, or a record with a key for each scope. */
+  /** Who was limited: the key, or a record with a key for each scope (such as `user`). */
   readonly key: Key
   readonly cost: Units
   /** False if the calling middleware does not enforce a refusal of this key, because of its option `enforce`. */
@@ -57,7 +57,7 @@ interface WatchedCall {
   readonly keys: readonly string[]
   /** False if the caller does not enforce a refusal. Undefined means true. */
   readonly enforced: boolean | undefined
-  /** The counters of the heaviest keys, one for each scope. Undefined if the limiter has no option `top`. */
+  /** The counters of the heaviest keys, one for each scope (such as `user`). Undefined if the limiter has no option `top`. */
   readonly counts: readonly SpaceSaving[] | undefined
   /**
    * By how much this call raises the counters of the heaviest keys: only some calls are counted, and a counted call also stands for

@@ -65,8 +65,8 @@ export interface RateLimiterOptions {
    */
   storeTimeout?: Duration | undefined
   /**
-   * The number of counters for `limiter.top()`, which finds the keys with the most calls. At most 1,000,000 for each scope. A
-   * counter takes about 300 bytes. All of the first 8,192 calls are counted, and later a sample of the calls. Default: no
+   * The number of counters for `limiter.top()`, which finds the keys with the most calls. At most 1,000,000 for each scope (such as
+   * `user`). A counter takes about 300 bytes. All of the first 8,192 calls are counted, and later a sample of the calls. Default: no
    * counters, and `top()` throws. Example: `1000`.
    */
   top?: number
@@ -88,13 +88,13 @@ const readers = {
   ...failureOptions,
 }
 
-/** The options of a limiter for one plan: the policies of the plan, and the parts that the limiters of all plans share. */
+/** The options of a limiter for one plan: the policies of one caller, and the parts that the limiters of all plans share. */
 export class PlanOptions<Limiter extends object> implements RateLimiterOptions {
   readonly policies: PolicyLikes
   readonly penalty?: PenaltyOptions
   readonly plans: Plans<Limiter>
 
-  /** @throws HeadgateError `HEADGATE_OPTION` if a plan has a property other than `policies` and `penalty` */
+  /** @throws HeadgateError `HEADGATE_OPTION` if a plan (policies of one caller) has a property other than `policies` and `penalty` */
   constructor(plan: PlanLike, plans: Plans<Limiter>) {
     if (isPlan(plan)) knownOptions('a plan', plan, ['policies', 'penalty'])
     const { policies, penalty = plans.options.penalty }: Plan = isPlan(plan) ? plan : { policies: plan }
@@ -168,7 +168,7 @@ export function policiesOf(likes: PolicyLikes, punishment: PenaltyOptions | unde
   return Object.freeze(policies)
 }
 
-/** Throws if two policies have the same label, because clients see the label as the name. Shadow policies are not checked. */
+/** Throws if two policies have the same label, because clients see a label as the name. Shadow policies (never refuse) are not checked. */
 function checkLabels(policies: readonly Policy[]): void {
   const labels = policies.filter(({ shadow }) => !shadow).map(({ name, label = name }) => label)
   const twice = labels.find((label, n) => labels.indexOf(label) !== n)
@@ -180,7 +180,7 @@ function checkLabels(policies: readonly Policy[]): void {
   }
 }
 
-/** The penalty as a policy, the last policy of a limiter. If every other policy is a shadow, the penalty is a shadow too. */
+/** The penalty as the last policy of a limiter. If every other policy is a shadow (never refuses), the penalty is a shadow too. */
 function penaltyOf(options: PenaltyOptions, policies: readonly Policy[]): Policy {
   return penalty(
     options,

@@ -20,13 +20,13 @@ export { calls } from './limiter-events.ts'
 export type { BanOptions } from './operator-verbs.ts'
 export type { PolicyUsage, Usage, UsageOptions } from './usage.ts'
 
-/** Arguments that only an adapter passes to a call. */
+/** Arguments that only the adapter of a framework passes to a call. */
 export interface CallExtras {
   readonly details?: Details | undefined
   readonly onFailure?: OnFailure | undefined
   readonly calendar?: CallerCalendars | undefined
   /**
-   * False if the adapter admits the request even if this call is refused. Events report this value, which does not change the
+   * False if the framework's adapter admits the request even if this call is refused. Events report this value, which does not change the
    * decision. Default true.
    */
   readonly enforced?: boolean
@@ -52,14 +52,14 @@ let bookBy: typeof book
  */
 export class RateLimiter extends Operations<RateLimiter> {
   readonly policies: readonly Policy[]
-  /** The scopes of the policies, without repetition. With several scopes, a key is a record with a text for each scope. */
+  /** The scopes (names of keys) of the policies, without repetition. With several scopes, a key is a record with a text for each scope. */
   readonly scopes: readonly string[]
-  /** The options of the penalty. Undefined if the limiter has no penalty. */
+  /** The options of the penalty (bans after refusals). Undefined if the limiter has no penalty. */
   readonly penalty: PenaltyOptions | undefined
-  /** How many calls in this process hold units in flight now, and how many wait, under every plan: `{ inFlight: 3, waiting: 0 }`. */
+  /** How many calls in this process have `concurrency` units now, and how many wait, under every plan: `{ inFlight: 3, waiting: 0 }`. */
   readonly load: Readonly<Load>
   readonly #ledger: CheckedLedger
-  /** The counters of the keys with the most calls, for each scope. Undefined if the option `top` is not set. */
+  /** The counters of the keys with the most calls, for each scope (such as `user`). Undefined if the option `top` is not set. */
   readonly #counts: readonly SpaceSaving[] | undefined
 
   /**
@@ -173,10 +173,10 @@ export class RateLimiter extends Operations<RateLimiter> {
   }
 
   /**
-   * Takes `cost` units now, and lets you correct the cost later with `settle(actual)` or `cancel()`. With `maxWait`, units that are
-   * not available now are reserved for a later time: `wait` is how long to wait before you use the units. Some policies cannot
-   * promise a future time: sliding and segmented windows, and several policies together. A cost that such policies do not admit now
-   * is refused, and `retryAfter` says when to try again.
+   * Takes `cost` units now, and lets you correct the cost later with `settle(actual)`, or give the units back with `cancel()`. With
+   * `maxWait`, units that are not available now are reserved for a later time: `wait` is how long to wait before you use the units. Some
+   * policies cannot promise a future time: sliding and segmented windows, and several policies together. A cost that such policies do not
+   * admit now is refused, and `retryAfter` says when to try again.
    *
    * Rejects for the same reasons as `consume`, and with `HEADGATE_MAX_WAIT` if `maxWait` is invalid.
    */
@@ -236,14 +236,14 @@ export class RateLimiter extends Operations<RateLimiter> {
 }
 
 /**
- * `consume` for adapters. Returns a promise only if the store does, and throws on an invalid argument. `extras` can ask for
- * more fields in the decision.
+ * `consume` for the adapters of frameworks. Returns a promise only if the store does, and throws on an invalid argument. `extras` can ask
+ * for more fields in the decision.
  */
 export function decide(limiter: RateLimiter, key: Key, cost: Units, extras?: CallExtras): MaybePromise<Decision> {
   return decideBy(limiter, key, cost, extras)
 }
 
-/** `reserve` for adapters. Returns a promise only if the store does. @param maxWait in whole milliseconds */
+/** `reserve` for the adapters of frameworks. Returns a promise only if the store does. @param maxWait in whole milliseconds */
 export function book(
   limiter: RateLimiter,
   key: Key,
@@ -265,7 +265,7 @@ function needsPromise(): HeadgateError {
   )
 }
 
-/** The limiter of a plan. If `plans` has no limiter for the plan, a new one is made. */
+/** The limiter of a plan (the policies of one caller). If `plans` has no limiter for the plan, a new one is made. */
 export function limiterUnder(plans: Plans<RateLimiter>, plan: PlanLike): RateLimiter {
   return plans.find(plan) ?? plans.keep(plan, new RateLimiter(new PlanOptions(plan, plans)))
 }

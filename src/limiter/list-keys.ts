@@ -9,7 +9,7 @@ export interface ListOptions {
   refused?: boolean
   /** The largest number of keys to list. Default: all keys. Example: `50`. */
   limit?: number
-  /** The scope whose keys are listed. Default: the keys of all scopes, one scope after another. Example: `'user'`. */
+  /** The scope (name of a key) whose keys are listed. Default: the keys of all scopes, one scope after another. Example: `'user'`. */
   scope?: string
 }
 
@@ -56,7 +56,7 @@ async function* listed(
   }
 }
 
-/** The banned keys and the keys with less than their full quota, in one scope, each once: a store may return a key several times. */
+/** The banned keys and the keys with less than their full quota, in one scope, each key once: a store may return a key several times. */
 async function* keysOf(
   { ledger, policies, onChange }: ShownLimiter,
   scope: string,

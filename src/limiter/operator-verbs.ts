@@ -19,11 +19,11 @@ import { type ListedKey, type ListOptions, list, type ShownLimiter } from './lis
 import type { Plans } from './plans.ts'
 
 export interface BanOptions {
-  /** Why the key is banned, in at most 200 characters. The reason appears in `decision.ban`, never in a response. Default: no reason. */
+  /** Why the key is banned, in at most 200 characters. Shown in `decision.ban`, never in a response to a client. Default: no reason. */
   reason?: string
 }
 
-/** The methods for an operator, which show, ban and forget keys. */
+/** The methods for an administrator of the service, which show, ban and forget keys. */
 export abstract class Operations<Limiter extends object> {
   readonly name: string
   readonly store: Store
@@ -118,10 +118,9 @@ export abstract class Operations<Limiter extends object> {
   }
 
   /**
-   * Bans a key: until the ban ends, `consume`, `reserve` and `peek` of the key are refused under every plan. With several scopes,
-   * the record may name only some scopes. A call is then refused if one of its keys is banned. A second ban of a key replaces the
-   * first ban. `unban` and `reset` end a ban. The decision of a refused call has `ban`, its `policy` is `'ban'`, and nothing is
-   * counted.
+   * Bans a key: until the ban ends, `consume`, `reserve` and `peek` of the key are refused under every plan (policy list). With several
+   * scopes, the record may name only some scopes. A call is then refused if one of its keys is banned. A second ban of a key replaces the
+   * first ban. `unban` and `reset` end a ban. The decision of a refused call has `ban`, its `policy` is `'ban'`, and nothing is counted.
    *
    *     await limiter.ban('203.0.113.7', '1h', { reason: 'scans for passwords' })
    *     await limiter.ban({ user: 'ann' }, Infinity) // until it is lifted
@@ -140,7 +139,7 @@ export abstract class Operations<Limiter extends object> {
   }
 
   /**
-   * Ends the bans of a key: the ban by `ban`, and the ban by the penalty. The penalty then counts refusals from 0 again. But the
+   * Ends the bans of a key: the ban by `ban`, and the ban by the option `penalty`. The penalty then counts refusals from 0 again. But the
    * penalty still knows the past bans of the key, and the used units of the key do not change.
    *
    * Rejects for the same reasons as `ban`.
@@ -150,7 +149,7 @@ export abstract class Operations<Limiter extends object> {
   }
 
   /**
-   * Deletes the states of all keys of the limiter, under every plan. In Redis and Postgres, the keys are deleted in small
+   * Deletes the states of all keys of the limiter, under every plan (policy list). In Redis and Postgres, the keys are deleted in small
    * batches, and other calls continue. A key that is used during this time may stay.
    *
    * Rejects with HeadgateError `HEADGATE_UNSUPPORTED` if the store cannot list its keys, such as Memcached, and with the store's
@@ -169,10 +168,10 @@ export abstract class Operations<Limiter extends object> {
   }
 
   /**
-   * The keys with the most calls in this process, under every plan, starting with the key that has the most calls. A call is a
-   * `consume` or a `reserve`. The counts start when the limiter is made. `{ reset: true }` sets the counts to 0 after this result.
-   * All of the first 8,192 calls are counted. After these calls, the counts are estimates from a sample, and in 19 of 20 cases
-   * differ from the true counts by less than twice `standardError`.
+   * The keys with the most calls in this process, under every plan (policy list), starting with the key that has the most calls. A call is
+   * a `consume` or a `reserve`. The counts start when the limiter is made. `{ reset: true }` sets the counts to 0 after this result. All of
+   * the first 8,192 calls are counted. After these calls, the counts are estimates from a sample, and in 19 of 20 cases differ from the
+   * true counts by less than twice `standardError`.
    *
    * Example: `limiter.top(3)` may return `[{ key: '203.0.113.7', hashed: false, calls: 900, error: 0, standardError: 0, refused:
    * 850, share: 0.9 }, ...]`.

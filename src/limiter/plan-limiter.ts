@@ -11,8 +11,8 @@ import { Operations } from './operator-verbs.ts'
 const mostNames = 100
 
 /**
- * The limiter of a middleware whose policies are a function of the request. A PlanLimiter has no own policies: `withPlan` returns
- * the limiter of one plan. The methods for an operator, such as `inspect` and `ban`, apply to all plans.
+ * The limiter of a middleware whose policies are a function of the request. A PlanLimiter has no own policies: `withPlan` returns the
+ * limiter of one plan (the policies of one caller). The methods for an administrator, such as `inspect` and `ban`, apply to all plans.
  *
  *     const limit = rateLimit({ policies: (request) => plans[request.tenant.plan], keys: byHeader('x-tenant') })
  *     await limit.limiter.withPlan(plans.pro).peek('ann') // what ann has left under this plan
@@ -20,9 +20,9 @@ const mostNames = 100
  *     await limit.limiter.ban('ann', '1h') // under every plan
  */
 export class PlanLimiter extends Operations<RateLimiter> {
-  /** The scopes of the keys. With several scopes, a key is a record with a text for each scope. */
+  /** The scopes (names) of the keys. With several scopes, a key is a record with a text for each scope. */
   readonly scopes: readonly string[]
-  /** The policies of the plans that were used so far: the first policy of each scope and name. */
+  /** The policies of the plans (policy lists) that were used so far: the first policy of each scope and name. */
   readonly #policies = new Map<string, Policy>()
 
   /** @throws HeadgateError if an option is invalid, or if another limiter on this store has the same name */

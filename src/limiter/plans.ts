@@ -18,10 +18,10 @@ import { unlimitedLedger } from './unlimited.ts'
 /** One policy or a list of policies, in any form in which a policy can be written. */
 export type PolicyLikes = PolicyLike | readonly PolicyLike[]
 
-/** The policies that apply to one caller, with their own penalty. */
+/** The policies that apply to one caller, with their own penalty (bans after refusals). */
 export interface Plan {
   readonly policies: PolicyLikes
-  /** The penalty of this plan. False for no penalty. Default: the penalty of the limiter. */
+  /** The penalty (bans after refusals) of this plan. False for no penalty. Default: the penalty of the limiter. */
   readonly penalty?: PenaltyOptions | false
 }
 
@@ -32,8 +32,8 @@ export interface Plan {
 export type PlanLike = PolicyLikes | Plan
 
 /**
- * The largest number of limiters that are remembered by the text of their policies. If there are more limiters, the limiter that
- * was used the longest time ago is forgotten, and made again for its plan's next call.
+ * The largest number of limiters that are remembered by the text of their policies. If there are more limiters, the limiter that was used
+ * the longest time ago is forgotten. The next call with these policies makes the limiter again.
  */
 const maxLimiters = 1000
 
@@ -48,10 +48,10 @@ export interface PlansOptions {
   readonly heavyKeys: HeavyKeys | undefined
 }
 
-/** A plan that was passed as an object, and the limiter of the plan. */
+/** A plan (policies of one caller) that was passed as an object, and the limiter of the plan. */
 interface KnownPlan<Limiter> {
   readonly limiter: Limiter
-  /** A copy of the elements of an array or a plan, to notice if the application changes the original. */
+  /** A copy of the elements of an array of policies or of a plan, to notice if the application changes the original. */
   readonly elements: readonly unknown[] | undefined
 }
 
@@ -61,10 +61,10 @@ export class Plans<Limiter extends object> {
   readonly load: Load = { inFlight: 0, waiting: 0 }
   #isRegistered = false
   #first: CheckedLedger | undefined
-  /** How often a plan was passed as a new object, so that its limiter had to be found by the plan's text. */
+  /** How often a plan (policies) was passed as a new object, so that its limiter had to be found by the plan's text. */
   #alike = 0
   readonly #byIdentity = new WeakMap<object, KnownPlan<Limiter>>()
-  /** The limiters by the text of their plans. Undefined until the first use, because most limiters have one plan. */
+  /** The limiters by the text of their plans (policies). Undefined until the first use, because most limiters have one plan. */
   #byText: LRUCache<string, Limiter> | undefined
 
   constructor(options: PlansOptions) {
@@ -85,7 +85,7 @@ export class Plans<Limiter extends object> {
     if (keysIn(store) !== undefined) warnOfMany(store, name)
   }
 
-  /** Opens a ledger for the policies. All ledgers with the name of these limiters use the same states. */
+  /** Opens a ledger (access to the store) for the policies. All ledgers with the name of these limiters use the same states. */
   open(policies: readonly Policy[], scopes: readonly string[]): CheckedLedger {
     if (policies.length === 0) return unlimitedLedger
     const { name, store, onChange, failure } = this.options
@@ -98,7 +98,7 @@ export class Plans<Limiter extends object> {
     return this.#first?.health?.() ?? noCalls()
   }
 
-  /** The limiter of a plan, found by the identity of the plan object, or else by the plan's text. Undefined if there is none. */
+  /** The limiter of a plan (policies), found by the identity of the plan object, or else by the plan's text. Undefined if there is none. */
   find(plan: PlanLike): Limiter | undefined {
     if (typeof plan === 'object' && plan !== null) {
       const known = this.#byIdentity.get(plan)
@@ -111,7 +111,7 @@ export class Plans<Limiter extends object> {
     return limiter
   }
 
-  /** Remembers the limiter of a plan, and returns the limiter. A plan whose policies cannot change is later found by identity. */
+  /** Remembers the limiter of a plan (policies). Returns the limiter. A plan whose policies cannot change is later found by identity. */
   keep(plan: PlanLike, limiter: Limiter): Limiter {
     const elements = Array.isArray(plan) || isPlan(plan) ? [...elementsOf(plan)] : undefined
     if (typeof plan === 'object' && (elements ?? [plan]).every(isConstant)) {
@@ -124,19 +124,19 @@ export class Plans<Limiter extends object> {
   }
 }
 
-/** True for a plan object, which may have its own penalty. */
+/** True for a plan that is an object `{ policies, penalty }`. */
 export function isPlan(plan: PlanLike): plan is Plan {
   return typeof plan === 'object' && plan !== null && 'policies' in plan
 }
 
-/** The elements of an array or of a plan: the policies, and for a plan the names and values of its penalty's options. */
+/** The elements of an array or of a plan object: the policies, and for a plan the names and values of the options of `penalty`. */
 function elementsOf(plan: PlanLike): readonly unknown[] {
   if (!isPlan(plan)) return plan as readonly PolicyLike[]
   const { policies, penalty } = plan
   return [policies, typeof penalty, Object.entries(penalty || {})].flat(3)
 }
 
-/** True for a value that cannot change: a text, a number, or a frozen object, as the constructors of policies return. */
+/** True for a value that cannot change: a text, a number, or a frozen object, as functions such as `tokenBucket` return. */
 function isConstant(element: unknown): boolean {
   return typeof element !== 'object' || Object.isFrozen(element)
 }
@@ -149,10 +149,10 @@ function isUnchanged(elements: readonly unknown[] | undefined, plan: PlanLike): 
   return true
 }
 
-/** The prefix of a plan object's text. No valid text of a policy begins with this prefix. */
+/** The prefix of the text of a plan object `{ policies }`. No valid text of a policy begins with this prefix. */
 const jsonMark = 'json '
 
-/** The text of a plan. Undefined if the plan cannot be JSON: the plan is then invalid, and the limiter's constructor throws. */
+/** The text of a plan (policies). Undefined if the plan cannot be JSON and so is invalid: then the limiter's constructor throws. */
 function textOf(plan: PlanLike): string | undefined {
   if (typeof plan === 'string') return plan.startsWith(jsonMark) ? undefined : plan
   try {

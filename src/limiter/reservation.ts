@@ -13,8 +13,8 @@ export interface ReservedCall {
   readonly keys: readonly string[]
   readonly costs: Costs
   /**
-   * The count of reservations with units in flight. This reservation is part of the count until its units are freed. Undefined
-   * if there is no such count.
+   * The count of reservations with units in flight (of `concurrency` policies). This reservation is part of the count until its units are
+   * freed. Undefined if there is no such count.
    */
   readonly load?: Load
 }
@@ -22,14 +22,14 @@ export interface ReservedCall {
 // Used by `settleAndHold`. The class below assigns this function, because only code in the class can call its private methods.
 let settleAndHoldBy: typeof settleAndHold
 
-/** `settle` for adapters: corrects the cost, but units in flight stay held until `release`. */
+/** `settle` for the adapters of frameworks: corrects the cost, but `concurrency` units stay taken until `release`. */
 export function settleAndHold(reservation: Reservation, actual: Units): MaybePromise<unknown> {
   return settleAndHoldBy(reservation, actual)
 }
 
 /**
- * Units that were taken from a limiter before the actual cost of the call is known. Call `settle` or `cancel` once: later calls
- * do nothing. If the reservation was refused, `settle` and `cancel` do nothing. Units that are never settled stay used.
+ * Units that were taken from a limiter before the actual cost of the call is known. Call `settle` (which corrects the cost) or `cancel`
+ * once: later calls do nothing. If the reservation was refused, `settle` and `cancel` do nothing. Units that are never settled stay used.
  */
 export class Reservation {
   /** True if the units were taken. False if the reservation was refused. */
@@ -44,13 +44,13 @@ export class Reservation {
   readonly decision: Decision
   readonly #call: ReservedCall
   #tickets: Tickets | undefined
-  /** True after the reservation was settled or cancelled, or if it was refused. */
+  /** True after the reservation was settled (corrected to the actual cost) or cancelled, or if it was refused. */
   #settled: boolean
-  /** True after the units in flight were freed. */
+  /** True after the units in flight (of `concurrency` policies) were freed. */
   #released: boolean
-  /** True after `settleAndHold` has charged the actual cost; the units in flight may still be held. */
+  /** True after `settleAndHold` has charged the actual cost; the units of `concurrency` policies may still be taken. */
   #corrected = false
-  /** The renewal that the store has not answered yet. Undefined if there is none. */
+  /** The renewal of leases that the store has not answered yet. Undefined if there is none. */
   #renewal: Promise<boolean> | undefined
 
   constructor(call: ReservedCall, { decision, wait, tickets }: Booking) {
@@ -65,8 +65,8 @@ export class Reservation {
   }
 
   /**
-   * Corrects the cost of the reservation to the actual cost. Gives units back if the actual cost is lower, and takes more units if
-   * the actual cost is higher. Reservations can be settled in any order. Units that have already become available with time are not
+   * Corrects the cost of the reservation to the actual cost. Gives units back if the actual cost is lower, and takes more units if the
+   * actual cost is higher. Several reservations can be corrected in any order. Units that have already become available with time are not
    * given back again.
    *
    * Rejects with HeadgateError `HEADGATE_COST` unless `actual` is a whole number of at least 0, or a record with such a number for
@@ -84,17 +84,17 @@ export class Reservation {
   }
 
   /**
-   * Frees the units in flight, under `concurrency` policies. The cost under other policies does not change. `settle` and `cancel`
-   * also free these units. Rejects for the same reasons as `settle`.
+   * Frees the units in flight (of unfinished calls), under `concurrency` policies. The cost under other policies does not change. `settle`
+   * and `cancel` also free these units. Rejects for the same reasons as `settle`.
    */
   async release(): Promise<void> {
     await this.#apply((n) => (this.#holds(n) ? -this.#cost(n) : 0), true)
   }
 
   /**
-   * Extends the leases of the units in flight by a full lease from now, for work that takes longer than a lease. Resolves to
-   * false if a lease had ended and other calls have taken its units, or if the reservation is already settled. Rejects for the
-   * same reasons as `settle`.
+   * Extends the leases (times until units are freed) of the units in flight by a full lease from now, for work that takes longer than a
+   * lease. Resolves to false if a lease had ended and other calls have taken its units, or if the reservation is already settled. Rejects
+   * for the same reasons as `settle`.
    */
   async renew(): Promise<boolean> {
     if (this.#settled) return false
@@ -159,7 +159,7 @@ export class Reservation {
     return typeof costs === 'number' ? costs : (costs[n] as number)
   }
 
-  /** True if the reservation holds units in flight under the policy with index `n`. */
+  /** True if the reservation holds units in flight (of an unfinished call) under the policy with index `n`. */
   #holds(n: number): boolean {
     return !this.#released && this.#call.policies[n]?.algorithm.leases === true
   }

@@ -11,12 +11,12 @@ export interface PacerContext extends Pick<PacerSettings, Shared> {
   readonly scheduler: Scheduler
   readonly units: PacerLedger
   /**
-   * Renews the leases of this pacer's units in flight; undefined if no policy counts units in flight. The timers of these renewals
-   * do not keep the process alive.
+   * Renews the leases of this pacer's units in flight (of running calls); undefined if no policy counts units in flight. The timers of
+   * these renewals do not keep the process alive.
    */
   readonly renewals: Scheduler | undefined
   /**
-   * Counts each call at the time at which the call really started, which may be later than the booked slot. Undefined unless
+   * Counts each call at the time at which the call really started, which may be later than the booked slot (start time). Undefined unless
    * `spacing` is `'actual'`.
    */
   readonly runs: Runs | undefined
@@ -26,6 +26,6 @@ export interface PacerContext extends Pick<PacerSettings, Shared> {
   paused: boolean
   closed: boolean
   calls: number
-  /** Called with the queue of a key when one of its calls, one of its slots or one of its requests to the store has ended. */
+  /** Called with the queue of a key when one of its calls, one of its slots (times) or one of its requests to the store has ended. */
   settled(queue: { readonly key: string; readonly idle: boolean }): void
 }

@@ -80,8 +80,8 @@ export abstract class Pace {
   }
 
   /**
-   * Does what `acquire` does, with a boolean as result. Resolves to true when the units are taken. Resolves to false if the queue
-   * is full, or if no slot comes within `timeout` (default 0 ms); mostly, `tryAcquire` knows this without waiting. Rejects with all
+   * Does what `acquire` does, with a boolean as result. Resolves to true when the units are taken. Resolves to false if the queue is full,
+   * or if no slot (start time) comes within `timeout` (default 0 ms); mostly, `tryAcquire` knows this without waiting. Rejects with all
    * other errors of `acquire`. Example: `if (await pacer.tryAcquire(1, { timeout: 500 })) await send()`.
    */
   async tryAcquire(cost: Units = 1, options: AcquireOptions = {}): Promise<boolean> {
@@ -96,10 +96,10 @@ export abstract class Pace {
   }
 
   /**
-   * Waits for a slot, runs a function and resolves with its result. Inside the function, `AsyncLocalStorage` has the
-   * values that it has where `throttle` is called. Rejects with the error that the function throws. If there is no
-   * slot, `throttle` rejects as `acquire` does, and the function is not called. Units in flight (`concurrency`) stay in
-   * use until the promise of the result settles.
+   * Waits for a slot (a time at which the call may start), runs a function and resolves with its result. Inside the function,
+   * `AsyncLocalStorage` has the values that it has where `throttle` is called. Rejects with the error that the function throws. If there is
+   * no slot, `throttle` rejects as `acquire` does, and the function is not called. Units in flight (`concurrency`) stay in use until the
+   * promise of the result settles.
    *
    * With `runTimeout`, the function gets an `AbortSignal`. The `AbortSignal` is aborted when the function has run for
    * `runTimeout`, or when the `signal` of the options is aborted. After `runTimeout`, the promise rejects with
@@ -140,8 +140,8 @@ export abstract class Pace {
   }
 
   /**
-   * Books units for a later time. The caller itself has to wait, for `wait` milliseconds or until `at`. Settle the result later
-   * with `settle(actual)` or `cancel()`.
+   * Books units for a later time. The caller itself has to wait, for `wait` milliseconds or until `at`. Later, correct the cost with
+   * `settle(actual)`, or give the units back with `cancel()`.
    *
    * The reservation is refused (`allowed` is false) if the wait would be longer than `maxWait` (a duration; default: no limit). The
    * reservation is also refused while the pacer is paused or stopped by `hold`. If a policy cannot promise a future time, only
@@ -160,9 +160,9 @@ export abstract class Pace {
   }
 
   /**
-   * Admits no call for this duration, whatever the policies say. Use `hold` when a server names a time in `Retry-After`. If a hold
-   * is in progress, a second hold that ends later extends the first hold, and a second hold that ends earlier changes nothing.
-   * Booked slots are given back, and later times are booked for the waiting calls. Example: `pacer.hold('30s')`.
+   * Admits no call for this duration, whatever the policies say. Use `hold` when a server names a time in `Retry-After`. If a hold is in
+   * progress, a second hold that ends later extends the first hold, and a second hold that ends earlier changes nothing. Booked slots
+   * (start times of calls) are given back, and later times are booked for the waiting calls. Example: `pacer.hold('30s')`.
    * @throws HeadgateError `HEADGATE_OPTION` for an invalid duration
    */
   hold(duration: Duration): void {
@@ -171,10 +171,9 @@ export abstract class Pace {
   }
 
   /**
-   * Removes all units that were taken or booked under this key, by every process. After that, the key has its full
-   * quota, and new slots are booked for the waiting calls of this process. Use `reset` when a process that was killed
-   * has left many booked slots, or after a test.
-   * Rejects with HeadgateError `HEADGATE_STORE_UNAVAILABLE` if the store fails and `onStoreError` is `'closed'`.
+   * Removes all units that were taken or booked under this key, by every process. After that, the key has its full quota, and new slots
+   * (start times) are booked for the waiting calls of this process. Use `reset` when a process that was killed has left many booked slots,
+   * or after a test. Rejects with HeadgateError `HEADGATE_STORE_UNAVAILABLE` if the store fails and `onStoreError` is `'closed'`.
    */
   async reset(): Promise<void> {
     const queue = this.queue()

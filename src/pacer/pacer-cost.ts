@@ -36,7 +36,7 @@ export function unitsIn(cost: CallCost): Units {
   return typeof cost === 'number' ? cost : cost.units
 }
 
-/** Returns equal values for two costs if a slot that was booked for a call with one cost can be used for a call with the other. */
+/** Returns equal values for two costs if a start time that was booked for one of the costs can be used for a call with the other cost. */
 export function sizeOf(cost: CallCost): Size {
   return typeof cost === 'number' ? cost : cost.text
 }

@@ -11,7 +11,7 @@ const rate = channel('headgate:pacer:rate')
 export interface Progress {
   /** Calls that wait now. */
   readonly waiting: number
-  /** Functions of `throttle` and `wrap` that run now, and functions that wait for a slot and count for `concurrency` already. */
+  /** Functions of `throttle` and `wrap` that run now, and functions that wait for a slot (a time) and count for `concurrency` already. */
   readonly running: number
   /** How many calls were admitted. */
   readonly admitted: number

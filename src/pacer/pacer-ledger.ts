@@ -12,19 +12,19 @@ import {
 } from '../stores/contract/index.ts'
 import { type CallCost, costsIn } from './pacer-cost.ts'
 
-/** The longest wait for which a slot is booked, in microseconds. */
+/** The longest wait for which a slot (start time of a call) is booked, in microseconds. */
 const longestWait = longestWindow * 1000
 
 /**
- * Takes the units of a pacer from the store and gives them back. The rate of the policy can be changed. The ledger `#ledger`,
- * which sends the calls to the store, handles timeouts and failures of the store: see src/failure.
+ * Takes the units of a pacer from the store and gives units back. The rate of the policy can be changed. The ledger `#ledger`, which sends
+ * the calls to the store, handles timeouts and failures of the store: see src/failure.
  */
 export class PacerLedger {
   readonly #limiter: RateLimiter
   readonly #failure: FailureTerms
   policies: readonly Policy[]
   #ledger: CheckedLedger
-  /** The lease of a unit in flight, in microseconds. The lease is computed once, because each call reads it. */
+  /** The lease (time until a running call's unit is freed), in microseconds. The lease is computed once, because each call reads it. */
   #lease: number | undefined
 
   constructor(limiter: RateLimiter, failure: FailureTerms) {
@@ -42,8 +42,8 @@ export class PacerLedger {
   }
 
   /**
-   * True if the ledger can promise a waiting call the time of its admission: at most one policy is enforced, this policy can
-   * promise future times, and no policy counts units in flight.
+   * True if a waiting call can be promised the time of its admission: at most one policy is enforced, this policy can promise future
+   * times, and no policy counts units in flight.
    */
   get reservable(): boolean {
     const [policy, ...others] = this.policies.filter(({ shadow }) => !shadow)
@@ -51,7 +51,7 @@ export class PacerLedger {
     return policy === undefined || (others.length === 0 && policy.algorithm.promises)
   }
 
-  /** The shortest lease of a unit in flight, in microseconds. Infinity if no policy counts units in flight. */
+  /** The shortest lease (time until a unit in flight is freed), in microseconds. Infinity if no policy counts units in flight. */
   get lease(): number {
     this.#lease ??= Math.min(
       ...this.policies.filter((each) => each.algorithm.leases).map((each) => each.algorithm.span),
@@ -68,7 +68,7 @@ export class PacerLedger {
     return this.#limiter.store.traits?.exclusive === true
   }
 
-  /** The key of a queue as a list, with one entry for each scope of the policies. */
+  /** The key of a queue as a list, with one entry for each scope (name of a key) of the policies. */
   keys(key: string): readonly string[] {
     return this.#limiter.scopes.map(() => key)
   }
@@ -88,7 +88,7 @@ export class PacerLedger {
     return this.#ledger.run({ verb: 'reserve', keys, costs: costsIn(cost), maxWait: Math.min(longestWait, maxWait) })
   }
 
-  /** Gives all units of a booking back. If the store fails, the units stay used, so the pacer admits less than the policy, never more. */
+  /** Gives all booked units back. If the store fails, the units stay used, so the pacer admits less than the policy, never more. */
   giveBack(keys: readonly string[], tickets: Tickets | undefined): MaybePromise<unknown> {
     return tickets && this.#settling({ verb: 'settle', keys, costs: unitsBack(tickets), tickets })
   }
@@ -97,15 +97,15 @@ export class PacerLedger {
     return this.#ledger.run({ verb: 'reset', keys })
   }
 
-  /** The reservation of a booking, which can be settled, released or renewed later. */
+  /** The reservation of booked units, which can be settled (corrected), released or renewed later. */
   reservation(keys: readonly string[], cost: CallCost, booking: Booking): Reservation {
     const { policies } = this
     return new Reservation({ run: this.#settling, policies, keys, costs: costsIn(cost) }, booking)
   }
 
   /**
-   * Settles a reservation. If the store fails, a settlement that takes more units rejects. A settlement that gives units back
-   * resolves, and the units stay used.
+   * Settles a reservation (corrects its cost). If the store fails, a settlement that takes more units rejects. A settlement that gives
+   * units back resolves, and the units stay used.
    */
   readonly #settling: ReservedCall['run'] = (command) => {
     const outcome = this.#ledger.run(command)
@@ -119,9 +119,9 @@ export class PacerLedger {
   }
 
   /**
-   * Changes the rate. Times that were promised already stay valid. In a store that several processes share, the state
-   * of a key changes to the new rate with the next call that takes units under this key.
-   * @throws HeadgateError `HEADGATE_RATE`, or the error of the policy's constructor for an invalid limit
+   * Changes the rate. Start times that were promised to calls already stay valid. In a store that several processes share, the state of a
+   * key changes to the new rate with the next call that takes units under this key.
+   * @throws HeadgateError `HEADGATE_RATE`, or the error of the policy's function, such as `tokenBucket`, for an invalid limit
    */
   setRate(rate: number): void {
     const policy = this.#tunable()
@@ -141,7 +141,7 @@ export class PacerLedger {
   }
 }
 
-/** How long the caller of a booking has to wait, in microseconds. */
+/** How long the caller of a booking (reserved units) has to wait, in microseconds. */
 export function delayOf({ wait, delay = wait * 1000 }: Booking): number {
   return delay
 }

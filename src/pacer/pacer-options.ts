@@ -28,8 +28,8 @@ import type { Polling } from './poll-times.ts'
 /** The options of a `Pacer`. */
 export interface PacerOptions {
   /**
-   * The store in which slots are booked. Default: a new memory store, which only this pacer uses. Processes that use
-   * the same store have one common rate. Example: `redisStore({ client })`.
+   * The store in which slots (times at which calls may start) are booked. Default: a new memory store, which only this pacer uses.
+   * Processes that use the same store have one common rate. Example: `redisStore({ client })`.
    */
   store?: Store
   /**
@@ -45,17 +45,17 @@ export interface PacerOptions {
    */
   order?: 'oldest' | 'newest'
   /**
-   * How far ahead slots (times at which calls may start) are booked in a store that several processes share, in milliseconds or as
-   * text. Calls beyond this time wait in this process without a slot. If a process is killed, other processes wait about this long
-   * until the slots of that process are over. Default `'2s'`. Example: `'500ms'`.
+   * How far ahead slots (times at which calls may start) are booked in a store that several processes share, in milliseconds or as text.
+   * Calls beyond this time wait in this process without a slot. If a process is killed, other processes wait about this long until the
+   * booked times of that process are over. Default `'2s'`. Example: `'500ms'`.
    */
   horizon?: Duration
   /** How many functions of `throttle` and `wrap` run at the same time, for each key. Default Infinity. Example: `4`. */
   concurrency?: number
   /**
-   * Which times the policies count if a late timer or event loop makes a call start late. `'booked'`: the times of the
-   * slots. Later calls keep their slots, and the mean rate is reached. `'actual'`: the times at which calls really
-   * start. Later calls wait longer, and a server that counts exactly admits every call. Default `'booked'`.
+   * Which times the policies count if a late timer or event loop makes a call start late. `'booked'`: the times of the slots (booked start
+   * times). Later calls keep their slots, and the mean rate is reached. `'actual'`: the times at which calls really start. Later calls wait
+   * longer, and a server that counts exactly admits every call. Default `'booked'`.
    */
   spacing?: 'booked' | 'actual'
   /**
@@ -123,7 +123,7 @@ const readers = {
 
 type OwnOptions = Omit<PacerOptions, 'store' | 'name' | 'unref' | 'poll' | 'random' | keyof typeof failureOptions>
 
-/** The options with their defaults. `horizon` is in microseconds, and Infinity if no other process can book slots in the store. */
+/** The options with their defaults. `horizon` is in microseconds, and Infinity if no other process can book start times in the store. */
 export interface PacerSettings extends Settled<OwnOptions, 'onProgress'> {
   readonly limiter: RateLimiter
   /** The sleeper of timers that do not keep the process alive. */
@@ -150,7 +150,7 @@ export function readPacerOptions(policy: PolicyLike | PacerConfig, more: PacerOp
     sleeper: sleeper ?? timerSleeper(unref),
     quietSleeper: sleeper ?? timerSleeper(true),
     polling: { poll: poll * 1000, random },
-    // Only this process books slots in a local store, so slots may be booked any time ahead.
+    // Only this process books slots in a local store, so slots (start times) may be booked any time ahead.
     horizon: isLocal(store) ? Infinity : horizon * 1000,
     failure: { onStoreError, instances, storeTimeout, clock, sleeper: sleeper ?? realSleeper(unref) },
     ...queue,

@@ -44,8 +44,8 @@ export class PacerReservation {
   }
 
   /**
-   * Corrects the reservation to the true cost: gives unused units back, or charges the units beyond the reserved cost. Reservations
-   * can be settled in any order. Units that have already become available with time are not given back again.
+   * Corrects the reservation to its actual cost: gives unused units back, or charges the units beyond the reserved cost. Reservations can
+   * be settled in any order. Units that have already become available with time are not given back again.
    *
    * Rejects with HeadgateError `HEADGATE_COST` unless `actual` is a whole number from 0, or a record with a whole number from 0 for
    * each policy; after this error `settle` can be called again. Rejects with `HEADGATE_STORE_UNAVAILABLE` if units have to be
@@ -69,9 +69,9 @@ export class PacerReservation {
   }
 
   /**
-   * Restarts the leases of the units in flight, for work that takes longer than a lease. Resolves to true if the leases
-   * run again. Resolves to false if a lease had ended and other calls have taken its units, or if the reservation is
-   * settled. Rejects if the store fails and `onStoreError` is `'closed'`.
+   * Restarts the leases (times until units are freed) of the units in flight, for work that takes longer than a lease. Resolves to true if
+   * the leases run again. Resolves to false if a lease had ended and other calls have taken its units, or if the reservation is settled.
+   * Rejects if the store fails and `onStoreError` is `'closed'`.
    */
   renew(): Promise<boolean> {
     return this.#units.renew()
@@ -79,8 +79,8 @@ export class PacerReservation {
 }
 
 /**
- * Books a slot for `Pace.reserve`. If a policy of the pacer cannot promise a future time, only units that are available now are
- * reserved, and no units if other calls wait in the queue.
+ * Books a slot (a time for the call) for `Pace.reserve`. If a policy of the pacer cannot promise a future time, only units that are
+ * available now are reserved, and no units if other calls wait in the queue.
  * @param maxWait in microseconds
  * @throws HeadgateError `HEADGATE_CLOSED` if the pacer is closed
  */

@@ -16,7 +16,7 @@ const rootKey = 'all'
 const keyPrefix = 'key:'
 
 /**
- * A limiter that waits instead of refusing. Calls get slots by priority, then in the order in which they came.
+ * A limiter that waits instead of refusing. Calls get slots (start times) by priority, then in the order in which they came.
  *
  * ```js
  * const pacer = new Pacer(smoothBursty({ rate: 50 }), { concurrency: 10 })
@@ -86,9 +86,8 @@ export class Pacer extends Pace {
   }
 
   /**
-   * Returns a separate queue for a key, under the same policies. When no call waits or runs and no slot is booked, the
-   * queue is removed from memory.
-   * Example: `await pacer.key('api.example.com').acquire()`.
+   * Returns a separate queue for a key, under the same policies. When no call waits or runs and no slot (start time) is booked, the queue
+   * is removed from memory. Example: `await pacer.key('api.example.com').acquire()`.
    * @throws HeadgateError `HEADGATE_KEY` unless the key is a string
    */
   key(key: string): Pace {
@@ -104,7 +103,7 @@ export class Pacer extends Pace {
   }
 
   /**
-   * Removes the queue of a key when its last call has ended. A queue that has a booked slot, or that `hold` has stopped, is
+   * Removes the queue of a key when its last call has ended. A queue that has a booked slot (start time), or that `hold` has stopped, is
    * removed later.
    */
   #settled(queue: { readonly key: string; readonly idle: boolean }): void {
@@ -137,7 +136,7 @@ export class Pacer extends Pace {
   }
 
   /**
-   * Sets the rate: how many units the policy admits in its window (`per`). The times of booked slots do not change. If
+   * Sets the rate: how many units the policy admits in its window (`per`). The start times that were promised to calls do not change. If
    * several processes share a store, set the rate in each process.
    *
    * Example: `pacer.setRate(20)`.
@@ -150,7 +149,7 @@ export class Pacer extends Pace {
     for (const queue of this.#queues) queue.rateChanged()
   }
 
-  /** Admits no call until `resume`. Booked slots are given back. Waiting calls keep their order and their timeouts. */
+  /** Admits no call until `resume`. Booked slots (start times) are given back. Waiting calls keep their order and their timeouts. */
   pause(): void {
     if (this.#context.paused) return
     const going = this.#queues.filter(({ stopped }) => !stopped)
@@ -158,7 +157,7 @@ export class Pacer extends Pace {
     for (const queue of going) queue.stop()
   }
 
-  /** Ends a pause: books slots for all waiting calls, one queue after another. */
+  /** Ends a pause: books slots (start times) for all waiting calls, one queue after another. */
   resume(): void {
     if (!this.#context.paused) return
     this.#context.paused = false
@@ -195,12 +194,12 @@ export class Pacer extends Pace {
     return this.#queues.reduce((sum, { waiting }) => sum + waiting, 0)
   }
 
-  /** How many functions run or wait for a slot, over all keys. Functions that wait for `concurrency` do not count. */
+  /** How many functions run or wait for a slot (start time), over all keys. Functions that wait for `concurrency` do not count. */
   get running(): number {
     return this.#queues.reduce((sum, { running }) => sum + running, 0)
   }
 
-  /** How many keys have a call that waits or runs, or a booked slot. */
+  /** How many keys have a call that waits or runs, or a booked slot (start time). */
   get keys(): number {
     return this.#byKey.size
   }

@@ -55,7 +55,7 @@ export class PollTimes {
     this.#refusals = 0
   }
 
-  /** The shortest useful wait after a refusal: the wait under the policies that do not count units in flight. */
+  /** The shortest useful wait after a refusal: the wait under the policies that do not count units in flight (of running calls). */
   shortest({ policies, retryAfter }: Decision): number {
     const counted = ({ name }: Verdict) =>
       this.#units.policies.some((policy) => policy.name === name && policy.algorithm.leases)

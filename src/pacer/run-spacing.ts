@@ -23,7 +23,7 @@ import type { Ledger, LedgerTerms, Store } from '../stores/contract/index.ts'
 import { memoryStore } from '../stores/memory/index.ts'
 import { type CallCost, costsIn, sum } from './pacer-cost.ts'
 
-/** The second ledger of a pacer, which counts the started calls of all keys. Policies that count units in flight are left out. */
+/** The second ledger (counts) of a pacer, which counts the started calls of all keys. Policies that count units in flight are left out. */
 export class Runs {
   readonly #store: Store
   readonly #terms: LedgerTerms
@@ -31,8 +31,8 @@ export class Runs {
   /** The indexes of the policies that are counted, in the pacer's list of policies. */
   readonly #counted: readonly number[]
   /**
-   * True if a policy may decide one call of n units differently from n calls of 1 unit. The ledger then cannot decide several
-   * starting calls as one sum, so calls start one at a time.
+   * True if a policy may decide one call of n units differently from n calls of 1 unit. The ledger of started calls then cannot decide
+   * several starting calls as one sum, so calls start one at a time.
    */
   readonly single: boolean
 
@@ -68,7 +68,7 @@ export class Runs {
   }
 }
 
-/** Makes the ledger of started calls. Undefined if all policies count units in flight, which do not depend on times. */
+/** Makes the ledger (used units) of started calls. Undefined if all policies count units in flight, which do not depend on times. */
 export function runsOf(limiter: RateLimiter, clock: Clock): Runs | undefined {
   return limiter.policies.every(({ algorithm }) => algorithm.leases) ? undefined : new Runs(limiter, clock)
 }
@@ -95,8 +95,8 @@ export class RunSpacing {
   refusal(cost: CallCost): Decision | undefined {
     const decision = this.#runs.ask(this.#keys, sum(this.#starting, 1, costsIn(cost)))
     if (this.starting) return decision.allowed && !this.#runs.single ? undefined : decision
-    // After the rate was lowered, the cost may be more than the policy ever admits. The call starts anyway, because it has a
-    // slot already.
+    // After the rate was lowered, the cost may be more than the policy ever admits. The call starts anyway, because it has a slot (start
+    // time) already.
     return decision.allowed || decision.retryAfter === Infinity ? undefined : decision
   }
 

@@ -20,7 +20,7 @@ export interface Timers {
  * At import time, no code in these files may read random numbers, start a timer or open a connection, because workers forbid that.
  */
 export interface Platform {
-  /** The time in whole microseconds since the epoch. If an operator sets the machine's time, this clock does not change. */
+  /** The time in whole microseconds since the epoch. If an administrator sets the machine's time, this clock does not change. */
   readonly microseconds: () => number
   /** Two random 32-bit integers. */
   readonly randomWords: () => readonly [number, number]

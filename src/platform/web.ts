@@ -34,7 +34,7 @@ export const emitWarning: Platform['emitWarning'] = (message, code) => {
 
 const silent: Channel = { hasSubscribers: false, publish() {}, subscribe() {}, unsubscribe: () => false }
 
-/** A channel without subscribers: web runtimes have no diagnostics channels. Use the hooks of the limiter or the guard instead. */
+/** A channel without subscribers: web runtimes have no diagnostics channels. Use the hooks of the limiter or the middleware instead. */
 export const channel: Platform['channel'] = () => silent
 
 export const isolatesRequests: Platform['isolatesRequests'] = web.navigator?.userAgent === 'Cloudflare-Workers'

@@ -18,26 +18,26 @@ export interface Verdict {
   readonly name: string
   /** True if this policy admits the call. The call is admitted if every enforced policy admits it. */
   readonly allowed: boolean
-  /** The limit of the policy, in units per window. In the example: 5. */
+  /** The limit of the policy, in units per window. Example: 5 for `tokenBucket({ limit: 5, window: '1s' })`. */
   readonly limit: number
   /**
-   * The largest cost that this policy would admit now, after this call; at least 0. Example: after two simultaneous requests,
-   * `remaining` is 3. A call with cost 3 would be admitted, and a call with cost 4 refused.
+   * The largest cost that this policy would admit now, after this call; at least 0. Example: after two simultaneous requests under a limit
+   * of 5, `remaining` is 3. A call with cost 3 would be admitted, and a call with cost 4 refused.
    */
   readonly remaining: number
   /**
-   * The units that are used now: the cost of admitted, reserved and charged calls, and of refused calls if the policy counts
-   * refused calls. A fraction of a unit is rounded up. Example: after two simultaneous requests, `used` is 2, and 200 ms later,
+   * The units that are used now: the cost of admitted, reserved and charged calls, and of refused calls if the policy counts refused calls.
+   * A fraction of a unit is rounded up. Example with 5 units a second: after two simultaneous requests, `used` is 2, and 200 ms later,
    * `used` is 1.
    */
   readonly used: number
   /**
-   * How long to wait until the policy admits the cost of this call. 0 if the call is allowed. Infinity if the cost can never be
-   * admitted, such as a cost of 6. Example: of six simultaneous requests, the sixth is refused with `retryAfter` 200. The request
-   * is admitted after 200 ms, and not 1 ms sooner.
+   * How long to wait until the policy admits the cost of this call. 0 if the call is allowed. Infinity if the cost can never be admitted,
+   * such as a cost of 6 under a limit of 5. Example with 5 units a second: of six simultaneous requests, the sixth is refused with
+   * `retryAfter` 200. The request is admitted after 200 ms, and not 1 ms sooner.
    */
   readonly retryAfter: number
-  /** The time until the key has its full quota again. After one request, `resetAfter` is 200. 50 ms later, `resetAfter` is 150. */
+  /** The time until the key has its full quota again. With 5 units a second: after one request `resetAfter` is 200, and 50 ms later 150. */
   readonly resetAfter: number
   /**
    * Only under `calendarWindow`: when the running window ends, in milliseconds since the epoch by the store's clock. Absent if
@@ -47,8 +47,8 @@ export interface Verdict {
   /** True if the policy is only evaluated and reported. Such a policy (a shadow) never refuses a call. */
   readonly shadow: boolean
   /**
-   * How long until `remaining` grows. 0 if the quota is full. Example: after five simultaneous requests, `nextAfter` is 200, and
-   * `resetAfter` is 1000. Undefined unless the call has the option `nextAfter`.
+   * How long until `remaining` grows. 0 if the quota is full. Example with 5 units a second: after five simultaneous requests, `nextAfter`
+   * is 200, and `resetAfter` is 1000. Undefined unless the call has the option `nextAfter`.
    */
   readonly nextAfter?: number
 }
@@ -57,9 +57,9 @@ export interface Verdict {
 export interface Ban {
   /** The end of the ban, in milliseconds since the epoch, by the store's clock. Infinity for a ban until `unban`. */
   readonly until: number
-  /** The scope of the banned key. If several keys of the call are banned, this is the scope of the ban that ends last. */
+  /** The scope (name) of the banned key. If several keys of the call are banned, this is the scope of the ban that ends last. */
   readonly scope: string
-  /** The reason that `ban` was called with, for operators. No response shows the reason. Undefined if there is no reason. */
+  /** The reason that `ban` was called with, for administrators. No response to a client shows it. Undefined if there is no reason. */
   readonly reason?: string
 }
 
@@ -72,7 +72,7 @@ export interface Ban {
 export interface Decision {
   /** True if the call is allowed. A refused call changes no state, unless a policy has `countRefused`. */
   readonly allowed: boolean
-  /** The limit of the binding policy, which `policy` names. In the examples: 10 or 100. */
+  /** The limit of the binding policy, which `policy` names. With `'10/1s'` and `'100/1h'`: 10 or 100. */
   readonly limit: number
   /** The largest cost that every enforced policy admits now. If `'10/1s'` has 9 units left and `'100/1h'` has 3, `remaining` is 3. */
   readonly remaining: number
@@ -89,9 +89,9 @@ export interface Decision {
    */
   readonly resetAfter: number
   /**
-   * The name of the binding policy. For a refused call, this is the policy with the longest wait. For an allowed call, this is the
-   * policy with the least remaining units. In the examples above, `policy` is `'1h'`. If a ban by `RateLimiter.ban` refused the
-   * call, `policy` is `'ban'`.
+   * The name of the binding policy. For a refused call, this is the policy with the longest wait. For an allowed call, this is the policy
+   * with the least remaining units. Example: if `'10/1s'` has 9 units left and `'100/1h'` has 3, `policy` is `'1h'`. If a ban by
+   * `RateLimiter.ban` refused the call, `policy` is `'ban'`.
    */
   readonly policy: string
   /** The verdicts of the policies, in the order of the limiter's policies. */

@@ -47,8 +47,8 @@ export interface HitStoreOptions {
   /** Adds `cost` hits to the key, even if the sum exceeds the limit, and returns the hits of the key in its window. */
   hit: (key: string, cost: number, terms: HitTerms) => MaybePromise<Hits>
   /**
-   * Subtracts `cost` hits from the key. Allowed only together with `read`. Without `unhit`, refused calls count, and refunds and
-   * settlements reject.
+   * Subtracts `cost` hits from the key. Allowed only together with `read`. Without `unhit`, refused calls count, and calls of `refund` and
+   * settlements (corrections to the actual cost) reject.
    */
   unhit?: (key: string, cost: number, terms: HitTerms) => MaybePromise<unknown>
   /** Returns the hits of the key, or undefined if the key has none. Without `read`, `peek` rejects. */
@@ -76,7 +76,7 @@ const readers = {
  *
  *     hitStore({ hit: async (key, cost, { window }) => ({ used: await counters.add(key, cost, window) }) })
  *
- * The hits of a refused call are subtracted by `unhit`, unless the policy has `countRefused`. Hits that a charge adds beyond the
+ * The hits of a refused call are subtracted by `unhit`, unless the policy has `countRefused`. Hits that a call of `charge` adds beyond the
  * limit stay until the window ends. If `hit` or `read` returns no numbers, the store counts as failed, and `onStoreError` applies.
  * @throws HeadgateError `HEADGATE_OPTION` if an option is invalid. A limiter on this store throws `HEADGATE_POLICY` for any other
  *   policy. With `synchronous`, a call throws `HEADGATE_STORE` if `hit` or `read` returns no numbers

@@ -28,8 +28,8 @@ import {
 /** The options of `lruStore`. */
 export interface LruStoreOptions {
   /**
-   * The most keys in memory, for each scope of each limiter, at most 16,777,215. Default 100,000. When one more key is stored, the
-   * least recently used key is removed. A removed key has its full quota at its next call.
+   * The most keys in memory, for each scope (kind of key, such as user or address) of each limiter, at most 16,777,215. Default 100,000.
+   * When one more key is stored, the least recently used key is removed. A removed key has its full quota at its next call.
    */
   maxKeys?: number
   /** Returns whole microseconds since the epoch. Default: a monotonic clock. */
@@ -56,7 +56,7 @@ export function lruStore(options: LruStoreOptions = {}): Store {
   }
 }
 
-/** The states of the keys of one scope, by the encoded keys. Banned keys are in a separate Map, so that no other key evicts them. */
+/** The states of the keys of one kind (scope), by the encoded keys. Banned keys are in a separate Map, so that no other key evicts them. */
 interface ScopeKeys {
   readonly cached: LRUCache<string, KeyStates>
   readonly banned: Map<string, KeyStates>
@@ -68,7 +68,7 @@ class LruLedger implements Ledger {
   readonly #maxKeys: number
   readonly #scopes: readonly string[]
   readonly #evaluation: ScopedEvaluation
-  /** For each scope, by its name: the states of its keys. */
+  /** For each scope (kind of key), by its name: the states of its keys. */
   readonly keys: Map<string, ScopeKeys>
 
   constructor(terms: LedgerTerms, clock: Clock, maxKeys: number, keys: Map<string, ScopeKeys>) {

@@ -15,8 +15,8 @@ export interface StoredKey {
   /** The size of the stored value, in bytes. */
   readonly bytes: number
   /**
-   * What the states mean, explained with the numbers of the policies, which are stored with the states; undefined if the value is
-   * no record of this version.
+   * What the states mean, explained with the numbers of the policies, which are stored with the states; undefined if the value does not
+   * have the format of this version.
    */
   readonly inspection: Inspection | undefined
 }
@@ -29,13 +29,13 @@ export interface StoredKeyFilter {
   readonly key?: string | undefined
 }
 
-/** For operators: shows the keys of all limiters under a prefix. The policies of the limiters need not be known. */
+/** For people who run a service: shows the keys of all limiters under a prefix. The policies of the limiters need not be known. */
 export interface StoreInspector {
   /** Lists the keys, page by page. The iterator rejects with HeadgateError `HEADGATE_STORE` if the store fails. */
   list(filter?: StoredKeyFilter): AsyncGenerator<StoredKey, void, undefined>
   /** Deletes a key, so that it has its full quota under every policy. */
   reset(storeKey: string): Promise<void>
-  /** Ends the ban of a key, including a ban by a penalty. Used units stay used. */
+  /** Ends the ban of a key, including a ban that a penalty policy began after refusals. Used units stay used. */
   unban(storeKey: string): Promise<void>
 }
 
@@ -46,19 +46,19 @@ export interface EncodedParts {
   readonly id: string
 }
 
-/** The key and the value of one record, as the store returned them. */
+/** One key and its value, as the store returned them. */
 export interface StoredRecord {
   readonly storeKey: string
   readonly bytes: number
   /** The time by the store's clock, in microseconds. */
   readonly now: number
-  /** @throws Error if the value is not a record of this version */
+  /** @throws Error if the value does not have the format of this version */
   read(): Omit<KeptKey, 'now'>
 }
 
 /** What an inspector needs from a store. Each function rejects with HeadgateError `HEADGATE_STORE` if the store fails. */
 export interface InspectedStore {
-  /** The records of all keys under a prefix. @param id the encoded id of the keys to list; undefined for all keys */
+  /** The values of all keys under a prefix. @param id the encoded id of the keys to list; undefined for all keys */
   records(id: string | undefined): AsyncIterable<StoredRecord>
   /**
    * Returns the parts of a key of the store, or the hash that a long key has in place of the parts; undefined for a key of

@@ -1,6 +1,6 @@
 /*
- * The objects that gauges read: how many calls of each limiter are in flight or wait, the pacers, and the stores that have had
- * a call. The references to these objects are weak, so that metrics do not keep an object in memory.
+ * The objects that gauges read: how many calls of each limiter are in flight (admitted and not finished) or wait, the pacers, and the
+ * stores that have had a call. The references to these objects are weak, so that metrics do not keep an object in memory.
  */
 import { breakersOf } from '../failure/index.ts'
 import type { CalledLimiter, Load } from '../limiter/index.ts'

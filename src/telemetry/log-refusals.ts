@@ -28,8 +28,8 @@ export interface RefusalFields {
   /** `'shadow'`: the refusal was not enforced. `'error'`: the store failed, and so the call was rejected. */
   readonly result: 'refused' | 'banned' | 'shadow' | 'error'
   /**
-   * The key that was refused, in the form that the option `key` selects. If the call passed an object with a key for each scope,
-   * `key` is such an object too.
+   * The key that was refused, in the form that the option `key` selects. If the call passed an object with a key for each scope (such as
+   * user and address), `key` is such an object too.
    */
   readonly key?: Key
   readonly cost: Units

@@ -6,8 +6,8 @@ import { LiveObjects, type LivePacer, maxNames } from './live-objects.ts'
 import type { Result } from './result.ts'
 
 /**
- * Histogram bounds for exchanges with a store's server, in seconds. The bounds are close together up to 0.1, because the
- * default timeout of a store is 100 ms.
+ * Histogram bounds for exchanges (a request and its answer) with a store's server, in seconds. The bounds are close together up to 0.1,
+ * because the default timeout of a store is 100 ms.
  */
 const exchanges = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1]
 /** Histogram bounds for durations of requests, in seconds, as the conventions of OpenTelemetry recommend. */

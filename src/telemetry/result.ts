@@ -10,8 +10,10 @@ import type { Decision } from '../policy/index.ts'
  * - `'fallback'`: this process admits it, because the store failed
  * - `'open'`: it goes on and is not counted, because the store failed
  *
- * If the call is refused: - `'refused'`: by a policy; the store or this process decided - `'banned'`: by a ban that a call of `ban`
- * began, or by a penalty - `'error'`: the store failed, and `onStoreError` is `'closed'` or `'throw'`
+ * If the call is refused:
+ * - `'refused'`: by a policy; the store or this process decided
+ * - `'banned'`: by a ban that a call of `ban` began, or by a penalty (after refusals)
+ * - `'error'`: the store failed, and `onStoreError` is `'closed'` or `'throw'`
  */
 export type Result = 'admitted' | 'shadow' | 'fallback' | 'open' | 'refused' | 'banned' | 'error'
 
@@ -25,9 +27,9 @@ export function resultOf({ decision, enforced, instance }: LimiterCallEvent): Re
 }
 
 /**
- * The name of the policy that a call counts under: the penalty that bans it, else the shadow policy that would refuse it, else the
- * binding policy (`decision.policy`). For a ban that a call of `ban` began, the name is `'ban'`; for a call without a decision,
- * undefined.
+ * The name of the policy that a call counts under: the penalty that bans it (after refusals), else the shadow policy (not enforced) that
+ * would refuse it, else the binding policy (`decision.policy`). For a ban that a call of `ban` began, the name is `'ban'`; for a call
+ * without a decision, undefined.
  */
 export function policyOf({ decision, instance }: LimiterCallEvent): string | undefined {
   if (decision === undefined) return undefined
@@ -40,7 +42,7 @@ function isBanned(decision: Decision, limiter: CalledLimiter): boolean {
   return decision.ban !== undefined || isPenalized(decision, limiter)
 }
 
-/** True if the penalty refused the call. The penalty is the last of the limiter's policies. */
+/** True if the penalty (ban after refusals) refused the call. The penalty is the last of the limiter's policies. */
 function isPenalized({ policies }: Decision, { penalty }: CalledLimiter): boolean {
   return penalty !== undefined && policies.at(-1)?.allowed === false
 }

@@ -47,7 +47,7 @@ export function addStoreSpan(tracer: Tracer, event: StoreCallEvent): void {
   span.end(startedAt + duration)
 }
 
-/** The error's message. Undefined if a key may be in the message: for broken records, and for errors of other packages. */
+/** The error's message. Undefined if a key may be in the message: for broken stored values, and for errors of other packages. */
 function messageOf(error: unknown): string | undefined {
   return error instanceof HeadgateError && !isBrokenRecord(error) ? error.message : undefined
 }

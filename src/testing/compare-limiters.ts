@@ -29,7 +29,7 @@ const shortPauses = pauses.filter((pause) => pause > -1000)
 const banVerbs = [...verbs, ...verbs, ...(['ban', 'unban', 'unban', 'unban'] as const)]
 const banTimes = ['1ms', '100ms', '700ms', '1s', '2500ms', Infinity]
 
-/** Indexes in the list of open reservations. A step picks one and settles or renews this reservation, if the list has this index. */
+/** Indexes in the list of open reservations. A step picks an index, and settles (corrects) or renews the reservation there, if any. */
 const places = [0, 1, 2, 3, 5]
 
 type Pick = <T>(from: readonly T[]) => T
@@ -117,8 +117,8 @@ function costs({ policies }: RateLimiter, pick: Pick): Units {
 }
 
 /**
- * Settles the reservations of both limiters. A record must be settled by a record: if the cost is a record and `units` is a
- * number, both are settled with 0.
+ * Settles the reservations of both limiters. A cost with a number for each policy must be settled by such an object: for such a cost, if
+ * `units` is a number, both reservations are settled with 0.
  */
 async function settle({ cost, actual, expected }: Open, units: Units): Promise<void> {
   const used = typeof units === 'number' ? (typeof cost === 'number' ? units - 1 : 0) : units

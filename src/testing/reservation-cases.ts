@@ -8,7 +8,7 @@ import { assertEqual } from './assert.ts'
 import { samples } from './sample-policies.ts'
 import { limiterOn, play, type StoreCases } from './timeline.ts'
 
-/** Policies with a window of an hour that give the units of a settled reservation back exactly. */
+/** Policies with a window of an hour that give the units of a settled reservation (corrected to its actual cost) back exactly. */
 function settling(limit: number): readonly Policy[] {
   return Object.values(samples)
     .map((make, n) => make({ name: `sample ${n}`, limit, window: '1h' }))

@@ -26,10 +26,10 @@ export interface StoreContract {
 }
 
 /**
- * Declares the tests that every store must pass. With every algorithm, each call returns what the memory store returns.
- * A call under several policies and scopes takes units from all of them, or from none. Reservations are settled
- * exactly, in any order. A ban ends exactly at its time, if the store has bans. Keys and limiters never share a state.
- * Concurrent calls are decided one after the other. No test sleeps: the time is a `ManualClock`, which also goes back.
+ * Declares the tests that every store must pass. With every algorithm, each call returns what the memory store returns. A call under
+ * several policies and scopes takes units from all of them, or from none. Reservations are settled (corrected to the actual cost) exactly,
+ * in any order. A ban ends exactly at its time, if the store has bans. Keys and limiters never share a state. Concurrent calls are decided
+ * one after the other. No test sleeps: the time is a `ManualClock`, which also goes back.
  *
  *     import { test } from 'node:test'
  *     import { testStore } from 'headgate/testing'

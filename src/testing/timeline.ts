@@ -34,9 +34,9 @@ export async function ifSupported<T>(outcome: Promise<T>): Promise<T | undefined
 }
 
 /**
- * Makes one call for each line: a verb, a key and a cost. Asserts that the decision is the one written after the arrow: `ok` or
- * `no`, and the remaining units. A number at the beginning of a line is the time, in milliseconds since the start of the test.
- * A record of keys is written as a list in the order of the scopes, with `-` for a scope without a key.
+ * Makes one call for each line: a verb, a key and a cost. Asserts that the decision is the one written after the arrow: `ok` or `no`, and
+ * the remaining units. A number at the beginning of a line is the time, in milliseconds since the start of the test. Keys of several
+ * scopes (kinds of key) are written as a list in the order of the scopes, with `-` for a scope without a key.
  *
  *     consume k 3 -> ok 7                              a cost of 3; 7 units are left
  *     1000: peek k -> no 0 by 1h for 500               refused by the policy "1h", for 500 ms

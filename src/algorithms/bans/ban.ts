@@ -20,7 +20,7 @@ export interface StoredBan {
   readonly reason: string | undefined
 }
 
-/** The end of a ban that lasts until an operator removes it: a number that every store can store. */
+/** The end of a ban that lasts until it is removed by hand: a number that every store can store. */
 export const forever: number = Number.MAX_SAFE_INTEGER
 
 /** The ban of a key of a call, as decisions report it. */
@@ -38,8 +38,8 @@ export function newBan(now: number, duration: number, reason: string | undefined
 }
 
 /**
- * Returns the ban if it has not ended at the time `now`, else undefined. If the clock has gone back by the tolerance or more, returns a
- * new ban, which the store saves in place of the old ban: from `now` on, with the full duration.
+ * Returns the ban if it has not ended at the time `now`, else undefined. If the clock has gone back by 60 s or more and by at least the
+ * length of the ban, returns a new ban, which the store saves in place of the old ban: from `now` on, with the full duration.
  */
 export function banAt(ban: StoredBan, now: number): StoredBan | undefined {
   const { from, until, reason } = ban

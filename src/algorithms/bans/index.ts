@@ -1,6 +1,6 @@
 /*
- * Bans: every call on a banned key is refused until the ban ends. A penalty (for many refusals) or an operator begins a
- * ban. This folder imports the contract of algorithms, `evaluation`, `policy` and `common`.
+ * Bans: every call on a banned key is refused until the ban ends. A ban begins after many refusals (a penalty) or by hand. This folder
+ * imports the contract of algorithms, `evaluation`, `policy` and `common`.
  */
 
 export {

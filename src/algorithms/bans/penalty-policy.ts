@@ -40,11 +40,11 @@ export interface PenaltyOptions {
   /** True if each call that is refused during a ban starts the duration of that ban again. Default false. */
   extend?: boolean
   /**
-   * True if the start of a ban resets the other policies of the key (except units in flight), so that the key has its full
-   * quota when the ban ends. Default false: units used before the ban stay used.
+   * True if the start of a ban resets the other policies of the key (except units of unfinished calls), so that the key has its full quota
+   * when the ban ends. Default false: units used before the ban stay used.
    */
   restart?: boolean
-  /** The scope whose key is banned. Default: the scope of the limiter's first policy. */
+  /** Which key of a call is banned: the key of this scope, such as `'user'`. Default: the scope of the limiter's first policy. */
   scope?: string
   /** The name of the penalty in decisions. Default `'penalty'`. */
   name?: string
@@ -73,8 +73,8 @@ const readers = {
 /**
  * A policy that bans a key after the other policies have refused the key's calls many times. Users do not call this
  * function: they give a limiter the option `penalty`.
- * @throws HeadgateError `HEADGATE_PENALTY` if a number or a duration is out of range, `HEADGATE_NAME` or `HEADGATE_SCOPE` if
- *   the name or the scope is invalid, `HEADGATE_OPTION` if an option is unknown
+ * @throws HeadgateError `HEADGATE_PENALTY` for a number or a duration out of range; another code for an unknown option, or an invalid name
+ *   or scope
  */
 export function penalty(options: PenaltyOptions, scope: string, shadow: boolean): Policy {
   const { after, within, name, ...read } = readOptions('penalty', options, readers)

@@ -1,6 +1,6 @@
 /*
- * The numbers that a bucket stores for reservations that may still be settled. Levels and costs are counted in ticks, which are
- * whole numbers: one unit is one tick or more.
+ * The numbers that a bucket stores for reservations that may still be settled (corrected to their actual cost). Levels and costs are
+ * counted in ticks, which are whole numbers: one unit is one tick or more.
  *
  * A call raises the level of the bucket by its cost. Then the level falls (the bucket drains) at a steady rate. If a call is
  * settled for d units less, the level becomes what it would be if the call had cost d less from the start. If the level was
@@ -25,14 +25,13 @@ import type { Numbers } from '../algorithm.ts'
 import { ratioUp } from '../exact-math.ts'
 import { addStep, type Drain, drained, endOfSteps, giveBackSince, lastStep, scaleSteps } from './steps.ts'
 
-/** The most bookings of one state. Beyond this number, the two earliest bookings are merged into a run. */
+/** The most bookings (of units for later times) of one state. Beyond this number, the two earliest bookings are merged into a run. */
 export const maxBookings = 64
 
 export class Bookings {
   readonly #drain: Drain
   /**
-   * The index at which a state has the number of its steps. Before this index, a state has the `slots` numbers of the
-   * algorithm.
+   * The index at which the numbers of this file begin in a state, with how many steps (see steps.ts) it has. Before: the `slots` numbers.
    */
   readonly #start: number
   /** The time at which the last call of `#pour` stopped. `#level` is the level at that time. */
@@ -45,8 +44,8 @@ export class Bookings {
   }
 
   /**
-   * True if the state has steps or bookings. Steps and bookings are possible only for a state that is stored alone in an array,
-   * from index 0.
+   * True if the state has steps (of calls: steps.ts) or bookings (of units for later times). Both are possible only for a state that is
+   * stored alone in an array, from index 0.
    */
   in(s: Numbers): s is number[] {
     return s.length > this.#start && Array.isArray(s)
@@ -56,13 +55,13 @@ export class Bookings {
     return this.in(s) ? endOfSteps(s, this.#start) : s.length
   }
 
-  /** The time at which the units of the last booking raise the level; 0 if no booking is later than `at`. */
+  /** The time at which the last booked units raise the level; 0 if no units are booked for a time after `at`. */
   until(s: Numbers, at: number): number {
     const end = s.length
     return this.#firstBooking(s) < end && (s[end - 2] as number) > at ? (s[end - 2] as number) : 0
   }
 
-  /** The level at `at`, if the level at `time` was `level`. Includes the units of bookings whose time is not after `at`. */
+  /** The level at `at`, if the level at `time` was `level`. Includes the units that are booked for a time up to `at`. */
   levelAt(s: Numbers, time: number, level: number, at: number): number {
     this.#time = time
     this.#level = level
@@ -71,8 +70,8 @@ export class Bookings {
   }
 
   /**
-   * Moves `#time` and `#level` to the end of the booking at index `k`, or to the start of a run that ends after `at`. Returns
-   * the level just before the booking.
+   * Moves `#time` and `#level` to the end of the booking at index `k`, or to the start of a run (merged bookings) that ends after `at`.
+   * Returns the level just before the booking.
    */
   #pour(s: Numbers, k: number, at: number): number {
     const drain = this.#drain
@@ -81,20 +80,20 @@ export class Bookings {
     this.#level = found + ticks
     this.#time = start
     if (start === end || end > at) return found
-    // The last units of a run enter the bucket at the end of the run, however far the level has fallen by then.
+    // The last units of a run (merged bookings) enter the bucket at the end of the run, however far the level has fallen by then.
     this.#level = Math.max(drained(drain, this.#level, end - start), Math.min(ticks, drain.capacity))
     this.#time = end
     return Math.max(0, this.#level - ticks)
   }
 
-  /** The sum of the ticks of all bookings that start after `at`. */
+  /** The sum of the ticks (parts of units) of all bookings that start after `at`. */
   ahead(s: Numbers, at: number): number {
     let ticks = 0
     for (let k = this.#firstBooking(s); k < s.length; k += 3) if ((s[k] as number) > at) ticks += s[k + 2] as number
     return ticks
   }
 
-  /** Calculates the level at `at`, and removes the bookings whose units this level includes. Returns the level. */
+  /** Calculates the level at `at`, and removes the bookings (units for later times) that this level includes. Returns the level. */
   advance(s: number[], time: number, level: number, at: number): number {
     this.#time = time
     this.#level = level
@@ -108,7 +107,7 @@ export class Bookings {
     return drained(this.#drain, this.#level, at - this.#time)
   }
 
-  /** Splits a run at `at`: the units that fit now become part of the level, and the other units stay booked. */
+  /** Splits a run (merged bookings) at `at`: the units that fit now become part of the level, and the other units stay booked. */
   #enterRun(s: number[], k: number, found: number, at: number): number {
     const whole = drained(this.#drain, this.#level, at - this.#time)
     const level = Math.min(whole, this.#drain.capacity)
@@ -125,8 +124,8 @@ export class Bookings {
   }
 
   /**
-   * The time for the ticket of a call at `time`. If a refund came at the same time, the time in the ticket is 1 us later, so
-   * that the order of the refund and the call is known.
+   * The time by which a reservation at `time` is found when it is settled (in its ticket). If a refund came at the same time, the time in
+   * the ticket is 1 us later, so that the order of the refund and the call is known.
    */
   since(s: Numbers, time: number): number {
     return this.in(s) ? Math.max(time, lastStep(s, this.#start)) : time
@@ -142,8 +141,9 @@ export class Bookings {
   }
 
   /**
-   * Merges the two earliest bookings. The level after the two is the same as before the merge. The result is a run if the
-   * units of the second booking enter the bucket as soon as they fit; else the first booking can no longer be cancelled.
+   * Merges the two earliest bookings. The level after the two is the same as before the merge. The result is a run (a span of time in which
+   * units enter) if the units of the second booking enter the bucket as soon as they fit; else the first booking can no longer be
+   * cancelled.
    */
   #mergeBookings(s: number[], now: number, level: number): void {
     const k = this.#firstBooking(s)
@@ -158,7 +158,7 @@ export class Bookings {
     }
   }
 
-  /** The level right after the booking at index `last`. */
+  /** The level right after the units of the booking at index `last` were added. */
   #levelThrough(s: number[], now: number, level: number, last: number): number {
     this.#time = now
     this.#level = level
@@ -167,8 +167,8 @@ export class Bookings {
   }
 
   /**
-   * How many of its unused `ticks` the call at the time `since` can still give back. The caller of `settle` lowers the level by
-   * the result.
+   * How many of its unused `ticks` (parts of units) the call at the time `since` can still give back. The caller of `settle` lowers the
+   * level by the result.
    */
   settle(s: number[], level: number, since: number, ticks: number): number {
     const bookings = this.#firstBooking(s)
@@ -177,8 +177,8 @@ export class Bookings {
   }
 
   /**
-   * Cancels `ticks` of the future booking that ends at `time`. In a run, only the last booking can be cancelled. Returns by how
-   * many ticks the caller has to lower the level, because the level may already include some ticks of a run.
+   * Cancels `ticks` of the future booking that ends at `time`. In a run (merged bookings), only the last booking can be cancelled. Returns
+   * by how many ticks the caller has to lower the level, because the level may already include some ticks of a run.
    * @param whole all ticks of the booking
    */
   cancel(s: number[], now: number, level: number, time: number, whole: number, ticks: number): number {
@@ -197,7 +197,7 @@ export class Bookings {
     return 0
   }
 
-  /** Removes the last booking from a run. The new end of the run is the time at which all other units of the run fit. */
+  /** Removes the last booking from a run (merged bookings). The new end of the run is the time at which all other units of the run fit. */
   #popRun(s: number[], now: number, level: number, k: number, ticks: number): void {
     const { rate, per, capacity } = this.#drain
     const start = s[k] as number
@@ -212,8 +212,8 @@ export class Bookings {
   }
 
   /**
-   * Refunds `ticks`: cancels ticks of bookings, the newest booking first. Returns the other ticks, which the caller subtracts
-   * from the level.
+   * Refunds `ticks` (parts of units): cancels bookings for later times, the newest first. Returns the ticks that are left, which the caller
+   * subtracts from the level.
    */
   refund(s: number[], now: number, level: number, ticks: number): number {
     while (ticks > 0 && this.#firstBooking(s) < s.length) {
@@ -226,8 +226,8 @@ export class Bookings {
   }
 
   /**
-   * For a clock that went back by `ahead` microseconds: moves the bookings back by `ahead`, and removes the steps, so that
-   * earlier tickets give nothing back.
+   * For a clock that went back by `ahead` microseconds: moves the bookings back by `ahead`, and removes the steps, so that earlier
+   * reservations give nothing back.
    */
   restart(s: number[], ahead: number): void {
     const bookings = s.slice(this.#firstBooking(s))
@@ -236,7 +236,7 @@ export class Bookings {
     s.push(0, ...bookings.map((number, k) => (k % 3 === 2 ? number : number - ahead)))
   }
 
-  /** True if no reservation can still be settled: the level is 0, and no booking is in the future. */
+  /** True if no reservation can still be settled: the level is 0, and no units are booked for a later time. */
   over(s: Numbers, level: number): boolean {
     return level === 0 && this.#firstBooking(s) >= s.length
   }
@@ -250,7 +250,7 @@ export class Bookings {
     for (let k = this.#firstBooking(s) + 2; k < s.length; k += 3) s[k] = ratioUp(s[k] as number, times, per)
   }
 
-  /** For a new rate: makes each run a booking at the end of the run, with at most as many ticks as the capacity. */
+  /** For a new rate: makes each run (merged bookings) one booking at the end of the run, with at most as many ticks as the capacity. */
   endRuns(s: number[]): void {
     for (let k = this.#firstBooking(s); k < s.length; k += 3) {
       if (s[k] !== s[k + 1]) s[k + 2] = Math.min(s[k + 2] as number, this.#drain.capacity)
@@ -258,7 +258,7 @@ export class Bookings {
     }
   }
 
-  /** The time and the ticks of each booking. A run is listed as one booking, at the end of the run. */
+  /** The time and the ticks of each booking. A run (merged bookings) is listed as one booking, at the end of the run. */
   list(s: readonly number[]): readonly (readonly [time: number, ticks: number])[] {
     const all: [number, number][] = []
     for (let k = this.#firstBooking(s as number[]); k < s.length; k += 3)
@@ -267,8 +267,8 @@ export class Bookings {
   }
 
   /**
-   * A level at `at` for a state without bookings. The level is so high that after the last booking, no call waits less than
-   * with the bookings.
+   * A level at `at` for a state without bookings (units for later times). The level is so high that after the last booking, no call waits
+   * less than with the bookings.
    */
   folded(s: Numbers, time: number, level: number, at: number): number {
     const until = Math.max(at, this.until(s, at))

@@ -80,7 +80,10 @@ export abstract class DrainingBucket extends Algorithm implements Drain {
     s[this.idSlot] = 0
   }
 
-  /** Makes earlier tickets invalid. Units booked for a later time stay booked. @param ahead how far the clock went back, in microseconds */
+  /**
+   * Makes the tickets of earlier reservations invalid: they give nothing back any more. Units booked for a later time stay booked.
+   * @param ahead how far the clock went back, in microseconds
+   */
   protected forgetTickets(s: number[], ahead: number): void {
     this.bookings.restart(s, ahead)
     s[this.idSlot] = s.length > this.slots ? -1 : 0
@@ -97,7 +100,9 @@ export abstract class DrainingBucket extends Algorithm implements Drain {
     return true
   }
 
-  /** Multiplies the used units by `times / per`. If the number of used units changes or exceeds the capacity, no ticket can be settled. */
+  /**
+   * Multiplies the used units by `times / per`. If their number changes or exceeds the capacity, no earlier reservation gives units back.
+   */
   override carry(s: Numbers, i: number, at: number, from: DrainingBucket, times: number, per: number): void {
     from.take(s, i, at, 0, 0)
     const level = ratioUp(s[i + 1] as number, times, per)

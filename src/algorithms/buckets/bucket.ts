@@ -146,8 +146,8 @@ export class Bucket extends DrainingBucket {
   }
 
   /**
-   * Sets the time of the state to `at`, and returns the level at this time. If `at` is before the present time of the state,
-   * the tickets of all earlier reservations become invalid.
+   * Sets the time of the state to `at`, and returns the level at this time. If `at` is before the present time of the state, no earlier
+   * reservation can give units back any more.
    */
   #advance(s: number[], at: number): number {
     const last = s[0] as number
@@ -229,10 +229,7 @@ export class Bucket extends DrainingBucket {
     s[i + 2] = 0
   }
 
-  /**
-   * The rate in words that people use: a limit per window. The window is the shortest of `usual` in which the limit is a whole
-   * number.
-   */
+  /** The rate in words that people use: a limit per window. The window is the shortest of `usual` in which the limit is a whole number. */
   override get terms(): Terms {
     const { weight, rate, burst } = this
     const window = usual.find((each) => (each * rate) % weight === 0 && each * rate <= maxSafe)

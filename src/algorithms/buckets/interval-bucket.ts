@@ -81,14 +81,17 @@ export class IntervalBucket extends DrainingBucket {
     return cost > this.capacity ? Infinity : toStart + Math.ceil(short / this.rate) * this.per
   }
 
-  /** How long a call waits, in microseconds: at least until the interval of the last booking, because no call may go before a booking. */
+  /**
+   * How long a call waits, in microseconds: at least until the last interval with booked units, because no call may go before an earlier
+   * call.
+   */
   #waitBehind(s: Numbers, i: number, start: number, at: number, cost: number): number {
     const behind = this.#behind(s, i, start)
     const spent = this.#spentAt(s, i, Math.max(start, s[i + 2] as number) + behind)
     return this.#shortWait(spent, start + behind - at, behind && start + behind - at, cost)
   }
 
-  /** How long after `start` the interval of the last booking starts, in microseconds. 0 if nothing is booked. */
+  /** How long after `start` the last interval starts for which a call has booked units, in microseconds. 0 if nothing is booked. */
   #behind(s: Numbers, i: number, start: number): number {
     const base = Math.max(start, s[i + 2] as number)
     return Math.max(0, this.bookings.until(s, base) - base)
@@ -146,7 +149,9 @@ export class IntervalBucket extends DrainingBucket {
     } else s[1] = spent + cost
   }
 
-  /** Moves the state to time `at`, and returns the spent units. If `at` is before the time of the state, earlier tickets become invalid. */
+  /**
+   * Moves the state to time `at`, and returns the spent units. If `at` is before the state's time, earlier reservations give nothing back.
+   */
   #advance(s: number[], at: number): number {
     const [last, before, from] = [s[0] as number, s[1] as number, s[2] as number]
     const start = this.#startAt(s, 0, at)
@@ -217,7 +222,9 @@ export class IntervalBucket extends DrainingBucket {
     t[j + 3] = id
   }
 
-  /** The spent units for a state without bookings that replaces this state: after the last booking, no call waits less than before. */
+  /**
+   * The spent units for a state without bookings that replaces this state: after the last booked interval, no call waits less than before.
+   */
   #foldedAt(s: Numbers, i: number, start: number): number {
     if (s[i + 3] === 0) return this.#drained(s, i, start)
     const [spent, from] = [s[i + 1] as number, s[i + 2] as number]

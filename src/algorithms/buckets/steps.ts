@@ -1,6 +1,6 @@
 /*
- * The lowest level of a bucket since each call: a settlement gives back at most the lowest level since its call (bookings.ts).
- * A state stores a step for each call that comes while a reservation is open (an arrival).
+ * The lowest level of a bucket since each call: the settlement of a reservation gives back at most the lowest level since its call
+ * (bookings.ts). A state stores a step for each call that comes while a reservation is open (an arrival).
  *
  *     level   ____        __
  *            |    \      |  \___        a step: the time of an arrival, and the level before the arrival
@@ -21,7 +21,7 @@ import type { Numbers } from '../algorithm.ts'
 import { ratioDown } from '../exact-math.ts'
 
 /**
- * The most steps of a state. If a state gets more steps, two neighbouring steps are merged, and then some unused units are
+ * The most steps (stored calls) of a state. If a state gets more steps, two neighbouring steps are merged, and then some unused units are
  * not given back: under 1 per cent in a gateway with 64 open streams (docs/algorithms.md).
  */
 export const maxSteps = 32
@@ -39,12 +39,15 @@ export function drained({ rate, per }: Drain, level: number, elapsed: number): n
   return elapsed <= 0 ? level : Math.max(0, level - (elapsed / per) * rate)
 }
 
-/** The index in `s` after the last step. */
+/** The index in `s` after the last step (a stored call or refund). */
 export function endOfSteps(s: Numbers | readonly number[], start: number): number {
   return start + 1 + 2 * (s[start] as number)
 }
 
-/** The time of the last step. After refunds, this time may be some microseconds later than the clock. 0 if there is no step. */
+/**
+ * The time of the last step (a stored call or refund). After refunds, this time may be some microseconds later than the clock. 0 if there
+ * is no step.
+ */
 export function lastStep(s: Numbers, start: number): number {
   return s.length > start && (s[start] as number) > 0 ? (s[endOfSteps(s, start) - 2] as number) : 0
 }

@@ -3,7 +3,7 @@ import type { Ticket } from '../algorithm.ts'
 /**
  * - `consume` counts the cost if every policy admits the call now
  * - `reserve` counts the cost if every policy admits the call within `maxWait`
- * - `renew` starts a new lease for the units in flight of a reservation
+ * - `renew` starts the lease (the time after which units in flight are freed) of a reservation again
  * - `charge` counts the cost even if a policy would refuse the call
  * - `refund` gives units back
  * - `settle` gives the unused units of a reservation back, or charges the units that were used beyond the reserved cost
@@ -23,10 +23,10 @@ export interface Details {
   readonly nextAfter?: boolean
 }
 
-/** One ticket per policy of a reservation: undefined for a policy under which the reservation took no unit. */
+/** What identifies a reservation: a ticket for each policy, undefined for a policy under which the reservation took no unit. */
 export type Tickets = readonly (Ticket | undefined)[]
 
-/** The costs with which `settle` gives back every unit of these tickets. */
+/** The costs with which `settle` gives back every unit of the reservation with these tickets. */
 export function unitsBack(tickets: Tickets): readonly number[] {
   return tickets.map((ticket) => (ticket === undefined ? 0 : -ticket[2]))
 }

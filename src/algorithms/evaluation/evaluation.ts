@@ -7,7 +7,8 @@
  *     evaluate   computes how long each policy makes the call wait, and changes nothing; the longest wait decides
  *     commit     takes the cost, or counts the refusal, or does not change the state; then reports the numbers
  *
- * A reservation then reads its `tickets`. A refund or a settlement gives units back to the states after `evaluate` and before `commit`.
+ * For a reservation, `tickets` then returns what is needed to settle it. A refund or a settlement gives units back to the states after
+ * `evaluate` and before `commit`.
  */
 import { alone, type Decision, join, type Source, type Verdict, withResetAt } from '../../policy/index.ts'
 import { type Policy, Report, type Ticket, type Windows } from '../algorithm.ts'
@@ -75,7 +76,7 @@ export class Evaluation {
 
   /**
    * @param maxWait the longest wait that a reservation accepts, in microseconds; 0 for the other verbs
-   * @param tickets for `settle` and `renew`: the tickets of the reservation
+   * @param tickets for `settle` and `renew`: what `tickets` returned for the reservation
    */
   evaluate(verb: DecidingVerb, now: number, costs: Costs, maxWait: number, tickets?: Tickets): void {
     this.verb = verb
@@ -130,7 +131,7 @@ export class Evaluation {
    */
   private canPromise(): boolean {
     const enforced = this.policies.filter(({ policy, cost }) => !policy.shadow && cost > 0)
-    // A penalty or a policy that counts units in flight prevents a promise only if this policy delays the call.
+    // A penalty or a policy that counts units in flight prevents a reservation for a future time only if this policy delays the call.
     const [evaluation, ...more] = enforced.filter(({ algorithm, wait }) => {
       return wait > 0 || !(algorithm.punishes || algorithm.leases)
     })
@@ -202,7 +203,10 @@ export class Evaluation {
     return { name, allowed: wait === 0, limit, remaining, used, retryAfter, resetAfter, shadow }
   }
 
-  /** Adds the units of a charge or of a renewed lease to the state of a policy. A charge of 0 units only creates the state. */
+  /**
+   * Adds the units of a charge, or of a renewed lease (of units in flight), to the state of a policy. A charge of 0 units only creates the
+   * state.
+   */
   private takeMore(evaluation: PolicyEvaluation): void {
     if (evaluation.keepsNothing) return
     const { now, verb } = this
@@ -236,7 +240,10 @@ export class Evaluation {
     evaluation.wrote = true
   }
 
-  /** The tickets of the reservation that was just committed. @param id the id that a state gets if it has no open reservations yet */
+  /**
+   * The tickets of the reservation that was just committed, one for each policy: what is needed to settle it.
+   * @param id the id that a state gets if it has no open reservations yet
+   */
   tickets(id: number = newReservationId()): Tickets {
     return this.policies.map((evaluation, n) => this.ticketOf(evaluation, n, id) ?? this.given?.[n])
   }

@@ -8,7 +8,7 @@ const report = new Report()
 export interface ForeignState {
   readonly algorithm: Algorithm
   readonly s: Numbers
-  /** Converts the state to the present numbers of the policy, and returns the result as a copy. */
+  /** Converts the state to the present limit and window of the policy, and returns the result as a copy. */
   carried(): Numbers
   /** Microseconds until `carried` would return a copy that admits `cost`. @param own the wait under the copy that `carried` returns now */
   wait(cost: number, own: number): number
@@ -28,24 +28,27 @@ export class PolicyEvaluation {
   readonly algorithm: Algorithm
   s: Numbers = []
   i = 0
-  /** The effective time of the state, in microseconds (see `effectiveTime`). */
+  /** The time at which the state is evaluated, in microseconds: the store's time, or later if the clock went back (`effectiveTime`). */
   at = 0
   /** The cost of the call under this policy, in units. */
   cost = 0
   /** Microseconds until this policy admits the call. */
   wait = 0
-  /** How many microseconds after `at` a reservation has booked its units; 0 if the call takes its units immediately. */
+  /** For a reservation: how many microseconds after `at` its units count. 0 if the call takes its units immediately. */
   delay = 0
   /**
-   * True if `s` is a copy, made from a state that was written under other numbers. The copy may have fewer used units, because the new
-   * limit may be lower. So the copy replaces the original state only after a call that is admitted immediately.
+   * True if `s` is a copy, made from a state that was written under another limit or window. The copy may have fewer used units, because
+   * the new limit may be lower. So the copy replaces the original state only after a call that is admitted immediately.
    */
   carried = false
-  /** The original state, if `carried` is true and `s` is a copy. Refunds, charges and settlements change the original. */
+  /**
+   * The original state (written under another limit or window), if `carried` is true and `s` is a copy. Refunds, charges and settlements
+   * change the original.
+   */
   foreign: ForeignState | undefined = undefined
   /** True if the call changed `s`, so that the store has to save `s`, even if `s` is a copy. */
   wrote = false
-  /** True if the call changed `foreign`. The store then saves `foreign`, still with the numbers under which it was written. */
+  /** True if the call changed `foreign`. The store then saves `foreign`, still with the limit and window under which it was written. */
   wroteForeign = false
 
   constructor(policy: Policy) {
@@ -81,7 +84,7 @@ export class PolicyEvaluation {
   }
 
   /**
-   * Microseconds until the key has its full quota, if `s` is a copy of a foreign state.
+   * Microseconds until the key has its full quota, if `s` is a converted copy of a state with another limit.
    * @param reset microseconds until the copy `s` has its full quota
    */
   resetCarried(reset: number): number {
@@ -89,8 +92,8 @@ export class PolicyEvaluation {
   }
 
   /**
-   * Computes the wait of a charge, or of a settlement that charges more units: 0, or Infinity if the charge would make numbers
-   * of the state so large that they are inexact.
+   * Computes the wait of a charge, or of a settlement that charges units beyond the reserved cost: 0, or Infinity if the charge would make
+   * numbers of the state so large that they are inexact.
    */
   evaluateCharge(now: number, cost: number): number {
     this.begin(now, cost)
@@ -99,7 +102,7 @@ export class PolicyEvaluation {
     return this.policy.shadow ? 0 : this.wait
   }
 
-  /** Computes the wait of a renewal. Only units whose lease has ended must be free, because the renewal takes these units again. */
+  /** Computes the wait of a call that renews leases. Only the units whose lease has ended must be free, because it takes them again. */
   evaluateRenewal(now: number, cost: number, ticket: Ticket | undefined): number {
     this.begin(now, cost)
     const { algorithm, s, i, at } = this.own(now)
@@ -119,8 +122,8 @@ export class PolicyEvaluation {
   }
 
   /**
-   * True under a limit of 0: taken units would never become free, so a call takes no units. False if there is a foreign state, because
-   * refunds and charges change this state.
+   * True under a limit of 0: taken units would never become free, so a call takes no units. False if there is a foreign state (written
+   * under another limit), because refunds and charges change this state.
    */
   get keepsNothing(): boolean {
     return this.policy.limit === 0 && this.foreign === undefined
@@ -134,7 +137,7 @@ export class PolicyEvaluation {
     this.wroteForeign = false
   }
 
-  /** The state that has the units of earlier calls: the foreign state, if there is one, otherwise `s`. */
+  /** The state that has the units of earlier calls: the foreign state (of another limit or window), if there is one, otherwise `s`. */
   own(now: number): { algorithm: Algorithm; s: Numbers; i: number; at: number } {
     const { foreign } = this
     if (foreign === undefined) return this
@@ -151,8 +154,8 @@ export class PolicyEvaluation {
   }
 
   /**
-   * Records that the state that `own` returns was changed. If this is the foreign state, the store saves the state with the old
-   * numbers, because no call was admitted under the new numbers.
+   * Records that the state that `own` returns was changed. If this is the foreign state (of another limit or window), the store saves the
+   * state with the old limit and window, because no call was admitted under the new ones.
    */
   changed(now: number): void {
     if (this.foreign === undefined) {
@@ -165,7 +168,7 @@ export class PolicyEvaluation {
   }
 }
 
-/** The most units that a ticket can give back: 0 if the state no longer has the id with which the ticket's reservation was made. */
+/** The most units that a reservation can give back (by its ticket): 0 if the state no longer has the id with which it was made. */
 export function unitsKnown(
   { idSlot, idCountsRefunds }: Algorithm,
   s: Numbers,
@@ -178,8 +181,8 @@ export function unitsKnown(
 }
 
 /**
- * Resets the states of the other policies in the scope of a penalty, because the ban that has just begun replaces the waits of
- * these policies. Reservations made before give no units back. Units in flight stay counted.
+ * Resets the states of the other policies in the scope of a penalty, because the ban that has just begun replaces the waits of these
+ * policies. Reservations made before give no units back. Units in flight (of unfinished calls) stay counted.
  */
 export function restart({ policy: { scope } }: PolicyEvaluation, all: readonly PolicyEvaluation[], now: number): void {
   for (const evaluation of all) {
@@ -211,7 +214,7 @@ export function refund(evaluation: PolicyEvaluation, now: number): void {
 }
 
 /**
- * Adds a refund to the id of the reservations. An id beyond 2^53 would be inexact, so the id becomes 0, and earlier tickets then give
+ * Adds a refund to the id of the reservations. An id beyond 2^53 would be inexact, so the id becomes 0, and earlier reservations then give
  * no units back.
  */
 function countRefund(s: Numbers, idSlot: number, cost: number): void {
@@ -220,8 +223,8 @@ function countRefund(s: Numbers, idSlot: number, cost: number): void {
 }
 
 /**
- * Settles a reservation under one policy. A cost above 0 is charged. For a cost below 0, units are given back: at most as many
- * as `unitsKnown` returns for the ticket.
+ * Corrects a reservation to its actual cost under one policy. A cost above 0 is charged. For a cost below 0, units are given back: at most
+ * as many as `unitsKnown` returns for the ticket.
  */
 export function settle(evaluation: PolicyEvaluation, now: number, ticket: Ticket | undefined): void {
   const { cost } = evaluation
@@ -233,7 +236,7 @@ export function settle(evaluation: PolicyEvaluation, now: number, ticket: Ticket
   } else {
     const units = cost === 0 || ticket === undefined ? 0 : Math.min(-cost, unitsKnown(algorithm, s, i, ticket))
     if (units === 0) return
-    // If the clock went back by at least `tolerance`, the tickets are invalid. Guava's limiters have the tolerance 0: their
+    // If the clock went back by at least `tolerance`, earlier reservations give nothing back. Guava's limiters have the tolerance 0: their
     // `settle` checks the clock itself.
     if (at < (s[i] as number) && algorithm.tolerance > 0) algorithm.take(s, i, at, 0, 0)
     else algorithm.settle(s, i, at, units, ticket as Ticket)

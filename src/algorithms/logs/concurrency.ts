@@ -27,8 +27,8 @@ export class Concurrency extends SlidingLog {
   override readonly leases = true
 
   /**
-   * Returns the number in the ticket of a call: the end of its lease. This end does not change if the policy's option
-   * `lease` changes later.
+   * Returns the number by which `settle` finds the units of a call (in its ticket): the end of the lease, when they are freed. This end
+   * does not change if the policy's option `lease` changes later.
    */
   override bookedAt(_s: Numbers, _i: number, at: number): number {
     return at + this.span
@@ -65,7 +65,7 @@ export class Concurrency extends SlidingLog {
 
 /** The options of `concurrency`. */
 export interface ConcurrencyOptions extends Pick<PolicyOptions, 'name' | 'label' | 'scope' | 'shadow'> {
-  /** How many units may be in flight at the same time: a whole number from 0, such as 4. */
+  /** How many units may be in flight (used by unfinished calls) at the same time: a whole number from 0, such as 4. */
   limit: number
   /**
    * The time after which a unit is freed, if the unit was neither released nor renewed: whole milliseconds, or text such as `'30s'`.
@@ -77,8 +77,8 @@ export interface ConcurrencyOptions extends Pick<PolicyOptions, 'name' | 'label'
 const known = ['limit', 'lease', 'name', 'label', 'scope', 'shadow']
 
 /**
- * At most `limit` units in flight. `reserve` takes units; `settle`, `cancel` or the end of the lease frees the units. The
- * default name is `'at-once'`. Example: `concurrency({ limit: 4, lease: '30s', scope: 'user' })`.
+ * At most `limit` units in flight (used by unfinished calls). `reserve` takes units; `settle`, `cancel` or the end of the lease frees the
+ * units. The default name is `'at-once'`. Example: `concurrency({ limit: 4, lease: '30s', scope: 'user' })`.
  * @throws HeadgateError if an option is unknown or out of range
  */
 export function concurrency(options: ConcurrencyOptions): Policy {

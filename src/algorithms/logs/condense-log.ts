@@ -12,7 +12,9 @@ import type { Numbers } from '../algorithm.ts'
 import { header, timeOf, totalOf } from './log-entries.ts'
 
 const parts = 8
-/** The most entries of the copy: one for each of the at most `parts + 1` parts that a window overlaps, and one for all booked units. */
+/**
+ * The most entries of the copy: one for each of the at most `parts + 1` parts that a window overlaps, and one for all units of later times.
+ */
 const entries = parts + 2
 
 /** How many numbers the state of such a copy has at most. */

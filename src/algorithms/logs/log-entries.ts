@@ -47,8 +47,8 @@ export function firstAbove(s: Numbers, from: number, low: number, high: number, 
 }
 
 /**
- * Adds `cost` units at `time`. Calls of the same microsecond share an entry. `time` may be before the newest entry only for a
- * charge: any other call waits until the times of all bookings have passed.
+ * Adds `cost` units at `time`. Calls of the same microsecond share an entry. `time` may be before the newest entry only for a charge: any
+ * other call waits until the times of all booked units have passed.
  */
 export function append(s: Numbers, i: number, time: number, cost: number): void {
   if (totalOf(s, i, (s[i + 2] as number) - 1) + cost > maxSafe) compact(s, i, s[i + 1] as number)

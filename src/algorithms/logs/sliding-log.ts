@@ -46,7 +46,10 @@ import {
   totalOf,
 } from './log-entries.ts'
 
-/** The largest limit: the units of a window with debt, counted refusals and one more call then still sum to less than 2^53. */
+/**
+ * The largest limit: the units of a window with debt (units above the limit), counted refusals and one more call then still sum to less
+ * than 2^53.
+ */
 const most = 2 ** 50
 
 export class SlidingLog extends Algorithm {
@@ -147,12 +150,12 @@ export class SlidingLog extends Algorithm {
     return Math.min(ticket[2], totalOf(s, i, entry) - totalOf(s, i, entry - 1))
   }
 
-  /** The time of the entry of a ticket whose first number is `since`. */
+  /** The time of the entry with the units of a reservation. `since` is the first number of its ticket. */
   protected entryTime(since: number): number {
     return since
   }
 
-  /** The entry of a ticket; -1 if the entry was removed. */
+  /** The index of the entry with the units of a reservation; -1 if the entry was removed. */
   #entryOf(s: Numbers, i: number, [since]: Ticket): number {
     const end = s[i + 2] as number
     const time = this.entryTime(since)

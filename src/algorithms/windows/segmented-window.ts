@@ -21,7 +21,10 @@ import { definePolicy } from '../define-policy.ts'
 import { maxSafe, ratioUp } from '../exact-math.ts'
 import { type Description, debtWords, type Facts, nextWords, timeText, usedWords } from '../state-description.ts'
 
-/** The largest limit: the units of a window with debt, counted refusals and one more call then still sum to less than 2^53. */
+/**
+ * The largest limit: the units of a window with debt (units above the limit), counted refusals and one more call then still sum to less
+ * than 2^53.
+ */
 const most = 2 ** 50
 
 export class SegmentedWindow extends Algorithm {
@@ -133,8 +136,8 @@ export class SegmentedWindow extends Algorithm {
   }
 
   /**
-   * Converts counters of another policy. If the sum of the converted counters exceeds the limit, the units of the newest
-   * segments are kept, up to the limit.
+   * Converts counters that were written under another limit. If the sum of the converted counters exceeds the limit, the units of the
+   * newest segments are kept, up to the limit.
    */
   override carry(s: Numbers, i: number, at: number, _from: Algorithm, times: number, per: number): void {
     this.take(s, i, at, 0)

@@ -13,7 +13,7 @@ export type Dialect = 'legacy' | 'draft-6' | 'draft-7' | 'draft-8' | 'draft-11'
 /** The functions of a framework that set and read response fields. */
 export type Sink<Response> = Pick<Framework<never, Response>, 'setHeader' | 'responseHeader'>
 
-/** Sets the response fields of one dialect. Times in the fields are whole seconds, rounded up. */
+/** Sets the response fields of one dialect (such as `'draft-7'`). Times in the fields are whole seconds, rounded up. */
 export type Writer = <Response>(decision: Decision, sink: Sink<Response>, response: Response, key: Key) => void
 
 /** A policy that appears in response fields, and the index of the policy's verdict in a decision. */

@@ -15,8 +15,8 @@ import {
 import type { PartitionKeys } from './partition-keys.ts'
 
 /**
- * Whether a writer sets the field RateLimit-Policy (`policies`), and whether it sets the field RateLimit (`left`). If a limiter
- * writes several dialects, each writer leaves out a field that the writer of a later dialect sets.
+ * Whether a writer sets the field RateLimit-Policy (`policies`), and whether it sets the field RateLimit (`left`). If a limiter writes
+ * several dialects (versions of the fields), each writer leaves out a field that the writer of a later dialect sets.
  */
 interface OwnLists {
   readonly policies: boolean
@@ -28,7 +28,7 @@ type MakeWriter = (reported: readonly ReportedPolicy[], own: OwnLists, partition
 
 interface Draft {
   readonly make: MakeWriter
-  /** True if the draft can describe a policy without a window, such as a policy that counts units in flight. */
+  /** True if the draft can describe a policy without a window, such as a policy that limits unfinished calls. */
   readonly withoutWindow?: boolean
   /** True if the draft needs `nextAfter` of each verdict (when more units are available). */
   readonly nextAfter?: boolean

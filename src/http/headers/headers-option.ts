@@ -33,8 +33,8 @@ export interface HeadersOptions {
 export type HeaderWriter = (decision: Decision, set: (name: string, value: string) => void, key: Key) => void
 
 /**
- * The option `headers`: one or several dialects; `'near'` to set the legacy fields only near the limit; an object with all
- * settings; a function that sets your own fields; or false for no fields.
+ * The option `headers`: one or several dialects (sets of field names); `'near'` to set the legacy fields only near the limit; an object
+ * with all settings; a function that sets your own fields; or false for no fields.
  */
 export type HeadersOption = Dialect | readonly Dialect[] | 'near' | HeadersOptions | HeaderWriter | false
 
@@ -43,7 +43,7 @@ export type ReadHeaders = Omit<HeadersOptions, 'dialects'> & {
   readonly near: boolean
 }
 
-/** Reads the option `headers`. @throws HeadgateError `HEADGATE_OPTION` for an unknown dialect or setting */
+/** Reads the option `headers`. @throws HeadgateError `HEADGATE_OPTION` for an unknown dialect (set of field names) or setting */
 export function readHeaders(option: Exclude<HeadersOption, HeaderWriter>): ReadHeaders {
   if (option === false) return { dialects: [], near: false }
   if (option === 'near') return { dialects: ['legacy'], near: true }

@@ -21,7 +21,7 @@ export class Headers {
   readonly #reported: readonly ReportedPolicy[] = []
   readonly #near: boolean = false
 
-  /** Reads the option `headers`. @throws HeadgateError `HEADGATE_OPTION` for an unknown dialect or setting */
+  /** Reads the option `headers`. @throws HeadgateError `HEADGATE_OPTION` for an unknown dialect (set of field names) or setting */
   constructor(option: HeadersOption, policies: readonly Policy[]) {
     if (typeof option === 'function') {
       this.#writers = [ownWriter(option)]
@@ -82,8 +82,8 @@ function isInFlight({ algorithm }: Policy): boolean {
 }
 
 /**
- * Wraps the writer of a dialect that can only describe policies with a window. The writer gets each decision without the
- * policies that count units in flight.
+ * Wraps the writer of a dialect (a function that sets its response fields) that can only describe policies with a window. The writer gets
+ * each decision without the policies that count units in flight (of unfinished requests).
  * @param write the writer of the dialect
  */
 function windowsOnly(policies: readonly Policy[], write: Writer): Writer {

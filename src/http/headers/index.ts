@@ -1,4 +1,4 @@
-/* The rate limit fields of responses, in each dialect. This folder imports `keys`, and the folders that `keys` imports. */
+/* The rate limit fields of responses, in each dialect (version). This folder imports `keys`, and the folders that `keys` imports. */
 
 export type { Dialect } from './dialect.ts'
 export { Headers } from './headers.ts'

@@ -55,9 +55,9 @@ export function legacy(reported: readonly ReportedPolicy[], options: LegacyOptio
 const tolerance = 250
 
 /**
- * The time of a decision in milliseconds, as the machine's wall clock shows it: a client compares the reset time with a wall clock.
- * The default clock of a store never jumps, so it does not change when an operator sets the machine's time. Times of another clock,
- * such as a database's or a test's, are returned unchanged. If a decision has no time, it was made now.
+ * The time of a decision in milliseconds, as the machine's wall clock shows it: a client compares the reset time with a wall clock. The
+ * default clock of a store never jumps, so it does not change when an administrator sets the machine's time. Times of another clock, such
+ * as a database's or a test's, are returned unchanged. If a decision has no time, it was made now.
  */
 function timeOfDay(at: number | undefined): number {
   const wall = Date.now()

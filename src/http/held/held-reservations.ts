@@ -17,9 +17,9 @@ import type { GuardOptions } from '../guard-options.ts'
 import type { RequestEvents } from '../request-events.ts'
 import { InFlight } from './in-flight.ts'
 
-/** A request with units that are held until its response has ended. */
+/** A request whose units are reserved until its response has ended. */
 export interface HeldRequest<Request, Response> {
-  /** The reservation of the request's units. After a wait with `delay`, this is the reservation of the slot that the request used. */
+  /** The reservation of the request's units. After a wait with `delay`, this is the reservation of the booked time that was used. */
   reservation: Reservation
   readonly key: Key
   readonly cost: Units
@@ -28,8 +28,8 @@ export interface HeldRequest<Request, Response> {
 }
 
 /**
- * Reserves the units of requests until their responses have ended, for the options `settle`, `count` and `delay`, and for
- * policies that count units in flight. A guard without these options and policies makes no reservations.
+ * Reserves the units of requests until their responses have ended, for the options `settle`, `count` and `delay`, and for policies that
+ * count units in flight (of unfinished requests). A middleware without these options and policies makes no reservations.
  */
 export class HeldReservations<Request, Response> {
   readonly #limiter: RateLimiter
@@ -100,7 +100,7 @@ export class HeldReservations<Request, Response> {
     }
   }
 
-  /** The decision for the application, with `settle` if the option `settle` is true. */
+  /** The decision for the application, with the function `settle` (which corrects the cost) if the option `settle` is true. */
   decision(held: HeldRequest<Request, Response>): RequestDecision {
     const { decision } = held.reservation
     return this.#settles ? { ...decision, settle: (actual) => this.#correct(held, actual) } : decision
@@ -130,8 +130,8 @@ export class HeldReservations<Request, Response> {
   }
 
   /**
-   * After the response has ended, frees the units in flight, and refunds the units of a request that the option `count` excludes.
-   * If the client disconnected, the request counts: otherwise a client could avoid the limit by never waiting for the response.
+   * After the response has ended, frees the units of `concurrency` policies, and refunds the units of a request that the option `count`
+   * excludes. If the client disconnected, the request counts: otherwise a client could avoid the limit by never waiting for the response.
    */
   #countAtEnd(held: HeldRequest<Request, Response>): void {
     const counts = this.#counts
@@ -170,7 +170,7 @@ export class HeldReservations<Request, Response> {
     if (!counted) await this.#giveBack(held)
   }
 
-  /** The function `settle` for the application, which corrects the cost. Units in flight stay held until the response has ended. */
+  /** The function `settle` for the application, which corrects the cost. `concurrency` units stay taken until the response has ended. */
   async #correct(held: HeldRequest<Request, Response>, actual: Units): Promise<void> {
     try {
       await settleAndHold(held.reservation, actual)

@@ -40,19 +40,19 @@ export class InFlight {
   readonly #due = new Map<Reservation, Due>()
   #timer: ReturnType<typeof setInterval> | undefined
 
-  /** @param lease the shortest lease of the policies, in milliseconds */
+  /** @param lease the shortest lease (time until units are freed) of the policies, in milliseconds */
   constructor(lease: number) {
     this.#lease = lease
     this.#interval = Math.min(Math.ceil(lease / 3), longestSleep)
   }
 
-  /** Makes the object that holds units for these policies. Undefined if no policy counts units in flight. */
+  /** Makes the object that holds units for these policies. Undefined if no policy counts units in flight (of unfinished requests). */
   static of(policies: readonly Policy[]): InFlight | undefined {
     const leases = policies.filter(({ algorithm }) => algorithm.leases).map(({ window }) => window)
     return leases.length === 0 ? undefined : new InFlight(Math.min(...leases))
   }
 
-  /** Holds the units of an admitted request, and renews their leases. Returns a function that frees the units. */
+  /** Holds the units of an admitted request, and renews their leases (times until freed). Returns a function that frees the units. */
   hold(reservation: Reservation, owner: Owner): () => void {
     return (isolatesRequests ? new InFlight(this.#lease) : this).#hold(reservation, owner)
   }
@@ -84,7 +84,7 @@ export class InFlight {
     this.#timer = undefined
   }
 
-  /** Renews the leases of a request. If a lease has ended, the request continues, and gets a unit again when a unit is free. */
+  /** Renews a request's leases of units. If a lease has ended, the request continues, and gets a unit again when a unit is free. */
   async #renew(reservation: Reservation, due: Due): Promise<void> {
     const owner = due.owner.deref()
     if (owner === undefined) return this.#free(reservation)

@@ -1,6 +1,6 @@
 /*
- * Units that a request holds until its response has ended: units in flight, and units for `count` and `settle`. This folder
- * imports the files of `http`.
+ * Units that a request holds until its response has ended: units in flight (of `concurrency` policies), and units for `count` and `settle`.
+ * This folder imports the files of `http`.
  */
 
 export { HeldReservations } from './held-reservations.ts'

@@ -4,16 +4,16 @@ import type { Framework } from '../framework.ts'
 import type { KeyExtractor, RequestView } from './key-extractor.ts'
 import type { FindClient } from './platform-address.ts'
 
-/** How an extractor finds the client's address: from the framework, or with a function that reads a platform's field. */
+/** How a key extractor finds the client's address: from the framework, or with a function that reads a platform's field. */
 type AddressSource = 'framework' | FindClient
 
 /**
- * How each extractor that needs the client's address finds the address. An extractor of `combine` needs the address if one of its
- * parts does.
+ * How each key extractor that needs the client's address finds the address. An extractor of `combine` needs the address if one of its parts
+ * does.
  */
 const sources = new WeakMap<KeyExtractor<never, never>, AddressSource>()
 
-/** Records how an extractor finds the client's address. Returns the extractor. */
+/** Records how a key extractor finds the client's address. Returns the extractor. */
 export function readsAddress<Extractor extends KeyExtractor<never, never>>(
   extractor: Extractor,
   source: AddressSource | undefined,
@@ -32,8 +32,8 @@ type KeysOption<Request, Response> =
 type Keys<Request, Response> = KeysOption<Request, Response> | readonly KeyExtractor<Request, Response>[]
 
 /**
- * How these extractors find the client's address. If one extractor reads a platform's field and another asks the framework, the
- * result is the function for the platform. Undefined if no extractor needs an address.
+ * How these key extractors find the client's address. If one extractor reads a platform's field and another asks the framework, the result
+ * is the function for the platform. Undefined if no extractor needs an address.
  */
 export function addressSource<Request, Response>(keys: Keys<Request, Response>): AddressSource | undefined {
   const extractors = typeof keys === 'function' ? [keys] : Object.values(keys ?? {})
@@ -42,8 +42,8 @@ export function addressSource<Request, Response>(keys: Keys<Request, Response>):
 }
 
 /**
- * True if one of these extractors reads the client's address from a platform's field: `byIp({ platform })`, also inside
- * `combine`, or for one scope. If not, an adapter whose framework knows no addresses needs the option `address`.
+ * True if one of these key extractors reads the client's address from a platform's field: `byIp({ platform })`, also inside `combine`, or
+ * for one scope (name of a key). If not, an adapter whose framework knows no addresses needs the option `address`.
  */
 export function declaresPlatform<Request, Response>(keys: Keys<Request, Response>): boolean {
   return typeof addressSource(keys) === 'function'
@@ -66,7 +66,7 @@ export function onPlatform<Request, Response, View extends RequestView<Request>>
 
 /**
  * Checks the options of a middleware whose framework knows no addresses: there, a limit by address would refuse every request.
- * @param scopes the scopes of the policies, as far as they are known
+ * @param scopes the scopes (names of keys) of the policies, as far as they are known
  * @throws HeadgateError `HEADGATE_OPTION` if an option needs an address
  */
 export function checkAddressNeeds<Request, Response>(

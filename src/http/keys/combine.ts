@@ -6,9 +6,9 @@ import { byCookie, byHeader, byParam, byRoute } from './extractors.ts'
 import type { KeyExtractor } from './key-extractor.ts'
 
 /**
- * Limits by several extractors together: the key has a part from each extractor, and two keys are equal only if all their parts are
- * equal. If an extractor finds no key, the client's address is used as the part of this extractor. If an extractor returns false,
- * the request is not limited.
+ * Limits by several key extractors together: the key has a part from each extractor, and two keys are equal only if all their parts are
+ * equal. If an extractor finds no key, the client's address is used as the part of this extractor. If an extractor returns false, the
+ * request is not limited.
  *
  *     combine(byIp(), byRoute())
  *
@@ -30,7 +30,7 @@ export function combine<Request = unknown, Response = unknown>(
   return readsAddress(combined, addressSource(extractors))
 }
 
-/** Functions that return an extractor, each with a valid call. If a user passed `byIp` in place of `byIp()`, every request would fail. */
+/** Functions that return a key extractor, with a valid call. If a user passed `byIp` in place of `byIp()`, every request would fail. */
 const makers: ReadonlyMap<unknown, string> = new Map<unknown, string>([
   [byIp, 'byIp()'],
   [byHeader, "byHeader('x-api-key')"],

@@ -9,7 +9,7 @@ type AnyExtractor<Request> = (
   response: unknown,
 ) => MaybePromise<Extracted>
 
-/** The key of a request: the result of the extractor, or else the client's address. False if the request is not limited. */
+/** The key of a request: the result of the key extractor, or else the client's address. False if the request is not limited. */
 export function extractKey<Request, Response>(
   extractor: KeyExtractor<Request, Response>,
   request: Request,
@@ -20,7 +20,7 @@ export function extractKey<Request, Response>(
   return isPromise(extracted) ? extractLater(extracted, request, view) : keyOf(extracted, request, view)
 }
 
-/** Calls `join` with the keys of several extractors. Returns the result of `join`, or false if one of the extractors returns false. */
+/** Calls `join` with the keys of several key extractors. Returns the result of `join`, or false if one of the extractors returns false. */
 export function extractAll<Request, Response, Joined>(
   extractors: readonly KeyExtractor<Request, Response>[],
   request: Request,
@@ -33,7 +33,7 @@ export function extractAll<Request, Response, Joined>(
   return keys.some(isPromise) ? Promise.all(keys).then(joinAll) : joinAll(keys as readonly (string | false)[])
 }
 
-/** The key of a request, or a record with a key for each of several scopes. False if an extractor returns false. */
+/** The key of a request, or a record with a key for each of several scopes (names of keys). False if an extractor returns false. */
 export function findKey<Request, Response>(
   extractors: readonly KeyExtractor<Request, Response>[],
   scopes: readonly string[],
@@ -61,8 +61,8 @@ async function extractLater<Request>(
 const byAddress = byIp()
 
 /**
- * The key of a request that has no address, if the extractor has found no key. A key of `combine` begins with `~` if one of its
- * parts is this key.
+ * The key of a request that has no address, if the key extractor has found no key. A key of `combine` begins with `~` if one of its parts
+ * is this key.
  */
 const noAddress = '~'
 

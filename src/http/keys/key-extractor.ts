@@ -3,8 +3,8 @@ import type { Key } from '../../limiter/index.ts'
 import type { Framework } from '../framework.ts'
 
 /**
- * The result of a key extractor. Undefined, null or an empty text means that the extractor has found no key. False means that the
- * request is not limited, under any scope.
+ * The result of a key extractor. Undefined, null or an empty text means that the extractor has found no key. False means that the request
+ * is not limited, under any scope (name of a key).
  */
 export type Extracted = string | number | bigint | undefined | null | false
 
@@ -29,7 +29,7 @@ export type KeyExtractor<Request = unknown, Response = unknown> = (
   ...response: unknown extends Response ? [response?: unknown] : [response: Response]
 ) => MaybePromise<Extracted>
 
-/** Finds the key of a request, or a record with a key for each scope. False if the request is not limited. */
+/** Finds the key of a request, or a record with a key for each scope (a name such as `user`). False if the request is not limited. */
 export type FindKey = () => MaybePromise<Key | false>
 
 /** The characters of a token (RFC 9110, 5.6.2), which the names of headers and cookies consist of. */

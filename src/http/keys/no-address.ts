@@ -3,8 +3,8 @@ import { addressIn } from './address.ts'
 import type { RequestView } from './key-extractor.ts'
 
 /**
- * Warns once that a request has no address, because its connection has none (a unix socket) or the adapter cannot find it. A
- * client that has disconnected causes no warning.
+ * Warns once that a request has no address, because its connection has none (a unix socket) or the framework's adapter cannot find the
+ * address. A client that has disconnected causes no warning.
  */
 export function warnOfNoAddress<Request>(view: Pick<RequestView<Request>, 'unaddressed'>, request: Request): void {
   const unaddressed = view.unaddressed === undefined || view.unaddressed(request)
@@ -21,7 +21,7 @@ export function warnOfNoAddress<Request>(view: Pick<RequestView<Request>, 'unadd
   )
 }
 
-/** Warns that a function of the application, from which the adapter gets the client's address, has returned nothing. */
+/** Warns that a function of the application, from which the framework's adapter gets the client's address, has returned nothing. */
 function warnOfUnknownAddress(): void {
   warnOnce(
     'HEADGATE_NO_ADDRESS',

@@ -107,7 +107,7 @@ export const platformFields: Readonly<Record<AddressPlatform, PlatformField>> = 
   railway: { names: ['x-real-ip'], proxies: privateRanges },
   // Netlify sets this field to the address of `context.ip`: https://docs.netlify.com/build/functions/api/
   netlify: { names: ['x-nf-client-connection-ip'], proxies: privateRanges },
-  // The adapter gives the address that AWS reports as `requestContext.http.sourceIp`:
+  // The adapter for AWS Lambda gives the address that AWS reports as `requestContext.http.sourceIp`:
   // https://docs.aws.amazon.com/lambda/latest/dg/urls-invocation.html
   'aws-lambda': { ...appended, given: true },
   // The load balancer appends the client's address, if its mode is `append`:

@@ -5,7 +5,7 @@ import { checkExtractor } from './combine.ts'
 import type { KeyExtractor } from './key-extractor.ts'
 
 /**
- * The key extractors of a limiter, one for each scope, in the order of its scopes.
+ * The key extractors of a limiter, one for each scope (a name such as `user`), in the order of the scopes.
  * @param keys the option `keys`
  * @param strict true if an extractor for an unknown scope is an error. False if `keys` is shared by several limiters: an
  *   extractor may then be for the scope of another limiter
@@ -31,7 +31,7 @@ export function scopeExtractors<Request, Response>(
   })
 }
 
-/** Checks the scopes in the option `keys`. @throws HeadgateError `HEADGATE_OPTION` if a scope has an extractor but no policy */
+/** Checks the scopes (key names) in the option `keys`. @throws HeadgateError `HEADGATE_OPTION` if a scope has an extractor but no policy */
 function checkScopes(given: readonly string[], scopes: readonly string[]): void {
   const unused = given.find((scope) => scope !== defaultScope && !scopes.includes(scope))
   if (unused === undefined || scopes.length === 0) return // no policy needs a key under the plan without limits

@@ -27,8 +27,8 @@ export class Refusal<Request, Response> {
   }
 
   /**
-   * Sends the response to a refused request, with status 429, or the status that the option `penalty` sets for a ban. A cache must
-   * not store the response (RFC 6585, 4). Returns true if the option `refuse` admits the request after all.
+   * Sends the response to a refused request, with status 429, or the status that the option `penalty` sets for a ban of the key. A cache
+   * must not store the response (RFC 6585, 4). Returns true if the option `refuse` admits the request after all.
    */
   refuse(decision: Decision, limiter: RateLimiter, request: Request, response: Response): MaybePromise<boolean> {
     const status = limiter.penalty?.status === 403 && isBan(decision, limiter) ? 403 : 429
@@ -42,8 +42,8 @@ export class Refusal<Request, Response> {
   }
 
   /**
-   * Handles the value that the option `refuse` returned. True admits the request. False sends the built-in response. For any other
-   * value, the adapter decides what to send (`Framework.returned`).
+   * Handles the value that the option `refuse` returned. True admits the request. False sends the built-in response. For any other value,
+   * the framework's adapter decides what to send (`Framework.returned`).
    */
   #sendReturned(value: unknown, request: Request, response: Response, bodyOf: (form: Form) => Body): boolean {
     const framework = this.#framework
@@ -98,7 +98,7 @@ export class Refusal<Request, Response> {
   }
 }
 
-/** True if the key is banned by an operator or by the penalty, even if another policy makes the key wait longer. */
+/** True if the key is banned with `ban` or by the option `penalty`, even if another policy makes the key wait longer. */
 function isBan({ policies, ban }: Decision, { penalty }: RateLimiter): boolean {
   const penaltyName = penalty?.name ?? 'penalty'
   return ban !== undefined || policies.some(({ name, allowed }) => name === penaltyName && !allowed)

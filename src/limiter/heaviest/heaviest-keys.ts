@@ -34,7 +34,7 @@ export interface HeavyKey {
 
 /** The options of `limiter.top()`. */
 export interface TopOptions {
-  /** The scope whose keys `top` returns. Default: the first scope of the limiter. */
+  /** The scope (such as `user`) whose keys `top` returns. Default: the first scope of the limiter. */
   scope?: string
   /** True to set the counts to 0 after this result, so that the next result counts only later calls. Default false. */
   reset?: boolean
@@ -42,7 +42,7 @@ export interface TopOptions {
 
 export const mostCounters = 1_000_000
 
-/** Counts the calls of each key, separately for each scope, under all plans of a limiter. */
+/** Counts the calls of each key, separately for each scope (such as `user`), under all plans (policy lists) of a limiter. */
 export class HeavyKeys {
   readonly #counters: number
   readonly #byScope = new Map<string, SpaceSaving>()
@@ -52,7 +52,7 @@ export class HeavyKeys {
     this.#counters = counters
   }
 
-  /** The counters of these scopes, in the order of the scopes. Called once for each limiter. */
+  /** The counters of these scopes (such as `user`), in the order of the scopes. Called once for each limiter. */
   of(scopes: readonly string[]): readonly SpaceSaving[] {
     return scopes.map((scope) => {
       const known = this.#byScope.get(scope) ?? new SpaceSaving(this.#counters)

@@ -23,13 +23,11 @@ const jitterPart = 0.1
 const maxJitter = 5000
 
 /**
- * Returns a `fetch` that takes units from the pacer for every request. The returned `fetch` obeys `Retry-After` and the
- * rate limit fields of every dialect: when the server has fewer units left than a request takes, the requests of the
- * key wait until the server gives units back.
- * If the request's signal is aborted, the wait ends.
- * The promise rejects as `fetch` does, or as `acquire` of the pacer does, for example with `HEADGATE_QUEUE_FULL`. The
- * promise resolves with a response 429 or 503 if the request cannot be repeated, or if all retries are used.
- * Example: `const get = pacedFetch(fetch, { pacer: new Pacer('10/1s'), key: ({ host }) => host })`.
+ * Returns a `fetch` that takes units from the pacer for every request. The returned `fetch` obeys `Retry-After` and the rate limit fields
+ * of every dialect (draft or legacy): when the server has fewer units left than a request takes, the requests of the key wait until the
+ * server gives units back. If the request's signal is aborted, the wait ends. The promise rejects as `fetch` does, or as `acquire` of the
+ * pacer does, for example with `HEADGATE_QUEUE_FULL`. The promise resolves with a response 429 or 503 if the request cannot be repeated, or
+ * if all retries are used. Example: `const get = pacedFetch(fetch, { pacer: new Pacer('10/1s'), key: ({ host }) => host })`.
  * @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_COST` if an option is invalid
  */
 export function pacedFetch(fetch: Fetch, options: PacedFetchOptions): Fetch {
@@ -58,7 +56,7 @@ async function exchange(fetch: Fetch, request: Sent, settings: PacedFetchSetting
   for (let attempt = 0; ; ) {
     const again = attempt < settings.retries && repeatable(request)
     const send = () => fetch(again && input instanceof Request ? input.clone() : input, init)
-    // The response is read inside `throttle`, so that a refusal stops the pacer before the next request gets its slot.
+    // The response is read inside `throttle`, so that a refusal stops the pacer before the next request gets its slot (start time).
     const run = () => sendIfLeft(send, request, attempt, settings)
     const outcome = await pace.throttle(run, { cost, signal: signalOf(request), priority })
     if (outcome === undefined) {

@@ -1,5 +1,5 @@
 /*
- * Reads the limits that a server reports, in every dialect in use:
+ * Reads the limits that a server reports, in every dialect (set of fields) in use:
  *
  *     X-RateLimit-Limit, -Remaining, -Reset       epoch seconds, or seconds from now; also X-Rate-Limit-*
  *     X-RateLimit-Reset-After                     seconds from now, with fractions (Discord); read before -Reset
@@ -109,8 +109,8 @@ function legacy(read: Read, now: number): readonly Quota[] {
 }
 
 /**
- * The limit that a response reports in a dialect without names of limits. Empty if the response reports no limit. Drafts 6
- * and 7 send the window as `RateLimit-Policy: 2;w=900`.
+ * The limit that a response reports in a dialect (format of fields) without names of limits. Empty if the response reports no limit. Drafts
+ * 6 and 7 send the window as `RateLimit-Policy: 2;w=900`.
  */
 function quotaOf(
   read: Read,

@@ -29,13 +29,13 @@ export class Slot extends Task implements ListNode<Slot> {
   }
 }
 
-/** The future slots of a key, and the waiters for these slots: by priority, then in the order in which they came. */
+/** The future slots (promised start times) of a key, and the waiters for these slots: by priority, then in the order in which they came. */
 export class PacerSlots extends Slots<Slot, Waiter, PriorityQueue> {
   constructor() {
     super(() => new PriorityQueue())
   }
 
-  /** Removes the waiters that are already admitted or refused. Returns the slots that no waiter will use now. */
+  /** Removes the waiters that are already admitted or refused. Returns the slots (start times) that no waiter will use now. */
   vacate(): Set<Slot> {
     const vacant = new Set<Slot>()
     const queues = new Map([...this.waiters].map(([size, queue]) => [size, queue[Symbol.iterator]()]))
@@ -48,12 +48,12 @@ export class PacerSlots extends Slots<Slot, Waiter, PriorityQueue> {
   }
 }
 
-/** A slot that the user booked with `reserve`. `at` is the slot's time in microseconds. */
+/** A slot (start time) that the user booked with `reserve`. `at` is the slot's time in microseconds. */
 export interface ReservedSlot extends ListNode<ReservedSlot> {
   readonly at: number
 }
 
-/** Slots that the user booked with `reserve`, in the order of booking. No waiter of the queue uses these slots. */
+/** Slots (start times) that the user booked with `reserve`, in the order of booking. No waiter of the queue uses these slots. */
 export class ReservedSlots extends LinkedList<ReservedSlot> {
   prune(now: number): this {
     for (let { first } = this; first !== undefined && first.at <= now; first = this.first) this.remove(first)

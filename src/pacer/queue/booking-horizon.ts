@@ -1,7 +1,7 @@
 /*
- * Decides how far ahead a pacer books slots in a store that processes share. If a process is killed, its slots stay
- * booked, and other processes wait until these slots are over. So slots are booked only for a short time ahead, and
- * later calls wait in this process without a slot.
+ * Decides how far ahead a pacer books slots (start times of calls) in a store that processes share. If a process is killed, its slots stay
+ * booked, and other processes wait until these slots are over. So slots are booked only for a short time ahead, and later calls wait in
+ * this process without a slot.
  *
  *     now          half           horizon
  *     |  booked     |  booked      |              the calls behind wait without a slot
@@ -25,11 +25,11 @@ export class BookingHorizon {
   readonly #slots: LinkedList<Slot>
   readonly #refill: () => void
   #next: Task | undefined
-  /** How many units the bookings have that were sent to the store and that the store has not answered yet. */
+  /** How many units the bookings (of start times) have that were sent to the store and that the store has not answered yet. */
   #pending = 0
-  /** The priority of the last waiter for which a slot was booked. */
+  /** The priority of the last waiter for which a slot (start time) was booked. */
   #priority = 0
-  /** How many units the store could still admit without a wait, by its last answer to a booking. */
+  /** How many units the store could still admit without a wait, by its last answer to a booking (reserved units). */
   #free = 0
 
   constructor(queue: Queue, slots: LinkedList<Slot>, refill: () => void) {
@@ -38,7 +38,7 @@ export class BookingHorizon {
     this.#refill = refill
   }
 
-  /** How far ahead slots are booked, in microseconds. Infinity for a store that no other process can reach. */
+  /** How far ahead slots (start times) are booked, in microseconds. Infinity for a store that no other process can reach. */
   get #horizon(): number {
     return this.#queue.context.horizon
   }
@@ -47,11 +47,11 @@ export class BookingHorizon {
     return Math.max(this.#queue.now, this.#slots.last?.at ?? 0)
   }
 
-  /** True if a slot may be booked for this waiter now. @param othersWait true if calls already wait without a slot */
+  /** True if a slot (start time) may be booked for this waiter now. @param othersWait true if calls already wait without a slot */
   admits(waiter: Waiter, othersWait: boolean): boolean {
     if (this.#horizon === Infinity) return true
-    // Always book for a waiter of higher priority. Also book if the waiter's timeout is within the horizon: if the store
-    // has no slot before this timeout, the waiter is refused now and does not wait in vain.
+    // Always book for a waiter of higher priority. Also book if the waiter's timeout is within the horizon: if the store has no slot (start
+    // time) before this timeout, the waiter is refused now and does not wait in vain.
     if (waiter.priority > this.#priority || this.#queue.maxWaitOf(waiter) <= this.#horizon) return true
     return !othersWait && this.hasRoom
   }
@@ -87,11 +87,11 @@ export class BookingHorizon {
     this.#free = wait > 0 || paysLater ? 0 : decision.remaining
   }
 
-  /** Waits until the last booked slot is near, then books the next slots. Called when calls wait without a slot. */
+  /** Waits until the last booked slot (start time) is near, then books the next slots. Called when calls wait without a slot. */
   schedule(): void {
     if (this.#next?.pending || this.#pending > 0 || this.#horizon === Infinity) return
     const at = this.#lastAt - this.#horizon / 2
-    // At a slow rate, `at` may be in the past, although the next slot is still beyond the horizon. In this case, the queue
+    // At a slow rate, `at` may be in the past, although the next slot (start time) is still beyond the horizon. In this case, the queue
     // waits until the time of the last slot.
     const { context, now } = this.#queue
     this.#next = context.scheduler.at(at > now ? at : this.#lastAt, this.#refill)

@@ -1,5 +1,5 @@
 /*
- * The queue of one key. The queue books slots ahead (reserving-queue.ts), or requests units again and again
+ * The queue of one key. The queue books slots (start times) ahead (reserving-queue.ts), or requests units again and again
  * (polling-queue.ts). This folder imports the folders `runs` and `timers` of the pacer.
  */
 

@@ -8,7 +8,7 @@ export class LateSlots {
   readonly #queue: Queue
   readonly #spacing: RunSpacing
   readonly #go: (slot: Slot) => void
-  /** The slots, in the order of their times. */
+  /** The slots (booked start times), in the order of their times. */
   readonly #slots = new Set<Slot>()
   #retry: Task | undefined
 
@@ -19,15 +19,15 @@ export class LateSlots {
   }
 
   /**
-   * Called when the time of a slot has come. Admits the waiter of the slot if the waiter may start now. Otherwise keeps the slot
-   * until the waiter may start.
+   * Called when the time of a slot (booked units) has come. Admits the waiter of the slot if the waiter may start now. Otherwise keeps the
+   * slot until the waiter may start.
    */
   readonly add = (slot: Slot): void => {
     this.#slots.add(slot)
     if (this.#slots.size === 1) this.resume()
   }
 
-  /** Admits the waiters of the kept slots, in order, until one of them may not start yet. */
+  /** Admits the waiters of the kept slots (start times that have passed), in order, until one of them may not start yet. */
   resume(): void {
     this.#queue.context.scheduler.remove(this.#retry)
     for (const slot of this.#slots) {
@@ -41,7 +41,7 @@ export class LateSlots {
     }
   }
 
-  /** @param milliseconds after this time the first kept slot is tried again */
+  /** @param milliseconds after this time the first kept slot (passed start time) is tried again */
   #wait(milliseconds: number): void {
     const { context, now } = this.#queue
     this.#retry = context.scheduler.at(now + milliseconds * 1000, () => this.resume())

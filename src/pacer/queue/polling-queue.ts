@@ -19,15 +19,15 @@ import type { Waiter } from './waiter.ts'
 export class PollingQueue extends Queue {
   readonly #waiters = new PriorityQueue()
   /**
-   * Waiters that came while a request to the store was pending. After the response, each of these waiters is either admitted,
-   * or checked for whether it may wait.
+   * Waiters that came while a request to the store was pending. After the store's response, each of these waiters is either admitted, or
+   * checked for whether it may wait.
    */
   #fresh: Waiter[] = []
   #retry: Task | undefined
   #requesting = false
   /**
-   * True if units in flight were released while a request to the store was pending, so that a refusal in the response may be out of
-   * date.
+   * True if units in flight (of ended calls) were released while a request to the store was pending, so that a refusal in the store's
+   * response may be out of date.
    */
   #freed = false
   readonly #times: PollTimes

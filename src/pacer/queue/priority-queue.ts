@@ -22,7 +22,7 @@ export class PriorityQueue {
   add(waiter: Waiter): void {
     const list = this.#listOf(waiter.priority)
     let before = list.last
-    // For a waiter that has lost its booked slot, searches the position by the order of arrival. All other waiters are added
+    // For a waiter that has lost its booked slot (start time), searches the position by the order of arrival. All other waiters are added
     // at the end.
     while (before !== undefined && before.number > waiter.number) before = before.before
     list.insertAfter(waiter, before)

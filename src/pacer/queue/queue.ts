@@ -3,8 +3,8 @@
  *
  *     enter -> blocked by `concurrency` (functions only) -> waits for a slot -> admitted
  *
- * Slots are booked ahead (reserving-queue.ts) or polled for (polling-queue.ts). A timeout, an aborted signal, a full
- * queue or a closed pacer may end the call at every stage: then the call is refused.
+ * Slots (times at which calls may start) are booked ahead (reserving-queue.ts) or polled for (polling-queue.ts). A timeout, an aborted
+ * signal, a full queue or a closed pacer may end the call at every stage: then the call is refused.
  */
 import type { Decision } from '../../policy/index.ts'
 import type { Booking } from '../../stores/contract/index.ts'
@@ -20,7 +20,7 @@ import { WaitingList } from './waiting-list.ts'
 export abstract class Queue {
   readonly context: PacerContext
   readonly key: string
-  /** The key of the queue as a list, with one entry for each scope of the policies. */
+  /** The key of the queue as a list, with one entry for each scope (name of a key) of the policies. */
   readonly keys: readonly string[]
   /** Counts calls by the times at which they really started. Undefined unless `spacing` is `'actual'`. */
   readonly spacing: RunSpacing | undefined
@@ -28,7 +28,7 @@ export abstract class Queue {
   readonly #blocked = new PriorityQueue()
   #unblocking = false
   readonly #waiting = new WaitingList()
-  /** How many functions run, or wait in the queue for a slot. */
+  /** How many functions run, or wait in the queue for a slot (start time). */
   running = 0
   /** How many requests to the store have no response yet. */
   #pendingRequests = 0
@@ -46,21 +46,21 @@ export abstract class Queue {
     this.spacing = context.runs && new RunSpacing(context.runs, this.keys)
   }
 
-  /** True if no call waits for a slot, and no slot is booked for a waiting call. */
+  /** True if no call waits for a slot (start time), and no slot is booked for a waiting call. */
   protected abstract get empty(): boolean
   /** The calls for which the store has not answered yet whether they have to wait. */
   protected abstract get unanswered(): Iterable<Waiter>
   protected abstract add(waiter: Waiter): void
-  /** Removes a waiter that was refused before it got a slot. */
+  /** Removes a waiter that was refused before it got a slot (start time). */
   protected abstract remove(waiter: Waiter): void
-  /** Gives all booked slots back to the store. The waiters stay in the queue, in their order. */
+  /** Gives all booked slots (start times) back to the store. The waiters stay in the queue, in their order. */
   abstract stop(): void
   abstract restart(): void
   /** Admits the next calls. With `spacing: 'actual'`, called each time a started call has been counted: see run-spacing.ts. */
   protected abstract resume(): void
-  /** Called when the application has set another rate. A later call must still get a time after all slots that are booked already. */
+  /** Called when the application has set another rate. A later call must still get a time after all start times promised before. */
   abstract rateChanged(): void
-  /** Called when a reservation or an ended function has freed units in flight, so that a waiting call may be admitted. */
+  /** Called when a reservation or an ended function has freed `concurrency` units, so that a waiting call may be admitted. */
   freed(): void {}
 
   /** Counts a request to the store as pending until its response comes, then calls `succeeded` or `failed`. */
@@ -101,7 +101,7 @@ export abstract class Queue {
     return this.#waiting.size === 0 && this.running === 0 && this.#pendingRequests === 0 && !this.spacing?.starting
   }
 
-  /** True if the queue can be removed: no call waits or runs, no slot is booked, and `hold` has not stopped the key. */
+  /** True if the queue can be removed: no call waits or runs, no slot (start time) is booked, and `hold` has not stopped the key. */
   get idle(): boolean {
     return this.free && !this.#hold.on && this.empty && this.reserved.prune(this.now).first === undefined
   }
@@ -159,7 +159,7 @@ export abstract class Queue {
     if (waiter.onDelay !== undefined) queueMicrotask(() => waiter.notify())
   }
 
-  /** @param booking the units that the waiter took; undefined if no policy counts units in flight */
+  /** @param booking the units that the waiter took; undefined if no policy counts units in flight (of running calls) */
   protected admit(waiter: Waiter, booking?: Booking): void {
     this.#done(waiter)
     const { events, units, renewals } = this.context
@@ -234,8 +234,8 @@ export abstract class Queue {
   }
 
   /**
-   * Called when a call has ended, a slot was used or given back, or a request to the store has its response: the queue may now
-   * be idle.
+   * Called when a call has ended, a slot (start time) was used or given back, or a request to the store has the store's response: the queue
+   * may now be idle.
    */
   settled(): void {
     this.context.settled(this)

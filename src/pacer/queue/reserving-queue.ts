@@ -1,5 +1,5 @@
 /*
- * The queue for policies that can promise a future time. A slot is booked for every call when the call comes.
+ * The queue for policies that can promise a future time. A slot (start time) is booked for every call when the call comes.
  *
  * So the wait is known from the beginning, also with several processes, and each call needs one request to the store. A
  * slot is not assigned to a waiter: see src/common/slots.ts. When the time of a slot has come, the first waiter with
@@ -24,8 +24,8 @@ import type { Waiter } from './waiter.ts'
 
 export class ReservingQueue extends Queue {
   /**
-   * Waiters without a slot, because the queue is stopped, or because their slots would be later than the horizon (the latest time
-   * for which slots are booked).
+   * Waiters without a slot (start time), because the queue is stopped, or because their slots would be later than the horizon (the latest
+   * time for which slots are booked).
    */
   readonly #unbooked = new PriorityQueue()
   /** Waiters for which the store has not answered yet. */
@@ -34,16 +34,16 @@ export class ReservingQueue extends Queue {
   readonly #booked = new PacerSlots()
   readonly #horizon: BookingHorizon
   /**
-   * Slots whose time has come but whose waiters must not start yet, because earlier calls started late. Undefined unless
-   * `spacing` is `'actual'`.
+   * Slots (booked start times) whose time has come but whose waiters must not start yet, because earlier calls started late. Undefined
+   * unless `spacing` is `'actual'`.
    */
   readonly #late: LateSlots | undefined
   /**
-   * The time of the last slot that was booked before the latest change of the rate. Until this slot is over, booked slots are
-   * not given back to be booked again at earlier times.
+   * The time of the last slot (promised start) that was booked before the latest change of the rate. Until this slot is over, booked slots
+   * are not given back to be booked again at earlier times.
    */
   #keptUntil = 0
-  /** True between the moment when a waiter leaves and the moment when the waiters behind it get earlier slots. */
+  /** True between the moment when a waiter leaves and the moment when the waiters behind it get earlier slots (start times). */
   #closingUp = false
 
   constructor(context: PacerContext, key: string) {
@@ -97,7 +97,7 @@ export class ReservingQueue extends Queue {
     )
   }
 
-  /** Books slots for waiters that have no slot, as many as fit before the horizon (the latest time for slots). */
+  /** Books slots (start times) for waiters that have no slot, as many as fit before the horizon (the latest time for slots). */
   restart(): void {
     if (this.stopped) return
     while (this.#unbooked.first !== undefined && this.#horizon.hasRoom) this.#book(this.#unbooked.shift() as Waiter)
@@ -132,7 +132,7 @@ export class ReservingQueue extends Queue {
     }
   }
 
-  /** Called at the time of a slot: the first waiter that still waits uses the slot. */
+  /** Called at the time of a slot (booked units): the first waiter that still waits uses the slot. */
   readonly #go = (slot: Slot): void => {
     this.#booked.list.remove(slot)
     let waiter = this.#booked.shift(slot.size)
@@ -159,7 +159,7 @@ export class ReservingQueue extends Queue {
   }
 
   /**
-   * True if all slots can be given back and booked again without a later time for any waiter: no other process and no
+   * True if all slots (booked start times) can be given back and booked again without a later time for any waiter: no other process and no
    * reservation books too, and the rate has not changed since the first slot was booked.
    */
   get #movable(): boolean {
@@ -168,9 +168,9 @@ export class ReservingQueue extends Queue {
   }
 
   /**
-   * Fills the slots of waiters that left, if the waiters have different costs. If the slots are movable, the first vacant
-   * slot and all later slots are given back, and the slots that are still needed are booked again, at the same time or at an
-   * earlier time. Otherwise, only the vacant slots are given back. The waiters that left are still in their queues.
+   * Fills the slots (booked start times) of waiters that left, if the waiters have different costs. If the slots are movable, the first
+   * vacant slot and all later slots are given back, and the slots that are still needed are booked again, at the same time or at an earlier
+   * time. Otherwise, only the vacant slots are given back. The waiters that left are still in their queues.
    */
   #closeUp(): void {
     this.#closingUp = false
@@ -184,7 +184,7 @@ export class ReservingQueue extends Queue {
     this.settled()
   }
 
-  /** Books a slot again, at the same time or at an earlier time. */
+  /** Books a slot (start time) again, at the same time or at an earlier time. */
   #rebook(slot: Slot): void {
     const booking = this.context.units.reserve(this.keys, slot.cost, Infinity) as Booking
     const at = booking.decision.allowed ? Math.min(slot.at, this.now + delayOf(booking)) : slot.at
@@ -205,7 +205,7 @@ export class ReservingQueue extends Queue {
   }
 
   /**
-   * Gives all slots back. The last slot is given back first, because limiters like Guava's give units back in full only for
+   * Gives all slots (booked units) back. The last slot is given back first, because limiters like Guava's give units back in full only for
    * the booking that was made last.
    */
   stop(): void {

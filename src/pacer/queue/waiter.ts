@@ -67,7 +67,7 @@ export class Waiter implements ListNode<Waiter> {
   readonly onDelay: (() => void) | undefined
   /** The timeout and the signal of the call. Undefined if the call has neither. */
   readonly deadline: WaitDeadline | undefined
-  /** The units in flight of this call while its function runs. Undefined if no policy counts units in flight. */
+  /** The `concurrency` units of this call while its function runs. Undefined if no policy counts units in flight. */
   held: RunLease | undefined
 
   constructor(owner: Owner, call: PacerCall, number: number, now: number) {
@@ -140,7 +140,7 @@ export class Waiter implements ListNode<Waiter> {
   }
 }
 
-/** Ends the wait of a call at the timeout, or when the call's signal is aborted. A slot at the same time as the timeout is still used. */
+/** Ends the wait of a call at the timeout, or when the call's signal is aborted. A start time equal to the timeout is still used. */
 class WaitDeadline extends Task {
   readonly #waiter: Waiter
   /** The longest wait of the call in milliseconds, or Infinity. */
@@ -156,7 +156,7 @@ class WaitDeadline extends Task {
     signal?.addEventListener('abort', this, { once: true })
   }
 
-  /** A higher rank than that of a slot, so that a slot at the same time runs before the deadline. */
+  /** A higher rank than that of a slot (start time), so that a slot at the same time runs before the deadline. */
   override get rank(): number {
     return 1
   }

@@ -1,24 +1,24 @@
 import type { PacerContext } from '../context.ts'
 import type { Task } from '../timers/index.ts'
 
-/** The rank with which the scheduler orders tasks of the same time: the end of a hold runs before slots and deadlines. */
+/** The rank with which the scheduler orders tasks of the same time: the end of a hold (a stop of a key) runs before slots and deadlines. */
 const beforeSlots = -1
 
 /** A time in which a key admits no call: see `Pace.hold`. A timer is set only while a call waits for the end of the hold. */
 export class Hold {
-  /** When the hold ends, in microseconds. The time may be in the past. */
+  /** When the hold (stop of the key) ends, in microseconds. The time may be in the past. */
   until = 0
   readonly #context: PacerContext
   readonly #onEnd: () => void
   #end: Task | undefined
 
-  /** @param onEnd called when the hold ends, if a call waits for the end */
+  /** @param onEnd called when the hold (stop of the key) ends, if a call waits for the end */
   constructor(context: PacerContext, onEnd: () => void) {
     this.#context = context
     this.#onEnd = onEnd
   }
 
-  /** True until the hold ends. If the timer is late, the hold lasts until the timer runs, so that no new call overtakes the waiters. */
+  /** True while the key is stopped. A late timer makes the stop longer, so that no new call overtakes the waiters. */
   get on(): boolean {
     return this.until > 0 && (this.#end?.pending || this.#context.clock() < this.until)
   }
@@ -28,13 +28,13 @@ export class Hold {
     this.until = until
   }
 
-  /** Starts the timer, because a call waits for the end of the hold. */
+  /** Starts the timer, because a call waits for the end of the hold (stop of the key). */
   watch(): void {
     const { scheduler } = this.#context
     if (!this.#end?.pending && this.on) this.#end = scheduler.at(this.until, this.#onEnd, beforeSlots)
   }
 
-  /** Stops the timer, because no call waits for the end of the hold any more. */
+  /** Stops the timer, because no call waits for the end of the hold (stop of the key) any more. */
   unwatch(): void {
     this.#context.scheduler.remove(this.#end)
   }

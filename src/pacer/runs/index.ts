@@ -1,5 +1,5 @@
 /*
- * Running functions: their time limits and their units in flight; and holds, which stop a key. This folder imports
+ * Running functions: their time limits and their units in flight (taken while they run); and holds, which stop a key. This folder imports
  * `timers`.
  */
 

@@ -2,7 +2,7 @@ import type { Reservation } from '../../limiter/index.ts'
 import type { PacerContext } from '../context.ts'
 import { Task } from '../timers/index.ts'
 
-/** How often the units are renewed within one lease. Two renewals may fail before the lease ends. */
+/** How often the units of a running function are renewed within one lease. Two renewals may fail before the lease ends. */
 const renewalsPerLease = 3
 
 /** The units in flight of a function: renewed while the function runs, and released when it has ended. */
@@ -22,13 +22,13 @@ export class RunLease extends Task {
     renewals?.add(this, clock() + Math.ceil(units.lease / renewalsPerLease))
   }
 
-  /** Renews the lease of the units. If the renewal fails, the next renewal tries again. */
+  /** Renews the lease of the units (the time until they are freed). If the renewal fails, the next renewal tries again. */
   run(): void {
     this.#schedule()
     this.#reservation.renew().catch(() => undefined)
   }
 
-  /** Releases the units. The promise never rejects: if the store fails, the units are free when their lease ends. */
+  /** Releases the units of an ended function. The promise never rejects: if the store fails, the units are free when their lease ends. */
   async release(): Promise<void> {
     this.#context.renewals?.remove(this)
     await this.#reservation.release().catch(() => undefined)

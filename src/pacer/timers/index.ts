@@ -1,5 +1,5 @@
 /*
- * One timer for a pacer: for its slots, its deadlines, and the ends of its holds (times without admissions). This folder
+ * One timer for a pacer: for its slots (start times), its deadlines, and the ends of its holds (times without admissions). This folder
  * imports `common`.
  */
 

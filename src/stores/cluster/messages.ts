@@ -23,7 +23,7 @@ interface Failure {
   readonly message: string
 }
 
-/** The response to a request. `outcome` is null if the command has no outcome, and if the command failed. */
+/** The primary's response to a worker's request. `outcome` is null if the command has no outcome, and if the command failed. */
 export type LedgerResponse = readonly [id: number, outcome: Outcome | null, failure?: Failure]
 
 export interface ResponseMessage {
@@ -70,8 +70,8 @@ function unpackPolicy(packed: Policy): Policy {
 }
 
 /**
- * Restores the values that JSON has changed to null, in the message itself. A null in a list was undefined (a missing key or
- * ticket). Any other null was Infinity (a wait without an end).
+ * Restores the values that JSON has changed to null, in the message itself. A null in a list was undefined (a missing key, or a missing
+ * ticket of a reservation). Any other null was Infinity (a wait without an end).
  */
 export function restore<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value

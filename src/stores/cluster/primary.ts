@@ -15,7 +15,7 @@ import {
 /** The names of the open stores. No two stores may have one name, because both would answer a worker. */
 const openNames = new Set<string>()
 
-/** The largest number of ledgers in memory. A ledger that was removed is opened again when a request needs it. */
+/** The largest number of ledgers (access to states) in memory. A removed ledger is opened again when a request needs it. */
 const maxLedgers = 1000
 
 /** The store in the primary, which has the states. This store decides the calls of its own process and of every worker. */
@@ -25,11 +25,11 @@ export class PrimaryStore implements Store {
   readonly #name: string
   readonly #store: Store
   /**
-   * The first ledger of each limiter, by the limiter's name. Later ledgers of the limiter, with other policies, share the
-   * states of the first ledger.
+   * The first ledger (access to the states) of each limiter, by the limiter's name. Later ledgers of the limiter, with other policies,
+   * share the states of the first ledger.
    */
   readonly #first = new Map<string, Ledger>()
-  /** The ledgers in memory, by the text that describes the limiter's name, policies and scopes. */
+  /** The ledgers (access to states) in memory, by the text that describes the limiter's name, policies and scopes. */
   readonly #ledgers = new LRUCache<string, Ledger>({ max: maxLedgers })
 
   /** @throws HeadgateError `HEADGATE_OPTION` if a store with this name is open */

@@ -26,17 +26,17 @@ export class WorkerStore implements Store {
   readonly traits: StoreTraits
   readonly #name: string
   readonly #deadlines: Deadlines
-  /** The requests that have no response yet, by their ids. */
+  /** The requests that have no response of the primary yet, by their ids. */
   readonly #pending = new Map<number, PendingRequest>()
   /**
-   * The terms (policies and settings) of each ledger that has requests in the next message, with the index of the terms in that
-   * message.
+   * The terms (policies and settings) of each ledger (limiter's states) that has requests in the next message, with the index of the terms
+   * in that message.
    */
   #terms = new Map<string, number>()
   /** The requests of the next message. */
   #requests: RequestMessage['requests'][number][] = []
   /**
-   * The messages without a response, by the id of their first request. Empty if the channel `headgate:store:exchange` has no
+   * The messages that the primary has not answered, by the id of their first request. Empty if the channel `headgate:store:exchange` has no
    * subscribers.
    */
   readonly #exchanges = new Map<number, PendingCall<void>>()
@@ -90,7 +90,7 @@ export class WorkerStore implements Store {
     })
   }
 
-  /** Publishes an event when a message has got its response, has failed, or has reached its deadline. */
+  /** Publishes an event when a message has got the primary's response, has failed, or has reached its deadline. */
   #watchExchange(first: number, calls: number): void {
     const startedAt = exchangeStart()
     if (startedAt === 0) return

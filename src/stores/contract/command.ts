@@ -9,11 +9,11 @@ import type { KeptKey, KeyPage } from '../../inspection/index.ts'
 import type { CallerCalendars, Decision } from '../../policy/index.ts'
 
 /**
- * What a command asks for. Some verbs decide a call: see `DecidingVerb`. The other verbs are for operators:
+ * What a command asks for. Some verbs decide a call: see `DecidingVerb`. The other verbs are for administrators:
  *
  * - `reset` deletes the states and the bans of the keys
  * - `ban` refuses all calls with the keys until the ban ends; a second ban of a key replaces the first ban
- * - `unban` ends the bans of the keys, also those of penalties
+ * - `unban` ends the bans of the keys, also those of penalties (bans after refusals)
  * - `inspect` returns what the store has for the keys, and changes nothing
  * - `scan` returns a page of the keys of a scope
  * - `clear` deletes every key of the limiter
@@ -21,9 +21,8 @@ import type { CallerCalendars, Decision } from '../../policy/index.ts'
 export type Verb = DecidingVerb | 'reset' | 'ban' | 'unban' | 'inspect' | 'scan' | 'clear'
 
 /**
- * Identifies a report that may arrive twice, because its sender did not see the answer. If the store knows an equal or
- * larger number of the same sender for the key, the store has counted this report already: the store charges nothing,
- * and answers.
+ * Identifies a report that may arrive twice, because its sender did not see the store's answer. If the store knows an equal or larger
+ * number of the same sender for the key, the store has counted this report already: the store charges nothing, and answers.
  */
 export interface NumberedReport {
   /** The sender of the report. All reports of a key that are numbered in one sequence have the same text here. */
@@ -48,15 +47,15 @@ export interface ScanTerms {
   readonly from?: unknown
 }
 
-/** With `ban` and `unban`, the key of a scope may be undefined: nothing is changed in that scope. */
+/** With `ban` and `unban`, the key of a scope (a name such as `user`) may be undefined: nothing is changed in that scope. */
 type KeysOf<V extends Verb> = V extends 'ban' | 'unban' ? readonly (string | undefined)[] : readonly string[]
 
-/** One command, which the limiter has validated. An optional member is used by the verbs that it names. */
+/** One command, which the limiter has validated. An optional member is used by the verbs that its comment names. */
 export interface Command<V extends Verb = Verb> {
   readonly verb: V
   /**
-   * The keys that the command is about: one key for each scope of the ledger, in the order of the scopes. Empty for `scan` and
-   * `clear`.
+   * The keys that the command is about: one key for each scope (such as `user`) of the ledger, in the order of the scopes. Empty for `scan`
+   * and `clear`.
    */
   readonly keys: KeysOf<V>
   /**
@@ -68,9 +67,9 @@ export interface Command<V extends Verb = Verb> {
   /** For `reserve`: the longest wait that the caller accepts, in whole microseconds. Default 0. */
   readonly maxWait?: number | undefined
   /**
-   * For `settle` and `renew`: the tickets of the reservation. `renew` starts the leases of the units anew under policies that
-   * count units in flight (`Algorithm.leases`), and returns new tickets for these policies. The tickets of other policies do
-   * not change.
+   * For `settle` and `renew`: the tickets, which identify the reserved units. `renew` starts the leases of the units anew under policies
+   * that count units in flight (`Algorithm.leases`), and returns new tickets for these policies. The tickets of other policies do not
+   * change.
    */
   readonly tickets?: Tickets | undefined
   /** What the call says about the calendar of its customer. `openLedger` makes `windows` of it; a store does not get it. */
@@ -99,8 +98,8 @@ export interface Booking {
   /** How long the caller has to wait before it uses the units, in whole milliseconds, rounded up. 0 for a refusal. */
   readonly wait: number
   /**
-   * Optional. The wait in whole microseconds, as exact as the algorithm computes it. Pacers use `delay` for their slots. Default:
-   * `wait` milliseconds.
+   * Optional. The wait in whole microseconds, as exact as the algorithm computes it. Pacers use `delay` for their slots (start times).
+   * Default: `wait` milliseconds.
    */
   readonly delay?: number
   /** A ticket for each policy, which identifies the reserved units. `settle` and `renew` need the tickets. Undefined for a refusal. */

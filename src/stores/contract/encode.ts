@@ -9,7 +9,7 @@ import { base64 } from '../../common/index.ts'
 const escapedInId = /[^\w.:@-]/
 const escapedInName = /[^\w.-]/
 
-/** The largest length of an encoded id, name or scope, in characters. A longer encoding is replaced by its digest. */
+/** The largest length of an encoded id, name or scope (key name), in characters. A longer encoding is replaced by its digest. */
 export const longestEncoding = 128
 
 function encode(text: string, escaped: RegExp): string {
@@ -44,8 +44,8 @@ export function decodeId(encoded: string): { key: string } | { hash: string } {
 const digestForm = /^#[\w-]{43}$/
 
 /**
- * Encodes what an operator looks for: a key, or the hash that is shown in place of a long key. Returns the encoding,
- * and the text that is shown for a key with this encoding.
+ * Encodes what somebody looks for in a store: a key, or the hash that is shown in place of a long key. Returns the encoding, and the text
+ * that is shown for a key with this encoding.
  */
 export function soughtId(keyOrHash: string): { encoded: string; shown: string } {
   const encoded = digestForm.test(keyOrHash) ? keyOrHash : encodeId(keyOrHash)
@@ -58,7 +58,7 @@ export function decodeName(encoded: string): string {
   return encoded.replace(/%([0-9a-f]{4})/g, (_, unit: string) => String.fromCharCode(Number.parseInt(unit, 16)))
 }
 
-/** Encodes the name of a limiter or a scope. */
+/** Encodes the name of a limiter or a scope (the name of a key). */
 export function encodeName(name: string): string {
   return encode(name, escapedInName)
 }

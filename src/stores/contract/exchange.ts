@@ -8,17 +8,17 @@ import { monotonicClock } from '../../common/index.ts'
 export interface ExchangeEvent {
   /** The kind of the store, such as `'redis'`. */
   readonly kind: string
-  /** How many calls the exchange decided. */
+  /** How many calls the exchange (one request to the server) decided. */
   readonly calls: number
   /** The milliseconds from the request until its answer, its failure or its deadline. */
   readonly duration: number
-  /** The error of the exchange; undefined if the server has answered. */
+  /** The error of the exchange (one request to the server); undefined if the server has answered. */
   readonly error: unknown
 }
 
 const exchanges = channel('headgate:store:exchange')
 
-/** The start time of an exchange for `exchanged`, in microseconds. 0 without subscribers, to save reading the clock. */
+/** The start time of an exchange (server request) for `exchanged`, in microseconds. 0 without subscribers, to save reading the clock. */
 export function exchangeStart(): number {
   return exchanges.hasSubscribers ? monotonicClock() : 0
 }

@@ -26,9 +26,9 @@ export interface Health {
    * reach the caller directly.
    */
   readonly sources: Readonly<Record<Source, number>>
-  /** How many calls were rejected because the store failed. In the example: 0, and 100 with `onStoreError: 'closed'`. */
+  /** How many calls were rejected because the store failed. Example: 100 with `onStoreError: 'closed'`, or 0 with `'local'`. */
   readonly failedClosed: number
-  /** How many requests to the store failed or timed out, including probes. In the example: 5. */
+  /** How many requests to the store failed or timed out, including probes. Example: 5 after five timeouts. */
   readonly errors: number
   /** The last error of the store; undefined if the store never failed. */
   readonly lastError: unknown
@@ -45,8 +45,8 @@ export function noCalls(): Health {
 }
 
 /**
- * A ledger that a limiter can use: its store cannot fail, or `withFailover` made the ledger, which then decides even if the
- * store fails.
+ * A ledger (a limiter's states in a store) that a limiter can use: its store cannot fail, or `withFailover` made the ledger, which then
+ * decides even if the store fails.
  */
 export interface CheckedLedger {
   run<V extends Verb>(command: Command<V>, onFailure?: OnFailure): MaybePromise<OutcomeOf<V>>

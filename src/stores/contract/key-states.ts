@@ -1,6 +1,6 @@
 /*
- * The states of one key in one scope, and how a command changes them. Stores with states in objects or records use this file, so
- * the steps of a decision are written only here:
+ * The states of one key in one scope, and how a command changes them. Stores with states in objects or records (stored texts) use this
+ * file, so the steps of a decision are written only here:
  *
  *     1. Give each policy its state of the key (`load`).
  *     2. Let the evaluation decide. The evaluation changes the states.
@@ -39,11 +39,11 @@ export interface KeyState {
   readonly s: number[]
 }
 
-/** The states and the ban of one key, for a store that has both in one object or record. */
+/** The states and the ban of one key, for a store that has both in one object or record (stored text). */
 export class KeyStates<State extends KeyState = KeyState> {
   /** The states, by the names of their policies. */
   readonly states: Map<string, State>
-  /** The last ban that an operator set for the key, which may be over; undefined if there is none. */
+  /** The last ban that the verb `ban` set for the key, which may be over; undefined if there is none. */
   storedBan: StoredBan | undefined
   /** True if a state or the ban has changed, so that the store has to save them. */
   changed = false
@@ -95,7 +95,7 @@ export class KeyStates<State extends KeyState = KeyState> {
     this.changed = true
   }
 
-  /** Ends the ban of the key, and bans by penalties, also by penalties that only other versions of the application have. */
+  /** Ends the ban of the key, and bans by the option `penalty`, also by penalties that only other versions of the application have. */
   unban(now: number): void {
     if (this.storedBan !== undefined) this.changed = true
     this.storedBan = undefined

@@ -27,7 +27,7 @@ export type OnFailure = (error: unknown) => StoreErrorAction | undefined
 export interface StoreFailure {
   /** The error of the store. While the breaker is open, this is the store's last error. */
   readonly error: unknown
-  /** The key of the call, or an object with a key for each scope. */
+  /** The key of the call, or an object with a key for each scope (such as `user`). */
   readonly key: string | Readonly<Record<string, string>>
   /** The name of the limiter. */
   readonly limiter: string

@@ -20,7 +20,7 @@ export abstract class DeadlineItem implements ListNode<DeadlineItem> {
   abstract expire(error: HeadgateError): void
 }
 
-/** The list from which a call removes itself when it is settled. */
+/** The list from which a call removes itself when the call has its result or its error. */
 interface ItemList {
   remove(item: DeadlineItem): boolean
 }

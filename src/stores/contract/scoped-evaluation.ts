@@ -2,15 +2,15 @@ import { Evaluation, type PolicyEvaluation } from '../../algorithms/evaluation/i
 import type { StateRule } from '../../algorithms/index.ts'
 import type { LedgerTerms } from './store.ts'
 
-/** The policies of one scope in an evaluation. The states of these policies are in one record. */
+/** The policies of one scope (name of a key) in an evaluation. The states of these policies are in one record (stored entry). */
 export interface EvaluationScope {
   readonly name: string
   readonly policies: readonly PolicyEvaluation[]
-  /** The index of each policy of this scope in the list of all policies. */
+  /** The index of each policy of this scope (name of a key) in the list of all policies. */
   readonly places: readonly number[]
 }
 
-/** An evaluation with its policies grouped by scope, because a store keeps the states of each scope in a record of its own. */
+/** An evaluation with its policies grouped by scope, because a store keeps the states of each scope in a separate record (entry). */
 export class ScopedEvaluation {
   readonly onChange: StateRule
   readonly evaluation: Evaluation

@@ -1,6 +1,6 @@
 /*
- * The contract of a store. A limiter opens a ledger in its store and runs every command on that ledger. `testStore` of
- * headgate/testing checks a store against this contract.
+ * The contract of a store. A limiter opens a ledger (access to its states) in its store and runs every command on that ledger. `testStore`
+ * of headgate/testing checks a store against this contract.
  */
 import type { Policy, StateRule } from '../../algorithms/index.ts'
 import type { MaybePromise } from '../../common/index.ts'
@@ -12,13 +12,13 @@ export interface LedgerTerms {
   /** The name of the limiter, which is the namespace of its states. Two limiters in one store never share a state. */
   readonly name: string
   readonly policies: readonly Policy[]
-  /** The scopes of the policies, each of them once. A command has one key for each scope, in this order. */
+  /** The scopes (names of keys) of the policies, each of them once. A command has one key for each scope, in this order. */
   readonly scopes: readonly string[]
   /** What happens to a state if the policy's numbers, such as its limit, have changed since the state was written. Default `'keep'`. */
   readonly onChange?: StateRule
   /**
-   * True if the ledger that was passed as `joins` to `Store.open` is no longer used. A store with the trait `exclusive` then
-   * changes all states of that ledger to the new policies.
+   * True if the earlier ledger (states of this limiter) that was passed as `joins` to `Store.open` is no longer used. A store with the
+   * trait `exclusive` then changes all states of that ledger to the new policies.
    */
   readonly replaces?: boolean
   /**
@@ -41,7 +41,7 @@ export interface Ledger {
 
 /** The settings of the circuit breaker of a store. Durations are in milliseconds. */
 export interface BreakerTerms {
-  /** How many exchanges with the store have to fail, without a success between them, to open the breaker. */
+  /** How many exchanges with (requests to) the store have to fail, without a success between them, to open the breaker. */
   readonly failures: number
   /** Milliseconds from the opening of the breaker to the first probe. */
   readonly openFor: number
@@ -95,8 +95,8 @@ export interface Store {
    * @param joins a ledger that this store has opened under the same name. The new ledger uses the states of `joins` with the
    *   policies of `terms`: each state belongs to the policy of the same name. A store that finds states by their names does not
    *   need `joins`
-   * @throws HeadgateError `HEADGATE_POLICY` for an algorithm that the store does not have, `HEADGATE_STATE_SIZE` if a state could
-   * be too large for the store
+   * @throws HeadgateError `HEADGATE_POLICY` for an algorithm that the store does not have
+   * @throws HeadgateError `HEADGATE_STATE_SIZE` if a state could be too large for the store
    */
   open(terms: LedgerTerms, joins?: Ledger): Ledger
   /**

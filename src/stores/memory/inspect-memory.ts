@@ -10,7 +10,7 @@ import { cells, nothing } from './overflow-table.ts'
 import type { Scope } from './scope.ts'
 import { isUnused, numbersOf, type State, stateTime } from './state.ts'
 
-/** How many rows one page of a scan lists. */
+/** How many rows (each for one key) one page of a scan lists. */
 const pageSize = 200
 
 export function keptKey({ table, name }: Scope, bans: MemoryBans, key: string, now: number): KeptKey {
@@ -35,7 +35,7 @@ const condensed =
   'The key is in the overflow table of a full memory store, where times of a log are rounded up. Raise maxKeys.'
 
 /**
- * Lists the keys of one scope: first the keys that have a row in the key table, then the keys that have only a ban.
+ * Lists the keys of one scope (kind of key): first the keys that have a row in the key table, then the keys that have only a ban.
  * @param from where the page starts: a row, or the names of the banned keys that were not listed yet
  */
 export function keptPage(scope: Scope, bans: MemoryBans, from: unknown, now: number): KeyPage {

@@ -6,7 +6,6 @@ import { randomWords } from '#platform'
 
 export type Seed = readonly [number, number]
 
-/** Returns a random seed for the hash function. */
 export function randomSeed(): Seed {
   return randomWords()
 }

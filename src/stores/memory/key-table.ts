@@ -1,6 +1,6 @@
 /*
- * The keys of one scope: a Map from each key to the row with the key's states. No object and no timer is made for a
- * key.
+ * The keys of one scope (kind of key, such as users): a Map from each key to the row with the key's states. No object and no timer is made
+ * for a key.
  *
  * No code goes through all rows of the table. When a new key comes, the next few rows are checked, and rows whose keys have their
  * full quota again are freed. When the table is full, one of the checked keys is evicted: the key with most quota left. A refused
@@ -33,7 +33,7 @@ export const blank = 0
 /** How many rows are checked when a new key comes: `swept` rows while the table has space, `considered` rows when it is full. */
 const swept = 2
 const considered = 16
-/** While the table has space, a row is freed only if its last use was longer ago than this time: 10 s, in microseconds. */
+/** While the table has space, the row of a key is freed only if its last use was longer ago than this time: 10 s, in microseconds. */
 const grace = 10_000_000
 
 const none: readonly State[] = []
@@ -47,7 +47,7 @@ export class KeyTable {
   readonly #keyOf: (string | undefined)[] = [undefined]
   #refused = new Uint8Array(0)
   readonly #free: number[] = []
-  /** The last row that was checked. The check for the next new key begins with the next row. */
+  /** The last row (of one key) that was checked. The check for the next new key begins with the next row. */
   #hand = 0
   /** The table of evicted keys. The table is made when the first key is evicted. */
   #overflow: OverflowTable | undefined
@@ -95,7 +95,7 @@ export class KeyTable {
     return this.#rowOf.has(name)
   }
 
-  /** The keys of the next `size` rows. `next` is the row at which to continue; undefined after the last row. */
+  /** The keys of the next `size` rows of this table. `next` is the row at which to continue; undefined after the last row. */
   rowsFrom(from: number, size: number): { rows: { name: string; row: number }[]; next: number | undefined } {
     const rows: { name: string; row: number }[] = []
     let row = Math.max(from, blank + 1)
@@ -143,8 +143,8 @@ export class KeyTable {
   }
 
   /**
-   * Removes the states of a key, so that it has its full quota. A key cannot be removed from shared cells, because other keys use
-   * these cells too. Such a key gets a new row with its full quota, until the row is evicted.
+   * Removes the states of a key, so that it has its full quota. A key cannot be removed from the shared cells of the overflow table,
+   * because other keys use these cells too. Such a key gets a new row with its full quota, until the row is evicted.
    */
   forget(key: string, now: number): void {
     const row = this.find(key)
@@ -153,7 +153,7 @@ export class KeyTable {
     if (this.recall(key) !== nothing) this.claim(key, nothing, now)
   }
 
-  /** Ends a ban of the key that a penalty began. */
+  /** Ends the ban that a penalty policy (which counts refusals) began for the key. */
   unban(key: string, now: number): void {
     const known = this.find(key)
     const found = known === blank ? this.recall(key) : nothing
@@ -164,7 +164,6 @@ export class KeyTable {
     }
   }
 
-  /** Removes all keys. */
   clear(): void {
     for (const row of this.#rowOf.values()) this.#release(row)
     this.#overflow = undefined

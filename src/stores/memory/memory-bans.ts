@@ -17,7 +17,7 @@ type Keys = readonly (string | undefined)[]
  * A ban that is over is removed when the next call with its key comes, or when there is no space for another ban.
  */
 export class MemoryBans {
-  /** Each ban, by an id that `idOf` makes from the scope and the key. */
+  /** Each ban, by an id that `idOf` makes from the scope (kind of key) and the key. */
   readonly #bans = new Map<string, StoredBan>()
   #sweptAt = -Infinity
 
@@ -30,7 +30,7 @@ export class MemoryBans {
   }
 
   /**
-   * @param keys the key of each scope; undefined for a scope without a key to ban
+   * @param keys for each scope (kind of key, such as user), the key to ban, or undefined
    * @throws HeadgateError `HEADGATE_BAN` if more than `maxBans` keys would then be banned
    */
   set(scopes: Scopes, keys: Keys, now: number, { duration, reason }: BanTerms): void {
@@ -50,7 +50,7 @@ export class MemoryBans {
 
   /**
    * The longest ban of these keys; undefined if no key is banned.
-   * @param writes true to store the result of `banAt`, which differs from the stored ban if the clock has gone back
+   * @param writes true to store a ban that begins again, with its full duration, because the clock has gone far back
    */
   find(scopes: Scopes, keys: readonly string[], now: number, writes: boolean): CallBan | undefined {
     return longestBan(scopes, now, ({ name }, n) => this.#find(idOf(name, keyName(keys[n] as string)), now, writes))
@@ -61,7 +61,7 @@ export class MemoryBans {
     return this.#bans.get(idOf(scope, name))
   }
 
-  /** The names of the banned keys of a scope. */
+  /** The names of the banned keys of a scope (kind of key, such as users). */
   names(scope: string): readonly string[] {
     const start = idOf(scope, '')
     return [...this.#bans.keys()].filter((id) => id.startsWith(start)).map((id) => id.slice(start.length))

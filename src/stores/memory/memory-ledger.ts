@@ -22,9 +22,9 @@ import { type Capacity, KeyTable } from './key-table.ts'
 import { MemoryBans } from './memory-bans.ts'
 import { Scope } from './scope.ts'
 
-/** The parts that the ledgers of all plans (sets of policies) of a limiter share. */
+/** What the ledgers of all plans (sets of policies) of a limiter share: key tables and bans. */
 export interface LimiterKeys {
-  /** The table of keys of each scope, by the name of the scope. */
+  /** The table of keys of each scope (kind of key, such as users), by the name of the scope. */
   readonly tables: Map<string, KeyTable>
   /** The bans that calls of `ban` have begun. */
   readonly bans: MemoryBans
@@ -39,14 +39,14 @@ export class MemoryLedger implements Ledger {
   private readonly evaluation: Evaluation
   private readonly scopes: readonly Scope[]
   /**
-   * The only scope, if the limiter has one plan (set of policies) and one scope, as most limiters have: no loop over scopes is then
-   * needed. Otherwise undefined.
+   * The only scope (kind of key), if the limiter has one plan (set of policies) and one scope, as most limiters have: no loop over scopes
+   * is then needed. Otherwise undefined.
    */
   private only: Scope | undefined
   private readonly bans: MemoryBans
   readonly keys: LimiterKeys
 
-  /** @param keys the tables and bans of the ledger that this ledger joins; undefined if this ledger joins none */
+  /** @param keys the tables and bans of an earlier ledger, if this ledger uses the same states; undefined to make new ones */
   constructor(terms: LedgerTerms, capacity: Capacity, clock: Clock, keys?: LimiterKeys) {
     this.clock = clock
     this.capacity = capacity
@@ -135,8 +135,8 @@ export class MemoryLedger implements Ledger {
   }
 
   /**
-   * Gives the units of the call back to its keys. A key without states has used no units, so it gets a row only if the call, by a
-   * settlement, charges units.
+   * Gives the units of the call back to its keys. A key without states has used no units, so it gets a row only if the call is a
+   * settlement (correction to the actual cost) that takes more units.
    */
   private giveBack(keys: readonly string[], now: number): void {
     const charges = this.evaluation.charges

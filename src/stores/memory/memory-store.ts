@@ -7,16 +7,16 @@ import { type LimiterKeys, MemoryLedger } from './memory-ledger.ts'
 /** The options of `memoryStore`. */
 export interface MemoryStoreOptions {
   /**
-   * The most keys in memory, for each scope of each limiter. Default 1,000,000: these keys take about 110 MB if they
-   * are IP addresses and all in use. Memory is allocated as keys come, and reused when a key has its full quota again.
+   * The most keys in memory, for each scope (kind of key) of each limiter. Default 1,000,000: these keys take about 110 MB if they are IP
+   * addresses and all in use. Memory is allocated as keys come, and reused when a key has its full quota again.
    */
   maxKeys?: number
   /**
-   * What happens to a live key (a key below its full quota) that is evicted to make space for another key. `'remember'`
-   * (default): the states of the evicted key move to an overflow table of fixed size, and are found there by the key's
-   * next call. With far more than ten times `maxKeys` live keys, some keys are refused because of others; with several
-   * plans, some keys are forgotten instead. `'forget'`: the key has its full quota at its next call. With more live
-   * keys than `maxKeys`, many times the limit is admitted.
+   * What happens to a live key (a key below its full quota) that is evicted to make space for another key. `'remember'` (default): the
+   * states of the evicted key move to an overflow table of fixed size, and are found there by the key's next call. With far more than ten
+   * times `maxKeys` live keys, some keys are refused because of others; with several plans (sets of policies), some keys are forgotten
+   * instead. `'forget'`: the key has its full quota at its next call. With more live keys than `maxKeys`, many times the limit is
+   * admitted.
    *
    * Each scope of each limiter has an overflow table, which is made when the first key is evicted. It has 12 * `maxKeys` places
    * for evicted keys. A place takes 28 bytes if the policy is a bucket, and 36 or 44 bytes if it is a window; the table takes
@@ -39,7 +39,7 @@ const readers = {
  * The examples are for `maxKeys: 2` and three keys that have each used up their limit.
  */
 export interface MemoryStoreStats {
-  /** Keys in memory now, at most `maxKeys` for each scope of each limiter. In the example: 2. */
+  /** Keys in memory now, at most `maxKeys` for each scope (kind of key) of each limiter. In the example: 2. */
   readonly keys: number
   /** How many keys were evicted below their full quota. In the example: 1. If this number grows, raise `maxKeys`. */
   readonly evictions: number

@@ -8,11 +8,10 @@
  *       17     [ key ] [ key ] [     ] ...     [ merged ]
  *       42     [ key ] [     ] [     ] ...     [        ]
  *
- * A key with a place of its own is decided as if it had never been evicted. When both buckets of a key are full, the
- * key with most quota left in these buckets loses its place. Under one plan, the states of this key are merged into the
- * cells of its two buckets (see shared-cells.ts), so no key is ever admitted too often. Under several plans, states
- * have no common layout and cannot be merged, so the key is forgotten. A place whose key has its full quota again is
- * cleared when later keys come.
+ * A key with a place of its own is decided as if it had never been evicted. When both buckets of a key are full, the key with most quota
+ * left in these buckets loses its place. Under one plan (set of policies), the states of this key are merged into the cells of its two
+ * buckets (see shared-cells.ts), so no key is ever admitted too often. Under several plans, states have no common layout and cannot be
+ * merged, so the key is forgotten. A place whose key has its full quota again is cleared when later keys come.
  *
  * The hash has a secret seed, so an attacker cannot choose keys that hash to the same bucket.
  */
@@ -25,9 +24,12 @@ import { StateRows } from './state-rows.ts'
 
 /** How many places a bucket has for the states of one key each, besides one cell that several keys share. */
 const width = 7
-/** How many places and cells there are for each key of `maxKeys`. If nine in ten keys are evicted, almost all of them find a free place. */
+/**
+ * Places (for one key) and cells (for several keys) for each key of `maxKeys`. If nine in ten keys are evicted, almost all find a free
+ * place.
+ */
 const placesPerKey = 12
-/** How many places and cells are checked for each new key of the key table. */
+/** How many places (for one key) and cells (for several keys) are checked for each new key of the key table. */
 const swept = 2
 
 /**
@@ -40,7 +42,7 @@ export const cells = -2
 
 export class OverflowTable {
   #places: StateRows
-  /** The shared cells; undefined if the limiter has several plans (sets of policies). */
+  /** The cells that several keys share; undefined if the limiter has several plans (sets of policies). */
   #cells: SharedCells | undefined
   readonly #buckets: number
   /** The tag of the key in each place. 0 marks a free place. */
@@ -52,7 +54,7 @@ export class OverflowTable {
   #hand = 0
   /** How many keys share no place with other keys now. */
   remembered = 0
-  /** How many keys were merged into shared cells. */
+  /** How many keys were merged into cells that several keys share. */
   merged = 0
   /** How many keys were forgotten because they had no place. */
   forgotten = 0
@@ -103,7 +105,7 @@ export class OverflowTable {
     this.#places.copy(states, place, now)
   }
 
-  /** Checks the next few places and cells, and clears each one whose keys have their full quota again. */
+  /** Checks the next few places (for one key) and cells (for several keys), and clears each one whose keys have their full quota again. */
   sweep(now: number): void {
     const all = this.#tags.length + (this.#cells === undefined ? 0 : this.#buckets)
     for (let looked = 0; looked < swept; looked++) {
@@ -188,7 +190,7 @@ export class OverflowTable {
     return quotaLeft(this.#places.read(place), now)
   }
 
-  /** Merges a key that lost its place into the cells of its two buckets, or forgets it. @param bucket one of these two buckets */
+  /** Merges a key that lost its place into the shared cells of its two buckets, or forgets it. @param bucket one of these two buckets */
   #giveUp(states: readonly State[], bucket: number, tag: number, now: number): void {
     if (this.#cells === undefined) {
       this.forgotten++

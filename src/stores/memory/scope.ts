@@ -6,8 +6,8 @@ import { numbersOf, type State, stateTime } from './state.ts'
 import type { StateRows } from './state-rows.ts'
 
 /**
- * Finds and stores the states of the keys of one scope, for one plan (set of policies). Only the policies of the plan that limit by
- * this scope use these states.
+ * Finds and stores the states of the keys of one scope (kind of key), for one plan (set of policies). Only the policies of the plan that
+ * limit by this scope use these states.
  */
 export class Scope {
   readonly name: string
@@ -117,7 +117,7 @@ export class Scope {
   }
 
   /**
-   * Notes in the table if a policy of this scope refused the key. When the table is full, such a key is evicted only if all
+   * Notes in the table if a policy of this scope (kind of key) refused the key. When the table is full, such a key is evicted only if all
    * checked keys are refused.
    */
   noteRefused(): void {

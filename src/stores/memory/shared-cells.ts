@@ -17,9 +17,9 @@ export class SharedCells {
   #states: StateRows
   #found: readonly PolicyEvaluation[]
   #other: readonly PolicyEvaluation[]
-  /** For each cell, 1 if a key was merged into the cell, else 0. */
+  /** For each cell (states for several keys), 1 if a key was merged into the cell, else 0. */
   readonly #inUse: Uint8Array
-  /** How many cells have at least one key merged into them. */
+  /** How many cells (states for several keys) have at least one key merged into them. */
   used = 0
 
   constructor(policies: readonly Policy[], cells: number) {
@@ -30,7 +30,7 @@ export class SharedCells {
     this.#inUse = new Uint8Array(cells)
   }
 
-  /** True if a key may have been merged into these two cells. */
+  /** True if a key may have been merged into these two cells (states for several keys). */
   has(one: number, other: number): boolean {
     return this.#inUse[one] === 1 && this.#inUse[other] === 1
   }
@@ -50,7 +50,7 @@ export class SharedCells {
     }
   }
 
-  /** For each policy, the more permissive state of the two cells. The next call overwrites the returned array. */
+  /** For each policy, the more permissive state of the two cells (each for several keys). The next call overwrites the returned array. */
   leastUsed(one: number, other: number, now: number): readonly State[] {
     this.#states.point(this.#found, one)
     this.#states.point(this.#other, other)
@@ -65,7 +65,7 @@ export class SharedCells {
     return this.#found
   }
 
-  /** Clears the cell if its states have their full quota again. */
+  /** Clears the cell (states for several keys) if its states have their full quota again. */
   prune(cell: number, now: number): void {
     if (this.#inUse[cell] === 0 || quotaLeft(this.#states.read(cell), now) < 1) return
     this.#states.clear(cell)

@@ -2,7 +2,9 @@ import { PolicyEvaluation } from '../../algorithms/evaluation/index.ts'
 import type { Policy } from '../../algorithms/index.ts'
 import { copyState, holds, isBooked, isUnused, listOf, numbersOf, quotaLeft, type State, stateTime } from './state.ts'
 
-/** The most bytes of an overflow table, including a tag of four bytes for each row: under one plan (set of policies), and under several. */
+/**
+ * The most bytes of an overflow table, including a hash of four bytes for each row: under one plan (set of policies), and under several.
+ */
 const maxBytes = 64 * 2 ** 20
 const maxListBytes = 128 * 2 ** 20
 
@@ -17,8 +19,8 @@ const none: readonly State[] = []
 /**
  * The states of the keys of a table, in one row for each key. The row of a new key has only zeros.
  *
- * Under one plan all rows have the same layout, one state for each policy, so all rows are in one array of numbers. A log, which
- * grows, is in a separate array, unless the log is condensed: a condensed log has a fixed number of entries. A state with open
+ * Under one plan (set of policies), all rows have the same layout, one state for each policy, so all rows are in one array of numbers. A
+ * log, which grows, is in a separate array, unless the log is condensed: a condensed log has a fixed number of entries. A state with open
  * reservations is in a separate array, too.
  *
  * The states of several plans have no common layout. So `share` makes each row a list of states, at most one for each policy name,

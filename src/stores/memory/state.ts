@@ -10,7 +10,7 @@ export interface State {
 
 const report = new Report()
 
-/** The effective time of a state when the clock shows `now`: see `effectiveTime`. */
+/** The time at which a state is evaluated when the clock shows `now`: the later time of its last call if the clock went back a little. */
 export function stateTime({ policy, s, i }: State, now: number): number {
   return effectiveTime(policy.algorithm, s[i] as number, now)
 }

@@ -18,10 +18,10 @@ export interface InspectPostgresOptions {
 /** How long one statement may take, in milliseconds. */
 const timeout = 10_000
 
-/** For how many milliseconds a record stays in the table after its states are no longer needed. */
+/** For how many milliseconds a row stays in the table after its states are no longer needed. */
 const ttlMargin = 1000
 
-/** The options of a ledger without policies. A call to such a ledger saves all states of a record unchanged. */
+/** The options of a ledger without policies. A call to such a ledger saves all states of a row unchanged. */
 const noPolicies = { name: '', policies: [], scopes: [''] }
 
 /**
@@ -47,7 +47,7 @@ function inspectedTable(pool: PostgresPool, sql: Sql, start: string): InspectedS
         client.query(sql.remove(storeKey, (each) => client.escapeLiteral(each)))
       await withClient(pool, timeout, statement)
     },
-    /** Ends the ban in a transaction that locks the row, as `limiter.unban` does. */
+    /** Ends the ban in a transaction that locks the key's row, as `limiter.unban` does. */
     async unban(storeKey) {
       const terms = { pool, sql, timeout, ttlMargin, transactions: 1, prepare: false, usesStoreTime: true }
       const runner = new TransactionRunner(terms)

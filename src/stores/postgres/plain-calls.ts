@@ -5,8 +5,8 @@
  * call. If the algorithm would have written other numbers than the statement, the call fails, so no caller gets an answer that
  * differs from the row.
  *
- * If another process has locked the row, or the row is not in plain form (see plain-statement.ts), a transaction decides the
- * call instead.
+ * If another process has locked the row, or the row is not in plain form (it has, for example, reservations: see plain-statement.ts), a
+ * transaction decides the call instead.
  */
 import type { Policy } from '../../algorithms/index.ts'
 import { getOrInsert } from '../../common/index.ts'
@@ -48,8 +48,8 @@ export interface PlainGroup {
   readonly policy: Policy
   readonly statement: PreparedStatement
   /**
-   * Decides when the statement is tried for this group of calls. A try counts as failed if at least half of the rows are not in
-   * plain form.
+   * Decides when the statement is tried for this group of calls. A try counts as failed if at least half of the rows are not in plain form
+   * (one state, without reservations, under this limit).
    */
   readonly attempts: Attempts
 }
@@ -120,7 +120,7 @@ export class PlainCalls {
     return result
   }
 
-  /** Executes the statement for these jobs. Returns undefined if the statement failed: it has then decided no job. */
+  /** Executes the statement for these jobs (waiting calls). Returns undefined if the statement failed: it has then decided no job. */
   async #execute(client: PostgresClient, group: PlainGroup, jobs: readonly Job[]): Promise<Rows | undefined> {
     const values = this.#valuesOf(group.policy, jobs, (text) => client.escapeLiteral(text))
     try {
@@ -164,7 +164,7 @@ export class PlainCalls {
     return { locked, other, saved }
   }
 
-  /** Answers a call. Returns how many rows the statement has written for the call: 0 or 1. */
+  /** Resolves or rejects the promise of a call. Returns how many rows the statement has written for the call: 0 or 1. */
   #answer(job: Job, { record, now, saved }: Rows['rows'][number]): number {
     try {
       const storeTime = this.#options.usesStoreTime ? Number(now) : undefined

@@ -33,8 +33,8 @@ export interface PlainStatement {
 }
 
 /**
- * The statement of an algorithm. Its arguments are the text with which the policy's records start, the algorithm's
- * `tolerance`, `span` and parameters (see `Algorithm`), and then three lists: the keys, the costs and the times of the calls.
+ * The statement of an algorithm. Its arguments are the text with which the records (stored texts) of the policy's keys start, the
+ * algorithm's `tolerance`, `span` and parameters (see `Algorithm`), and then three lists: the keys, the costs and the times of the calls.
  * A time is null if Postgres gives the time. All keys are different.
  * @param table the quoted name of the table
  * @param now an expression for the time in microseconds
@@ -114,7 +114,7 @@ select key, decided.record, now, coalesce(written.record, added.record) as saved
 from decided left join written using (key) left join added using (key)`
 }
 
-/** Reads the numbers of the state from `fields`: the end of the record, `fullAt,[last,...]]]`, split at the commas. */
+/** Reads the numbers of the state from `fields`: the end of the stored text of a key, `fullAt,[last,...]]]`, split at the commas. */
 function numbersOf({ state, ends }: SqlStep): string {
   const numbers = state.map((name, n) => {
     const field = `fields[${n + 2}]`

@@ -1,9 +1,9 @@
 import type { Algorithm, Kind } from '../../algorithms/index.ts'
 
 /**
- * The SQL by which an algorithm decides a call of `cost` units, for a state without reservations. All numbers are bigint. Each text
- * is one expression or a list of columns. A text can use the columns `at` (the effective time) and `cost`, the numbers of the
- * state, and the columns that earlier lists define. A division of integers rounds down, because all integers are positive.
+ * The SQL by which an algorithm decides a call of `cost` units, for a state without reservations. All numbers are bigint. Each text is one
+ * expression or a list of columns. A text can use the columns `at` (the time at which the state is evaluated) and `cost`, the numbers of
+ * the state, and the columns that earlier lists define. A division of integers rounds down, because all integers are positive.
  */
 export interface SqlStep {
   /** The names of the state's numbers. The first is `last`, the time at which the state was last written. */

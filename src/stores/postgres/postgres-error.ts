@@ -23,8 +23,8 @@ function isRefusal(cause: unknown): boolean {
 }
 
 /**
- * The error if the table has another record for the key than the algorithm in this process computes for the call.
- * @param written true if Postgres wrote a record, false if it wrote none
+ * The error if the text that the table has for the key differs from the text that the algorithm in this process computes.
+ * @param written true if Postgres wrote a text, false if Postgres wrote none
  */
 export function differentRecord(key: string, written: boolean): HeadgateError {
   return new HeadgateError(

@@ -84,8 +84,8 @@ export class Sql {
   }
 
   /**
-   * Reads a page of records whose keys are after `after` and before `end`. If `ending` is not empty, the keys also end with this text.
-   * Expired records are left out. The results of the last three statements are the rows, the time, and the result of the commit.
+   * Reads a page of rows whose keys are after `after` and before `end`. If `ending` is not empty, the keys also end with this text.
+   * Expired rows are left out. The results of the last three statements are the rows, the time, and the result of the commit.
    */
   page(after: string, end: string, ending: string, quote: Quote): string {
     return (
@@ -165,7 +165,6 @@ export class Sql {
     )
   }
 
-  /** Deletes the row of a key. */
   remove(key: string, quote: Quote): string {
     return `delete from ${this.#table} where key = ${quote(key)}`
   }

@@ -1,6 +1,6 @@
 /*
- * Runs jobs in transactions: two round trips for all jobs that arrive together. Calls that a single statement can
- * decide take one round trip (plain-calls.ts).
+ * Runs jobs (groups of calls on the same keys) in transactions: two round trips for all jobs that arrive together. Calls that a single
+ * statement can decide take one round trip (plain-calls.ts).
  *
  *     create missing rows; commit
  *     begin; lock and read the rows; read the time         then the jobs are evaluated in this process
@@ -186,7 +186,7 @@ export class TransactionRunner {
     })
   }
 
-  /** Returns the rows to save; undefined if the job has failed, or if no caller waits for it any more. */
+  /** Evaluates the calls of a job. Returns the rows to save; undefined if the job has failed, or if no caller waits for it any more. */
   #evaluate(job: Job, texts: ReadonlyMap<string, string | undefined>, time: Rows): Saved[] | undefined {
     if (job.settled) return undefined
     const { usesStoreTime, ttlMargin } = this.#options
@@ -227,7 +227,7 @@ function keysOf(tasks: readonly Task[]): string[] {
   return [...new Set(tasks.flatMap(({ job }) => job.keys))].sort()
 }
 
-/** For each key that has a row: the record in this row, or undefined if the row has no record. */
+/** For each key that has a row: the text of its states, or undefined if the row has no text. */
 function textsOf({ rows }: Rows): ReadonlyMap<string, string | undefined> {
   return new Map(rows.map(({ key, record }) => [key as string, (record ?? undefined) as string | undefined]))
 }

@@ -1,6 +1,6 @@
 /*
- * Stores with one record for each key: how a record is read and written, and the ledger that reads and replaces records. This
- * folder imports `failure` and the contract of stores.
+ * Stores with one record (text of all states) for each key: how a record is read and written, and the ledger that reads and replaces
+ * records. This folder imports `failure` and the contract of stores.
  */
 
 export type { Job, RecordCall, StateOutcome } from './job.ts'

@@ -25,7 +25,9 @@ interface Result {
   readonly tickets: Tickets | undefined
 }
 
-/** A command that waits for its outcome. The command runs on the keys of the job, and not on the keys that it has itself. */
+/**
+ * A command that waits for its outcome. The command runs on the keys of the job (group of calls), and not on the keys that it has itself.
+ */
 export interface RecordCall {
   readonly command: Command<StateVerb>
   /** The time of the call by this process's clock, in microseconds, for stores that do not report a time. */
@@ -38,9 +40,9 @@ export interface RecordCall {
   readonly late: (outcome: StateOutcome, tickets: Tickets | undefined) => void
 }
 
-/** A record that has to be saved. */
+/** A text that has to be saved for a key. */
 export interface Write extends SavedText {
-  /** The index of the record's key in the list `keys` of the job. */
+  /** The index of the key in the list `keys` of the job (group of calls on the same keys). */
   readonly index: number
   /** The text that was read for the key; undefined if the key had no text. */
   readonly before: string | undefined
@@ -51,8 +53,8 @@ export class Job {
   readonly keys: readonly string[]
   readonly #calls: RecordCall[] = []
   /**
-   * The result of each call, until all records of the job are saved. Undefined for a call that has already ended, with a
-   * result or an error.
+   * The result of each call, until the texts of all keys are saved. Undefined for a call that has already ended, with a result or an
+   * error.
    */
   #results: (Result | undefined)[] = []
 
@@ -70,7 +72,7 @@ export class Job {
     return this.#calls.length
   }
 
-  /** The call, if the job has only one call; otherwise undefined. */
+  /** The call, if the job (group of calls) has only one call; otherwise undefined. */
   get only(): RecordCall | undefined {
     return this.#calls.length === 1 ? this.#calls[0] : undefined
   }
@@ -91,8 +93,8 @@ export class Job {
   }
 
   /**
-   * Evaluates every call on the texts that the store has for the keys. Returns the records that have to be saved before
-   * `resolve` is called. If saving fails, `run` may be called again with newer texts.
+   * Evaluates every call on the texts that the store has for the keys. Returns the new texts that have to be saved before `resolve` is
+   * called. If saving fails, `run` may be called again with newer texts.
    * @param storeTime the store's time in microseconds; undefined to use the time of each call
    * @param counted true if the store has already counted all calls: then calls that have timed out are evaluated, too
    */
@@ -110,8 +112,8 @@ export class Job {
   #evaluate({ command }: RecordCall, records: readonly KeyRecord[], now: number): Result {
     const outcome = runOn(records, this.scoped, command, now)
     if (outcome !== undefined && 'tickets' in outcome) return { outcome, tickets: outcome.tickets }
-    // A call on several keys needs tickets: if the records of some keys cannot be saved, `withdraw` removes the call's units from
-    // the other records.
+    // A call on several keys needs tickets (which say what to take back): if the texts of some keys cannot be saved, `withdraw` removes
+    // the call's units from the texts of the other keys.
     const { evaluation } = this.scoped
     const withdrawable = outcome !== undefined && evaluation.takes && this.keys.length > 1
     return { outcome, tickets: withdrawable ? evaluation.tickets() : undefined }
@@ -134,8 +136,8 @@ export class Job {
   }
 
   /**
-   * Removes the units that this job took from `text`, the newest record of a key, and returns the record. Units that other
-   * processes have taken since then stay counted, and so do counted refusals of this job.
+   * Removes the units that this job took from `text`, the newest text of a key, and returns the new text. Units that other processes have
+   * taken since then stay counted, and so do counted refusals of this job.
    * @param index the index of the key in `keys`
    */
   withdraw(index: number, text: string, now: number): SavedText {
@@ -157,7 +159,7 @@ export class Job {
 }
 
 /**
- * When a job is undone, this text replaces the text of a key that had no text before the job. A text without states is never
- * needed, so `life` is 0.
+ * When a job (group of calls) is undone, this text replaces the text of a key that had no text before the job. A text without states is
+ * never needed, so `life` is 0.
  */
 export const emptyText: SavedText = { text: emptyRecord, life: 0 }

@@ -19,9 +19,9 @@ export type RunJobs = (jobs: readonly Job[]) => readonly Promise<void>[]
 
 interface QueuedJob {
   readonly job: Job
-  /** How many jobs this job waits for. */
+  /** How many earlier jobs (groups of calls on the same keys) this job waits for. */
   ahead: number
-  /** The jobs that wait for this job. */
+  /** The later jobs that wait for this job, because they have a key in common. */
   readonly behind: Set<QueuedJob>
   state: 'waiting' | 'started' | 'left'
 }
@@ -29,11 +29,14 @@ interface QueuedJob {
 export class KeyQueue {
   readonly #run: RunJobs
   readonly #timeout: number
-  /** The last job in the queue of each key. */
+  /** The last job (group of calls) in the queue of each key. */
   readonly #last = new Map<string, QueuedJob>()
   #ready: QueuedJob[] = []
 
-  /** @param timeout the timeout of a call, in milliseconds. After this time, the next job may start even if the job before has not ended */
+  /**
+   * @param timeout the timeout of a call, in milliseconds. After this time, the next job (group of calls) may start before the earlier job
+   *   has ended
+   */
   constructor(run: RunJobs, timeout: number) {
     this.#run = run
     this.#timeout = timeout
@@ -70,7 +73,7 @@ export class KeyQueue {
     return queued
   }
 
-  /** Starts the job at the end of the turn of the event loop, so that all jobs of one turn are sent together. */
+  /** Starts the job (calls on the same keys) at the end of the turn of the event loop, so that all jobs of one turn are sent together. */
   #makeReady(queued: QueuedJob): void {
     if (this.#ready.push(queued) === 1) afterPendingEvents(() => this.#startReady())
   }

@@ -25,7 +25,7 @@ type PackedDefinition = readonly [kind: string, span: number, ...parameters: num
 type PackedState = readonly [name: string, definition: PackedDefinition, fullAt: number, state: number[]]
 type PackedBan = readonly [from: number, until: number, reason?: string]
 
-/** The name of the ban in the list of states. */
+/** The name of the ban in a key's list of states. No policy has this name. */
 const banName = ''
 
 interface SavedState extends KeyState {
@@ -35,7 +35,7 @@ interface SavedState extends KeyState {
   readonly packed?: PackedState
 }
 
-/** The text of a record to be saved. */
+/** The text to be saved for a key. */
 export interface SavedText {
   readonly text: string
   /** For how many microseconds the text is needed. After this time, the text means the same as no text. */
@@ -45,7 +45,7 @@ export interface SavedText {
 /** The text for a key that was reset: a record without states, so that the key has its full quota under every policy. */
 export const emptyRecord: string = JSON.stringify([version])
 
-/** The beginning of a text that has only the state of this policy. The rest of the text is `fullAt,[state]]]`. */
+/** The beginning of the text of a key that has only the state of this policy. After it, the text has `fullAt,[state]]]`. */
 export function recordHead({ name, algorithm: { kind, span, parameters } }: Policy): string {
   return `${JSON.stringify([version, [name, [kind, span, ...parameters]]]).slice(0, -2)},`
 }
@@ -59,9 +59,8 @@ export class KeyRecord extends KeyStates<SavedState> {
 
   /**
    * @param text the text of the key in the store; undefined if the key has no text
-   * @param replaced true if the first command on the record is `reset`, so that the old text does not matter and is not
-   *   read
-   * @throws HeadgateError `HEADGATE_STORE_RECORD` if the text is not a record of this version
+   * @param replaced true if the first command on the key is `reset`, so that the old text does not matter and is not read
+   * @throws HeadgateError `HEADGATE_STORE_RECORD` if the text does not have the format of this version
    */
   constructor(text: string | undefined, replaced = false) {
     const packed = text === undefined || replaced ? [] : parse(text)
@@ -129,8 +128,8 @@ function parse(text: string): readonly PackedState[] {
 }
 
 /**
- * The states and the ban of a record, for an inspection.
- * @throws HeadgateError `HEADGATE_STORE_RECORD` if the text is not a record of this version
+ * The states and the ban in the stored text of a key, for an inspection.
+ * @throws HeadgateError `HEADGATE_STORE_RECORD` if the text does not have the format of this version
  */
 export function keptRecord(text: string | undefined): Pick<KeptKey, 'states' | 'ban'> {
   const { kept: states, storedBan: ban } = new KeyRecord(text)

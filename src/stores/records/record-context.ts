@@ -18,7 +18,7 @@ export interface TextPage {
   readonly more: boolean
 }
 
-/** The parts and settings that the ledgers of one record store share. */
+/** The parts and settings that the ledgers of one store share. */
 export interface RecordContext {
   readonly kind: string
   readonly prefix: string
@@ -29,11 +29,11 @@ export interface RecordContext {
   readonly clock: Clock
   readonly deadlines: Deadlines
   readonly queue: KeyQueue
-  /** Reads the stored records of these keys for an inspection. */
+  /** Reads the stored texts of these keys for an inspection. */
   readonly read: (keys: readonly string[]) => Promise<ReadTexts>
-  /** Reads a page of records, whose keys begin with `start` and come after the key `after`. Undefined if the store cannot list its keys. */
+  /** Reads a page of texts, whose keys begin with `start` and come after the key `after`. Undefined if the store cannot list its keys. */
   readonly page?: ((start: string, after: string) => Promise<TextPage>) | undefined
-  /** The size limit of a record. Undefined if the store does not limit the size of a value. */
+  /** The limit of the size of a stored text. Undefined if the store does not limit the size of a value. */
   readonly size?: SizeLimit | undefined
   /** Deletes every key that begins with `start`. Absent if the store cannot list its keys. */
   readonly clear?: (start: string) => Promise<void>

@@ -27,9 +27,9 @@ export class RecordLedger implements Ledger {
   readonly #context: RecordContext
   readonly #policies: LedgerTerms['policies']
   protected readonly whole: ScopedEvaluation
-  /** For each scope, an evaluation of only the policies of this scope. */
+  /** For each scope (kind of key, such as user), an evaluation of only the policies of this scope. */
   readonly #parts: readonly ScopedEvaluation[]
-  /** For each scope, the text with which the scope's keys begin in the store. */
+  /** For each scope (kind of key), the text with which the scope's keys begin in the store. */
   readonly #keyStarts: readonly string[]
   readonly #scopes: readonly string[]
   /** The text with which all keys of the limiter begin. */
@@ -67,7 +67,7 @@ export class RecordLedger implements Ledger {
     return this.#call(this.whole, recordKeys, command as Command<StateVerb>)
   }
 
-  /** Changes the record of each key by a separate call. */
+  /** Changes the stored text of each key by a separate call. */
   async #change(command: Command<'reset' | 'ban' | 'unban'>): Promise<undefined> {
     const change = (key: string | undefined, n: number) =>
       key === undefined ? undefined : this.#call(this.#parts[n] as ScopedEvaluation, [key], command)
@@ -134,13 +134,13 @@ export class RecordLedger implements Ledger {
     }
   }
 
-  /** The items of `all` that belong to the policies of this scope. `all` has one item for each policy. */
+  /** The items of `all` that belong to the policies of this scope (kind of key). `all` has one item for each policy. */
   #partOf<T>(scope: number, all: readonly T[]): readonly T[] {
     const places = this.whole.scopes[scope]?.places ?? []
     return places.map((place) => all[place] as T)
   }
 
-  /** For each key of a call, the key of its record in the store; undefined for an undefined key. */
+  /** For each key of a call, the key under which the store has its states; undefined for an undefined key. */
   protected recordKeys<Key extends string | undefined>(keys: readonly Key[]): readonly Key[] {
     const { prefix } = this.#context
     return keys.map((key, n) => {
@@ -160,9 +160,10 @@ export class RecordLedger implements Ledger {
   }
 
   /**
-   * Gives back what a call took if the call was decided only after its timeout. This giving back has no deadline, because no caller
-   * waits. Only `consume` and `reserve` are given back. A charge is not given back, because reconciliation treats a charge that
-   * timed out as made. A renewal is not given back, because its caller continues with the tickets from before the renewal.
+   * Gives back what a call took if the call was decided only after its timeout. This giving back has no deadline, because no caller waits.
+   * Only `consume` and `reserve` are given back. A charge is not given back, because reconciliation (charges after an outage) treats a
+   * charge that timed out as made. A renewal of a lease is not given back, because its caller continues with the earlier tickets (needed
+   * to give units back).
    */
   #takeBack(
     keys: readonly string[],
@@ -182,8 +183,8 @@ export class RecordLedger implements Ledger {
   }
 
   /**
-   * The command that gives the units of a call back to key number `n`. Only a shadow policy can have refused an allowed call.
-   * Such a policy took no units, so it gets no units back.
+   * The command that gives the units of a call back to key number `n`. Only a shadow policy (which only reports) can have refused an
+   * allowed call. Such a policy took no units, so it gets no units back.
    */
   #takingBack(n: number, costs: Costs, { policies }: Decision, taken: Tickets | undefined): Command<StateVerb> {
     if (taken === undefined) {

@@ -20,7 +20,7 @@ export class RecordStore implements Store {
     this.#ledgerOf = ledgerOf ?? ((terms) => new RecordLedger(terms, context))
   }
 
-  /** @throws HeadgateError `HEADGATE_STATE_SIZE` if the record of a key could become too large */
+  /** @throws HeadgateError `HEADGATE_STATE_SIZE` if the stored text of a key could become too large */
   open(terms: LedgerTerms, joins?: Ledger): Ledger {
     if (this.#context.size !== undefined) checkPolicySizes(this.#context.size, terms)
     return withFailover(this, terms, joins, this.#ledgerOf)

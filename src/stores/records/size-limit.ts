@@ -1,6 +1,6 @@
 /*
- * Limits the size of records, for stores that limit the size of a value. A limiter whose records may become too large
- * is refused when it is made. A record that becomes too large nevertheless is refused when it is saved. A breaker does
+ * Limits the size of records (the text of all states of a key), for stores that limit the size of a value. A limiter whose records may
+ * become too large is refused when it is made. A record that becomes too large nevertheless is refused when it is saved. A breaker does
  * not count these refusals, because the store did not fail.
  */
 import type { Policy } from '../../algorithms/index.ts'
@@ -10,7 +10,7 @@ import type { LedgerTerms } from '../contract/index.ts'
 export interface SizeLimit {
   /** The name of the store in error messages. */
   readonly store: string
-  /** The most bytes of a record. A record is ASCII, so a character is a byte. */
+  /** The most bytes of a key's stored text. The text is ASCII, so a character is a byte. */
   readonly bytes: number
 }
 
@@ -18,7 +18,7 @@ export interface SizeLimit {
 const wholeSize = 17
 const fractionSize = 25
 
-/** @throws HeadgateError `HEADGATE_STATE_SIZE` for policies whose record may become larger than the limit */
+/** @throws HeadgateError `HEADGATE_STATE_SIZE` if the stored text of a key may become larger than the limit */
 export function checkPolicySizes(limit: SizeLimit, { policies, scopes }: LedgerTerms): void {
   for (const scope of scopes) {
     const sizes = policies
@@ -42,7 +42,7 @@ function policyTooLarge({ store, bytes }: SizeLimit, policy: Policy, size: numbe
   )
 }
 
-/** The most bytes that the state of a policy takes in a record. A state with debt (units above the limit) may take more bytes. */
+/** The most bytes that the state of a policy takes in the stored text. A state with debt (units above the limit) may take more bytes. */
 function largestSizeOf({ name, limit, algorithm }: Policy, units: number = limit): number {
   const { kind, span, parameters, slots, bookingNumbers } = algorithm
   const head = JSON.stringify([name, [kind, span, ...parameters], 0, []]).length + 1 + wholeSize
@@ -51,7 +51,7 @@ function largestSizeOf({ name, limit, algorithm }: Policy, units: number = limit
   return head + slots * wholeSize + entries * (wholeSize + `${entries},`.length)
 }
 
-/** @throws HeadgateError `HEADGATE_STATE_SIZE` for a record that is larger than the limit */
+/** @throws HeadgateError `HEADGATE_STATE_SIZE` if the text is larger than the limit */
 export function checkRecordSize({ store, bytes }: SizeLimit, text: string): void {
   if (text.length <= bytes) return
   const [, ...entries] = JSON.parse(text) as [number, ...[name: string, ...unknown[]][]]

@@ -1,10 +1,9 @@
 /*
- * Runs jobs on a store that reads and swaps (replaces) one key at a time.
+ * Runs jobs (groups of calls on the same keys) on a store that reads and swaps (replaces) one key at a time.
  *
- * A swap fails if another process has written the key since the read. After that, the job reads and evaluates again. Several
- * keys are swapped in the order of their names. If one swap fails, the keys that were swapped before get their old texts back.
- * If another process has written such a key meanwhile, its new text stays, and the job gives back the units that it took by its
- * tickets.
+ * A swap fails if another process has written the key since the read. After that, the job reads and evaluates again. Several keys are
+ * swapped in the order of their names. If one swap fails, the keys that were swapped before get their old texts back. If another process
+ * has written such a key meanwhile, its new text stays, and the job gives back the units that it took.
  *
  * So no policy admits too much. Two guarantees are weaker than with one atomic step. Between two swaps the units are
  * taken, so another call may be refused too early. If this process dies between two swaps, the units stay taken until
@@ -40,7 +39,7 @@ export interface ReadAndSwap<Version> {
 
 export interface SwapRunnerOptions<Version> extends ReadAndSwap<Version> {
   readonly retries: number
-  /** For how many milliseconds a record stays in the store after its states are no longer needed. */
+  /** For how many milliseconds a text stays in the store after its states are no longer needed. */
   readonly ttlMargin: number
   /** The clock of this process. */
   readonly clock: Clock
@@ -129,7 +128,7 @@ export class SwapRunner<Version> {
     return times.length === 0 ? undefined : Math.max(...times)
   }
 
-  /** Swaps the texts of all keys, or of none. */
+  /** Replaces the texts of all keys of the job (group of calls on these keys), or of none. */
   async #swapAll(
     job: Job,
     writes: readonly Write[],
@@ -155,7 +154,7 @@ export class SwapRunner<Version> {
     throw new TypeError(`swap must return true or false, got ${shown(done)}`)
   }
 
-  /** Undoes a write, even if the calls of the job have timed out meanwhile. */
+  /** Undoes a write, even if the calls of the job (group of calls on the same keys) have timed out meanwhile. */
   async #putBack(job: Job, write: Write): Promise<void> {
     const key = job.keys[write.index] as string
     for (let retry = 0; retry < undoAttempts; retry++) {

@@ -8,15 +8,15 @@ import { encodeName, limiterStart } from '../contract/index.ts'
 
 export { encodeId } from '../contract/index.ts'
 
-/** The common start of the Redis keys of one scope of a limiter, up to and including the opening brace. */
+/** The common start of the Redis keys of one scope (kind of key, such as users) of a limiter, up to and including the opening brace. */
 export function keyStart(prefix: string, limiter: string, scope: string): string {
   const within = scope === defaultScope ? '' : `${encodeName(scope)}:`
   return `${limiterStart(prefix, limiter)}${within}{`
 }
 
 /**
- * The Redis key under which the number of the last report from the sender `by` is stored. The key is in the slot of `stateKey`, and
- * no limiter uses this key.
+ * The Redis key under which the number of the last report of used units from the sender `by` is stored. The key is in the slot of
+ * `stateKey`, and no limiter uses this key.
  */
 export function reportKey(prefix: string, stateKey: string, by: string): string {
   return `${limiterStart(prefix, '~reports')}${by}:${stateKey.slice(stateKey.indexOf('{'))}`

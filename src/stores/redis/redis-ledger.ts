@@ -39,7 +39,7 @@ export class RedisLedger implements Ledger {
   readonly #plan: PackedPlan
   /** The prefix of all Redis keys of the limiter. All plans (sets of policies) of the limiter use this prefix. */
   readonly #start: string
-  /** The prefixes of the Redis keys, one for each scope. */
+  /** The prefixes of the Redis keys, one for each scope (kind of key, such as user). */
   readonly #keyStarts: readonly string[]
   readonly #slotGroups: SlotGroups
   readonly #kept: KeptKeys
@@ -96,7 +96,7 @@ export class RedisLedger implements Ledger {
     this.#context.resets?.publish(keys)
   }
 
-  /** Bans or unbans the key of each scope, with a request for each key. */
+  /** Bans or unbans the key of each scope (kind of key, such as user), with a request for each key. */
   async #changeBan({ verb, keys, ban }: Command<'ban' | 'unban'>): Promise<undefined> {
     const stateKeys: string[] = []
     const sent = keys.map((key, n) => {
@@ -191,7 +191,7 @@ export class RedisLedger implements Ledger {
     refusalCache?.forgetOtherPlans(plan, keys)
     const refusalCacheVersion = refusalCache?.version ?? 0
     const leasesVersion = leases?.version ?? 0
-    /** Makes the decision, and stores the refusal or the leased units for later calls. */
+    /** Makes the decision, and stores the refusal or the leased units (taken in advance) for later calls. */
     const decide = (response: ScriptResponse): Decision => {
       if (response.elsewhere) return elsewhere(response.now)
       refusalCache?.forgetOtherPlans(plan, keys)
@@ -225,7 +225,9 @@ export class RedisLedger implements Ledger {
     }
   }
 
-  /** Removes cached refusals of these keys. Removes leased units only after a reset or a ban, which makes them invalid. */
+  /**
+   * Removes cached refusals of these keys. Removes leased units (taken in advance) only after a reset or a ban, which makes them invalid.
+   */
   #forget(verb: ScriptRequest['verb'], keys: readonly string[]): void {
     this.#context.refusalCache?.forget(keys)
     if (verb === 'reset' || verb === 'ban') this.#context.leases?.forget(keys)

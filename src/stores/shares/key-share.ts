@@ -2,7 +2,7 @@ import type { Policy } from '../../algorithms/index.ts'
 import { type Decision, type Verdict, withResetAt } from '../../policy/index.ts'
 import { type Command, windowsOf } from '../contract/index.ts'
 
-/** The content of a report. A report that is sent again has the same content, because the store may have counted it. */
+/** A report of admitted units to the store. A report that is sent again has the same content, because the store may have counted it. */
 export interface Report {
   readonly number: number
   /** For each policy, the units that were admitted since the previous report. */
@@ -36,7 +36,7 @@ export class KeyShare {
   readonly #admitted: number[]
   /** The last report, if the store has not answered it yet. */
   #unanswered: Report | undefined
-  /** True if a call since the last report needed more units than the share. */
+  /** True if a call since the last report needed more units than the share (what this process may admit by itself). */
   #exceeded = false
   /** The verdicts in the store's last answer; undefined before the first answer. */
   #verdicts: readonly Verdict[] | undefined
@@ -49,7 +49,7 @@ export class KeyShare {
   windows: Command['windows']
   /** True while a question to the store has no answer. */
   asking = false
-  /** True if the store's record of this key cannot be read. */
+  /** True if the value that the store has for this key cannot be read. */
   broken = false
   /** When the ban of the key ends, by the local clock in microseconds, as far as this process knows. */
   bannedUntil = 0
@@ -115,7 +115,9 @@ export class KeyShare {
     return units - back
   }
 
-  /** Notes a call that needs more than the share, so that the store has to decide the call. The next answer may make the share larger. */
+  /**
+   * Notes a call that needs more than this process may admit: the store has to decide the call. The next answer may make the share larger.
+   */
   exceed(): void {
     this.#exceeded = true
   }
@@ -160,8 +162,8 @@ export class KeyShare {
   }
 
   /**
-   * Replaces the verdicts of this share by the verdicts of a call that the store decided, unless this would make the share larger:
-   * the units of a report that is under way are not counted in these verdicts.
+   * Replaces the verdicts of this share by the verdicts of a call that the store decided, unless this would make the share (units that
+   * this process may admit) larger: the units of a report that is under way are not counted in these verdicts.
    */
   learn(verdicts: readonly Verdict[], now: number): void {
     if (verdicts.some(({ remaining }, n) => remaining > this.#remaining(n, now))) return
@@ -213,7 +215,7 @@ export class KeyShare {
     return (this.#admitted[n] as number) + (this.#unanswered?.admitted[n] ?? 0)
   }
 
-  /** True if the store has to be asked now: there are units to report, or a call needed more than the share. */
+  /** True if the store has to be asked now: there are units to report, or a call needed more than this process may admit by itself. */
   get isDue(): boolean {
     return !this.asking && !this.broken && (this.#exceeded || this.unreported > 0)
   }

@@ -8,21 +8,21 @@ export interface ExactStore extends Store {
   readonly connected?: boolean
 }
 
-/** The shares that this process has of the keys in one scope under one plan (set of policies), with the members that the Reporter needs. */
+/** What this process may admit of keys in one scope (kind of key) under one plan (set of policies), with the members for the Reporter. */
 export interface Reports {
-  /** The name of the limiter and the scope, in one text. */
+  /** The name of the limiter and of the scope (kind of key), in one text. */
   readonly name: string
-  /** The policies as JSON, by which a plan (set of policies) that is made a second time finds its earlier shares. */
+  /** The policies as JSON, by which a plan (set of policies) that is made a second time finds its earlier shares (units to admit). */
   readonly text: string
   /** The id by which the store knows the sender of reports. No other process, limiter or plan (set of policies) has the same id. */
   readonly sender: string
-  /** The number of keys with a share. */
+  /** The number of keys of which this process may admit units by itself. */
   readonly size: number
   /** Sends a report for each key that has something to report. */
   report(now: number): void
 }
 
-/** Sends the reports of all limiters on a store at the same time: once in each period, while any key has a share. */
+/** Sends the reports of all limiters on a store at the same time: once in each period, while any key has a share (units to admit here). */
 export class Reporter<Shares extends Reports> {
   readonly store: ExactStore
   /** True as soon as the store has answered a report. */
@@ -31,7 +31,9 @@ export class Reporter<Shares extends Reports> {
   /** The time between two reports, in microseconds. */
   readonly period: number
   readonly #sleeper: Sleeper
-  /** The shares of each plan (set of policies) that has keys: first by the name of the limiter with the scope, then by the plan's text. */
+  /**
+   * The shares (units to admit) of each plan (set of policies): first by the name of the limiter with the scope, then by the plan's text.
+   */
   readonly #scopes = new Map<string, Map<string, Shares>>()
   readonly #outages = new Map<string, Outage>()
   #nextAt = 0
@@ -51,14 +53,14 @@ export class Reporter<Shares extends Reports> {
     plans.set(known === undefined || known === shares ? shares.text : shares.sender, shares)
   }
 
-  /** The shares of all plans (sets of policies) under which keys have a share. @param name the name of the limiter, and the scope */
+  /** The shares of all plans (sets of policies) under which keys have units to admit. @param name the name of the limiter, and the scope */
   plansOf(name: string): Iterable<Shares> {
     return this.#scopes.get(name)?.values() ?? []
   }
 
   /**
-   * The shares of an earlier plan (set of policies) with the same policies, for a plan that is made a second time. Undefined if no
-   * key has such a share.
+   * The shares (units to admit here) of an earlier plan (set of policies) with the same policies, for a plan that is made a second time.
+   * Undefined if no key has such a share.
    */
   known({ name, text }: Shares): Shares | undefined {
     return this.#scopes.get(name)?.get(text)

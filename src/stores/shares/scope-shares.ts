@@ -5,7 +5,7 @@ import { type CheckedLedger, type LedgerTerms, withCalendars } from '../contract
 import { KeyShare } from './key-share.ts'
 import type { Reporter, Reports } from './reporter.ts'
 
-/** The most keys of a scope that have a share in this process, at about 500 bytes each. */
+/** The most keys of a scope (kind of key) that have a share (units to admit) in this process, at about 500 bytes each. */
 const mostKeys = 100_000
 /**
  * The shortest time for which the store remembers the number of a report, in microseconds. By this number, the store counts a
@@ -14,14 +14,14 @@ const mostKeys = 100_000
 const shortestMemory = 120_000_000
 
 /**
- * The shares that this process has of the keys in one scope under one plan (set of policies) of a limiter. The keys can be in all
- * shards of the store.
+ * The shares (units to admit without the store) of keys in one scope (kind of key) under one plan (set of policies) of a limiter. The keys
+ * can be in all shards of the store.
  */
 export class ScopeShares implements Reports {
-  /** The name of the limiter, and the scope. All plans (sets of policies) of the limiter share the states. */
+  /** The name of the limiter, and the scope (kind of key). All plans (sets of policies) of the limiter share the states. */
   readonly name: string
   readonly policies: readonly Policy[]
-  /** The policies as a text: plans (sets of policies) with the same text use the same shares. */
+  /** The policies as a text: plans (sets of policies) with the same text use the same shares (units to admit here). */
   readonly text: string
   readonly #instances: number
   readonly #reporter: Reporter<ScopeShares>
@@ -50,7 +50,7 @@ export class ScopeShares implements Reports {
     return this.#shares.size
   }
 
-  /** The share of a key; undefined if there are too many keys, or if the record of the key cannot be read. */
+  /** What this process may admit of a key; undefined if there are too many keys, or if the stored value of the key cannot be read. */
   shareOf(key: string): KeyShare | undefined {
     const share = this.#shares.get(key)
     if (share !== undefined) return share.broken ? undefined : share
@@ -62,12 +62,12 @@ export class ScopeShares implements Reports {
     return created
   }
 
-  /** These shares, and the shares of the other plans (sets of policies) of the limiter under which this process has keys. */
+  /** These shares (units to admit), and those of the limiter's other plans (sets of policies) under which this process has keys. */
   get plans(): Iterable<ScopeShares> {
     return new Set([this, ...this.#reporter.plansOf(this.name)])
   }
 
-  /** Bans the key in the shares of all plans (sets of policies). @param until the end of the ban, in microseconds of the local clock */
+  /** Bans the key under all plans (sets of policies). @param until the end of the ban, in microseconds of the local clock */
   ban(key: string, until: number): void {
     this.shareOf(key)
     for (const plan of this.plans) plan.#shares.get(key)?.ban(until)
@@ -87,8 +87,8 @@ export class ScopeShares implements Reports {
   }
 
   /**
-   * Removes the share of a key whose record could not be read, so that the key gets a new share. Called when the store has
-   * decided a call of the key, which shows that the record can be read again.
+   * Removes the share (units to admit here) of a key whose stored value could not be read, so that the key gets a new share. Called when
+   * the store has decided a call of the key, which shows that the value can be read again.
    */
   mended(key: string): void {
     if (this.#shares.get(key)?.broken) this.#shares.delete(key)
@@ -148,7 +148,7 @@ export class ScopeShares implements Reports {
       outage.reported()
     } catch (error) {
       share.failed()
-      // If the record is broken, only this key has an error. Any other error means that the store fails.
+      // If the stored value is broken, only this key has an error. Any other error means that the store fails.
       share.broken = isBrokenRecord(error)
       if (share.broken) outage.reported()
       else outage.failed(error, this.#reporter.clock())

@@ -8,20 +8,20 @@ import type { KeyShare } from './key-share.ts'
 import type { Reporter } from './reporter.ts'
 import type { ScopeShares } from './scope-shares.ts'
 
-/** Where to find the share of a policy: the index of its scope, and the index `n` of the policy among the policies of this scope. */
+/** Where to find the share (units to admit) of a policy: the index of its scope, and the index `n` of the policy in this scope. */
 interface Place {
   readonly scope: number
   readonly n: number
 }
 
-/** Admits calls by this process's share of each key. Every other call goes to the store. */
+/** Admits calls by this process's share of each key (units that it may admit without the store). Every other call goes to the store. */
 export class ShareLedger implements Ledger {
   readonly #exact: Ledger
   readonly #reporter: Reporter<ScopeShares>
   readonly #scopes: readonly ScopeShares[]
   readonly #places: readonly Place[]
 
-  /** @param shares the shares of each scope, in the order of the scopes */
+  /** @param shares what this process may admit, for each scope (kind of key) in order */
   constructor(terms: LedgerTerms, reporter: Reporter<ScopeShares>, shares: readonly ScopeShares[]) {
     const { policies, scopes } = terms
     this.#exact = reporter.store.open(terms)
@@ -51,8 +51,8 @@ export class ShareLedger implements Ledger {
   }
 
   /**
-   * Gives units back. Units that were not reported to the store yet are given back to the share in this process, the other
-   * units to the store.
+   * Gives units back. Units that were not reported to the store yet are given back to the share (units to admit) in this process, the
+   * other units to the store.
    */
   async #refund(command: Command<'refund'>): Promise<Decision> {
     const { keys, costs = 1, details } = command
@@ -126,8 +126,8 @@ export class ShareLedger implements Ledger {
   async #decideExactly(command: Command): Promise<Outcome> {
     const keys = command.keys as readonly string[]
     for (const [n, scope] of this.#scopes.entries()) {
-      // `consume` comes here when the share is used up, which is frequent: so only the units of the call's plan (set of policies)
-      // are reported. Other commands report the units of all plans.
+      // `consume` comes here when the share (units to admit here) is used up, which is frequent: so only the units of the call's plan (set
+      // of policies) are reported. Other commands report the units of all plans.
       scope.reportAhead(keys[n] as string, command.verb === 'consume' ? undefined : scope.plans)
     }
     const outcome = await this.#exact.run(command)
@@ -139,7 +139,7 @@ export class ShareLedger implements Ledger {
     return outcome
   }
 
-  /** Notes that the keys are banned. Other processes learn of the ban by the answer to their next report. */
+  /** Notes that the keys are banned. Other processes learn of the ban by the answer of the store to their next report. */
   #ban({ keys, ban }: Command<'ban'>): void {
     const { until } = newBan(this.#reporter.clock(), ban?.duration ?? 0, undefined)
     for (const [n, key] of keys.entries()) if (key !== undefined) this.#scopes[n]?.ban(key, until)
@@ -177,7 +177,7 @@ export class ShareLedger implements Ledger {
     return shares
   }
 
-  /** Takes the costs from the shares and returns true, if all shares have enough units. Otherwise returns false. */
+  /** Takes the costs from the shares (units to admit here) and returns true, if all shares have enough units. Otherwise returns false. */
   #admit(shares: readonly KeyShare[], costs: Costs, now: number): boolean {
     const suffice = this.#places.every(({ scope, n }, index) => {
       return (shares[scope] as KeyShare).admits(n, costOf(costs, index), now)

@@ -23,8 +23,8 @@ const readers = {
 /**
  * Shows what limiters store in a file of SQLite. The policies of these limiters need not be known. The method `reset` deletes the
  * row of a key.
- * @throws HeadgateError `HEADGATE_OPTION` if the database or an option is invalid, `HEADGATE_STORE` if the file has no table of
- *   that name
+ * @throws HeadgateError `HEADGATE_OPTION` if the database or an option is invalid
+ * @throws HeadgateError `HEADGATE_STORE` if the file has no table of that name
  */
 export function inspectSqlite(database: SqliteDatabase, options: InspectSqliteOptions = {}): StoreInspector {
   const { prefix, table } = readOptions('inspectSqlite', { database, ...options }, readers)

@@ -3,7 +3,7 @@ import { HeadgateError, shown } from '../../common/index.ts'
 /** The version of the table's layout. A table of another version is refused. */
 export const layout = '1'
 
-/** The key of the row that has the layout's version. No record has this key, because the key of a record begins with the store's prefix. */
+/** The key of the row that has the layout's version. No states have this key, because all other keys begin with the store's prefix. */
 export const layoutKey = ''
 
 /** How many rows one statement lists, or clears. */
@@ -21,7 +21,7 @@ export class Sql {
   readonly save: string
   /** Saves the row of a key, unless the key has a row already. */
   readonly add: string
-  /** Saves the row of a key, if the record of the row still is the text in the last parameter. */
+  /** Saves the row of a key, if the text in the row still is the text in the last parameter. */
   readonly swap: string
   readonly page: string
   readonly remove: string

@@ -11,7 +11,7 @@ import { type Durability, inodeOf, openFile, openTimeout } from './open-file.ts'
 import { layoutKey, type Sql, sweepEvery } from './sql.ts'
 import { isBusy, sqliteError } from './sqlite-error.ts'
 
-/** The most characters of records and keys in `#known`: enough for about 20,000 keys with the state of one bucket. */
+/** The most characters of keys and stored texts in `#known`: enough for about 20,000 keys with the state of one bucket. */
 const knownSize = 4_000_000
 
 /** The time between two checks that the file was not deleted or replaced, in microseconds. */
@@ -50,12 +50,12 @@ export class SqliteFile {
   readonly #path: string | undefined
   readonly #inode: number | undefined
   #checked = 0
-  /** For each key: the text of the record that this process saved last. */
+  /** For each key: the text that this process saved last. */
   readonly #known = new LRUCache<string, string>({
     maxSize: knownSize,
     sizeCalculation: (text, key) => text.length + key.length,
   })
-  /** How many records were saved since the last sweep. */
+  /** How many rows were saved since the last sweep (deletion of expired rows). */
   #saved = 0
   /** How long the present call has already waited for the file's lock in `swap`, in microseconds. */
   #waited = 0
@@ -63,8 +63,9 @@ export class SqliteFile {
   #swept = layoutKey
 
   /**
-   * @throws HeadgateError `HEADGATE_STORE` if the file cannot be opened or written, `HEADGATE_OPTION` for a file on a network
-   *   file system, and `HEADGATE_STORE_RECORD` for a table of another layout
+   * @throws HeadgateError `HEADGATE_STORE` if the file cannot be opened or written
+   * @throws HeadgateError `HEADGATE_OPTION` for a file on a network file system
+   * @throws HeadgateError `HEADGATE_STORE_RECORD` for a table of another layout
    */
   constructor(database: SqliteDatabase, sql: Sql, { timeout, ttlMargin, synchronous }: SqliteFileOptions) {
     this.#database = database
@@ -94,8 +95,8 @@ export class SqliteFile {
 
   /**
    * Runs `use` in a transaction that holds the file's write lock.
-   * @throws HeadgateError `HEADGATE_STORE_TIMEOUT` if another connection has the lock until the timeout, `HEADGATE_STORE` if SQLite
-   *   fails
+   * @throws HeadgateError `HEADGATE_STORE_TIMEOUT` if another connection has the lock until the timeout
+   * @throws HeadgateError `HEADGATE_STORE` if SQLite fails
    */
   transact<T>(use: () => T): T {
     let commits = false
@@ -132,7 +133,7 @@ export class SqliteFile {
     }
   }
 
-  /** Reads the text of a record without a lock. @throws HeadgateError with the same codes as `transact` */
+  /** Reads the stored text of a key without a lock. @throws HeadgateError with the same codes as `transact` */
   read(key: string): string | undefined {
     try {
       this.#checkOpen()
@@ -143,27 +144,27 @@ export class SqliteFile {
   }
 
   /**
-   * The text of the record that this process saved last for the key; undefined if `#known` has none. The file may have another
-   * text, if another process has written to the key since.
+   * The text that this process saved last for the key; undefined if `#known` has none. The file may have another text, if another process
+   * has written to the key since.
    */
   known(key: string): string | undefined {
     return this.#known.get(key)
   }
 
-  /** Reads the text of a record within a transaction, which holds the lock. */
+  /** Reads the stored text of a key within a transaction, which holds the lock. */
   readLocked(key: string): string | undefined {
     return (this.#read.get(key) as Row | null | undefined)?.record
   }
 
-  /** Saves the record of a key within a transaction. @param now the time in microseconds since the epoch */
+  /** Saves the text of a key within a transaction. @param now the time in microseconds since the epoch */
   save(key: string, { text, life }: SavedText, now: number): void {
     this.#save.run(key, text, this.#expires(now, life))
     this.#sweepSometimes(now)
   }
 
   /**
-   * Saves a record if the key still has the text `before`, no sweep is due, and the driver says that no transaction is open: a
-   * rollback of an open transaction would remove the record again. Returns true if the record was saved.
+   * Saves a text if the key still has the text `before`, no sweep is due, and the driver says that no transaction is open: a rollback of
+   * an open transaction would remove the text again. Returns true if the text was saved.
    * @throws HeadgateError as `transact` does
    */
   swap(key: string, before: string | undefined, { text, life }: SavedText, now: number): boolean {
@@ -189,7 +190,7 @@ export class SqliteFile {
   /**
    * When a row may be deleted, in milliseconds since the epoch.
    * @param now the time in microseconds since the epoch
-   * @param life for how long the record is needed, in microseconds
+   * @param life for how long the text is needed, in microseconds
    */
   #expires(now: number, life: number): number {
     return Math.floor(now / 1000) + Math.ceil(life / 1000) + this.#ttlMargin
@@ -245,7 +246,7 @@ export class SqliteFile {
     throw new HeadgateError('HEADGATE_STORE', message, { uncounted: true })
   }
 
-  /** Throws if the file was deleted or replaced. No other process uses that file any more, so records written to it would be lost. */
+  /** Throws if the file was deleted or replaced. No other process uses that file any more, so rows written to it would be lost. */
   #checkPlace(): void {
     if (this.#path === undefined) return
     const now = monotonicClock()

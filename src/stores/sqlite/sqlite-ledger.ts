@@ -13,8 +13,8 @@ import { KeyRecord, type RecordContext, RecordLedger } from '../records/index.ts
 import type { SqliteFile } from './sqlite-file.ts'
 
 /**
- * Decides each call before `run` returns. A transaction makes the changes to all keys of a call. The verbs `inspect`, `scan`
- * and `clear` run as in the other stores of records.
+ * Decides each call before `run` returns. A transaction makes the changes to all keys of a call. The verbs `inspect`, `scan` and `clear`
+ * run as in the other stores with one text for each key.
  */
 export class SqliteLedger extends RecordLedger {
   readonly #file: SqliteFile

@@ -171,8 +171,8 @@ export class SqliteRunner {
   }
 
   /**
-   * Reads the records of the keys of these jobs, and evaluates the calls of the jobs. If a record is broken, only the job of that
-   * record is rejected.
+   * Reads the texts of the keys of these jobs (groups of calls on the same keys), and evaluates the calls. A broken text rejects only its
+   * job.
    */
   async #decide(transaction: SqliteTransaction, jobs: readonly Job[]): Promise<{ decided: Job[]; saved: Bound[] }> {
     const { sql, clock, ttlMargin } = this.#options

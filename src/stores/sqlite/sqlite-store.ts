@@ -29,10 +29,9 @@ export interface SqliteStoreOptions extends SharedStoreOptions {
   /** The name of the store's table. The store creates the table. Default `'headgate'`. */
   table?: string
   /**
-   * What the store waits for before it admits a call. With `'full'`, the units of the call are on the disk before the answer,
-   * and survive a power loss. With `'normal'`, the units survive a crash of the process, but a power loss may lose the units
-   * of the last seconds. A client of @libsql/client decides that itself, so do not set the option for such a client. Default
-   * `'normal'`.
+   * What the store waits for before it admits a call. With `'full'`, the units of the call are on the disk before the caller gets the
+   * decision, and survive a power loss. With `'normal'`, the units survive a crash of the process, but a power loss may lose the units of
+   * the last seconds. A client of @libsql/client decides that itself, so do not set the option for such a client. Default `'normal'`.
    */
   synchronous?: Durability
   /**
@@ -62,8 +61,8 @@ const readers = {
  *
  * A call fails with HeadgateError `HEADGATE_STORE` if SQLite fails, and with `HEADGATE_STORE_TIMEOUT` if another connection has
  * the file locked for longer than the timeout.
- * @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_CLOCK` if an option is invalid, or the file is on the file system of a network.
- * `HEADGATE_STORE` if the file cannot be opened or written
+ * @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_CLOCK` if an option is invalid, or the file is on the file system of a network
+ * @throws HeadgateError `HEADGATE_STORE` if the file cannot be opened or written
  */
 export function sqliteStore(options: SqliteStoreOptions): RecordStore {
   const { database, table, synchronous, prefix, timeout, ttlMargin, breaker, clock } = readOptions(

@@ -51,7 +51,7 @@ export class SentinelMaster {
     return this.#failure ?? new Error('The sentinel client has no connection to the master.')
   }
 
-  /** Breaks the connection. Commands without an answer then fail, and so the sentinel client opens another connection. */
+  /** Breaks the connection. Commands that Redis has not answered then fail, and so the sentinel client opens another connection. */
   readonly reconnect = (): void => {
     this.#client._execute(false, async (master) => master.destroy()).catch(() => undefined)
   }

@@ -51,7 +51,7 @@ export interface Connection {
   problem(): unknown
   /** The reason why the node of a slot is not connected; undefined if the node is connected, or without Redis Cluster. */
   nodeProblem(slot: number): unknown
-  /** Makes the client close its connection to the master of a slot and open another one, if the client supports that. */
+  /** Makes the client close its connection to the master of a slot of the Cluster and open another one, if the client supports that. */
   reconnect(slot: number): void
   /**
    * Makes a client of one server reconnect, because its server has become a replica. Behind a load balancer or a host name, the
@@ -71,7 +71,8 @@ const ownFix = 'Write redisStore({ client: new Redis() }), or redisStore({ clien
 /**
  * @param option for the error: the option that has the client as its value
  * @param fix for the error: how to pass a client
- * @throws HeadgateError `HEADGATE_OPTION` if `client` is no supported client, `HEADGATE_VERSION` if its library is too old
+ * @throws HeadgateError `HEADGATE_OPTION` if `client` is no supported client
+ * @throws HeadgateError `HEADGATE_VERSION` if its library is too old
  */
 export function connectionOf(client: unknown, option = 'redisStore: client', fix: string = ownFix): Connection {
   checkPromises(client, option)

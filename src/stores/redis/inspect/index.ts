@@ -1,5 +1,5 @@
 /*
- * Shows an operator what the values of keys in Redis contain. This folder imports `wire`, `script` and `client`.
+ * Shows the people who run a service what the values of keys in Redis contain. This folder imports `wire`, `script` and `client`.
  */
 
 export { clearKeys } from './clear-keys.ts'

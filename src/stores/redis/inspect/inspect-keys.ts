@@ -23,7 +23,7 @@ export class KeptKeys {
     this.#names = hashesOf(policies.map(({ name }) => name))
   }
 
-  /** Reports the states that one caller has under all policies. @param keys the Redis keys of these states, one for each scope */
+  /** Reports one caller's states under all policies. @param keys the Redis keys of these states, one for each kind of key (scope) */
   async inspect(keys: readonly string[]): Promise<readonly KeptKey[]> {
     const { batcher, connection } = this.#context
     const found = await batcher.reading(Promise.all(keys.map((key) => readRecord(connection, key))))
@@ -31,7 +31,11 @@ export class KeptKeys {
     return found.map(({ now, value }, n) => ({ ...this.#keptOf(keys[n] as string, value, now), notes }))
   }
 
-  /** The next page of the keys of one scope. @param start the prefix of these keys @param from the field `next` of the last page, if any */
+  /**
+   * The next page of keys of one kind (scope).
+   * @param start the prefix of these keys
+   * @param from the field `next` of the last page, if any
+   */
   async list(start: string, from: unknown): Promise<KeyPage> {
     const { batcher, connection } = this.#context
     const { values, next } = await batcher.reading(scanRecords(connection, `${start}*}`, from))
@@ -55,7 +59,9 @@ export class KeptKeys {
     }
   }
 
-  /** Notes for people, if this process answers calls on these keys without Redis: by a cached refusal, or by leased units. */
+  /**
+   * Notes for people, if this process answers calls on these keys without Redis: by a cached refusal or leased units (taken in advance).
+   */
   #notes(keys: readonly string[]): string[] {
     const { leases, refusalCache } = this.#context
     const lease = leases?.find(keys)

@@ -57,7 +57,7 @@ export function inspectRedis(client: RedisClient, options: InspectRedisOptions =
   return { ...inspectStore(store, prefix), scriptSha: batching.script.sha }
 }
 
-/** Settings of the Batcher. There are no batches, because an operator sends one request at a time. Times are in milliseconds. */
+/** Settings of the Batcher. There are no batches, because a person sends one request at a time. Times are in milliseconds. */
 const batching = {
   script: new Script(script),
   timeout: 10_000,

@@ -6,20 +6,20 @@ import type { KeptKey, KeptState } from '../../../inspection/index.ts'
 import { kindOf, kinds } from '../script/index.ts'
 
 /**
- * A first byte of a record below 254 is the size of the state. The first bytes 254 and 255 mark other forms of a record: the state
- * is a log or has more than 253 bytes, and its size follows after the head as 4 bytes.
+ * The value of a key has a record for each state. A first byte of a record below 254 is the size of the state. The first bytes 254 and 255
+ * mark other forms: the state is a log or has more than 253 bytes, and its size has 4 bytes, after the policy's id and definition.
  */
 const narrow = 254
 /**
- * The kind of a record is the number of its algorithm; a ban has the kind 31. Kinds from 32 on mean that another version of
- * headgate wrote the record in another layout.
+ * Each stored state has a kind, the number of its algorithm; a ban has the kind 31. Kinds from 32 on mean that another version of headgate
+ * wrote the state in another layout.
  */
 const layouts = 32
 const banKind = 31
 
 /**
- * How many bytes a log entry has for its time, and for its running total of units. `narrowEntry` applies to a record with the mark
- * `narrow`, and `wideEntry` to any other record.
+ * How many bytes a log entry has for its time, and for its running total of units. `narrowEntry` applies to a log whose first byte is
+ * `narrow`, and `wideEntry` to any other log.
  */
 const narrowEntry = [6, 3] as const
 const wideEntry = [7, 7] as const

@@ -17,7 +17,7 @@ export class KeyCache<Entry extends CacheEntry> {
   protected readonly clock: Clock
   readonly #entries = new LRUCache<string, Entry>({ max: maxEntries })
   /**
-   * How many changes this process has made. If the number has grown when a response arrives, the response may be older than a
+   * How many changes this process has made. If the number has grown when a response of Redis arrives, the response may be older than a
    * change, and is not cached.
    */
   version = 0

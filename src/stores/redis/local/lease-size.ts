@@ -6,17 +6,21 @@ import { LRUCache } from 'lru-cache'
 import { anything, type Reader, readOptions, whole, wordOrOptions } from '../../../common/index.ts'
 import { Demand } from './demand.ts'
 
-/** How many units a lease has: a number, or `'auto'` for a number that follows from demand and is at most `most` (default 1000). */
+/**
+ * How many units to take in advance (a lease): a number, or `'auto'` for a number that follows from demand, up to `most` (default 1000).
+ */
 export type LeasesOption = 'auto' | { units: number } | { units: 'auto'; most?: number }
 
 /**
- * The time over which demand is measured, in microseconds: demand is how many units calls asked for in this time. A lease that
- * follows from demand is valid for at least this time.
+ * The time over which demand is measured, in microseconds: demand is how many units calls asked for in this time. A lease (units taken in
+ * advance) that follows from demand is valid for at least this time.
  */
 const demandWindow = 100_000
-/** A lease that follows from demand is valid for at least this many round trips to Redis, so that the next lease arrives in time. */
+/**
+ * A lease (units taken in advance) by demand is valid for at least this many round trips to Redis, so that the next lease arrives in time.
+ */
 const roundTrips = 3
-/** A key with fewer units of demand gets no lease: the lease would save few requests, and other processes could not use its units. */
+/** With less demand, no units are taken in advance: few requests would be saved, and other processes could not use these units. */
 const leastDemand = 10
 /** The most keys whose demand is stored. Beyond this number, the least recently used key is forgotten. */
 const maxKeys = 10_000
@@ -36,28 +40,31 @@ export const leaseSizeOf: Reader<LeaseSize> = (leases, name) => {
 
 interface KeyDemand {
   readonly demand: Demand
-  /** Until this time, calls request no lease for the key, because its policies would grant none. */
+  /** Until this time, calls take no units in advance (no lease) for the key, because its policies would grant none. */
   pausedUntil: number
 }
 
-/** Decides how many units a lease has. `name` is the keys of a call, joined to one text. Times are in microseconds. */
+/** Decides how many units are taken in advance (a lease). `name` is the keys of a call, joined to one text. Times are in microseconds. */
 export class LeaseSize {
   readonly #units: number | 'auto'
   readonly #most: number
   readonly #keys = new LRUCache<string, KeyDemand>({ max: maxKeys })
 
-  /** @param units how many units each lease has, or `'auto'` to follow demand @param most the most unspent leased units of a key */
+  /**
+   * @param units how many units to take in advance (a lease), or `'auto'` to follow demand
+   * @param most the most unspent leased units of a key
+   */
   constructor(units: number | 'auto', most: number) {
     this.#units = units
     this.#most = most
   }
 
-  /** True if the next lease is requested before the current lease is used up. */
+  /** True if the next lease (units taken in advance) is requested before the current lease is used up. */
   get prefetches(): boolean {
     return this.#units === 'auto'
   }
 
-  /** The shortest time for which a lease must be valid to be worth a request. @param roundTrip the time from a request to its response */
+  /** The shortest useful life of units that are taken in advance. @param roundTrip the time from a request to its response */
   shortestLife(roundTrip: number): number {
     return this.#units === 'auto' ? Math.max(demandWindow, roundTrips * roundTrip) : roundTrip
   }
@@ -76,7 +83,7 @@ export class LeaseSize {
     if (this.prefetches) this.#of(name).demand.add(cost, now)
   }
 
-  /** Requests no lease for the key until `until`. */
+  /** Until `until`, no units are taken in advance (no lease) for the key. */
   pause(name: string, until: number): void {
     if (this.prefetches) this.#of(name).pausedUntil = until
   }

@@ -22,7 +22,7 @@ import type { LeaseSize } from './lease-size.ts'
 export interface Lease extends CacheEntry {
   readonly plan: PackedPlan
   readonly response: ScriptResponse
-  /** The units of the lease that are not spent yet. */
+  /** The units of the lease (taken in advance) that are not spent yet. */
   units: number
   /**
    * How many units are used now beyond those that `response` counts: the units spent since the response, minus the units of
@@ -31,19 +31,19 @@ export interface Lease extends CacheEntry {
   spent: number
 }
 
-/** What is needed to make a decision after leased units were spent. */
+/** What is needed to make a decision after leased units (taken in advance) were spent. */
 interface SpentUnits {
   readonly response: ScriptResponse
-  /** The time since the request of the lease was sent, in microseconds. */
+  /** The time since the request of the lease (units taken in advance) was sent, in microseconds. */
   readonly elapsed: number
 }
 
-/** A request for a lease that has no response yet. */
+/** A request for a lease (units taken in advance) that has no response yet. */
 interface PendingLease {
   readonly plan: PackedPlan
-  /** How many units of the requested lease are still free: no waiting caller will use these units. */
+  /** How many units of the requested lease (units taken in advance) are still free: no waiting caller will use these units. */
   room: number
-  /** Settles when the request settles. Callers that wait for the units of the lease are served first come, first served. */
+  /** Resolves or rejects when the request ends. Callers that wait for the units of the lease are served first come, first served. */
   readonly arrival: Promise<unknown>
 }
 
@@ -52,7 +52,7 @@ const smoothing = 1 / 8
 
 export class Leases extends KeyCache<Lease> {
   readonly #size: LeaseSize
-  /** The last request for a lease that has no response yet, by the keys of the request. */
+  /** By the keys of the call: the last request for a lease (units taken in advance) that Redis has not answered yet. */
   readonly #pending = new Map<string, PendingLease>()
   /** The moving average of round trips to Redis, in microseconds. */
   #roundTrip = 0
@@ -62,17 +62,17 @@ export class Leases extends KeyCache<Lease> {
     this.#size = size
   }
 
-  /** The shortest time, in microseconds, for which a lease must be valid to be worth a request. */
+  /** The shortest time, in microseconds, for which a lease (units taken in advance) must be valid to be worth a request. */
   get shortestLife(): number {
     return Math.ceil(this.#size.shortestLife(this.#roundTrip))
   }
 
-  /** Adds the cost of a call to the measured demand for its keys, which decides how many units are leased. Called once for each call. */
+  /** Adds the cost of a call to the measured demand for its keys, which decides how many units are taken in advance. Called once a call. */
   wants(keys: readonly string[], cost: number): void {
     this.#size.wants(nameOf(keys), cost, this.clock())
   }
 
-  /** Spends leased units on a call; undefined if this process has too few leased units for the call. */
+  /** Spends leased units (taken in advance) on a call; undefined if this process has too few leased units for the call. */
   spend(plan: PackedPlan, keys: readonly string[], cost: number): SpentUnits | undefined {
     const lease = this.find(keys)
     if (lease === undefined || lease.plan !== plan || lease.units < cost) return undefined
@@ -87,8 +87,9 @@ export class Leases extends KeyCache<Lease> {
   }
 
   /**
-   * Waits for a lease that was requested already. Undefined if too few units of that lease are left for this cost: the call then
-   * sends a request. Resolves with undefined if the response grants too few units. Rejects if the request of the lease rejects.
+   * Waits for a lease (units taken in advance) that was requested already. Undefined if too few units of that lease are left for this
+   * cost: the call then sends a request. Resolves with undefined if the response grants too few units. Rejects if the request of the lease
+   * rejects.
    */
   waitFor(plan: PackedPlan, keys: readonly string[], cost: number): Promise<SpentUnits | undefined> | undefined {
     if (this.#pending.size === 0) return undefined
@@ -98,13 +99,13 @@ export class Leases extends KeyCache<Lease> {
     return pending.arrival.then(() => this.spend(plan, keys, cost))
   }
 
-  /** How many units the request of a call takes, including the cost of the call; undefined if the request asks for no lease. */
+  /** How many units the request of a call takes, including the cost of the call; undefined if no units are taken in advance. */
   unitsFor(plan: PackedPlan, keys: readonly string[], cost: number): number | undefined {
     const extra = this.#extraFor(plan, keys, cost)
     return extra >= 1 ? cost + extra : undefined
   }
 
-  /** How many units to request now for later calls, because the current lease is half used up; 0 to request none. */
+  /** How many units to request now for later calls, because half of the units taken in advance is used up; 0 to request none. */
   unitsToPrefetch(plan: PackedPlan, keys: readonly string[]): number {
     if (!this.#size.prefetches || this.#pending.has(nameOf(keys))) return 0
     const extra = this.#extraFor(plan, keys, 0)
@@ -121,7 +122,7 @@ export class Leases extends KeyCache<Lease> {
   }
 
   /**
-   * Registers a request for a lease, so that other calls can wait for its units.
+   * Registers a request for a lease (units taken in advance), so that other calls can wait for its units.
    * @param units how many units the request takes for other calls, beyond the cost of its own call
    * @param arrival settles when the request settles, after `add` was called with the response
    */
@@ -137,7 +138,7 @@ export class Leases extends KeyCache<Lease> {
   }
 
   /**
-   * Stores the units of a lease that a response granted.
+   * Stores the units of a lease (taken in advance) that Redis granted.
    * @param sent the local time at which the request was sent, in microseconds
    * @param version the `version` of this cache when the request was sent. If `version` has changed since then, the lease is
    *   not stored

@@ -4,11 +4,10 @@
  * A policy without units left admits no call, so its numbers change only with time. This process can repeat the refusal, with
  * shorter waits, until a used unit becomes free under one of the policies.
  *
- * An entry is for one cost and the keys of one call, under one plan (set of policies). A refusal is cached only if each of these
- * keys has no units left, because another call with a smaller cost could change a key that has units left. Nothing is cached for
- * policies that count refused calls, nor for penalties whose bans are extended by refused calls. Refunds, charges and resets by
- * this store remove the entry. Changes by other processes take effect here when the entry expires, by default at most a second
- * later.
+ * An entry is for one cost and the keys of one call, under one plan (set of policies). A refusal is cached only if each of these keys has
+ * no units left, because another call with a smaller cost could change a key that has units left. Nothing is cached for policies that
+ * count refused calls, nor for penalties (bans after refusals) whose bans are extended by refused calls. Refunds, charges and resets by
+ * this store remove the entry. Changes by other processes take effect here when the entry expires, by default at most a second later.
  *
  * A call with a different cost for each policy is neither cached nor decided here.
  */
@@ -81,9 +80,9 @@ function onlyTimeChanges(plan: PackedPlan, { reports, ban }: ScriptResponse): bo
   return (ban !== undefined && plan.scopes.length === 1) || isExhausted(plan, reports)
 }
 
-/** True if every scope has a policy that refuses the call and has no units left. */
+/** True if every scope (kind of key) of the call has a policy that refuses the call and has no units left. */
 function isExhausted({ policies, scopes }: PackedPlan, reports: readonly PolicyReport[]): boolean {
-  // With a penalty, a refusal may be repeated only during a ban, because any other refusal is counted by the penalty.
+  // With a penalty (ban after refusals), a refusal may be repeated only during a ban, because any other refusal is counted by the penalty.
   const deciding = punishes(policies) ? policies.filter(({ algorithm }) => algorithm.punishes) : policies
   const exhausted = policies.filter((policy, n) => {
     const { wait, remaining } = reports[n] as PolicyReport

@@ -1,7 +1,7 @@
 /**
- * The Lua version of algorithms/bans/ban.ts: a ban of a key by an operator. The record of a ban has an id that no policy has, a kind that
- * no algorithm has, the start and the end of the ban (7 bytes each), and the reason. Older versions of headgate leave such a record
- * unchanged.
+ * The Lua version of algorithms/bans/ban.ts: a ban of a key by a call of `ban`. The stored record of a ban has an id that no policy has, a
+ * kind that no algorithm has, the start and the end of the ban (7 bytes each), and the reason. Older versions of headgate leave such a
+ * record unchanged.
  */
 export const bans = `
 function makers.bans()

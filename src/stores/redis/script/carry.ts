@@ -1,4 +1,4 @@
-/** The Lua version of algorithms/carry.ts and kinds.ts: converts a stored state whose definition is not that of its policy. */
+/** The Lua version of algorithms/carry.ts and kinds.ts: converts a stored state whose kind or numbers are not those of its policy. */
 export const carry = `
 function makers.carry()
   make('ratioUp')

@@ -1,12 +1,12 @@
 /**
- * The largest number that a reply contains as an integer. Larger numbers are sent as text, because some clients parse integers
- * digit by digit and round numbers just below 2^53.
+ * The largest number that a reply of the script contains as an integer. Larger numbers are sent as text, because some clients parse
+ * integers digit by digit and round numbers just below 2^53.
  */
 export const largest: number = 9007199254740000
 
 /**
  * The Lua version of algorithms/evaluation/evaluation.ts. It serves the requests of a batch in order. The reply is one flat list of
- * integers. Requests that are not plain (see the variable `plain`) are handled in other-verbs.ts.
+ * integers. Requests other than consume, reserve and peek at one cost are handled in other-verbs.ts.
  */
 export const evaluation: string = `
 local CONSUME, RESERVE, CHARGE, REFUND, PEEK, RESET, SETTLE, RENEW = 0, 1, 2, 3, 4, 5, 6, 7

@@ -1,4 +1,4 @@
-/* For each kind of algorithm: its number in packed plans (sets of policies) and in records, and its Lua code. */
+/* For each kind of algorithm: its number in packed plans (sets of policies) and stored states, and its Lua code. */
 import type { Kind } from '../../../algorithms/index.ts'
 import {
   bucket,
@@ -14,7 +14,7 @@ import {
 } from './steps/index.ts'
 
 export interface RedisKind {
-  /** The kind's number in packed plans (sets of policies) and in records, from 1 to 30. It is never 9, the number of a removed kind. */
+  /** The kind's number in packed plans (sets of policies) and stored states, from 1 to 30. It is never 9, the number of a removed kind. */
   readonly number: number
   /** The algorithm in Lua: the same functions as in TypeScript, in the same order. */
   readonly lua: string

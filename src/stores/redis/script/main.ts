@@ -1,13 +1,13 @@
 import { luaNames } from './kinds.ts'
 
 /*
- * The main part of the script. It gets the keys of a batch of requests (each key once) and two packed arguments: the
- * requests, and the plans. It reads all keys with one MGET, serves the requests in order on the unpacked states, and
- * finally writes the keys that changed.
+ * The main part of the script. It gets the keys of a batch of requests (each key once) and two packed arguments: the requests, and the
+ * plans (sets of policies). It reads all keys with one MGET, serves the requests in order on the unpacked states, and finally writes the
+ * keys that changed.
  *
- * Plans, packed by packed-plan.ts. For each plan: "<HH" number of policies, number of scopes. Then for each policy: "<HBBddB"
- * scope, kind, flags, burst, tolerance, number of definition numbers; "Hc0" texts with which records of the policy begin, and the
- * formats of these records; the definition numbers as doubles.
+ * Plans, packed by packed-plan.ts. For each plan: "<HH" number of policies, number of scopes. Then for each policy: "<HBBddB" scope, kind,
+ * flags, burst, tolerance, number of definition numbers; "Hc0" texts with which stored states of the policy begin, and the formats of
+ * these states; the definition numbers as doubles.
  *
  * Requests, packed by wire/whole-message.ts. First "<Bd": 48 (`0`) if nobody waits for the response any more, so that the script
  * does nothing; TTL margin in ms. Then for each request: "<HBddH" plan, verb and flags, time in microseconds (-1: Redis TIME),
@@ -15,7 +15,7 @@ import { luaNames } from './kinds.ts'
  * - "<dddd" for each policy with a calendar: the starts of the windows around the request; all 0 if it cannot begin a window
  * - "<H" a key for each further scope
  * - "<d" a cost for each policy, if the policies have different costs
- * - the tickets of a settlement or a renewal
+ * - the tickets of the reservation that a settlement or a renewal changes
  * - how long a refused call has to wait, if its settlement counts the refusal
  * - "<Hdd" for a report with a number: the key under which the number is stored, the number, for how many microseconds Redis
  *   keeps the number

@@ -1,6 +1,6 @@
 /**
- * The Lua version of algorithms/evaluation/policy-evaluation.ts, for requests that charge units, renew leases or give units back, and
- * for all requests that have a cost for each policy.
+ * The Lua version of algorithms/evaluation/policy-evaluation.ts, for requests that charge units, renew leases (of units in flight) or give
+ * units back, and for all requests that have a cost for each policy.
  */
 export const verbs = `
 -- Makes the functions for requests that are not plain: all but consume, reserve and peek at one cost for every policy.

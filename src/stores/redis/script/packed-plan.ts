@@ -8,18 +8,18 @@ import type { Script } from './loaded-script.ts'
 const idBytes = 4
 
 /**
- * The size of the largest state, in bytes, for which a record stores the size in one byte: the values 254 and 255 of this byte
- * mean other forms of a record.
+ * The size of the largest state, in bytes, whose size is stored in one byte: the values 254 and 255 of this byte mean other forms of a
+ * stored state.
  */
 const largestShortSize = 253
 
 /**
- * The first byte of a record whose size is stored in four bytes: of a sliding log with narrow entries (see records.ts), or of
+ * The first byte of a stored state whose size is stored in four bytes: of a sliding log with narrow entries (see records.ts), or of
  * another state with more than `largestShortSize` bytes.
  */
 const narrowLog = 254
 
-/** The policies of a limiter, packed for the script (see main.ts). A request has one key for each scope. */
+/** The policies of a limiter, packed for the script (see main.ts). A request has one key for each scope (kind of key, such as user). */
 export interface PackedPlan {
   /** The prefix of the limiter's keys. All plans (sets of policies) of the limiter use the same keys. */
   readonly limiter: string
@@ -88,8 +88,8 @@ function definitionOf({ kind, span, parameters }: Algorithm): readonly number[] 
 }
 
 /**
- * The head of a policy's records (see records.ts): the length of the definition, the id of the policy, and the definition,
- * which is the kind and the numbers of the policy.
+ * The head (first bytes) of a policy's stored states (see records.ts): the length of the definition, the id of the policy, and the
+ * definition, which is the kind and the numbers of the policy.
  */
 function headOf(policy: Policy, numbers: readonly number[]): Buffer {
   const definition = Buffer.concat([Buffer.from([kinds[policy.algorithm.kind].number]), ...numbers.map(compact)])
@@ -102,7 +102,7 @@ function headOf(policy: Policy, numbers: readonly number[]): Buffer {
   return Buffer.concat([Buffer.from([definition.length]), policyId(policy), definition])
 }
 
-/** The first bytes of a policy's records, and the formats with which Lua packs the numbers (see records.ts). */
+/** The first bytes of a policy's stored states, and the formats with which Lua packs the numbers (see records.ts). */
 function recordFormats(policy: Policy, numbers: readonly number[]): Buffer[] {
   const { kind, slots, grows } = policy.algorithm
   const head = headOf(policy, numbers)
@@ -117,8 +117,8 @@ function recordFormats(policy: Policy, numbers: readonly number[]): Buffer[] {
 }
 
 /**
- * The first bytes of the only kind of record of this policy that the short script reads: a sliding log with narrow entries, or
- * a state whose last number is 0 and not stored.
+ * The first bytes of the only form of stored state that the short script (for the frequent calls) of this policy reads: a sliding log with
+ * narrow entries, or a state whose last number is 0 and not stored.
  */
 export function plainHead(policy: Policy): Buffer {
   const { algorithm } = policy

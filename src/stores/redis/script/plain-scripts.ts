@@ -3,8 +3,8 @@ import { type PackedPlan, plainHead } from './packed-plan.ts'
 import { isPlain, plainScript } from './plain/index.ts'
 
 /**
- * The most short scripts of a store, because each script takes about 300 KB in the server. Plans (sets of policies) beyond this
- * number use the script for all plans.
+ * The most short scripts (for the frequent calls of one plan) of a store, because each script takes about 300 KB in the server. Plans
+ * (sets of policies) beyond this number use the script for all plans.
  */
 const most = 32
 

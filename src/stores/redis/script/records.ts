@@ -4,16 +4,16 @@
  * - the size of the state: 1 byte. For a state of more than 253 bytes and for a log, this byte is `narrow` or `wide`, and the
  *   size follows after the head as 4 bytes
  * - the head: the length of the definition, the policy's id (from the policy's name), the definition (kind and numbers)
- * - the state: 7 bytes per number, or 8 if numbers may be fractions; the last number is not stored if it is 0 and no steps and
- *   bookings (bookings.ts) follow
+ * - the state: 7 bytes per number, or 8 if numbers may be fractions; the last number is not stored if it is 0 and no steps (lowest levels)
+ *   and bookings (waiting reservations; bookings.ts) follow
  *
  * Any other value is broken: a text of another program, an incomplete record, or the layout of another version of headgate. Calls
  * on a key with such a value fail. The value is never overwritten, and only a reset deletes it.
  *
- * The script finds a state by the id of the policy, and reads it by the definition in the record. If that definition is not the
- * policy's, the state is called foreign: units are given back and charged under the definition in the record, and an admitted call
- * converts the state to the policy. If the kind is unknown, the value is broken, because another version has written it. Records of
- * policies that are not in the request belong to other plans, or to other versions of the application. Such records stay until they
+ * The script finds a state by the id of the policy, and reads it by the definition in the record. If that definition is not the policy's,
+ * the state is called foreign: units are given back and charged under the definition in the record, and an admitted call converts the
+ * state to the policy. If the kind is unknown, the value is broken, because another version has written it. Records of policies that are
+ * not in the request belong to other plans (sets of policies), or to other versions of the application. Such records stay until they
  * expire.
  *
  * The usual value contains only the records of one scope's policies, in the order of the policies. The script recognises it by

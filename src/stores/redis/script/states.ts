@@ -1,6 +1,6 @@
 /**
- * The keys of a batch. Each key is read once and written once. At any time, the policies of a scope have the states of one key
- * (the loaded key).
+ * The keys of a batch. Each key is read once and written once. At any time, the policies of a scope (kind of key) have the states of one
+ * key (the loaded key).
  *
  * MGET returns no value for a key that is not a string, such as a list. So if MGET returned no value, the key is only created,
  * never overwritten. If that fails, nothing was written, and the script decides all requests of the batch again, with this key

@@ -13,13 +13,13 @@ interface Sender {
   readonly connection: Connection
   /** Called once, when every call of the batch has its response or an error. */
   settled(batch: Batch, size: number, error?: unknown): void
-  /** Called when a sent batch gets no answer within the timeout. */
+  /** Called when a sent batch gets no answer of Redis within the timeout. */
   unanswered(batch: Batch): void
   /** Called when the timeout of a batch passes before the batch is sent. Returns true if the batch may wait longer. */
   postpone(batch: Batch): boolean
 }
 
-/** How long a batch waits before its second attempt, if its slot is being moved to another node, in milliseconds. */
+/** How long a batch waits before its second attempt, if its slot of Redis Cluster is being moved to another node, in milliseconds. */
 const movingPause = 20
 
 /** The requests that are decided by one script call, and their common deadline. */
@@ -36,14 +36,14 @@ export class Batch extends DeadlineItem {
   sentAt = 0
   /** How often the batch was postponed. */
   turns = 0
-  /** The limiter and the slot of the requests, as a text. The batcher adds requests to at most one batch for each such text. */
+  /** The limiter and the Cluster slot of the requests, as a text. The batcher adds requests to at most one batch for each such text. */
   readonly name: string
   /** The slot of the batch's keys in Redis Cluster; 0 without a Cluster. */
   readonly slot: number
   /** If the batch fails, the errors of its calls name these nodes of Redis Cluster as failed. Undefined without Redis Cluster. */
   #shards: readonly string[] | undefined
   /**
-   * The requests. The list is emptied when the batch is settled, so that a client with a reference to the batch keeps no request in
+   * The requests. The list is emptied when every call has ended, so that a client with a reference to the batch keeps no request in
    * memory.
    */
   calls: WaitingRequest[]

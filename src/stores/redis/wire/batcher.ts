@@ -20,7 +20,7 @@ const some = 16
 /** While there is no connection, the batcher checks the connection again after this number of milliseconds. */
 const reconnectPoll = 2
 
-/** Collects requests into batches, sends the batches to Redis, and settles each request within the timeout. */
+/** Collects requests into batches, sends the batches to Redis, and resolves or rejects each request within the timeout. */
 export class Batcher {
   readonly #options: BatcherOptions
   readonly connection: Connection
@@ -116,7 +116,7 @@ export class Batcher {
     if (this.#flushing) return
     this.#flushing = true
     const { requests, lastSize, isNear } = this.#underWay
-    // With few calls in flight, a batch need not wait for the end of the turn to collect more calls.
+    // While Redis has few undecided calls, a batch need not wait for the end of the turn to collect more calls.
     if (lastSize <= some && (requests === 0 || isNear)) queueMicrotask(this.#flush)
     else setImmediate(this.#flush)
   }
@@ -182,8 +182,8 @@ export class Batcher {
   }
 
   /**
-   * If no other batch is under way and an answer has just come, divides the batch and returns its second half. Redis then
-   * decides one half while this process handles the answers of the other half. Otherwise returns undefined.
+   * If no other batch is under way and an answer of Redis has just come, divides the batch and returns its second half. Redis then decides
+   * one half while this process handles the answers of the other half. Otherwise returns undefined.
    */
   #halfOf({ name, slot, calls }: Batch): Batch | undefined {
     const { size, isNear, isContinuous } = this.#underWay

@@ -3,7 +3,7 @@ import type { ScriptRequest } from './script-request.ts'
 import type { ScriptResponse } from './script-response.ts'
 import { wholeArgs } from './whole-message.ts'
 
-/** A request without a response yet, and the functions that settle it. */
+/** A request without a response yet, and the functions that resolve or reject its promise. */
 export interface WaitingRequest {
   readonly request: ScriptRequest
   /** Resolves the caller's promise. May throw, because a clock that the user passed may throw. */
@@ -18,13 +18,13 @@ export interface Message {
   readonly keys: string[]
   /** The arguments of the script. If the first argument begins with `0`, the script does nothing (see script-call.ts). */
   readonly args: (string | Buffer)[]
-  /** The requests, in the order of their responses in the reply. */
+  /** The requests, in the order of their responses in the script's reply. */
   readonly calls: WaitingRequest[]
 }
 
 /**
- * @param whole the script that can decide every request. This script is called if the short script of the plan cannot decide all
- *   `calls`
+ * @param whole the script that can decide every request. This script is called if the short script of the plan (set of policies) cannot
+ *   decide all `calls`
  * @param ttlMargin for how many milliseconds a key stays in Redis after its states are no longer needed
  */
 export function messageOf(calls: WaitingRequest[], whole: Script, ttlMargin: number): Message {
@@ -38,7 +38,7 @@ export function messageOf(calls: WaitingRequest[], whole: Script, ttlMargin: num
 }
 
 /**
- * True if the short script of a plan can decide `request` together with `first` in one message. The script can do so for
+ * True if the short script of a plan (set of policies) can decide `request` together with `first` in one message. The script can do so for
  * calls of `consume` with the same plan, cost and time, without a lease, if both calls or neither want `nextAfter`.
  */
 function isPlain(request: ScriptRequest, first: ScriptRequest): boolean {

@@ -60,7 +60,7 @@ export class ReplyReader {
     }
   }
 
-  /** Reads a ban: when it ends (-1: never), the index of the scope of the banned key, and the reason, which may be empty. */
+  /** Reads a ban: when it ends (-1: never), the index of the scope (kind) of the banned key, and the reason, which may be empty. */
   #ban({ plan, verb }: ScriptRequest, now: number): ResponseBan {
     const end = this.#next()
     const until = end < 0 ? forever : end
@@ -69,7 +69,10 @@ export class ReplyReader {
     return { ...callBan(scope, { from: now, until, reason }, now), refuses: isBannable(verb as DecidingVerb) }
   }
 
-  /** Reads the tickets of a reservation. In a renewal, a policy without leases gets no new ticket: the ticket that it has stays valid. */
+  /**
+   * Reads the tickets of a reservation, for its settlement. In a renewal, a policy without leases gets no new ticket: its ticket stays
+   * valid.
+   */
   #tickets({ plan, costs, tickets }: ScriptRequest): Tickets {
     return plan.policies.map((_, n) => {
       if (this.#next() === 0) return tickets?.[n]

@@ -6,7 +6,7 @@ import type { PackedPlan } from '../script/index.ts'
 export interface RequestExtras {
   /** For a reservation: the longest wait with which the reservation is granted, in microseconds. */
   readonly maxWait?: number | undefined
-  /** For a settlement or a renewal: the tickets of the reservation. */
+  /** For a settlement (correction to the actual cost) or a renewal: the tickets that the reservation returned. */
   readonly tickets?: Tickets | undefined
   readonly details?: Details | undefined
   /** For each policy with a calendar: the windows around the request. */
@@ -21,8 +21,8 @@ export interface RequestExtras {
   /** For `ban`: the duration and the reason of the ban. */
   readonly ban?: BanTerms | undefined
   /**
-   * For a settlement after a slot of Redis Cluster has refused the call: the call's wait, in microseconds. Penalties then count
-   * the refusal.
+   * For a settlement after a slot of Redis Cluster has refused the call: the call's wait, in microseconds. Penalties (bans after refusals)
+   * then count the refusal.
    */
   readonly punish?: number | undefined
   /**
@@ -31,8 +31,8 @@ export interface RequestExtras {
    */
   readonly report?: { readonly key: string; readonly number: number; readonly life: number } | undefined
   /**
-   * For a reservation: true if penalties must not count a refusal of the reservation, because a settlement with `punish` will count
-   * the refusal.
+   * For a reservation: true if penalties (bans after refusals) must not count a refusal of the reservation, because a settlement with
+   * `punish` will count the refusal.
    */
   readonly countsLater?: boolean | undefined
 }
@@ -41,7 +41,7 @@ export interface RequestExtras {
 export interface ScriptRequest extends RequestExtras {
   readonly plan: PackedPlan
   readonly verb: DecidingVerb | 'reset' | 'ban' | 'unban'
-  /** The Redis keys of the states, one for each scope of the plan. */
+  /** The Redis keys of the states, one for each scope (kind of key) of the policies. */
   readonly keys: readonly string[]
   readonly costs: Costs
   /** The time of the decision, in microseconds since the epoch; -1 for the time of Redis. */

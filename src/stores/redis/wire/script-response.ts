@@ -25,7 +25,7 @@ export interface ScriptResponse {
   readonly repeats: boolean
   /** How long the caller of a granted reservation has to wait, in microseconds. */
   readonly delay: number
-  /** A report for each policy, in the order of the policies in the request's plan. */
+  /** A report for each policy, in the order of the request's policies. */
   readonly reports: readonly PolicyReport[]
   readonly tickets: Tickets | undefined
   /** The units that were taken in addition to the cost, and for how many microseconds all of them stay used in Redis. */
@@ -40,7 +40,7 @@ export interface ResponseBan extends CallBan {
 }
 
 /**
- * Makes a decision from a response.
+ * Makes a decision from a response of the script.
  * @param elapsed microseconds since the response came, if the response was used before. All waits in the decision are shorter
  * by this time
  */

@@ -2,7 +2,7 @@ import type { StateRule } from '../../../algorithms/index.ts'
 import { slotOf } from '../keys.ts'
 import { type PackedPlan, packPlan } from '../script/index.ts'
 
-/** The keys of a call that are in one slot of Redis Cluster, with the policies of their scopes. */
+/** The keys of a call that are in one slot of Redis Cluster, with the policies of their scopes (kinds of key). */
 export interface SlotGroup {
   readonly plan: PackedPlan
   readonly keys: readonly string[]
@@ -10,11 +10,11 @@ export interface SlotGroup {
   readonly places: readonly number[]
 }
 
-/** Splits the calls of one plan (set of policies) by the slots of their keys. */
+/** Splits the calls of one plan (set of policies) by the Redis Cluster slots of their keys. */
 export class SlotGroups {
   readonly #whole: PackedPlan
   readonly #onChange: StateRule
-  /** Plans with the policies of only some scopes, by the names of these scopes. */
+  /** Plans (sets of policies) for only some scopes (kinds of key), by the names of these scopes. */
   readonly #parts = new Map<string, PackedPlan>()
 
   constructor(whole: PackedPlan, onChange: StateRule) {
@@ -22,7 +22,7 @@ export class SlotGroups {
     this.#onChange = onChange
   }
 
-  /** The keys of a call in groups, one group for each slot; undefined if all keys are in one slot. */
+  /** The keys of a call in groups, one group for each Redis Cluster slot; undefined if all keys are in one slot. */
   of(keys: readonly string[]): readonly SlotGroup[] | undefined {
     const bySlot = new Map<number, number[]>()
     for (const [index, key] of keys.entries()) {
@@ -38,7 +38,7 @@ export class SlotGroups {
     })
   }
 
-  /** The packed policies of only these scopes. */
+  /** The packed policies of only these scopes (kinds of key). */
   part(scopes: readonly string[]): PackedPlan {
     const name = JSON.stringify(scopes)
     let plan = this.#parts.get(name)

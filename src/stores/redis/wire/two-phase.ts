@@ -5,7 +5,8 @@
  * the second phase cancels the reservations of the other slots, and the call is refused. If a slot fails, the reservations are
  * cancelled too, and the promise of the call rejects. Policies of one key are always decided in one step.
  *
- * A penalty whose bans end with the window counts a refusal in the second phase, because only then all waits are known.
+ * A penalty (ban after refusals) whose bans end with the window counts a refusal in the second phase, because only then all waits are
+ * known.
  *
  * No policy admits more than it allows, and a refused call has used no units when its promise resolves. Some guarantees are
  * weaker than in one step. Between the phases, the reserved units are used, so another call may be refused that would otherwise
@@ -53,7 +54,8 @@ function firstPhase(whole: ScriptRequest, group: SlotGroup): ScriptRequest {
   const enforced = whole.plan.policies.filter(({ shadow, algorithm }, n) => {
     return !shadow && costOf(whole.costs, n) > 0 && algorithm.punishes !== true && algorithm.leases !== true
   })
-  // A reservation may wait only if the limiter has one enforced policy: see `canPromise` in the class Evaluation.
+  // A reservation may wait only if the limiter has one enforced policy (no shadow, penalty or concurrency policy): see `canPromise` in the
+  // class Evaluation.
   const maxWait = enforced.length === 1 ? (whole.maxWait ?? 0) : 0
   return {
     ...whole,
@@ -68,12 +70,12 @@ function firstPhase(whole: ScriptRequest, group: SlotGroup): ScriptRequest {
   }
 }
 
-/** True if a penalty of the group has to count a refusal in the second phase. */
+/** True if a penalty (ban after refusals) of the group has to count a refusal after all slots have answered. */
 function countsLater({ verb }: ScriptRequest, { plan }: SlotGroup): boolean {
   return (verb === 'consume' || verb === 'reserve') && plan.policies.some(({ algorithm }) => algorithm.endsWithWindow)
 }
 
-/** The longest wait in all responses, in microseconds. */
+/** The longest wait in the responses of all slots, in microseconds. */
 function longestDelay(responses: readonly ScriptResponse[]): number {
   return Math.max(...responses.map(({ delay }) => (delay < 0 ? Infinity : delay)))
 }
@@ -92,7 +94,7 @@ function costsIn({ costs }: ScriptRequest, { places }: SlotGroup): Costs {
   return typeof costs === 'number' ? costs : places.map((place) => costOf(costs, place))
 }
 
-/** Cancels the reservations of the other slots after a slot has failed. The caller does not wait for the result. */
+/** Cancels the reservations in the other slots of the Cluster after a slot has failed. The caller does not wait for the result. */
 function withdraw(
   send: Send,
   whole: ScriptRequest,
@@ -108,7 +110,8 @@ function withdraw(
 }
 
 /**
- * Cancels the reservations of a refused call. Units stay used under policies that count refused calls. Penalties count the refusal too.
+ * Cancels the reservations of a refused call. Units stay used under policies that count refused calls. Penalties (bans) count the refusal
+ * too.
  * @param punish how long the call has to wait, in microseconds; undefined if no penalty and no policy counts the refusal
  */
 async function giveBack(
@@ -131,8 +134,8 @@ async function giveBack(
 }
 
 /**
- * The request that gives back what one slot took: a settlement of its tickets, or a refund for the verb `charge`, which gives no
- * tickets.
+ * The request that gives back what one slot took: a settlement by the tickets that the slot returned, or a refund for the verb `charge`,
+ * which gives no tickets.
  */
 function undo(
   whole: ScriptRequest,

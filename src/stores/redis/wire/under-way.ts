@@ -18,7 +18,7 @@ export interface BatcherOptions {
   readonly size: number
   /** The most requests in a batch, however many batches wait to be sent before it. */
   readonly most: number
-  /** The time without any answer, in milliseconds, after which the store makes the client reconnect. */
+  /** The time without any answer of Redis, in milliseconds, after which the store makes the client reconnect. */
   readonly reconnectAfter: number
 }
 
@@ -31,7 +31,7 @@ const trustedRate = 5
 /** Calls wait to be collected into larger batches only if a round trip takes at most this time, in microseconds. */
 const shortRoundTrip = 1000
 
-/** The batches that were sent and have no answer yet, and measurements of the last answers. */
+/** The batches that were sent and that Redis has not answered yet, and measurements of the last answers. */
 export class UnderWay {
   readonly #options: BatcherOptions
   readonly #batches: Batch[] = []
@@ -40,7 +40,7 @@ export class UnderWay {
   readonly #loading = new Map<Batch, RedisNode>()
   /** How many requests the batches without an answer have together. */
   requests = 0
-  /** The number of requests in the batch that was settled last. */
+  /** The number of requests in the batch that ended last. */
   lastSize = 0
   /** How many batches were answered before their deadlines. */
   answers = 0
@@ -55,7 +55,7 @@ export class UnderWay {
     })
   }
 
-  /** How many batches were sent and have no answer yet. */
+  /** How many batches were sent that Redis has not answered yet. */
   get size(): number {
     return this.#batches.length
   }
@@ -84,7 +84,7 @@ export class UnderWay {
     return this.#roundTrip < shortRoundTrip && size > 1 && !connection.cluster
   }
 
-  /** True if the last answer came less than a round trip ago. */
+  /** True if the last answer of Redis came less than a round trip ago. */
   get isContinuous(): boolean {
     return monotonicClock() - this.#answeredAt < this.#roundTrip
   }
@@ -126,7 +126,7 @@ export class UnderWay {
     exchanged('redis', batch.sentAt, size, error)
   }
 
-  /** Called when a sent batch gets no answer before its deadline. */
+  /** Called when a sent batch gets no answer of Redis before its deadline. */
   unanswered({ slot }: Batch): void {
     const { connection, reconnectAfter } = this.#options
     if (this.#nodeOf(slot).isSilentFor(reconnectAfter * 1000)) connection.reconnect(slot)

@@ -16,7 +16,7 @@ const verbs = {
 const noWindows = [0, 0, 0, 0]
 const leaseFlag = 32
 const costsFlag = 64
-/** The flag of a settlement that has the field `punish`, and of a reservation whose field `countsLater` is true. */
+/** The flag of a settlement (correction) that has the field `punish`, and of a reservation whose field `countsLater` is true. */
 const punishFlag = 128
 /** The flag of a charge that has the field `report`. */
 const reportFlag = 128

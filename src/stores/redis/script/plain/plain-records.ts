@@ -1,23 +1,23 @@
 import type { Policy } from '../../../../algorithms/index.ts'
 import type { LogRecord, PlainStep } from './step.ts'
 
-/** A policy for which a short script contains Lua code. */
+/** A policy for which a short script (for the frequent calls) contains Lua code. */
 export interface PlainPolicy {
   /** The number of the policy, from 1 on. */
   readonly n: number
   readonly policy: Policy
-  /** The first bytes of the policy's record in the value of a key, before the numbers of the state. */
+  /** The first bytes of the policy's stored state in the value of a key, before the numbers of the state. */
   readonly head: Buffer
   readonly step: PlainStep
 }
 
-/** Lua code that reads and writes the value of a key: a record for each policy (see ../records.ts). */
+/** Lua code that reads and writes the value of a key: a record (stored state) for each policy (see ../records.ts). */
 export interface Records {
   /** The names of all variables that the code uses. */
   readonly names: readonly string[]
-  /** Lua code: checks a value, and sets `plain` to true if the short script can decide the key. */
+  /** Lua code: checks a value, and sets `plain` to true if this short script (for frequent calls) can decide the key. */
   readonly check: string
-  /** Lua code: reads the states from a value for which `plain` is true. */
+  /** Lua code: reads the states from a value that the short script can decide. */
   readonly read: string
   /** Lua code: sets `text` to the value that contains the states. */
   readonly pack: string
@@ -36,7 +36,7 @@ export function freshState({ step: { log, state, lastNumber } }: PlainPolicy): s
   return `${names.join(', ')} = ${names.map(() => '0').join(', ')}`
 }
 
-/** The first bytes (head) of each record, and the name of the Lua variable for these bytes. */
+/** The first bytes (head) of each policy's stored state, and the name of the Lua variable for these bytes. */
 export function headsOf(parts: readonly PlainPolicy[]): readonly (readonly [name: string, head: Buffer])[] {
   return parts.flatMap(({ n, head, step: { lastNumber } }) => {
     const usual = [`begin${n}`, head] as const
@@ -45,27 +45,27 @@ export function headsOf(parts: readonly PlainPolicy[]): readonly (readonly [name
 }
 
 /**
- * The head of a record whose state has one number more than usual. The first byte of a head is the size of the state; a number
- * has 7 bytes.
+ * The head (first bytes) of a stored state that has one number more than usual. The first byte of a head is the size of the state; a
+ * number has 7 bytes.
  */
 function longer(head: Buffer): Buffer {
   return Buffer.concat([Buffer.from([(head[0] as number) + 7]), head.subarray(1)])
 }
 
 interface FixedRecords extends Records {
-  /** A Lua expression: true if the sum of the records' lengths is `bytes` bytes. */
+  /** A Lua expression: true if the stored states of the policies have `bytes` bytes together. */
   hasLength(bytes: string): string
-  /** Lua code: reads the records, which begin after the first `bytes` bytes of the value. */
+  /** Lua code: reads the policies' states, which begin after the first `bytes` bytes of the value. */
   readAfter(bytes: string): string
-  /** A Lua expression: true if the short script can decide with the records that `readAfter` reads. */
+  /** A Lua expression: true if the short script can decide with the states that `readAfter` reads. */
   isPlain(bytes: string): string
   /** A Lua expression: the packed `values`, in the format `format`, and then the packed states. */
   packAfter(format: string, values: readonly string[]): string
 }
 
 /**
- * Lua code for records of fixed length: each state has a fixed count of numbers. Only the last record may leave out its last
- * number, if that number is 0.
+ * Lua code for records (stored states) of fixed length: each state has a fixed count of numbers. Only the last record may leave out its
+ * last number, if that number is 0.
  */
 function fixedRecords(parts: readonly PlainPolicy[]): FixedRecords {
   const last = parts.at(-1)?.step.lastNumber
@@ -101,8 +101,8 @@ end
 }
 
 /**
- * The Lua code for records with or without the last number of the last record.
- * @param last the name of the last record's last number; undefined for records without that number
+ * The Lua code for stored states with or without the last number of the last state.
+ * @param last the name of the last state's last number; undefined for states without that number
  */
 function formOf(parts: readonly PlainPolicy[], last: string | undefined) {
   const records = parts.map(({ n, head, step: { state } }, index) => {

@@ -1,7 +1,7 @@
 /*
- * The short script of one plan, for the most frequent calls: `consume` with one cost, on keys of one scope whose states have no
- * reservations. It is code without functions, which contains the numbers of the policies. It reads and writes the same values
- * as the whole script. For any other key it runs the whole script, which follows in the same text.
+ * The short script of one plan (set of policies), for the most frequent calls: `consume` with one cost, on keys of one scope whose states
+ * have no reservations. It is code without functions, which contains the numbers of the policies. It reads and writes the same values as
+ * the whole script (for all calls). For any other key it runs the whole script, which follows in the same text.
  *
  * Arguments: `0` to do nothing, `1`, or `2` if responses have to say when `remaining` grows; the cost; the time in
  * microseconds, empty for Redis TIME; for policies with a calendar, the starts of their windows as doubles, once if all keys have
@@ -31,15 +31,15 @@ const steps: Readonly<Partial<Record<Kind, PlainSteps<never>>>> = {
   penalty,
 }
 
-/** The most policies of a short script, because a Lua function can have at most about 200 local variables. */
+/** The most policies of a short script (for the frequent calls), because a Lua function can have at most about 200 local variables. */
 const mostPolicies = 4
 
 /** The input from which the short script of a plan (set of policies) is made. */
 export interface PlainTerms {
   readonly policies: readonly Policy[]
-  /** The first bytes of each policy's record, in the only form that a short script reads (see ../records.ts). */
+  /** The first bytes of each policy's stored state, in the only form that a short script reads (see ../records.ts). */
   readonly heads: readonly Buffer[]
-  /** The packed policies, for the whole script, which decides the calls that the short script cannot decide. */
+  /** The packed policies, for the whole script (for every kind of call), which decides the calls that the short script cannot decide. */
   readonly bytes: Buffer
   /** For how many milliseconds Redis stores a key after the key has its full quota again. */
   readonly ttlMargin: number
@@ -47,7 +47,7 @@ export interface PlainTerms {
   readonly cacheable: boolean
 }
 
-/** True if a short script can be made for these policies. */
+/** True if a short script (for the frequent calls) can be made for these policies. */
 export function isPlain(policies: readonly Policy[], scopes: readonly string[]): boolean {
   return scopes.length === 1 && policies.length <= mostPolicies && policies.every(isPlainPolicy)
 }
@@ -60,7 +60,7 @@ function isPlainPolicy({ algorithm, limit, countRefused, shadow }: Policy, n: nu
   return n > 0 && n === others.length && !(algorithm.restarts && others.some((other) => other.countRefused))
 }
 
-/** The short script of a plan, and after it `whole`, the whole script, which decides the calls that the short script cannot decide. */
+/** The short script of a plan (set of policies), then `whole`, the whole script, for the calls that the short script cannot decide. */
 export function plainScript(terms: PlainTerms, whole: string = script): string {
   const parts = terms.policies.map((policy, index): PlainPolicy => {
     const n = index + 1

@@ -6,12 +6,12 @@ const times = 2 ** 48
 const totals = 2 ** 24
 
 /**
- * The largest total with which the short script decides. With a larger total, the whole script decides, and starts the totals from
- * 0 again (../steps/log-entries.ts).
+ * The largest total (running count of units) with which the short script decides. With a larger total, the whole script decides, and
+ * starts the totals from 0 again (../steps/log-entries.ts).
  */
 const largestTotal = 2 ** 50
 
-/** The largest limit of a log for which a short script is made. With a larger limit, a total may need more than 3 bytes. */
+/** The largest limit of a log for a short script (for the frequent calls). With a larger limit, a total may need more than 3 bytes. */
 export const largestPlainLog: number = totals - 1
 
 const timeOf = (entry: string): string => `base + (unpack('<I6', log, entries + 9 * (${entry})) - base) % times`
@@ -42,7 +42,7 @@ end
  * units of that entry are `total` minus `stored`, which is the total in the value.
  */
 export const slidingLog: PlainSteps<SlidingLog> = {
-  // Before the entries, a value has the head, the size (4 bytes), and the numbers (21 bytes).
+  // Before the entries, a value has the head (kind and numbers of the policy), the size (4 bytes), and the numbers (21 bytes).
   numbers: ({ span, limit, tolerance }, head) => ({
     ...{ span, limit, tolerance, times, totals, largestTotal },
     entries: head + 4 + 21 + 1,

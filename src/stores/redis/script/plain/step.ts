@@ -9,8 +9,8 @@ export interface PlainStep {
   /** The names of the numbers in the state, except `lastNumber`. The first number is the time at which the state was last changed. */
   readonly state: readonly string[]
   /**
-   * The name of the last number of the state, which is not stored if it is 0. Absent if this number is always 0. If a plan has
-   * several policies, only the last policy may have such a number.
+   * The name of the last number of the state, which is not stored if it is 0. Absent if this number is always 0. If a plan (set of
+   * policies) has several policies, only the last policy may have such a number.
    */
   readonly lastNumber?: string
   /** For a policy with a calendar: the names of the four starts of windows that each key of a message brings. */
@@ -37,30 +37,32 @@ export interface PlainStep {
 }
 
 /**
- * Lua code for the record of a log: its size, the numbers of the state, the entries. A value has the records of several
+ * Lua code for the record (stored state) of a log: its size, the numbers of the state, the entries. A value has the records of several
  * policies, and the record of a log must be the first.
  */
 export interface LogRecord {
-  /** The names of the variables that the code needs besides the state. `head` and `size` are set before this code runs. */
+  /**
+   * The names of the variables that the code needs besides the state. `head` and `size` (of the stored log) are set before this code runs.
+   */
   readonly names: readonly string[]
-  /** The names of the numbers that a record contains before its entries. */
+  /** The names of the numbers that a stored log contains before its entries. */
   readonly numbers: readonly string[]
-  /** A Lua expression: true if a record of `size` bytes has the form that this code reads. */
+  /** A Lua expression: true if a stored log of `size` bytes has the form that this code reads. */
   readonly isUsual: string
   /** Sets the other variables of the state from the entries. */
   readonly entries: string
-  /** A Lua expression: true if this code can decide with the state that was read; otherwise the whole script has to decide. */
+  /** A Lua expression: true if this code can decide with the state that was read; otherwise the complete script has to decide. */
   readonly isPlain: string
   /** Sets the state of a new key. */
   readonly fresh: string
-  /** Sets `kept` and `added`, the bytes of the record's entries: the old entries that stay in the log, and the new entry. */
+  /** Sets `kept` and `added`, the bytes of the log's entries: the old entries that stay in the log, and the new entry. */
   readonly pack: string
 }
 
 /** The Lua code of an algorithm, and the numbers of a policy that `stepOf` inserts into the code. */
 export interface PlainSteps<T extends Algorithm> {
   readonly step: PlainStep
-  /** The numbers, by their names in the code. @param head how many bytes a record has before the state */
+  /** The numbers, by their names in the code. @param head how many bytes are stored before the numbers of the state */
   numbers(algorithm: T, head: number): Readonly<Record<string, number | boolean | string>>
 }
 

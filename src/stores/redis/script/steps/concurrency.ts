@@ -1,4 +1,4 @@
-/** The Lua version of algorithms/logs/concurrency.ts: a sliding log whose window is the time of a lease. */
+/** The Lua version of algorithms/logs/concurrency.ts: a sliding log whose window is the lease (longest time in flight). */
 export const concurrency = `
 function makers.concurrency()
   local log = make('slidingLog')
