@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Calendar, Windows } from '../algorithms/index.ts'
-import { getOrInsert, HeadgateError, shown } from '../common/index.ts'
+import { HeadgateError, shown } from '../common/index.ts'
 import type { CallerCalendar } from '../policy/index.ts'
 import { type Rule, windowsAt } from './boundaries.ts'
 import { type Day, TimeZone } from './time-zone.ts'
@@ -62,6 +62,14 @@ interface RuleOptions {
   readonly weekStart: Weekday | undefined
 }
 
+/** What a customer's anchor and time zone mean, and the windows of the last call. */
+interface Customer {
+  readonly rule: Rule
+  windows: Windows
+}
+
+const none: Windows = [0, 0, 0, 0]
+
 /**
  * When the windows of a policy begin. Its public members are constant and part of a plan's text, so that two plans that differ only
  * in their time zone are two plans.
@@ -75,8 +83,8 @@ export class CalendarRule implements Calendar {
   readonly #length: Length
   /** The rule, if no call has to say anything. */
   readonly #fixed: Rule | undefined
-  /** The rules of the last customers, by what their calls said. */
-  readonly #rules = new LRUCache<string, Rule>({ max: 1000 })
+  /** The last customers, by what their calls said. */
+  readonly #customers = new LRUCache<string, Customer>({ max: 1000 })
 
   /** @throws HeadgateError `HEADGATE_CALENDAR` */
   constructor({ every, anchor, timeZone = 'UTC', weekStart }: RuleOptions) {
@@ -97,11 +105,15 @@ export class CalendarRule implements Calendar {
     this.#checkCaller(caller)
     if (this.#fixed !== undefined) return windowsAt(this.#fixed, now)
     const { anchor, timeZone } = caller as CallerCalendar
-    const customer = `${timeZone} ${anchor instanceof Date ? anchor.getTime() : anchor}`
-    return windowsAt(
-      getOrInsert(this.#rules, customer, () => this.#ruleOfCaller(caller as CallerCalendar)),
-      now,
-    )
+    const name = `${timeZone} ${anchor instanceof Date ? anchor.getTime() : anchor}`
+    let customer = this.#customers.get(name)
+    if (customer === undefined) {
+      customer = { rule: this.#ruleOfCaller(caller as CallerCalendar), windows: none }
+      this.#customers.set(name, customer)
+    }
+    const { windows } = customer
+    if (now < windows[1] || now >= windows[2]) customer.windows = windowsAt(customer.rule, now)
+    return customer.windows
   }
 
   #ruleOfCaller(caller: CallerCalendar): Rule {
