@@ -140,7 +140,7 @@ export class SlidingLog extends Algorithm {
     this.#advance(s, i, at)
     const time = this.entryTime(ticket[0])
     const newest = firstAbove(s, i + header, s[i + 1] as number, s[i + 2] as number, time) - 1
-    if (!this.leases && time > at - this.span) this.#removeNewest(s, i, newest, units)
+    if (!this.leases) this.#removeNewest(s, i, newest, units)
     else if (this.#entryOf(s, i, ticket) >= 0) removeUnits(s, i, newest, units)
   }
 

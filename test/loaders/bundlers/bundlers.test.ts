@@ -90,6 +90,8 @@ const cases = sampled(Object.keys(bundlers), 1).flatMap((bundler) => [
 test.each(cases)('a program that $bundler has bundled, by $way, runs without packages', ({ bundler, way, entry }) => {
   const folder = project(`${bundler}-${way}`, {
     'package.json': { private: true },
+    // esbuild and bun read the settings of a folder above, whose paths name the sources in place of the installed package.
+    'tsconfig.json': {},
     [entry]: entries[way],
     'esbuild.cjs': esbuild,
     'webpack.cjs': webpack,

@@ -118,7 +118,7 @@ ${otherLogEntries}
     function log.settle(p, s, at, units, since)
       advance(p, s, at)
       local newest = firstAfter(s, p.leases and since - p.span or since) - 1
-      if not p.leases and since > at - p.span then
+      if not p.leases then
         removeNewest(s, newest, units)
       elseif entryOf(p, s, since) >= 0 then
         removeUnits(s, newest, units)
