@@ -10,7 +10,7 @@
  * For a reservation, `tickets` then returns what is needed to settle it. A refund or a settlement gives units back to the states after
  * `evaluate` and before `commit`.
  */
-import { alone, type Decision, join, type Source, type Verdict, withResetAt } from '../../policy/index.ts'
+import { alone, type Decision, join, type Source, type Verdict, withReached, withResetAt } from '../../policy/index.ts'
 import { type Policy, Report, type Ticket, type Windows } from '../algorithm.ts'
 import { withLag } from '../effective-time.ts'
 import type { Costs, DecidingVerb, Details, Tickets } from './call-terms.ts'
@@ -160,8 +160,19 @@ export class Evaluation {
 
   private commitCalendars(details: Details | undefined): Verdict[] {
     const verdicts = this.commitAll(details)
-    for (const n of this.calendars) verdicts[n] = withResetAt(verdicts[n] as Verdict, this.now)
+    for (const n of this.calendars) {
+      const verdict = withResetAt(verdicts[n] as Verdict, this.now)
+      verdicts[n] = withReached(verdict, this.reached(this.policies[n] as PolicyEvaluation, verdict.used))
+    }
     return verdicts
+  }
+
+  /** The thresholds that this call is the first to reach in the window: only a call that took units of the policy reaches one. */
+  private reached(evaluation: PolicyEvaluation, used: number): readonly number[] {
+    const { thresholds, cost, wait, wrote, wroteForeign } = evaluation
+    if (thresholds.length === 0 || cost <= 0 || !(wrote || wroteForeign)) return []
+    const took = this.verb === 'settle' || (this.takes && wait === 0)
+    return took ? evaluation.tell(used) : []
   }
 
   private commitAll(details: Details | undefined): Verdict[] {

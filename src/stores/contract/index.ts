@@ -57,3 +57,4 @@ export {
   type Store,
   type StoreTraits,
 } from './store.ts'
+export { type ThresholdEvent, tellThresholds, withoutThresholds, withThresholds } from './threshold-ledger.ts'

@@ -6,6 +6,7 @@ import type { Policy, StateRule } from '../../algorithms/index.ts'
 import type { MaybePromise } from '../../common/index.ts'
 import type { Command, OutcomeOf, Verb } from './command.ts'
 import type { FailureTerms } from './on-store-error.ts'
+import type { ThresholdEvent } from './threshold-ledger.ts'
 
 /** What a limiter passes to `Store.open`, to open its states in the store. */
 export interface LedgerTerms {
@@ -26,6 +27,8 @@ export interface LedgerTerms {
    * undefined, errors of the store reach the caller.
    */
   readonly failure?: FailureTerms | undefined
+  /** Called once for each threshold that an outcome of the store reports in `Verdict.reached`. Undefined if nobody is told. */
+  readonly onThreshold?: ((event: ThresholdEvent) => void) | undefined
 }
 
 /**

@@ -1,0 +1,80 @@
+import { isPromise, type MaybePromise } from '../../common/index.ts'
+import type { Decision, Verdict } from '../../policy/index.ts'
+import type { Command, OutcomeOf, Verb } from './command.ts'
+import type { CheckedLedger, Health } from './health.ts'
+import type { OnFailure } from './on-store-error.ts'
+import type { Ledger, LedgerTerms } from './store.ts'
+
+/** The event of a threshold: an admitted call left this part of a quota used, for the first time in the window. */
+export interface ThresholdEvent {
+  /** The name of the limiter. */
+  readonly limiter: string
+  /** The name of the policy. */
+  readonly policy: string
+  /** The key in the scope of the policy. */
+  readonly key: string
+  /** The name of the key's kind, such as `user`. */
+  readonly scope: string
+  /** The part of the quota, as in the option `thresholds`. Example: `0.8`. */
+  readonly threshold: number
+  /** The used units after the call. */
+  readonly used: number
+  readonly limit: number
+  /** The end of the window, in milliseconds since the epoch by the store's clock. */
+  readonly resetAt: number
+}
+
+/** Tells of the thresholds that the outcomes of a store's ledger report, also of commands that no caller waits for. */
+class ThresholdLedger implements CheckedLedger {
+  /** The ledger that the store opened, for a store whose ledgers join another. */
+  readonly opened: Ledger
+  readonly #terms: LedgerTerms
+  health?: () => Health
+
+  constructor(opened: CheckedLedger, terms: LedgerTerms) {
+    this.opened = opened
+    this.#terms = terms
+    if (opened.health !== undefined) this.health = () => (opened.health as () => Health)()
+  }
+
+  run<V extends Verb>(command: Command<V>, onFailure?: OnFailure): MaybePromise<OutcomeOf<V>> {
+    const outcome = (this.opened as CheckedLedger).run(command, onFailure)
+    if (!isPromise(outcome)) {
+      tellThresholds(this.#terms, command.keys, outcome)
+      return outcome
+    }
+    return outcome.then((value) => {
+      tellThresholds(this.#terms, command.keys, value)
+      return value
+    })
+  }
+}
+
+/** The ledger, or one that tells of thresholds if a policy has some. */
+export function withThresholds(ledger: CheckedLedger, terms: LedgerTerms): CheckedLedger {
+  const tells = terms.onThreshold !== undefined && terms.policies.some(({ thresholds }) => thresholds !== undefined)
+  return tells ? new ThresholdLedger(ledger, terms) : ledger
+}
+
+/** The ledger that a store opened, under the ledger that `withThresholds` returned. */
+export function withoutThresholds(ledger: Ledger | undefined): Ledger | undefined {
+  return ledger instanceof ThresholdLedger ? ledger.opened : ledger
+}
+
+/** Tells of the thresholds that an outcome of the store reports. @param keys the key of each scope */
+export function tellThresholds(
+  { name, policies, scopes, onThreshold }: LedgerTerms,
+  keys: readonly (string | undefined)[],
+  outcome: unknown,
+): void {
+  const { decision = outcome } = Object(outcome) as { readonly decision?: unknown }
+  const { policies: verdicts = [] } = Object(decision) as Partial<Decision>
+  for (const [n, verdict] of verdicts.entries()) {
+    const { reached = [], used, limit, resetAt = 0 } = verdict as Verdict
+    for (const threshold of reached) {
+      const { name: policy, scope } = policies[n] as LedgerTerms['policies'][number]
+      const key = keys[scopes.indexOf(scope)] as string
+      onThreshold?.({ limiter: name, policy, key, scope, threshold, used, limit, resetAt })
+    }
+  }
+}
