@@ -5,7 +5,6 @@
 
 export { asError } from './as-error.ts'
 export { base64 } from './base64.ts'
-export { callHook } from './call-hook.ts'
 export { type Clock, checkClock, monotonicClock, wallClock } from './clock.ts'
 export { type Duration, durationText, longestWindow, milliseconds, monthFix, warnOfSeconds } from './duration.ts'
 export {
@@ -42,5 +41,5 @@ export {
 export { callOptions, knownOptions, type Reader, type Readers, readOptions } from './options.ts'
 export { longestSleep, realSleeper, type Sleeper, timerSleeper } from './sleeper.ts'
 export { type Size, Slots } from './slots.ts'
-export { reason, warnOnce } from './warn.ts'
+export { callHook, reason, warnOnce } from './warn.ts'
 export { wordOrOptions } from './word-or-options.ts'

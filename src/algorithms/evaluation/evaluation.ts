@@ -10,10 +10,11 @@
  * For a reservation, `tickets` then returns what is needed to settle it. A refund or a settlement gives units back to the states after
  * `evaluate` and before `commit`.
  */
-import { alone, type Decision, join, type Source, type Verdict, withReached, withResetAt } from '../../policy/index.ts'
+import { alone, type Decision, join, type Source, type Verdict } from '../../policy/index.ts'
 import { type Policy, Report, type Ticket, type Windows } from '../algorithm.ts'
 import { withLag } from '../effective-time.ts'
 import type { Costs, DecidingVerb, Details, Tickets } from './call-terms.ts'
+import { inWindows } from './in-windows.ts'
 import { newReservationId, PolicyEvaluation, refund, restart, settle, unitsKnown } from './policy-evaluation.ts'
 
 export { effectiveTime } from '../effective-time.ts'
@@ -160,19 +161,7 @@ export class Evaluation {
 
   private commitCalendars(details: Details | undefined): Verdict[] {
     const verdicts = this.commitAll(details)
-    for (const n of this.calendars) {
-      const verdict = withResetAt(verdicts[n] as Verdict, this.now)
-      verdicts[n] = withReached(verdict, this.reached(this.policies[n] as PolicyEvaluation, verdict.used))
-    }
-    return verdicts
-  }
-
-  /** The thresholds that this call is the first to reach in the window: only a call that took units of the policy reaches one. */
-  private reached(evaluation: PolicyEvaluation, used: number): readonly number[] {
-    const { thresholds, cost, wait, wrote, wroteForeign } = evaluation
-    if (thresholds.length === 0 || cost <= 0 || !(wrote || wroteForeign)) return []
-    const took = this.verb === 'settle' || (this.takes && wait === 0)
-    return took ? evaluation.tell(used) : []
+    return inWindows(this.policies, verdicts, this.now, this.takes || this.verb === 'settle')
   }
 
   private commitAll(details: Details | undefined): Verdict[] {

@@ -1,7 +1,7 @@
 import { type Algorithm, type Numbers, type Policy, Report, type Ticket } from '../algorithm.ts'
 import { effectiveTime } from '../effective-time.ts'
 import { maxSafe } from '../exact-math.ts'
-import { partOf, type Threshold, thresholdsOf } from '../thresholds.ts'
+import { type Threshold, thresholdsOf } from '../thresholds.ts'
 
 const report = new Report()
 
@@ -154,24 +154,6 @@ export class PolicyEvaluation {
     if (at >= (s[i] as number)) return
     algorithm.take(s, i, at, 0, 0)
     this.changed(now)
-  }
-
-  /**
-   * Writes to the state which thresholds are told with this call, after the call took units. Returns the parts of the quota that are told.
-   * A state of another kind, which a charge does not convert, has no place for them: the next admitted call tells them.
-   * @param used the used units after the call
-   */
-  tell(used: number): readonly number[] {
-    const { algorithm, wrote, foreign, s, i } = this
-    const slot = algorithm.toldSlot
-    if (slot === undefined || !(wrote || foreign === undefined || algorithm.continues(foreign.algorithm))) return []
-    const told = s[i + slot] as number
-    const reached = this.thresholds.filter(({ part, units }) => part > told && units <= used)
-    const last = reached.at(-1)
-    if (last === undefined) return []
-    s[i + slot] = last.part
-    if (!wrote && foreign !== undefined) foreign.s[slot] = last.part
-    return reached.map(partOf)
   }
 
   /**

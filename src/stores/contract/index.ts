@@ -56,5 +56,6 @@ export {
   type OpenLedger,
   type Store,
   type StoreTraits,
+  type ThresholdEvent,
 } from './store.ts'
-export { type ThresholdEvent, tellThresholds, withoutThresholds, withThresholds } from './threshold-ledger.ts'
+export { tellThresholds, withoutThresholds, withThresholds } from './threshold-ledger.ts'

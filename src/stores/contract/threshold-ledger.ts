@@ -5,25 +5,6 @@ import type { CheckedLedger, Health } from './health.ts'
 import type { OnFailure } from './on-store-error.ts'
 import type { Ledger, LedgerTerms } from './store.ts'
 
-/** The event of a threshold: an admitted call left this part of a quota used, for the first time in the window. */
-export interface ThresholdEvent {
-  /** The name of the limiter. */
-  readonly limiter: string
-  /** The name of the policy. */
-  readonly policy: string
-  /** The key in the scope of the policy. */
-  readonly key: string
-  /** The name of the key's kind, such as `user`. */
-  readonly scope: string
-  /** The part of the quota, as in the option `thresholds`. Example: `0.8`. */
-  readonly threshold: number
-  /** The used units after the call. */
-  readonly used: number
-  readonly limit: number
-  /** The end of the window, in milliseconds since the epoch by the store's clock. */
-  readonly resetAt: number
-}
-
 /** Tells of the thresholds that the outcomes of a store's ledger report, also of commands that no caller waits for. */
 class ThresholdLedger implements CheckedLedger {
   /** The ledger that the store opened, for a store whose ledgers join another. */
