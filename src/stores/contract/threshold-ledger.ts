@@ -1,3 +1,4 @@
+import { type Policy, partOf, thresholdsOf } from '../../algorithms/index.ts'
 import { isPromise, type MaybePromise } from '../../common/index.ts'
 import type { Decision, Verdict } from '../../policy/index.ts'
 import type { Command, OutcomeOf, Verb } from './command.ts'
@@ -51,11 +52,18 @@ export function tellThresholds(
   const { decision = outcome } = Object(outcome) as { readonly decision?: unknown }
   const { policies: verdicts = [] } = Object(decision) as Partial<Decision>
   for (const [n, verdict] of verdicts.entries()) {
-    const { reached = [], used, limit, resetAt = 0 } = verdict as Verdict
-    for (const threshold of reached) {
-      const { name: policy, scope } = policies[n] as LedgerTerms['policies'][number]
-      const key = keys[scopes.indexOf(scope)] as string
-      onThreshold?.({ limiter: name, policy, key, scope, threshold, used, limit, resetAt })
+    const { reached = [], limit, resetAt = 0 } = verdict as Verdict
+    if (reached.length === 0) continue
+    const policy = policies[n] as Policy
+    const { scope } = policy
+    const key = keys[scopes.indexOf(scope)] as string
+    for (const each of thresholdsOf(policy)) {
+      const threshold = partOf(each)
+      // Units that were leased for later calls count for thresholds, and not for the call's own decision.
+      const used = Math.max(verdict.used, each.units)
+      if (reached.includes(threshold)) {
+        onThreshold?.({ limiter: name, policy: policy.name, key, scope, threshold, used, limit, resetAt })
+      }
     }
   }
 }

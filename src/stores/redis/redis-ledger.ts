@@ -14,6 +14,7 @@ import {
   type Outcome,
   type OutcomeOf,
   type ScanTerms,
+  tellThresholds,
   type Verb,
 } from '../contract/index.ts'
 import { redisError } from './client/index.ts'
@@ -32,9 +33,10 @@ import {
 } from './wire/index.ts'
 
 /** What a call of `consume` has besides its keys and its cost. */
-type Call = Pick<Command, 'details' | 'windows'>
+type Call = Pick<Command, 'keys' | 'details' | 'windows'>
 
 export class RedisLedger implements Ledger {
+  readonly #terms: LedgerTerms
   readonly #context: RedisContext
   readonly #plan: PackedPlan
   /** The prefix of all Redis keys of the limiter. All plans (sets of policies) of the limiter use this prefix. */
@@ -48,6 +50,7 @@ export class RedisLedger implements Ledger {
   readonly #cacheable: boolean
 
   constructor(terms: LedgerTerms, context: RedisContext) {
+    this.#terms = terms
     const { name, policies, scopes, onChange = 'keep' } = terms
     this.#context = context
     this.#start = limiterStart(context.prefix, name)
@@ -155,7 +158,8 @@ export class RedisLedger implements Ledger {
   }
 
   /** Decides without a request: by a cached refusal, or by leased units. Undefined if the call needs a request. */
-  #decideLocally(keys: readonly string[], cost: number, { details, windows }: Call): Decision | undefined {
+  #decideLocally(keys: readonly string[], cost: number, call: Call): Decision | undefined {
+    const { details } = call
     const { policies } = this.#plan
     const { refusalCache, leases } = this.#context
     const refusal = this.#cacheable ? refusalCache?.refusal(this.#plan, keys, cost) : undefined
@@ -163,8 +167,14 @@ export class RedisLedger implements Ledger {
     const spent = leases?.spend(this.#plan, keys, cost)
     if (spent === undefined) return undefined
     const units = leases?.unitsToPrefetch(this.#plan, keys) ?? 0
-    if (units > 0) this.#sendConsume(keys, 0, { windows }, units).catch(() => undefined) // if this request fails, the next call fails with the cause
+    if (units > 0) this.#prefetch(keys, call, units)
     return decisionOf(policies, spent.response, details, spent.elapsed)
+  }
+
+  /** Leases units for later calls. If this request fails, the next call fails with the cause. */
+  #prefetch(keys: readonly string[], { keys: named, windows }: Call, units: number): void {
+    const leased = this.#sendConsume(keys, 0, { keys: named, windows }, units)
+    leased.then((decision) => tellThresholds(this.#terms, named, decision)).catch(() => undefined)
   }
 
   /** @param prefetched how many units to lease for later calls; default: the number that `leases.unitsFor` returns */

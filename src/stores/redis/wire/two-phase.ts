@@ -129,6 +129,7 @@ async function giveBack(
   const reports = after.reports.map((report, n) => ({
     ...report,
     wait: report.wait || (response.reports[n]?.wait ?? 0),
+    reached: response.reports[n]?.reached ?? [],
   }))
   return { ...after, allowed, repeats, reports, ban }
 }
