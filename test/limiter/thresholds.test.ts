@@ -1,17 +1,19 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { thresholdsOf } from '../../src/algorithms/index.ts'
 import { calendarWindow, quota } from '../../src/calendar/index.ts'
-import { fixedWindow, lruStore, memoryStore, type Policy, RateLimiter, type ThresholdEvent } from '../../src/index.ts'
+import { fixedWindow, lruStore, memoryStore, RateLimiter, type ThresholdEvent } from '../../src/index.ts'
 import { compareAndSetStore } from '../../src/stores/compare-and-set.ts'
 import type { Store } from '../../src/stores/contract/index.ts'
+import { ShareStore } from '../../src/stores/shares/share-store.ts'
 import { faultyStore, ManualClock } from '../../src/testing/index.ts'
-import fc from '../support/fast-check.ts'
+import { asyncStore } from '../support/async-store.ts'
+import { describeThresholds, limiterOf, type MakeStore } from '../support/thresholds.ts'
 
-const day = 86_400_000
+const memory = (clock: ManualClock) => memoryStore({ clock: clock.now })
 
-const stores: readonly (readonly [name: string, make: (clock: ManualClock) => Store])[] = [
-  ['memory', (clock) => memoryStore({ clock: clock.now })],
+const stores: readonly (readonly [name: string, make: MakeStore])[] = [
+  ['memory', memory],
   ['lru', (clock) => lruStore({ clock: clock.now })],
   ['records', (clock) => recordStore(clock)],
 ]
@@ -33,203 +35,28 @@ function recordStore(clock: ManualClock): Store {
   })
 }
 
-interface Told {
-  readonly limiter: RateLimiter
-  readonly clock: ManualClock
-  /** What the hook got since the last look: `key threshold@used`. */
-  told(): string[]
-}
-
-function limiterOf(policies: Policy | Policy[], make = stores[0]?.[1] as (clock: ManualClock) => Store): Told {
-  const clock = new ManualClock(Date.UTC(2026, 10, 23))
-  const events: ThresholdEvent[] = []
-  const limiter = new RateLimiter({
-    name: 'api',
-    policies,
-    store: make(clock),
-    onThreshold: (event) => void events.push(event),
-  })
-  const told = () => events.splice(0).map(({ key, threshold, used }) => `${key} ${threshold}@${used}`)
-  return { limiter, clock, told }
-}
+for (const [name, make] of stores) describeThresholds(name, make, 150)
 
 const month = calendarWindow({ limit: 10, every: 'month', thresholds: [1, 0.8] })
-
-describe.each(stores)('thresholds in %s', (_name, make) => {
-  test('are told in the call that reaches them, once in each window', async () => {
-    const { limiter, clock, told } = limiterOf(month, make)
-    await limiter.consume('ann', { cost: 7 })
-    expect(told()).toEqual([])
-    await limiter.consume('ann')
-    expect(told()).toEqual(['ann 0.8@8'])
-    await limiter.consume('ann')
-    expect(told()).toEqual([])
-    await limiter.consume('bob', { cost: 10 })
-    expect(told()).toEqual(['bob 0.8@10', 'bob 1@10'])
-    clock.advance(8 * day)
-    await limiter.consume('ann', { cost: 9 })
-    expect(told()).toEqual(['ann 0.8@9'])
-  })
-
-  test('are not told again after units came back, also after all came back', async () => {
-    const { limiter, told } = limiterOf(month, make)
-    await limiter.consume('ann', { cost: 8 })
-    expect(told()).toEqual(['ann 0.8@8'])
-    await limiter.refund('ann', { cost: 8 })
-    await limiter.consume('ann', { cost: 9 })
-    const reservation = await limiter.reserve('ann')
-    expect(told()).toEqual(['ann 1@10'])
-    await reservation.cancel()
-    await limiter.consume('ann')
-    expect(told()).toEqual([])
-  })
-
-  test('are not told by a refused call, also if the policy counts it', async () => {
-    const counting = calendarWindow({ limit: 10, every: 'month', thresholds: [0.8], countRefused: true })
-    const { limiter, told } = limiterOf(counting, make)
-    await limiter.consume('ann', { cost: 7 })
-    expect((await limiter.consume('ann', { cost: 4 })).allowed).toBe(false)
-    expect(told()).toEqual([])
-    await limiter.refund('ann')
-    await limiter.consume('ann')
-    expect(told()).toEqual(['ann 0.8@10'])
-  })
-
-  test('are told by charges and by settlements that take more units', async () => {
-    const { limiter, told } = limiterOf(month, make)
-    const reservation = await limiter.reserve('ann', { cost: 2 })
-    await reservation.settle(8)
-    expect(told()).toEqual(['ann 0.8@8'])
-    await limiter.charge('ann', { cost: 30 })
-    expect(told()).toEqual(['ann 1@38'])
-  })
-
-  test('are told for each policy and each scope by its own key', async () => {
-    const user = calendarWindow({ limit: 2, every: 'day', scope: 'user', thresholds: [0.5] })
-    const team = calendarWindow({ limit: 4, every: 'month', scope: 'team', thresholds: [0.5] })
-    const { limiter, told } = limiterOf([user, team], make)
-    await limiter.consume({ user: 'ann', team: 'red' })
-    expect(told()).toEqual(['ann 0.5@1'])
-    await limiter.consume({ user: 'bob', team: 'red' })
-    expect(told()).toEqual(['bob 0.5@1', 'red 0.5@2'])
-  })
-
-  test('of a fixed window are told once in each window on the clock', async () => {
-    const { limiter, clock, told } = limiterOf(fixedWindow({ limit: 4, window: '1m', thresholds: [0.5] }), make)
-    clock.advance(59_999)
-    await limiter.consume('ann', { cost: 2 })
-    expect(told()).toEqual(['ann 0.5@2'])
-    clock.advance(1)
-    expect((await limiter.consume('ann', { cost: 4 })).allowed).toBe(true)
-    expect((await limiter.consume('ann')).retryAfter).toBe(60_000)
-    expect(told()).toEqual(['ann 0.5@4'])
-  })
-
-  test('are not told again in the same window after an upgrade, and later ones are told of the new quota', async () => {
-    const { limiter, told } = limiterOf(month, make)
-    await limiter.consume('ann', { cost: 9 })
-    expect(told()).toEqual(['ann 0.8@9'])
-    const pro = limiter.withPlan(calendarWindow({ limit: 100, every: 'month', thresholds: [0.5, 0.8, 0.9] }))
-    await pro.consume('ann', { cost: 80 })
-    expect(told()).toEqual([])
-    await pro.consume('ann')
-    expect(told()).toEqual(['ann 0.9@90'])
-  })
-
-  test('are told by a charge under another plan, whose state stays as it was', async () => {
-    const { limiter, told } = limiterOf(month, make)
-    await limiter.consume('ann', { cost: 4 })
-    const half = limiter.withPlan(calendarWindow({ limit: 20, every: 'month', thresholds: [0.5] }))
-    await half.charge('ann', { cost: 8 })
-    await half.charge('ann', { cost: 1 })
-    expect(told()).toEqual(['ann 0.5@10']) // units above the old limit do not count under the new plan
-    await limiter.refund('ann', { cost: 6 })
-    await limiter.consume('ann', { cost: 3 })
-    expect(told()).toEqual(['ann 0.8@10', 'ann 1@10'])
-  })
-})
-
-type Step = readonly [
-  verb: 'consume' | 'refund' | 'charge' | 'reserve' | 'settle',
-  key: number,
-  units: number,
-  pause: number,
-]
-
-const steps = fc.array(
-  fc.tuple(
-    fc.constantFrom('consume', 'refund', 'charge', 'reserve', 'settle'),
-    fc.nat(2),
-    fc.nat(7),
-    fc.oneof({ weight: 6, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat(day) }),
-  ) as fc.Arbitrary<Step>,
-  { minLength: 20, maxLength: 80 },
-)
-
-describe.each(stores)('law of thresholds in %s', (_name, make) => {
-  test('whatever the order of calls: one event for each key, window and threshold that an admitted call reaches', async () => {
-    await fc.assert(
-      fc.asyncProperty(steps, fc.boolean(), async (sequence, counts) => {
-        const limit = 10
-        const daily = calendarWindow({ limit, every: 'day', thresholds: [0.25, 0.8, 1], countRefused: counts })
-        const { limiter, clock, told } = limiterOf(daily, make)
-        const open: { key: string; cost: number; window: number; settle(units: number): Promise<void> }[] = []
-        const expected = new Set<string>()
-        for (const [verb, number, units, pause] of sequence) {
-          clock.advance(pause)
-          const key = `k${number}`
-          const window = Math.floor(clock.milliseconds / day)
-          const usedBefore = (await limiter.peek(key)).policies[0]?.used ?? 0
-          const took = await run(verb, key, units, window)
-          const { used = 0 } = (await limiter.peek(key)).policies[0] ?? {}
-          const reached = [0.25, 0.8, 1].filter((part) => took && used >= Math.ceil(part * limit))
-          const news = reached.map((part) => `${window} ${key} ${part}`).filter((each) => !expected.has(each))
-          for (const each of news) expected.add(each)
-          expect(told(), `${verb} ${units} of ${key}, ${usedBefore} used`).toEqual(
-            news.map((each) => `${each.split(' ').slice(1).join(' ')}@${used}`),
-          )
-        }
-
-        /** Runs a step. Returns true if it took units of the key. */
-        async function run(verb: Step[0], key: string, units: number, window: number): Promise<boolean> {
-          const cost = units + 1
-          if (verb === 'consume') return (await limiter.consume(key, { cost })).allowed
-          if (verb === 'charge') return (await limiter.charge(key, { cost })).allowed
-          if (verb === 'reserve') {
-            const reservation = await limiter.reserve(key, { cost })
-            const settle = (actual: number) => reservation.settle(actual)
-            if (reservation.allowed) open.push({ key, cost, window, settle })
-            return reservation.allowed
-          }
-          const at = open.findIndex((reservation) => reservation.key === key)
-          const [reservation] = verb === 'refund' || at < 0 ? [] : open.splice(at, 1)
-          if (verb === 'refund') await limiter.refund(key, { cost })
-          await reservation?.settle(units)
-          return reservation !== undefined && reservation.window === window && units > reservation.cost
-        }
-      }),
-      { numRuns: 150 },
-    )
-  })
-})
 
 test('the channel gets the event that the hook gets', async () => {
   const seen: unknown[] = []
   const listener = (event: unknown) => void seen.push(event)
+  const { limiter, told } = limiterOf(quota('10/month', { thresholds: [0.5] }), memory)
   subscribe('headgate:threshold', listener)
   try {
-    const { limiter } = limiterOf(quota('10/month', { thresholds: [0.5] }))
     await limiter.consume('ann', { cost: 6 })
   } finally {
     unsubscribe('headgate:threshold', listener)
   }
+  expect(told()).toEqual(['ann 0.5@6'])
   const resetAt = Date.UTC(2026, 11, 1)
   const used = { threshold: 0.5, used: 6, limit: 10, resetAt }
-  expect(seen).toEqual([{ limiter: 'api', policy: 'month', key: 'ann', scope: 'default', ...used }])
+  expect(seen).toEqual([{ limiter: limiter.name, policy: 'month', key: 'ann', scope: 'default', ...used }])
 })
 
 test('the verdict of the call has the thresholds, and no other verdict has', async () => {
-  const { limiter } = limiterOf(month)
+  const { limiter } = limiterOf(month, memory)
   const reached = async (cost: number) => (await limiter.consume('ann', { cost })).policies.map((each) => each.reached)
   expect([await reached(9), await reached(1), await reached(1)]).toEqual([[[0.8]], [[1]], [undefined]])
 })
@@ -312,4 +139,24 @@ test('the units of a threshold are exact for every limit', () => {
   expect(part(2 ** 52, 1)).toBe(2 ** 52)
   expect(part(2 ** 52 - 1, 0.000_001)).toBe(4_503_599_628)
   expect(thresholdsOf(calendarWindow({ limit: 0, every: 'day', thresholds: [1] }))).toEqual([])
+})
+
+test('a share tells when its report is counted, once over the fleet', async () => {
+  const clock = new ManualClock(Date.UTC(2026, 10, 23))
+  const exact = asyncStore(memoryStore({ clock: clock.now }))
+  const told: string[] = []
+  const processOf = (name: string) => {
+    const store = new ShareStore(exact, 100, 2, clock.now, clock.sleeper)
+    const policies = calendarWindow({ limit: 20, every: 'month', thresholds: [0.5, 1] })
+    const onThreshold = ({ threshold, used }: ThresholdEvent) => void told.push(`${name} ${threshold}@${used}`)
+    return new RateLimiter({ name: 'api', policies, store, storeTimeout: Infinity, onThreshold })
+  }
+  const [a, b] = [processOf('a'), processOf('b')]
+  for (const limiter of [a, b]) await limiter.consume('ann', { cost: 5 })
+  expect(told).toEqual([])
+  await clock.pass('100ms')
+  expect(told).toEqual(['b 0.5@10'])
+  for (const limiter of [a, b]) for (let n = 0; n < 5; n++) await limiter.consume('ann')
+  await clock.pass('100ms')
+  expect(told).toEqual(['b 0.5@10', expect.stringMatching(/^[ab] 1@20$/)])
 })
