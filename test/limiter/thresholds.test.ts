@@ -1,5 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
+import { rateLimit } from '../../adapters/fetch.ts'
 import { thresholdsOf } from '../../src/algorithms/index.ts'
 import { calendarWindow, quota } from '../../src/calendar/index.ts'
 import { fixedWindow, lruStore, memoryStore, RateLimiter, type ThresholdEvent } from '../../src/index.ts'
@@ -159,4 +160,47 @@ test('a share tells when its report is counted, once over the fleet', async () =
   for (const limiter of [a, b]) for (let n = 0; n < 5; n++) await limiter.consume('ann')
   await clock.pass('100ms')
   expect(told).toEqual(['b 0.5@10', expect.stringMatching(/^[ab] 1@20$/)])
+})
+
+test('a call whose answer comes after its timeout tells too, because the store has counted it', async () => {
+  let text: string | undefined
+  let release = () => {}
+  const told: number[] = []
+  const limiter = new RateLimiter({
+    name: 'api',
+    policies: calendarWindow({ limit: 10, every: 'month', thresholds: [0.5] }),
+    store: compareAndSetStore({
+      timeout: '10ms',
+      read: () => (text === undefined ? undefined : { text, version: text }),
+      swap: async (_key, next) => {
+        await new Promise<void>((resolve) => {
+          release = resolve
+        })
+        text = next
+        return true
+      },
+    }),
+    onStoreError: 'throw',
+    onThreshold: ({ threshold }) => void told.push(threshold),
+  })
+  await expect(limiter.consume('ann', { cost: 5 })).rejects.toMatchObject({ code: 'HEADGATE_STORE_TIMEOUT' })
+  expect(told).toEqual([])
+  release()
+  await vi.waitFor(() => expect(told).toEqual([0.5]))
+})
+
+test('a middleware passes the hook to its limiter, also with policies of the request', async () => {
+  const plan = calendarWindow({ limit: 2, every: 'month', thresholds: [0.5] })
+  for (const policies of [plan, () => plan]) {
+    const told: string[] = []
+    const onThreshold = ({ key }: ThresholdEvent) => void told.push(key)
+    const limit = rateLimit({ policies, keys: () => 'ann', onThreshold })
+    for (let n = 0; n < 3; n++) await limit(new Request('http://a/'))
+    expect(told).toEqual(['ann'])
+  }
+})
+
+test('onThreshold must be a function', () => {
+  const options = { policies: '1/1s', onThreshold: 'log' as never }
+  expect(() => new RateLimiter(options)).toThrow(expect.objectContaining({ code: 'HEADGATE_OPTION' }))
 })

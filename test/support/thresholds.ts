@@ -100,6 +100,9 @@ function timelines(make: MakeStore): void {
     expect(told()).toEqual(['ann 0.5@1'])
     await limiter.consume({ user: 'bob', team: 'red' })
     expect(told()).toEqual(['bob 0.5@1', 'red 0.5@2'])
+    const reservation = await limiter.reserve({ user: 'eve', team: 'blue' }, { cost: { day: 0, month: 1 } })
+    await reservation.settle({ day: 1, month: 2 })
+    expect(told()).toEqual(['eve 0.5@1', 'blue 0.5@2'])
   })
 
   test('of a fixed window are told once in each window on the clock', async () => {

@@ -1,6 +1,6 @@
 import { callBan, forever, isBannable } from '../../../algorithms/bans/index.ts'
 import type { DecidingVerb, Tickets } from '../../../algorithms/evaluation/index.ts'
-import { partOf, type Threshold } from '../../../algorithms/index.ts'
+import { type Policy, partOf, type Threshold } from '../../../algorithms/index.ts'
 import type { PackedPlan } from '../script/index.ts'
 import type { ScriptRequest } from './script-request.ts'
 import type { PolicyReport, ResponseBan, ScriptResponse } from './script-response.ts'
@@ -43,7 +43,8 @@ export class ReplyReader {
     const delay = verb === 'reserve' && !ban?.refuses ? this.#next() : 0
     const hasNext = details?.nextAfter === true || (cacheable === true && !allowed)
     const reports: PolicyReport[] = []
-    for (const [n, { burst }] of plan.policies.entries()) {
+    for (let n = 0; n < plan.policies.length; n++) {
+      const { burst } = plan.policies[n] as Policy
       const wait = outcome === 2 ? 0 : this.#next()
       const left = this.#next()
       const remaining = left < 0 ? -left - 1 : left
