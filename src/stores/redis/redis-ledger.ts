@@ -14,7 +14,6 @@ import {
   type Outcome,
   type OutcomeOf,
   type ScanTerms,
-  tellThresholds,
   type Verb,
 } from '../contract/index.ts'
 import { redisError } from './client/index.ts'
@@ -24,6 +23,7 @@ import type { RedisContext } from './redis-context.ts'
 import { type PackedPlan, packPlan } from './script/index.ts'
 import {
   decisionOf,
+  lateOf,
   type RequestExtras,
   type ScriptRequest,
   type ScriptResponse,
@@ -33,10 +33,9 @@ import {
 } from './wire/index.ts'
 
 /** What a call of `consume` has besides its keys and its cost. */
-type Call = Pick<Command, 'keys' | 'details' | 'windows'>
+type Call = Pick<Command<'consume'>, 'keys' | 'details' | 'windows'>
 
 export class RedisLedger implements Ledger {
-  readonly #terms: LedgerTerms
   readonly #context: RedisContext
   readonly #plan: PackedPlan
   /** The prefix of all Redis keys of the limiter. All plans (sets of policies) of the limiter use this prefix. */
@@ -48,15 +47,16 @@ export class RedisLedger implements Ledger {
   readonly #scopes: readonly string[]
   /** True if the cache of refusals is on, and a refusal changes no state, so that the cache can repeat the refusal. */
   readonly #cacheable: boolean
+  readonly #late: ReturnType<typeof lateOf>
 
   constructor(terms: LedgerTerms, context: RedisContext) {
-    this.#terms = terms
     const { name, policies, scopes, onChange = 'keep' } = terms
     this.#context = context
     this.#start = limiterStart(context.prefix, name)
     this.#plan = packPlan(this.#start, policies, scopes, onChange)
     this.#keyStarts = scopes.map((scope) => keyStart(context.prefix, name, scope))
     this.#scopes = scopes
+    this.#late = lateOf(terms)
     this.#kept = new KeptKeys(terms, this.#plan, context)
     this.#slotGroups = new SlotGroups(this.#plan, onChange)
     this.#cacheable =
@@ -83,11 +83,11 @@ export class RedisLedger implements Ledger {
   }
 
   async #decide(command: Command<DecidingVerb>, keys: readonly string[]): Promise<Decision | Booking> {
-    const { verb, costs = 1, maxWait, tickets, details, windows, report } = command
+    const { verb, costs = 1, keys: named, maxWait, tickets, details, windows, report } = command
     const key = report && reportKey(this.#context.prefix, keys[0] as string, report.by)
     const numbered = key === undefined ? undefined : { report: { ...(report as NumberedReport), key } }
     const response = await this.#sendOther(
-      this.#request(verb, keys, costs, { maxWait, details, tickets, windows, ...numbered }),
+      this.#request(verb, keys, costs, { maxWait, details, tickets, windows, late: this.#late(named), ...numbered }),
     )
     const decision = decisionOf(this.#plan.policies, response, details)
     if ((verb !== 'reserve' && verb !== 'renew') || response.elsewhere) return decision
@@ -158,8 +158,7 @@ export class RedisLedger implements Ledger {
   }
 
   /** Decides without a request: by a cached refusal, or by leased units. Undefined if the call needs a request. */
-  #decideLocally(keys: readonly string[], cost: number, call: Call): Decision | undefined {
-    const { details } = call
+  #decideLocally(keys: readonly string[], cost: number, { keys: named, details, windows }: Call): Decision | undefined {
     const { policies } = this.#plan
     const { refusalCache, leases } = this.#context
     const refusal = this.#cacheable ? refusalCache?.refusal(this.#plan, keys, cost) : undefined
@@ -167,19 +166,14 @@ export class RedisLedger implements Ledger {
     const spent = leases?.spend(this.#plan, keys, cost)
     if (spent === undefined) return undefined
     const units = leases?.unitsToPrefetch(this.#plan, keys) ?? 0
-    if (units > 0) this.#prefetch(keys, call, units)
+    if (units > 0) this.#sendConsume(keys, 0, { keys: named, windows }, units).catch(() => undefined) // if this request fails, the next call fails with the cause
     return decisionOf(policies, spent.response, details, spent.elapsed)
-  }
-
-  /** Leases units for later calls. If this request fails, the next call fails with the cause. */
-  #prefetch(keys: readonly string[], { keys: named, windows }: Call, units: number): void {
-    const leased = this.#sendConsume(keys, 0, { keys: named, windows }, units)
-    leased.then((decision) => tellThresholds(this.#terms, named, decision)).catch(() => undefined)
   }
 
   /** @param prefetched how many units to lease for later calls; default: the number that `leases.unitsFor` returns */
   #sendConsume(keys: readonly string[], cost: number, call: Call, prefetched?: number): Promise<Decision> {
     const { details, windows } = call
+    const late = this.#late(call.keys)
     const { batcher, clock, refusalCache, leases } = this.#context
     const plan = this.#plan
     const groups = this.#groups(keys)
@@ -193,6 +187,7 @@ export class RedisLedger implements Ledger {
         now: clock?.() ?? -1,
         details,
         windows,
+        late,
         cacheable: this.#cacheable,
       },
       lease: units === undefined ? undefined : { units, shortestLife: leases?.shortestLife ?? 0 },
@@ -209,6 +204,7 @@ export class RedisLedger implements Ledger {
         refusalCache?.add(plan, keys, cost, response, sentAt, refusalCacheVersion)
       }
       if (units !== undefined) leases?.add(plan, keys, response, sentAt, leasesVersion)
+      if (prefetched !== undefined) late?.(response) // no caller gets the decision
       return decisionOf(plan.policies, response, details)
     }
     if (groups !== undefined) return this.#send(request, groups).then(decide)

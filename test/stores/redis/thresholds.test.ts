@@ -1,13 +1,15 @@
 /* Thresholds on a real Redis: by the script of a plan, by the whole script, with leases, and over two processes. */
-import { expect, test } from 'vitest'
+import { Redis } from 'ioredis'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { calendarWindow } from '../../../src/calendar/index.ts'
 import { RateLimiter, type ThresholdEvent } from '../../../src/index.ts'
 import { redisStore } from '../../../src/stores/redis/index.ts'
 import { ManualClock } from '../../../src/testing/index.ts'
+import { startProxy } from '../../support/tcp-proxy.ts'
 import { describeThresholds } from '../../support/thresholds.ts'
 import { useRedis } from '../../support/use-server.ts'
 
-const { client } = await useRedis()
+const { server, client } = await useRedis()
 
 describeThresholds('Redis', (clock) => redisStore({ client, timeout: '10s', clock: clock.now }), 30)
 
@@ -35,3 +37,25 @@ test.each([
     expect(told.toSorted()).toEqual(keys.flatMap((key) => [`${key} 0.5`, `${key} 0.8`, `${key} 1`]).toSorted())
   },
 )
+
+test('a call whose answer comes after its timeout tells too, because Redis has counted it', async () => {
+  const proxy = await startProxy(server.port)
+  const far = new Redis(proxy.port)
+  onTestFinished(() => {
+    far.disconnect()
+    proxy.close()
+  })
+  await far.ping()
+  const told: string[] = []
+  const limiter = new RateLimiter({
+    name: 'told-late',
+    policies: calendarWindow({ limit: 2, every: 'month', thresholds: [0.5] }),
+    store: redisStore({ client: far, timeout: '30ms' }),
+    onThreshold: ({ key }) => void told.push(key),
+    onStoreError: 'throw',
+  })
+  proxy.delay = 100
+  await expect(limiter.consume('ann')).rejects.toMatchObject({ code: 'HEADGATE_STORE_TIMEOUT' })
+  expect(told).toEqual([])
+  await vi.waitFor(() => expect(told).toEqual(['ann']), { timeout: 5000 })
+})

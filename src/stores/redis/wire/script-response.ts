@@ -2,7 +2,7 @@ import { type CallBan, withBan } from '../../../algorithms/bans/index.ts'
 import type { Details, Tickets } from '../../../algorithms/evaluation/index.ts'
 import type { Policy } from '../../../algorithms/index.ts'
 import { type Decision, join, type Verdict, withReached, withResetAt } from '../../../policy/index.ts'
-import { elsewhere } from '../../contract/index.ts'
+import { elsewhere, type LedgerTerms, tellThresholds } from '../../contract/index.ts'
 
 /** What the script reports about one policy. Times are in whole microseconds. A wait of -1 means that the cost can never be admitted. */
 export interface PolicyReport {
@@ -62,6 +62,19 @@ export function decisionOf(
   const decision = join(allowed, verdicts, 'store', details?.at ? Math.floor((now + elapsed) / 1000) : undefined)
   if (ban === undefined) return decision
   return withBan(decision, { ...ban, wait: ban.wait - elapsed }, ban.refuses)
+}
+
+/**
+ * A function that returns, for the keys of a call, what tells of the thresholds in a response that no caller gets. It returns undefined
+ * if no policy has thresholds.
+ */
+export function lateOf(
+  terms: LedgerTerms,
+): (keys: readonly string[]) => ((response: ScriptResponse) => void) | undefined {
+  const { policies, onThreshold } = terms
+  const tells = onThreshold !== undefined && policies.some(({ thresholds }) => thresholds !== undefined)
+  if (!tells) return () => undefined
+  return (keys) => (response) => tellThresholds(terms, keys, decisionOf(policies, response))
 }
 
 function verdictOf(policy: Policy, report: PolicyReport, next: boolean, now: number, elapsed: number): Verdict {

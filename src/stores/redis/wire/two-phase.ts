@@ -67,6 +67,7 @@ function firstPhase(whole: ScriptRequest, group: SlotGroup): ScriptRequest {
     maxWait,
     tickets: tickets && group.places.map((place) => tickets[place]),
     countsLater: countsLater(whole, group),
+    late: undefined,
   }
 }
 
