@@ -14,6 +14,7 @@ import {
   type Outcome,
   type OutcomeOf,
   type ScanTerms,
+  tellThresholds,
   type Verb,
 } from '../contract/index.ts'
 import { redisError } from './client/index.ts'
@@ -36,6 +37,7 @@ import {
 type Call = Pick<Command<'consume'>, 'keys' | 'details' | 'windows'>
 
 export class RedisLedger implements Ledger {
+  readonly #terms: LedgerTerms
   readonly #context: RedisContext
   readonly #plan: PackedPlan
   /** The prefix of all Redis keys of the limiter. All plans (sets of policies) of the limiter use this prefix. */
@@ -56,6 +58,7 @@ export class RedisLedger implements Ledger {
     this.#plan = packPlan(this.#start, policies, scopes, onChange)
     this.#keyStarts = scopes.map((scope) => keyStart(context.prefix, name, scope))
     this.#scopes = scopes
+    this.#terms = terms
     this.#late = lateOf(terms)
     this.#kept = new KeptKeys(terms, this.#plan, context)
     this.#slotGroups = new SlotGroups(this.#plan, onChange)
@@ -151,8 +154,9 @@ export class RedisLedger implements Ledger {
       if (spent !== undefined) return decisionOf(this.#plan.policies, spent.response, call.details, spent.elapsed)
       return this.#decideLocally(keys, cost, call) ?? this.#sendConsume(keys, cost, call)
     })
-    return this.#context.batcher.within(decision, ({ allowed }) => {
-      if (allowed)
+    return this.#context.batcher.within(decision, (late) => {
+      tellThresholds(this.#terms, call.keys, late)
+      if (late.allowed)
         this.#sendOther(this.#request('refund', keys, cost, { windows: call.windows })).catch(() => undefined)
     })
   }
@@ -254,7 +258,7 @@ export class RedisLedger implements Ledger {
       waiting.delete(each)
       return response
     }
-    return batcher.within(sendInTwoPhases(sendPart, request, groups)).catch((error: HeadgateError) => {
+    return batcher.within(sendInTwoPhases(sendPart, request, groups), request.late).catch((error: HeadgateError) => {
       const { code, message, shards, cause } = error
       if (code !== 'HEADGATE_STORE_TIMEOUT' || shards !== undefined || cause !== undefined) throw error
       throw new HeadgateError(code, message, { shards: [...waiting.values()] })
