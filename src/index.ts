@@ -98,6 +98,7 @@ export type {
   Store,
   StoreErrorAction,
   StoreFailure,
+  ThresholdEvent,
 } from './stores/contract/index.ts'
 export { type LruStoreOptions, lruStore } from './stores/lru-store.ts'
 export { type MemoryStore, type MemoryStoreOptions, type MemoryStoreStats, memoryStore } from './stores/memory/index.ts'

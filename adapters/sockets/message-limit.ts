@@ -1,5 +1,4 @@
-import { Fifo, HeadgateError, isPromise, longestSleep, type MaybePromise } from '../../src/common/index.ts'
-import { callHook } from '../../src/http/index.ts'
+import { callHook, Fifo, HeadgateError, isPromise, longestSleep, type MaybePromise } from '../../src/common/index.ts'
 import { decide, type Key, type RateLimiter } from '../../src/limiter/index.ts'
 import type { Decision } from '../../src/policy/index.ts'
 import type { ConnectionKey } from './connection-key.ts'

@@ -39,6 +39,8 @@ export type Windows = readonly [before: number, present: number, next: number, l
 export interface Calendar {
   /** What each call has to say: `['anchor', 'timeZone']`, a part of it, or nothing. */
   readonly asks: readonly (keyof CallerCalendar)[]
+  /** True if all windows have the length `window` of the policy. */
+  readonly even?: boolean
   /**
    * The windows around `now`.
    * @param caller what a call says about its customer; only what the policy asks for is read
@@ -101,6 +103,11 @@ export abstract class Algorithm {
    * whose ticket has another id gives nothing back, because a reset or time has removed its units. Absent if no reservation can be settled.
    */
   declare readonly idSlot?: number
+  /**
+   * The index, in a state, of the largest part of the quota that was told in the running window, in millionths (see thresholds.ts).
+   * Absent for an algorithm without thresholds.
+   */
+  declare readonly toldSlot?: number
   /**
    * True if a state has only a counter for a span of time, and not the lowest value of the counter since a reservation. Since a
    * reservation, the counter was at least the reserved units minus the units refunded since. So a refund increases the id of the
@@ -239,6 +246,8 @@ export abstract class Algorithm {
 /** A limit, with the algorithm that decides calls under the limit. A policy is immutable. Functions such as `tokenBucket` make policies. */
 export interface Policy extends PolicySettings {
   readonly algorithm: Algorithm
-  /** Only of a `calendarWindow`: its rule, with the anchor and the time zone. */
+  /** Of a `calendarWindow`: its rule, with the anchor and the time zone. Of a `fixedWindow` with thresholds: windows of one length. */
   readonly calendar?: Calendar
+  /** The parts of the quota that are told once in each window, in ascending order. Only of a policy with a calendar. */
+  readonly thresholds?: readonly number[]
 }

@@ -11,6 +11,7 @@ const remakers = new WeakMap<Policy, Remake>()
  * Validates the options of a policy, and makes the policy.
  * @param extra names of options that only this algorithm has
  * @param build makes the algorithm from the settings, and from the window in microseconds
+ * @param calendar makes the calendar of the policy, if it has one
  * @throws HeadgateError if an option is unknown or out of range
  */
 export function definePolicy(
@@ -18,15 +19,17 @@ export function definePolicy(
   options: BurstOptions,
   extra: readonly string[],
   build: (settings: PolicySettings, window: number) => Algorithm,
+  calendar?: (settings: PolicySettings) => CalendarParts,
 ): Policy {
-  const settings = policySettings(name, options, extra)
+  const read = policySettings(name, options, extra)
+  const settings = { ...read, ...calendar?.(read) }
   warnOfSeconds(options.window, `${name}: window`)
   const algorithm = build(settings, settings.window * 1000)
   // A limit of 0 admits no call, so refused calls need not be counted.
   if (settings.limit === 0) return makePolicy({ ...settings, countRefused: false }, algorithm, notWithLimit)
   return makePolicy(settings, algorithm, (limit, burst) => {
     const changed = { ...options, limit, ...(options.burst && burst ? { burst } : {}) }
-    return limit === 0 ? notWithLimit() : definePolicy(name, changed, extra, build)
+    return limit === 0 ? notWithLimit() : definePolicy(name, changed, extra, build, calendar)
   })
 }
 
@@ -38,12 +41,11 @@ function notWithLimit(): never {
   )
 }
 
+/** The parts of a policy that only policies with a calendar have. */
+type CalendarParts = Pick<Policy, 'calendar' | 'thresholds'>
+
 /** Makes a policy from its settings and its algorithm. @param remake makes the same policy with another limit */
-export function makePolicy(
-  settings: PolicySettings & Pick<Policy, 'calendar'>,
-  algorithm: Algorithm,
-  remake: Remake,
-): Policy {
+export function makePolicy(settings: PolicySettings & CalendarParts, algorithm: Algorithm, remake: Remake): Policy {
   Object.freeze(algorithm)
   const policy: Policy = Object.freeze({ ...settings, algorithm })
   remakers.set(policy, remake)

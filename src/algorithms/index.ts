@@ -27,3 +27,4 @@ export {
   type UnitsAt,
   units,
 } from './state-description.ts'
+export { partOf, readThresholds, type Threshold, thresholdsOf } from './thresholds.ts'

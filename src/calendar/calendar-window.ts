@@ -1,4 +1,4 @@
-import { makePolicy, type Policy } from '../algorithms/index.ts'
+import { makePolicy, type Policy, readThresholds } from '../algorithms/index.ts'
 import { CalendarWindow } from '../algorithms/windows/index.ts'
 import { HeadgateError, shown } from '../common/index.ts'
 import { checkPolicyOptions, type PolicyOptions, policySettings } from '../policy/index.ts'
@@ -24,10 +24,15 @@ export interface CalendarWindowOptions extends Omit<PolicyOptions, 'window'> {
   timeZone?: string
   /** For `'week'` without an anchor: the day with which a week begins. Default `'monday'`. */
   weekStart?: Weekday
+  /**
+   * Parts of the quota, above 0 and at most 1. The limiter's hook `onThreshold` gets one event for each key, window and part, when
+   * an admitted call leaves so much of the quota used. Default: none. Example: `[0.8, 1]`.
+   */
+  thresholds?: readonly number[]
 }
 
 const known = [
-  ...['limit', 'every', 'anchor', 'timeZone', 'weekStart'],
+  ...['limit', 'every', 'anchor', 'timeZone', 'weekStart', 'thresholds'],
   ...['name', 'label', 'scope', 'countRefused', 'shadow'],
 ]
 
@@ -46,9 +51,10 @@ const known = [
  */
 export function calendarWindow(options: CalendarWindowOptions): Policy {
   checkPolicyOptions('calendarWindow', options, known, "limit: 10_000, every: 'month'")
-  const { every, anchor, timeZone, weekStart, ...rest } = options
+  const { every, anchor, timeZone, weekStart, thresholds: given, ...rest } = options
   const { months, days } = checkPeriod(every)
   const calendar = new CalendarRule({ every, anchor, timeZone, weekStart })
+  const thresholds = readThresholds(given, 'calendarWindow: thresholds')
   const settings = (limit: number) => {
     const { span } = new CalendarWindow(0, months, days)
     return policySettings('calendarWindow', { ...rest, name: rest.name ?? nameOf(every), limit, window: span / 1000 })
@@ -56,7 +62,11 @@ export function calendarWindow(options: CalendarWindowOptions): Policy {
   const made = (limit: number): Policy => {
     const read = settings(limit)
     const withCalendar = { ...read, countRefused: read.countRefused && limit > 0, calendar }
-    return makePolicy(withCalendar, new CalendarWindow(limit, months, days), made)
+    return makePolicy(
+      { ...withCalendar, ...(thresholds && { thresholds }) },
+      new CalendarWindow(limit, months, days),
+      made,
+    )
   }
   return made(options.limit)
 }

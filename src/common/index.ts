@@ -41,5 +41,5 @@ export {
 export { callOptions, knownOptions, type Reader, type Readers, readOptions } from './options.ts'
 export { longestSleep, realSleeper, type Sleeper, timerSleeper } from './sleeper.ts'
 export { type Size, Slots } from './slots.ts'
-export { reason, warnOnce } from './warn.ts'
+export { callHook, reason, warnOnce } from './warn.ts'
 export { wordOrOptions } from './word-or-options.ts'

@@ -1,4 +1,5 @@
 import { emitWarning } from '#platform'
+import { isPromise } from './maybe-promise.ts'
 
 const shown = new Set<string>()
 
@@ -17,6 +18,24 @@ export function warnOnce(code: string, message: string, about = ''): void {
 /** The text of an error, for a warning. */
 export function reason(error: unknown): string {
   return error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+}
+
+/** Calls a hook. If the hook throws or rejects, its caller continues, and a warning is given once. */
+export function callHook<Event>(
+  name: string,
+  hook: (event: Event) => unknown,
+  event: Event,
+  goOn: 'requests' | 'messages' | 'calls',
+): void {
+  const failed = (error: unknown) => {
+    warnOnce('HEADGATE_HOOK', `${name} threw; ${goOn} go on without it. Catch in the hook. ${reason(error)}`, name)
+  }
+  try {
+    const returned = hook(event)
+    if (isPromise(returned)) returned.then(undefined, failed)
+  } catch (error) {
+    failed(error)
+  }
 }
 
 /** Makes every warning be emitted again. For tests, because one process runs many tests. */

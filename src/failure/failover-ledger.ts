@@ -23,6 +23,8 @@ import {
   type OutcomeOf,
   type Store,
   type Verb,
+  withoutThresholds,
+  withThresholds,
 } from '../stores/contract/index.ts'
 import { DeferredRefunds } from './deferred-refunds.ts'
 import { type CallVerb, Counters, Fallback } from './fallback.ts'
@@ -166,13 +168,14 @@ export function withFailover(store: Store, terms: LedgerTerms, joins: Ledger | u
   const { failure, ...bare } = terms
   if (failure === undefined || !isFallible(store)) return open(bare, joins)
   if (joins instanceof FailoverLedger) return joins.joined(bare)
+  const telling: OpenLedger = (own, other) => withThresholds(open(own, withoutThresholds(other)), own)
   const { onStoreError, instances, storeTimeout, clock = monotonicClock, sleeper = realSleeper() } = failure
   const quota = LocalQuota.of(bare, instances, maxKeys, clock)
   const link = new StoreLink(store, bare.name, storeTimeout, clock, sleeper)
   const shared = {
-    ...{ onStoreError, open, link, counters: new Counters(), granted: new WeakMap() },
+    ...{ onStoreError, open: telling, link, counters: new Counters(), granted: new WeakMap() },
     reconciler: new Reconciler(link, maxKeys),
     refunds: new DeferredRefunds(link),
   }
-  return new FailoverLedger(new Fallback(bare, shared, quota, open(bare)))
+  return new FailoverLedger(new Fallback(bare, shared, quota, telling(bare)))
 }

@@ -60,7 +60,7 @@ export class LocalQuota {
   #calendars: LRUCache<string, KeyCalendar> | undefined
 
   private constructor(terms: LedgerTerms, shared: Shared) {
-    this.#policies = terms.policies.map((policy) => shareOf(policy, shared.instances))
+    this.#policies = terms.policies.map((policy) => untold(shareOf(policy, shared.instances)))
     this.#terms = { ...terms, policies: this.#policies }
     this.#scopes = terms.scopes
     this.#shared = shared
@@ -261,4 +261,11 @@ function shareOf(policy: Policy, instances: number): Policy {
       if (!(error instanceof HeadgateError) || error.code !== 'HEADGATE_INEXACT' || round > limit * 10) throw error
     }
   }
+}
+
+/** The same policy without thresholds, because thresholds are told when the store counts. */
+function untold(policy: Policy): Policy {
+  if (policy.thresholds === undefined) return policy
+  const { thresholds: _, ...rest } = policy
+  return rest
 }

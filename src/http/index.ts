@@ -19,12 +19,11 @@ export type {
   RateLimitOptions,
 } from './rate-limit-options.ts'
 export { guardOptionsOf, withLimiterParts } from './read-argument.ts'
-export {
-  callHook,
-  type DecisionEvent,
-  type DenialEvent,
-  type Hooks,
-  type NoAddressEvent,
-  type StoreErrorEvent,
+export type {
+  DecisionEvent,
+  DenialEvent,
+  Hooks,
+  NoAddressEvent,
+  StoreErrorEvent,
 } from './request-events.ts'
 export { retryAfterSeconds, tryAgain } from './retry-after.ts'

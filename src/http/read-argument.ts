@@ -15,7 +15,7 @@ const inherited = [
 ] as const
 const guardOptions: readonly string[] = [...inherited, 'cost', 'settle', 'count', 'delay']
 
-const limiterParts = ['store', 'penalty', 'onChange', 'instances', 'storeTimeout', 'top']
+const limiterParts = ['store', 'penalty', 'onChange', 'instances', 'storeTimeout', 'top', 'onThreshold']
 const policiesOptions = ['policies', 'name', ...limiterParts, ...guardOptions]
 /** The options of a middleware's single policy, without `shadow` (never refuse): it could be taken for an option of the middleware. */
 const policyOptions = ['limit', 'window', 'name', 'scope', 'countRefused', 'label']

@@ -1,5 +1,5 @@
 import { channel } from '#platform'
-import { hook, isPromise, type MaybePromise, reason, warnOnce } from '../common/index.ts'
+import { callHook, hook, type MaybePromise } from '../common/index.ts'
 import type { CallExtras, Key } from '../limiter/index.ts'
 import type { Channel } from '../platform/platform.ts'
 import type { Decision } from '../policy/index.ts'
@@ -149,22 +149,4 @@ export class RequestEvents<Request, Response> {
 function notify<Event>(name: string, hook: ((event: Event) => unknown) | undefined, to: Channel, event: Event): void {
   if (to.hasSubscribers) to.publish(event)
   if (hook !== undefined) callHook(name, hook, event, 'requests')
-}
-
-/** Calls a hook. If the hook throws or rejects, the request continues, and a warning is given once. */
-export function callHook<Event>(
-  name: string,
-  hook: (event: Event) => unknown,
-  event: Event,
-  goOn: 'requests' | 'messages',
-): void {
-  const failed = (error: unknown) => {
-    warnOnce('HEADGATE_HOOK', `${name} threw; ${goOn} go on without it. Catch in the hook. ${reason(error)}`, name)
-  }
-  try {
-    const returned = hook(event)
-    if (isPromise(returned)) returned.then(undefined, failed)
-  } catch (error) {
-    failed(error)
-  }
 }

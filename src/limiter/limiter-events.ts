@@ -1,14 +1,15 @@
 /*
- * The channel on which limiters publish their decisions: one event for every `consume` and `reserve`, no matter who calls: a framework's
+ * The channels of limiters. `headgate:limiter:call` has one event for every `consume` and `reserve`, no matter who calls: a framework's
  * adapter, a pacer or the application. If the channel has no subscribers, a call only checks this, and makes no event.
+ * `headgate:threshold` has one event for each key, window and threshold.
  */
 import { channel } from '#platform'
 import type { PenaltyOptions } from '../algorithms/bans/index.ts'
 import type { Policy } from '../algorithms/index.ts'
-import { HeadgateError, isPromise, type MaybePromise } from '../common/index.ts'
+import { callHook, HeadgateError, isPromise, type MaybePromise } from '../common/index.ts'
 import type { Channel } from '../platform/platform.ts'
 import type { Decision } from '../policy/index.ts'
-import type { Booking, Store } from '../stores/contract/index.ts'
+import type { Booking, Store, ThresholdEvent } from '../stores/contract/index.ts'
 import type { Key, Units } from './call-arguments.ts'
 import { countHeavy, type SpaceSaving } from './heaviest/index.ts'
 
@@ -49,6 +50,18 @@ export interface LimiterCallEvent {
 }
 
 export const calls: Channel = channel('headgate:limiter:call')
+
+const thresholds = channel('headgate:threshold')
+
+/** A function that tells of a threshold on the channel, and to the hook of the limiter, if there is one. */
+export function tellerOf(
+  onThreshold: ((event: ThresholdEvent) => MaybePromise<unknown>) | undefined,
+): (event: ThresholdEvent) => void {
+  return (event) => {
+    if (thresholds.hasSubscribers) thresholds.publish(event)
+    if (onThreshold !== undefined) callHook('onThreshold', onThreshold, event, 'calls')
+  }
+}
 
 interface WatchedCall {
   readonly limiter: CalledLimiter

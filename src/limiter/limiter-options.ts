@@ -5,7 +5,9 @@ import {
   check,
   type Duration,
   HeadgateError,
+  hook,
   knownOptions,
+  type MaybePromise,
   oneOf,
   optional,
   type Reader,
@@ -16,9 +18,10 @@ import {
   whole,
 } from '../common/index.ts'
 import { defaultScope } from '../policy/index.ts'
-import { failureOptions, type OnStoreError, type Store } from '../stores/contract/index.ts'
+import { failureOptions, type OnStoreError, type Store, type ThresholdEvent } from '../stores/contract/index.ts'
 import { memoryStore } from '../stores/memory/index.ts'
 import { HeavyKeys, mostCounters } from './heaviest/index.ts'
+import { tellerOf } from './limiter-events.ts'
 import { isPlan, type Plan, type PlanLike, Plans, type PolicyLikes } from './plans.ts'
 import { unlimited } from './unlimited.ts'
 
@@ -70,6 +73,12 @@ export interface RateLimiterOptions {
    * counters, and `top()` throws. Example: `1000`.
    */
   top?: number
+  /**
+   * Called once for each key, window and threshold, in the process whose call reached the threshold of a policy with `thresholds`. If
+   * the hook throws or rejects, the call is not affected, and a warning is given once. Default: none. Example:
+   * `({ key, threshold, resetAt }) => webhooks.send(key, { threshold, resetAt })`.
+   */
+  onThreshold?: ((event: ThresholdEvent) => MaybePromise<unknown>) | undefined
 }
 
 const none: readonly Policy[] = Object.freeze([])
@@ -85,6 +94,7 @@ const readers = {
   penalty: anything,
   onChange: oneOf(...carryRules),
   top: optional(whole(undefined, { most: mostCounters })),
+  onThreshold: hook('({ key, threshold }) => ...'),
   ...failureOptions,
 }
 
@@ -109,7 +119,7 @@ export function readPlans<Limiter extends object>(options: Omit<RateLimiterOptio
   if (options instanceof PlanOptions) return options.plans
   const read = readOptions('RateLimiter', options as RateLimiterOptions, readers)
   warnOfNoStore(options)
-  const { store = memoryStore(), name, top, onChange, penalty: punishment, policies: _, ...failure } = read
+  const { store = memoryStore(), name, top, onChange, penalty: punishment, onThreshold, policies: _, ...failure } = read
   if (punishment !== undefined) penalty(punishment, defaultScope, false)
   if (name === undefined && store.traits?.prefix !== undefined) throw unnamed(store.traits.prefix)
   return new Plans({
@@ -122,6 +132,7 @@ export function readPlans<Limiter extends object>(options: Omit<RateLimiterOptio
     penalty: punishment,
     failure,
     heavyKeys: top === undefined ? undefined : new HeavyKeys(top),
+    onThreshold: tellerOf(onThreshold),
   })
 }
 

@@ -9,6 +9,7 @@ import {
   noCalls,
   openLedger,
   type Store,
+  type ThresholdEvent,
 } from '../stores/contract/index.ts'
 import { keysIn } from '../stores/memory/index.ts'
 import type { HeavyKeys } from './heaviest/index.ts'
@@ -46,6 +47,8 @@ export interface PlansOptions {
   readonly penalty: PenaltyOptions | undefined
   readonly failure: FailureTerms
   readonly heavyKeys: HeavyKeys | undefined
+  /** Tells of a threshold on the channel and to the limiter's hook. */
+  readonly onThreshold: (event: ThresholdEvent) => void
 }
 
 /** A plan (policies of one caller) that was passed as an object, and the limiter of the plan. */
@@ -88,8 +91,8 @@ export class Plans<Limiter extends object> {
   /** Opens a ledger (access to the store) for the policies. All ledgers with the name of these limiters use the same states. */
   open(policies: readonly Policy[], scopes: readonly string[]): CheckedLedger {
     if (policies.length === 0) return unlimitedLedger
-    const { name, store, onChange, failure } = this.options
-    const ledger = openLedger(store, { name, policies, scopes, onChange, failure }, this.#first)
+    const { name, store, onChange, failure, onThreshold } = this.options
+    const ledger = openLedger(store, { name, policies, scopes, onChange, failure, onThreshold }, this.#first)
     this.#first ??= ledger
     return ledger
   }

@@ -44,6 +44,11 @@ export interface Verdict {
    * nothing is used.
    */
   readonly resetAt?: number
+  /**
+   * Only under a policy with `thresholds`: the parts of the quota that this call is the first to reach in the window, and of which
+   * the limiter tells now. Absent if there are none. Example: `[0.8]`.
+   */
+  readonly reached?: readonly number[]
   /** True if the policy is only evaluated and reported. Such a policy (a shadow) never refuses a call. */
   readonly shadow: boolean
   /**
@@ -115,6 +120,11 @@ export interface Decision {
 export function withResetAt(verdict: Verdict, now: number): Verdict {
   const { resetAfter } = verdict
   return resetAfter === 0 ? verdict : { ...verdict, resetAt: Math.floor(now / 1000) + resetAfter }
+}
+
+/** Adds the thresholds that a call was the first to reach, if there are any. */
+export function withReached(verdict: Verdict, reached: readonly number[]): Verdict {
+  return reached.length === 0 ? verdict : { ...verdict, reached }
 }
 
 /**

@@ -79,6 +79,7 @@ const right: Record<string, readonly unknown[]> = {
   onDecision: [neverCalled],
   onRefused: [neverCalled],
   onStoreError: [neverCalled],
+  onThreshold: [neverCalled],
   onProgress: [neverCalled],
   sleeper: [neverCalled],
   maxQueue: [0, Infinity],
@@ -132,7 +133,7 @@ const guardOptions = [
   ...['keys', 'headers', 'problem', 'refuse', 'skip', 'allow', 'deny', 'enforce', 'onDecision', 'onRefused'],
   ...['onStoreError', 'cost', 'settle', 'count', 'delay'],
 ]
-const limiterParts = ['store', 'penalty', 'onChange', 'instances', 'storeTimeout', 'name']
+const limiterParts = ['store', 'penalty', 'onChange', 'instances', 'storeTimeout', 'name', 'onThreshold']
 
 describe.each(Object.entries({ Express: forExpress, Koa: forKoa, Fastify: forFastify }) as [string, Unchecked][])(
   'rateLimit of %s complains about every wrong',
@@ -298,7 +299,7 @@ test('policy complains about options that contradict its text, and about wrong o
 })
 
 test('RateLimiter complains about every wrong option', () => {
-  const options = ['store', 'name', 'penalty', 'onChange', 'onStoreError', 'instances', 'storeTimeout']
+  const options = ['store', 'name', 'penalty', 'onChange', 'onStoreError', 'onThreshold', 'instances', 'storeTimeout']
   const make = (option: string, value: unknown) => new RateLimiter({ policies: '9/1h', [option]: value } as Unchecked)
   expect(silentOf(make, options)).toEqual([])
   for (const policies of [...mistakes, slidingWindow, [slidingWindow]]) {

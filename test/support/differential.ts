@@ -53,7 +53,9 @@ const policiesOfKind = {
     segmentedWindow: policies(({ burst, ...options }) => segmentedWindow({ ...options, segments: (burst % 5) + 1 })),
   },
   calendarWindow: {
-    calendarWindow: policies(({ burst, ...options }) => evenCalendarWindow(options, burst % 4 === 0 ? 7 : 1)),
+    calendarWindow: policies(({ burst, ...options }) =>
+      evenCalendarWindow(options, burst % 4 === 0 ? 7 : 1, burst % 3 === 0 ? undefined : [0.5, 0.8, 1]),
+    ),
   },
   slidingLog: { slidingLog: policies(({ burst, ...options }) => slidingLog(options)) },
   concurrency: {

@@ -19,12 +19,20 @@ class EvenCalendar implements Calendar {
   }
 }
 
-/** A policy with the arithmetic of `calendarWindow`, over windows that are short enough for a test. @param days the nominal length */
-export function evenCalendarWindow(options: PolicyOptions, days = 1): Policy {
+/**
+ * A policy with the arithmetic of `calendarWindow`, over windows that are short enough for a test.
+ * @param days the nominal length
+ * @param thresholds parts of the limit, in ascending order
+ */
+export function evenCalendarWindow(options: PolicyOptions, days = 1, thresholds?: readonly number[]): Policy {
   const settings = policySettings('evenCalendarWindow', options)
   const calendar = new EvenCalendar(settings.window * 1000)
   const made = (limit: number): Policy =>
-    makePolicy({ ...settings, limit, burst: limit, calendar }, new CalendarWindow(limit, 0, days), made)
+    makePolicy(
+      { ...settings, limit, burst: limit, calendar, ...(thresholds && { thresholds }) },
+      new CalendarWindow(limit, 0, days),
+      made,
+    )
   return made(settings.limit)
 }
 

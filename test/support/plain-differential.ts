@@ -45,6 +45,7 @@ const kinds = {
   slidingWindow: ({ burst, ...numbers }: Numbers, name: string) => slidingWindow({ ...numbers, name }),
   counter: ({ window }: Numbers, name: string) => counter({ window, name }),
   calendarWindow: ({ burst, ...numbers }: Numbers, name: string) => evenCalendarWindow({ ...numbers, name }),
+  thresholds: ({ burst, ...numbers }: Numbers, name: string) => evenCalendarWindow({ ...numbers, name }, 1, [0.5, 1]),
   // A larger log, or one that counts refusals, has no plain script.
   slidingLog: ({ limit, window }: Numbers, name: string) =>
     slidingLog({ limit: Math.min(limit, 2 ** 24 - 1), window, name }),

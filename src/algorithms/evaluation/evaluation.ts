@@ -10,10 +10,11 @@
  * For a reservation, `tickets` then returns what is needed to settle it. A refund or a settlement gives units back to the states after
  * `evaluate` and before `commit`.
  */
-import { alone, type Decision, join, type Source, type Verdict, withResetAt } from '../../policy/index.ts'
+import { alone, type Decision, join, type Source, type Verdict } from '../../policy/index.ts'
 import { type Policy, Report, type Ticket, type Windows } from '../algorithm.ts'
 import { withLag } from '../effective-time.ts'
 import type { Costs, DecidingVerb, Details, Tickets } from './call-terms.ts'
+import { inWindows } from './in-windows.ts'
 import { newReservationId, PolicyEvaluation, refund, restart, settle, unitsKnown } from './policy-evaluation.ts'
 
 export { effectiveTime } from '../effective-time.ts'
@@ -160,8 +161,7 @@ export class Evaluation {
 
   private commitCalendars(details: Details | undefined): Verdict[] {
     const verdicts = this.commitAll(details)
-    for (const n of this.calendars) verdicts[n] = withResetAt(verdicts[n] as Verdict, this.now)
-    return verdicts
+    return inWindows(this.policies, verdicts, this.now, this.takes || this.verb === 'settle')
   }
 
   private commitAll(details: Details | undefined): Verdict[] {

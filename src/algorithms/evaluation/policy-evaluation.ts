@@ -1,6 +1,7 @@
 import { type Algorithm, type Numbers, type Policy, Report, type Ticket } from '../algorithm.ts'
 import { effectiveTime } from '../effective-time.ts'
 import { maxSafe } from '../exact-math.ts'
+import { type Threshold, thresholdsOf } from '../thresholds.ts'
 
 const report = new Report()
 
@@ -50,10 +51,12 @@ export class PolicyEvaluation {
   wrote = false
   /** True if the call changed `foreign`. The store then saves `foreign`, still with the limit and window under which it was written. */
   wroteForeign = false
+  readonly thresholds: readonly Threshold[]
 
   constructor(policy: Policy) {
     this.policy = policy
     this.algorithm = policy.algorithm
+    this.thresholds = thresholdsOf(policy)
   }
 
   /**

@@ -11,7 +11,7 @@
  *
  * A call without windows, such as a refund that comes late, changes only a window that runs.
  *
- * State: last (us), used units, start and end of the window (us), told (for thresholds), id of the open reservations (0: none).
+ * State: last (us), used units, start and end of the window (us), told (see thresholds.ts), id of the open reservations (0: none).
  * Bound: `limit` in each window, so 2 * limit across a boundary.
  */
 import { Algorithm, type Numbers, type Report, type Ticket, type Windows } from '../algorithm.ts'
@@ -27,6 +27,7 @@ export class CalendarWindow extends Algorithm {
   readonly slots = 6
   override readonly idSlot = 5
   override readonly idCountsRefunds = true
+  override readonly toldSlot = 4
   override readonly settles = true
   readonly span: number
   readonly limit: number
@@ -35,13 +36,13 @@ export class CalendarWindow extends Algorithm {
 
   /**
    * @param months how many months a window has; 0 for a window of days
-   * @param days how many days a window has; 0 for a window of months
+   * @param days how many days a window has, or the part of a day; 0 for a window of months
    */
   constructor(limit: number, months: number, days: number) {
     super()
     this.limit = limit
     this.parameters = [limit, months, days]
-    this.span = (days || longestOf(months)) * day
+    this.span = Math.round((days || longestOf(months)) * day)
   }
 
   override place(windows: Windows): void {
@@ -72,6 +73,10 @@ export class CalendarWindow extends Algorithm {
 
   #usedAt(s: Numbers, i: number, at: number): number {
     return at < (s[i + 3] as number) ? (s[i + 1] as number) : 0
+  }
+
+  #toldAt(s: Numbers, i: number, at: number): number {
+    return at < (s[i + 3] as number) ? (s[i + 4] as number) : 0
   }
 
   wait(s: Numbers, i: number, at: number, cost: number): number {
@@ -145,17 +150,19 @@ export class CalendarWindow extends Algorithm {
     if (times !== per) s[i + 5] = 0
   }
 
-  /** The larger number of used units, until the later end, which is as strict as both states. */
+  /** The larger number of used units, until the later end, which is as strict as both states. What was told to one key counts as told. */
   override merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
     const used = Math.max(this.#usedAt(s, i, at), this.#usedAt(t, j, at))
     const end = Math.max(s[i + 3] as number, t[j + 3] as number)
     const start = s[i + 3] === end ? (s[i + 2] as number) : (t[j + 2] as number)
+    const told = Math.max(this.#toldAt(s, i, at), this.#toldAt(t, j, at))
     s.fill(0, i, i + this.slots)
-    if (used === 0) return
+    if (used === 0 && told === 0) return
     s[i] = at
     s[i + 1] = used
     s[i + 2] = start
     s[i + 3] = end
+    s[i + 4] = told
   }
 
   /** A merged window may be of another key, which has another anchor: the call brings the window of its own key. */

@@ -1,8 +1,10 @@
-import { oneOf } from '../../common/index.ts'
+import { HeadgateError, oneOf } from '../../common/index.ts'
 import type { PolicyOptions, PolicySettings } from '../../policy/index.ts'
-import type { Policy } from '../algorithm.ts'
+import type { Calendar, Policy, Windows } from '../algorithm.ts'
 import { IntervalBucket } from '../buckets/index.ts'
 import { definePolicy } from '../define-policy.ts'
+import { readThresholds } from '../thresholds.ts'
+import { CalendarWindow } from './calendar-window.ts'
 
 /** The options of `fixedWindow`. */
 export interface FixedWindowOptions extends PolicyOptions {
@@ -11,17 +13,64 @@ export interface FixedWindowOptions extends PolicyOptions {
    * first call.
    */
   align?: 'clock' | 'first-request'
+  /**
+   * Parts of the quota, above 0 and at most 1, for windows of at least one second that start on the clock. The limiter's hook
+   * `onThreshold` gets one event for each key, window and part, when an admitted call leaves so much of the quota used. Default:
+   * none. Example: `[0.8, 1]`.
+   */
+  thresholds?: readonly number[]
+}
+
+/** A calendar whose windows start at multiples of their length since the epoch. */
+class EvenCalendar implements Calendar {
+  readonly asks = []
+  readonly even = true
+  /** The length of a window in microseconds. */
+  readonly window: number
+
+  constructor(window: number) {
+    this.window = window
+  }
+
+  windowsAt(now: number): Windows {
+    const { window } = this
+    const start = now - (now % window)
+    return [start - window, start, start + window, start + 2 * window]
+  }
 }
 
 /**
  * At most `limit` units in each window. Up to 2 * limit units may be admitted close together, at the end of one window and the
- * start of the next. See interval-bucket.ts.
+ * start of the next. See interval-bucket.ts. With `thresholds`, the arithmetic is that of `calendarWindow`, whose state remembers what
+ * was told.
  * @throws HeadgateError if an option is unknown or out of range
  */
 export function fixedWindow(options: FixedWindowOptions): Policy {
-  return definePolicy('fixedWindow', options, ['align'], (settings, window) =>
+  const extra = ['align', 'thresholds']
+  if (options?.thresholds !== undefined)
+    return definePolicy('fixedWindow', options, extra, toldWindow, toldParts(options))
+  return definePolicy('fixedWindow', options, extra, (settings, window) =>
     windowBuilder('fixedWindow', options.align)(settings, window),
   )
+}
+
+/** One day in microseconds. */
+const day = 86_400_000_000
+
+const toldWindow = ({ limit }: PolicySettings, window: number) => new CalendarWindow(limit, 0, window / day)
+
+/** The calendar and the thresholds of a fixed window. Shorter windows could end while a message is on its way to the store. */
+function toldParts({ align, thresholds: given }: FixedWindowOptions) {
+  return ({ window }: PolicySettings): Pick<Policy, 'calendar' | 'thresholds'> => {
+    const thresholds = readThresholds(given, 'fixedWindow: thresholds') as readonly number[]
+    if (alignReader(align, 'fixedWindow: align') === 'clock' && window >= 1000) {
+      return { calendar: new EvenCalendar(window * 1000), thresholds }
+    }
+    throw new HeadgateError(
+      'HEADGATE_OPTION',
+      "fixedWindow: thresholds needs a window of at least 1 s that starts on the clock. Leave out align: 'first-request', or use a longer window.",
+    )
+  }
 }
 
 const alignReader = oneOf('clock', 'first-request')

@@ -127,7 +127,7 @@ function namedItems(
 
 /** The windows of a calendar have no common length, and draft 8 and later need none. */
 function windowOf({ algorithm, calendar, window }: Policy): string {
-  if (calendar !== undefined) return ''
+  if (calendar !== undefined && !calendar.even) return ''
   return algorithm.leases ? ';qu="concurrent-requests"' : `;w=${wholeSeconds(window)}`
 }
 

@@ -56,4 +56,6 @@ export {
   type OpenLedger,
   type Store,
   type StoreTraits,
+  type ThresholdEvent,
 } from './store.ts'
+export { tellThresholds, withoutThresholds, withThresholds } from './threshold-ledger.ts'

@@ -3,14 +3,17 @@ import { HeadgateError } from '../../common/index.ts'
 import { CalendarLedger } from './calendar-ledger.ts'
 import type { CheckedLedger } from './health.ts'
 import { isFallible, type Ledger, type LedgerTerms, type Store } from './store.ts'
+import { withoutThresholds, withThresholds } from './threshold-ledger.ts'
 
 /**
  * Opens a limiter's ledger in a store.
  * @throws HeadgateError `HEADGATE_OPTION` for a store that can fail and does not use `withFailover`
  */
 export function openLedger(store: Store, terms: LedgerTerms, joins?: Ledger): CheckedLedger {
-  const opened: CheckedLedger = store.open(terms, joins instanceof CalendarLedger ? joins.opened : joins)
-  const ledger = withCalendars(opened, terms.policies)
+  const joined = withoutThresholds(joins instanceof CalendarLedger ? joins.opened : joins)
+  const opened: CheckedLedger = store.open(terms, joined)
+  const told = isFallible(store) ? opened : withThresholds(opened, terms) // a store that can fail tells in `withFailover`
+  const ledger = withCalendars(told, terms.policies)
   if (!isFallible(store) || ledger.health !== undefined) return ledger
   throw new HeadgateError(
     'HEADGATE_OPTION',

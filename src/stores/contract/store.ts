@@ -7,6 +7,25 @@ import type { MaybePromise } from '../../common/index.ts'
 import type { Command, OutcomeOf, Verb } from './command.ts'
 import type { FailureTerms } from './on-store-error.ts'
 
+/** The event of a threshold: an admitted call left this part of a quota used, for the first time in the window. */
+export interface ThresholdEvent {
+  /** The name of the limiter. */
+  readonly limiter: string
+  /** The name of the policy. */
+  readonly policy: string
+  /** The key in the scope of the policy. */
+  readonly key: string
+  /** The name of the key's kind, such as `user`. */
+  readonly scope: string
+  /** The part of the quota, as in the option `thresholds`. Example: `0.8`. */
+  readonly threshold: number
+  /** The used units after the call. */
+  readonly used: number
+  readonly limit: number
+  /** The end of the window, in milliseconds since the epoch by the store's clock. */
+  readonly resetAt: number
+}
+
 /** What a limiter passes to `Store.open`, to open its states in the store. */
 export interface LedgerTerms {
   /** The name of the limiter, which is the namespace of its states. Two limiters in one store never share a state. */
@@ -26,6 +45,8 @@ export interface LedgerTerms {
    * undefined, errors of the store reach the caller.
    */
   readonly failure?: FailureTerms | undefined
+  /** Called once for each threshold that an outcome of the store reports in `Verdict.reached`. Undefined if nobody is told. */
+  readonly onThreshold?: ((event: ThresholdEvent) => void) | undefined
 }
 
 /**

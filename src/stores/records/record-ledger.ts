@@ -14,6 +14,7 @@ import {
   type ScanTerms,
   ScopedEvaluation,
   type StateVerb,
+  tellThresholds,
   type Verb,
 } from '../contract/index.ts'
 import type { StateOutcome } from './job.ts'
@@ -25,7 +26,7 @@ const ignore = (): void => {}
 
 export class RecordLedger implements Ledger {
   readonly #context: RecordContext
-  readonly #policies: LedgerTerms['policies']
+  readonly #terms: LedgerTerms
   protected readonly whole: ScopedEvaluation
   /** For each scope (kind of key, such as user), an evaluation of only the policies of this scope. */
   readonly #parts: readonly ScopedEvaluation[]
@@ -38,7 +39,7 @@ export class RecordLedger implements Ledger {
   constructor(terms: LedgerTerms, context: RecordContext) {
     const { name, policies, scopes } = terms
     this.#context = context
-    this.#policies = policies
+    this.#terms = terms
     this.whole = new ScopedEvaluation(terms)
     this.#parts = scopes.map((scope) => {
       if (scopes.length === 1) return this.whole
@@ -119,7 +120,7 @@ export class RecordLedger implements Ledger {
       }),
     )
     const verdicts = new Map(decisions.flatMap(({ policies }) => policies.map((verdict) => [verdict.name, verdict])))
-    const policies = this.#policies.map(({ name }) => verdicts.get(name) as Verdict)
+    const policies = this.#terms.policies.map(({ name }) => verdicts.get(name) as Verdict)
     const { at, ban } = withLongestBan(decisions)
     const resetAfter = Math.max(...decisions.map((decision) => decision.resetAfter))
     return {
@@ -151,8 +152,10 @@ export class RecordLedger implements Ledger {
   #call(scoped: ScopedEvaluation, keys: readonly string[], command: Command<StateVerb>): Promise<StateOutcome> {
     const { deadlines, queue } = this.#context
     const now = this.#context.clock()
-    const late = (outcome: StateOutcome, tickets: Tickets | undefined) =>
+    const late = (outcome: StateOutcome, tickets: Tickets | undefined) => {
+      if (scoped === this.whole) tellThresholds(this.#terms, command.keys, outcome)
       this.#takeBack(keys, command, outcome, tickets)
+    }
     return deadlines.promise((pending) => {
       pending.sent = false
       queue.add(scoped, keys, { command, now, pending, late })

@@ -14,6 +14,7 @@ import {
   type Outcome,
   type OutcomeOf,
   type ScanTerms,
+  tellThresholds,
   type Verb,
 } from '../contract/index.ts'
 import { redisError } from './client/index.ts'
@@ -23,6 +24,7 @@ import type { RedisContext } from './redis-context.ts'
 import { type PackedPlan, packPlan } from './script/index.ts'
 import {
   decisionOf,
+  lateOf,
   type RequestExtras,
   type ScriptRequest,
   type ScriptResponse,
@@ -32,9 +34,10 @@ import {
 } from './wire/index.ts'
 
 /** What a call of `consume` has besides its keys and its cost. */
-type Call = Pick<Command, 'details' | 'windows'>
+type Call = Pick<Command<'consume'>, 'keys' | 'details' | 'windows'>
 
 export class RedisLedger implements Ledger {
+  readonly #terms: LedgerTerms
   readonly #context: RedisContext
   readonly #plan: PackedPlan
   /** The prefix of all Redis keys of the limiter. All plans (sets of policies) of the limiter use this prefix. */
@@ -46,6 +49,7 @@ export class RedisLedger implements Ledger {
   readonly #scopes: readonly string[]
   /** True if the cache of refusals is on, and a refusal changes no state, so that the cache can repeat the refusal. */
   readonly #cacheable: boolean
+  readonly #late: ReturnType<typeof lateOf>
 
   constructor(terms: LedgerTerms, context: RedisContext) {
     const { name, policies, scopes, onChange = 'keep' } = terms
@@ -54,6 +58,8 @@ export class RedisLedger implements Ledger {
     this.#plan = packPlan(this.#start, policies, scopes, onChange)
     this.#keyStarts = scopes.map((scope) => keyStart(context.prefix, name, scope))
     this.#scopes = scopes
+    this.#terms = terms
+    this.#late = lateOf(terms)
     this.#kept = new KeptKeys(terms, this.#plan, context)
     this.#slotGroups = new SlotGroups(this.#plan, onChange)
     this.#cacheable =
@@ -80,11 +86,11 @@ export class RedisLedger implements Ledger {
   }
 
   async #decide(command: Command<DecidingVerb>, keys: readonly string[]): Promise<Decision | Booking> {
-    const { verb, costs = 1, maxWait, tickets, details, windows, report } = command
+    const { verb, costs = 1, keys: named, maxWait, tickets, details, windows, report } = command
     const key = report && reportKey(this.#context.prefix, keys[0] as string, report.by)
     const numbered = key === undefined ? undefined : { report: { ...(report as NumberedReport), key } }
     const response = await this.#sendOther(
-      this.#request(verb, keys, costs, { maxWait, details, tickets, windows, ...numbered }),
+      this.#request(verb, keys, costs, { maxWait, details, tickets, windows, late: this.#late(named), ...numbered }),
     )
     const decision = decisionOf(this.#plan.policies, response, details)
     if ((verb !== 'reserve' && verb !== 'renew') || response.elsewhere) return decision
@@ -148,14 +154,15 @@ export class RedisLedger implements Ledger {
       if (spent !== undefined) return decisionOf(this.#plan.policies, spent.response, call.details, spent.elapsed)
       return this.#decideLocally(keys, cost, call) ?? this.#sendConsume(keys, cost, call)
     })
-    return this.#context.batcher.within(decision, ({ allowed }) => {
-      if (allowed)
+    return this.#context.batcher.within(decision, (late) => {
+      tellThresholds(this.#terms, call.keys, late)
+      if (late.allowed)
         this.#sendOther(this.#request('refund', keys, cost, { windows: call.windows })).catch(() => undefined)
     })
   }
 
   /** Decides without a request: by a cached refusal, or by leased units. Undefined if the call needs a request. */
-  #decideLocally(keys: readonly string[], cost: number, { details, windows }: Call): Decision | undefined {
+  #decideLocally(keys: readonly string[], cost: number, { keys: named, details, windows }: Call): Decision | undefined {
     const { policies } = this.#plan
     const { refusalCache, leases } = this.#context
     const refusal = this.#cacheable ? refusalCache?.refusal(this.#plan, keys, cost) : undefined
@@ -163,13 +170,14 @@ export class RedisLedger implements Ledger {
     const spent = leases?.spend(this.#plan, keys, cost)
     if (spent === undefined) return undefined
     const units = leases?.unitsToPrefetch(this.#plan, keys) ?? 0
-    if (units > 0) this.#sendConsume(keys, 0, { windows }, units).catch(() => undefined) // if this request fails, the next call fails with the cause
+    if (units > 0) this.#sendConsume(keys, 0, { keys: named, windows }, units).catch(() => undefined) // if this request fails, the next call fails with the cause
     return decisionOf(policies, spent.response, details, spent.elapsed)
   }
 
   /** @param prefetched how many units to lease for later calls; default: the number that `leases.unitsFor` returns */
   #sendConsume(keys: readonly string[], cost: number, call: Call, prefetched?: number): Promise<Decision> {
     const { details, windows } = call
+    const late = this.#late(call.keys)
     const { batcher, clock, refusalCache, leases } = this.#context
     const plan = this.#plan
     const groups = this.#groups(keys)
@@ -183,6 +191,7 @@ export class RedisLedger implements Ledger {
         now: clock?.() ?? -1,
         details,
         windows,
+        late,
         cacheable: this.#cacheable,
       },
       lease: units === undefined ? undefined : { units, shortestLife: leases?.shortestLife ?? 0 },
@@ -199,6 +208,7 @@ export class RedisLedger implements Ledger {
         refusalCache?.add(plan, keys, cost, response, sentAt, refusalCacheVersion)
       }
       if (units !== undefined) leases?.add(plan, keys, response, sentAt, leasesVersion)
+      if (prefetched !== undefined) late?.(response) // no caller gets the decision
       return decisionOf(plan.policies, response, details)
     }
     if (groups !== undefined) return this.#send(request, groups).then(decide)
@@ -248,7 +258,7 @@ export class RedisLedger implements Ledger {
       waiting.delete(each)
       return response
     }
-    return batcher.within(sendInTwoPhases(sendPart, request, groups)).catch((error: HeadgateError) => {
+    return batcher.within(sendInTwoPhases(sendPart, request, groups), request.late).catch((error: HeadgateError) => {
       const { code, message, shards, cause } = error
       if (code !== 'HEADGATE_STORE_TIMEOUT' || shards !== undefined || cause !== undefined) throw error
       throw new HeadgateError(code, message, { shards: [...waiting.values()] })

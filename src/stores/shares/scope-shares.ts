@@ -1,7 +1,7 @@
 import { newReservationId } from '../../algorithms/evaluation/index.ts'
 import type { Policy } from '../../algorithms/index.ts'
 import { isBrokenRecord } from '../../common/index.ts'
-import { type CheckedLedger, type LedgerTerms, withCalendars } from '../contract/index.ts'
+import { type CheckedLedger, type LedgerTerms, withCalendars, withThresholds } from '../contract/index.ts'
 import { KeyShare } from './key-share.ts'
 import type { Reporter, Reports } from './reporter.ts'
 
@@ -42,8 +42,8 @@ export class ScopeShares implements Reports {
     this.text = JSON.stringify(this.policies)
     this.#instances = instances
     this.#reporter = reporter
-    const ledger = reporter.store.open({ ...terms, policies: this.policies, scopes: [scope] })
-    this.#ledger = withCalendars(ledger, this.policies)
+    const own = { ...terms, policies: this.policies, scopes: [scope] }
+    this.#ledger = withCalendars(withThresholds(reporter.store.open(own), own), this.policies)
   }
 
   get size(): number {

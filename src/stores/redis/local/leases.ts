@@ -82,6 +82,7 @@ export class Leases extends KeyCache<Lease> {
       ...report,
       remaining: Math.max(0, report.remaining - lease.spent),
       used: report.used + lease.spent,
+      reached: [],
     }))
     return { response: { ...lease.response, reports }, elapsed: this.foundAt - lease.from }
   }

@@ -20,6 +20,7 @@ local verb, now, plain, cost, costs, allowed, takes, delay, waits
 -- True if penalties must not count a refusal of this request, because a settlement counts the refusal later.
 local countsLater
 local verbs, canPromise, commitOne, change, respondVerdict, restart, commitRefused, refusalCode, nextAfter, respondTickets
+local tell
 
 local largest = ${largest}
 
@@ -137,13 +138,13 @@ local function commit(policies, withNext)
     local free = last.wait == 0
     for n = 1, #policies do change(policies[n], n) end
     if free and last.wait > 0 then restart(last, policies) end
-    for n = 1, #policies do respondVerdict(policies[n], withNext) end
+    for n = 1, #policies do respondVerdict(policies[n], n, withNext) end
   end
 end
 
 function commitOne(p, n, withNext)
   change(p, n)
-  respondVerdict(p, withNext)
+  respondVerdict(p, n, withNext)
 end
 
 function change(p, n)
@@ -159,7 +160,7 @@ function change(p, n)
   end
 end
 
-function respondVerdict(p, withNext)
+function respondVerdict(p, n, withNext)
   local s, at, scope, algorithm = p.s, p.at, p.scope, p.algorithm
   local remaining, reset, used = algorithm.report(p, s, at)
   reset = reset + (at - now)
@@ -176,7 +177,30 @@ function respondVerdict(p, withNext)
   end
   size = size + 1
   reply[size] = reset
+  if p.thresholds then
+    make('told')
+    respond(tell(p, n, used))
+  end
   if withNext then respond(nextAfter(p, remaining)) end
+end
+
+function makers.told()
+  -- Writes to the state which thresholds are told with this request. Returns how many. A state of another kind, which a charge
+  -- does not convert, has no place for them.
+  -- @param used the used units after the request
+  function tell(p, n, used)
+    local s, took, count = p.s, p.settled or takes and p.wait == 0 and verb ~= RENEW, 0
+    local foreign = s.oldRecord and s.foreign
+    if costs then cost = costs[n] end
+    p.settled = nil
+    if not took or cost <= 0 or (foreign and not p.algorithm.continues(p, foreign.policy)) then return 0 end
+    for i = 1, #p.thresholds, 2 do
+      local part, units = p.thresholds[i], p.thresholds[i + 1]
+      if part > s[5] and units <= used then s[5], count = part, count + 1 end
+    end
+    if foreign then foreign.s[5] = s[5] end
+    return count
+  end
 end
 
 function makers.refused()

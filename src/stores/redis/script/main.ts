@@ -7,7 +7,8 @@ import { luaNames } from './kinds.ts'
  *
  * Plans, packed by packed-plan.ts. For each plan: "<HH" number of policies, number of scopes. Then for each policy: "<HBBddB" scope, kind,
  * flags, burst, tolerance, number of definition numbers; "Hc0" texts with which stored states of the policy begin, and the formats of
- * these states; the definition numbers as doubles.
+ * these states; the definition numbers as doubles; for a policy with a calendar "<B", how many numbers its thresholds have, and
+ * "<dd" the part and the units of each threshold.
  *
  * Requests, packed by wire/whole-message.ts. First "<Bd": 48 (`0`) if nobody waits for the response any more, so that the script
  * does nothing; TTL margin in ms. Then for each request: "<HBddH" plan, verb and flags, time in microseconds (-1: Redis TIME),
@@ -39,6 +40,15 @@ function define(p, kind, ...)
   return p
 end
 
+local function readThresholds(p, position)
+  local count
+  count, position = unpack('<B', ARGV[2], position)
+  if count == 0 then return position end
+  p.thresholds = { unpack('<' .. rep('d', count), ARGV[2], position) }
+  p.thresholds[count + 1] = nil
+  return position + 8 * count
+end
+
 local function readPolicy(position)
   local scope, kind, flags, burst, tolerance, count, head
   local longHead, longFormat, shortHead, shortFormat
@@ -56,7 +66,9 @@ local function readPolicy(position)
   if p.slots <= 6 and not p.grows then
     p.buffer, p.longSize, p.shortSize = { 0, 0, 0, 0, 0, 0 }, #longHead + 7 * p.slots, #shortHead + 7 * p.slots - 7
   end
-  return p, scope, position + 8 * count
+  position = position + 8 * count
+  if p.starts then position = readThresholds(p, position) end
+  return p, scope, position
 end
 
 local function readPlans()

@@ -157,6 +157,7 @@ function makers.verbs()
     if cost > 0 then
       if p.wait > 0 or keepsNothing(p) then return end
       from.algorithm.take(from, s, at, cost, 0)
+      p.settled = true
     else
       local units = (cost == 0 or not ticket) and 0 or min(-cost, unitsKnown(from, s, ticket))
       if units == 0 then return end

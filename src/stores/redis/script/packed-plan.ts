@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Algorithm, Policy, StateRule } from '../../../algorithms/index.ts'
+import { type Algorithm, type Policy, type StateRule, type Threshold, thresholdsOf } from '../../../algorithms/index.ts'
 import { HeadgateError, shown } from '../../../common/index.ts'
 import { kinds } from './kinds.ts'
 import type { Script } from './loaded-script.ts'
@@ -26,6 +26,8 @@ export interface PackedPlan {
   readonly policies: readonly Policy[]
   readonly scopes: readonly string[]
   readonly bytes: Buffer
+  /** The thresholds of each policy. The script tells, for each policy with thresholds, how many of them a request has reached. */
+  readonly thresholds: readonly (readonly Threshold[])[]
   /**
    * The short script that decides the frequent calls under these policies (see plain/plain-script.ts). Undefined if the whole
    * script (see main.ts) has to decide every call.
@@ -58,7 +60,7 @@ export function packPlan(
     head,
     ...policies.map((policy) => packPolicy(policy, scopes.indexOf(policy.scope) + 1, onChange)),
   ])
-  return { limiter, policies, scopes, bytes }
+  return { limiter, policies, scopes, bytes, thresholds: policies.map(thresholdsOf) }
 }
 
 function packPolicy(policy: Policy, scope: number, onChange: StateRule): Buffer {
@@ -71,7 +73,15 @@ function packPolicy(policy: Policy, scope: number, onChange: StateRule): Buffer 
   head.writeDoubleLE(burst, 4)
   head.writeDoubleLE(toleranceOf(policy), 12)
   head.writeUInt8(numbers.length, 20)
-  return Buffer.concat([head, ...recordFormats(policy, numbers).map(withLength), ...numbers.map(double)])
+  const formats = recordFormats(policy, numbers).map(withLength)
+  return Buffer.concat([head, ...formats, ...numbers.map(double), ...packThresholds(policy)])
+}
+
+/** The thresholds of a policy with a calendar: how many numbers follow, then the part and the units of each threshold. */
+function packThresholds(policy: Policy): readonly Buffer[] {
+  if (policy.algorithm.place === undefined) return []
+  const numbers = thresholdsOf(policy).flatMap(({ part, units }) => [part, units])
+  return [Buffer.from([numbers.length]), ...numbers.map(double)]
 }
 
 /**

@@ -1,7 +1,8 @@
 /**
  * Takes a lease: more units than the call costs, but no more than are left. The process that asked spends these units later without
  * a request (see local/leases.ts). The response has the number of these units, and the time until the first of these units becomes
- * free, which ends the lease. If that time is too short to be useful, no lease is taken.
+ * free, which ends the lease. If that time is too short to be useful, no lease is taken. For each policy with thresholds, the response
+ * also has how many thresholds the leased units have reached.
  */
 export const leases = `
 local lease
@@ -22,10 +23,14 @@ function makers.lease()
     cost = extra
     evaluate(policies, 0)
     respond(extra)
-    for _, p in ipairs(policies) do
+    for n, p in ipairs(policies) do
       if not p.shadow or p.wait == 0 then p.algorithm.take(p, p.s, p.at, extra, 0) end
       local _, reset = p.algorithm.report(p, p.s, p.at)
       p.scope.fullAt = max(p.scope.fullAt, p.at + reset)
+      if p.thresholds then
+        local _, _, used = p.algorithm.report(p, p.s, p.at)
+        respond(tell(p, n, used))
+      end
     end
     respond(life)
   end

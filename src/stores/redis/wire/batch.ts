@@ -47,6 +47,8 @@ export class Batch extends DeadlineItem {
    * memory.
    */
   calls: WaitingRequest[]
+  /** The requests that have timed out, if one of them needs a late response. Otherwise empty. */
+  #late: readonly WaitingRequest[] = []
   #script = ''
   /** The script call; undefined until the batch is sent. */
   #sent: ScriptCall | undefined
@@ -92,7 +94,10 @@ export class Batch extends DeadlineItem {
   }
 
   receive(reply: unknown): void {
-    if (this.settled) return
+    if (this.settled) {
+      this.#receiveLate(reply)
+      return
+    }
     if (!Array.isArray(reply)) {
       this.fail(new TypeError('the reply is not a list'))
       return
@@ -107,6 +112,17 @@ export class Batch extends DeadlineItem {
         reject(error) // because a clock that the user passed may throw
       }
     }
+  }
+
+  /** Reads a reply that comes after the requests have timed out. */
+  #receiveLate(reply: unknown): void {
+    if (!Array.isArray(reply) || this.#late.length === 0) return
+    const reader = new ReplyReader(reply)
+    for (const { request } of this.#late) {
+      const response = reader.read(request)
+      if (response !== undefined) request.late?.(response)
+    }
+    this.#late = []
   }
 
   #settle(error?: unknown): readonly WaitingRequest[] {
@@ -148,7 +164,9 @@ export class Batch extends DeadlineItem {
   fail(cause: unknown): void {
     if (this.settled) return
     const error = redisError(cause, this.#script, this.#shards)
-    for (const { reject } of this.#settle(error)) reject(error)
+    const calls = this.#settle(error)
+    if (calls.some(({ request }) => request.late !== undefined)) this.#late = calls
+    for (const { reject } of calls) reject(error)
   }
 }
 

@@ -1,8 +1,11 @@
 import { callBan, forever, isBannable } from '../../../algorithms/bans/index.ts'
 import type { DecidingVerb, Tickets } from '../../../algorithms/evaluation/index.ts'
+import { type Policy, partOf, type Threshold } from '../../../algorithms/index.ts'
+import type { PackedPlan } from '../script/index.ts'
 import type { ScriptRequest } from './script-request.ts'
 import type { PolicyReport, ResponseBan, ScriptResponse } from './script-response.ts'
 
+const none: readonly number[] = []
 const nothing = { delay: 0, reports: [], tickets: undefined, lease: undefined, ban: undefined }
 
 /** Reads the reply to one batch, a flat list of numbers, in the order of the requests. */
@@ -40,12 +43,15 @@ export class ReplyReader {
     const delay = verb === 'reserve' && !ban?.refuses ? this.#next() : 0
     const hasNext = details?.nextAfter === true || (cacheable === true && !allowed)
     const reports: PolicyReport[] = []
-    for (const { burst } of plan.policies) {
+    for (let n = 0; n < plan.policies.length; n++) {
+      const { burst } = plan.policies[n] as Policy
       const wait = outcome === 2 ? 0 : this.#next()
       const left = this.#next()
       const remaining = left < 0 ? -left - 1 : left
       const used = left < 0 ? this.#next() : burst - remaining
-      reports.push({ wait, remaining, used, reset: this.#next(), next: hasNext ? this.#next() : undefined })
+      const reset = this.#next()
+      const reached = this.#reached(plan.thresholds[n] as readonly Threshold[], used)
+      reports.push({ wait, remaining, used, reset, reached, next: hasNext ? this.#next() : undefined })
     }
     const tickets = allowed && (verb === 'reserve' || verb === 'renew') ? this.#tickets(request) : undefined
     return {
@@ -55,7 +61,7 @@ export class ReplyReader {
       delay,
       reports,
       tickets,
-      lease: lease === undefined ? undefined : this.#lease(),
+      lease: lease === undefined ? undefined : this.#lease(plan, reports),
       ban,
     }
   }
@@ -80,8 +86,25 @@ export class ReplyReader {
     })
   }
 
-  #lease(): ScriptResponse['lease'] {
+  /** Reads a lease, and adds the thresholds that its units have reached to the reports. */
+  #lease({ thresholds }: PackedPlan, reports: PolicyReport[]): ScriptResponse['lease'] {
     const units = this.#next()
-    return units === 0 ? undefined : { units, life: this.#next() }
+    if (units === 0) return undefined
+    for (const [n, report] of reports.entries()) {
+      const more = this.#reached(thresholds[n] as readonly Threshold[], report.used + units)
+      if (more.length > 0) reports[n] = { ...report, reached: [...report.reached, ...more] }
+    }
+    return { units, life: this.#next() }
+  }
+
+  /** Reads how many thresholds are told: the last ones that the used units reach. */
+  #reached(thresholds: readonly Threshold[], used: number): readonly number[] {
+    if (thresholds.length === 0) return none
+    const count = this.#next()
+    if (count === 0) return none
+    return thresholds
+      .filter(({ units }) => units <= used)
+      .slice(-count)
+      .map(partOf)
   }
 }

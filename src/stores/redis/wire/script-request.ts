@@ -1,6 +1,7 @@
 import type { Costs, DecidingVerb, Details, Tickets } from '../../../algorithms/evaluation/index.ts'
 import type { BanTerms, Command } from '../../contract/index.ts'
 import type { PackedPlan } from '../script/index.ts'
+import type { ScriptResponse } from './script-response.ts'
 
 /** The parameters of a request besides its keys and its costs. Each is undefined if the request does not need it. */
 export interface RequestExtras {
@@ -35,6 +36,8 @@ export interface RequestExtras {
    * `punish` will count the refusal.
    */
   readonly countsLater?: boolean | undefined
+  /** Called with a response that comes after the request has timed out. Undefined if nobody needs such a response. */
+  readonly late?: ((response: ScriptResponse) => void) | undefined
 }
 
 /** A request that the script decides. */

@@ -1,8 +1,8 @@
 import { type CallBan, withBan } from '../../../algorithms/bans/index.ts'
 import type { Details, Tickets } from '../../../algorithms/evaluation/index.ts'
 import type { Policy } from '../../../algorithms/index.ts'
-import { type Decision, join, type Verdict, withResetAt } from '../../../policy/index.ts'
-import { elsewhere } from '../../contract/index.ts'
+import { type Decision, join, type Verdict, withReached, withResetAt } from '../../../policy/index.ts'
+import { elsewhere, type LedgerTerms, tellThresholds } from '../../contract/index.ts'
 
 /** What the script reports about one policy. Times are in whole microseconds. A wait of -1 means that the cost can never be admitted. */
 export interface PolicyReport {
@@ -12,6 +12,8 @@ export interface PolicyReport {
   readonly reset: number
   /** The time until `remaining` grows; undefined if the request did not ask for this time. */
   readonly next: number | undefined
+  /** The parts of the quota that are told with this response. */
+  readonly reached: readonly number[]
 }
 
 /** The script's response to one request. */
@@ -62,9 +64,24 @@ export function decisionOf(
   return withBan(decision, { ...ban, wait: ban.wait - elapsed }, ban.refuses)
 }
 
+/**
+ * A function that returns, for the keys of a call, what tells of the thresholds in a response that no caller gets. It returns undefined
+ * if no policy has thresholds.
+ */
+export function lateOf(
+  terms: LedgerTerms,
+): (keys: readonly string[]) => ((response: ScriptResponse) => void) | undefined {
+  const { policies, onThreshold } = terms
+  const tells = onThreshold !== undefined && policies.some(({ thresholds }) => thresholds !== undefined)
+  if (!tells) return () => undefined
+  return (keys) => (response) => tellThresholds(terms, keys, decisionOf(policies, response))
+}
+
 function verdictOf(policy: Policy, report: PolicyReport, next: boolean, now: number, elapsed: number): Verdict {
   const verdict = plainVerdictOf(policy, report, next, elapsed)
-  return policy.algorithm.place === undefined ? verdict : withResetAt(verdict, now + elapsed)
+  return policy.algorithm.place === undefined
+    ? verdict
+    : withResetAt(withReached(verdict, report.reached), now + elapsed)
 }
 
 function plainVerdictOf(

@@ -67,6 +67,7 @@ function firstPhase(whole: ScriptRequest, group: SlotGroup): ScriptRequest {
     maxWait,
     tickets: tickets && group.places.map((place) => tickets[place]),
     countsLater: countsLater(whole, group),
+    late: undefined,
   }
 }
 
@@ -129,6 +130,7 @@ async function giveBack(
   const reports = after.reports.map((report, n) => ({
     ...report,
     wait: report.wait || (response.reports[n]?.wait ?? 0),
+    reached: response.reports[n]?.reached ?? [],
   }))
   return { ...after, allowed, repeats, reports, ban }
 }

@@ -1,3 +1,4 @@
+import { thresholdsOf } from '../../../../algorithms/index.ts'
 import { largest } from '../evaluate-policies.ts'
 import { freshState, type PlainPolicy } from './plain-records.ts'
 import { waitFor } from './step.ts'
@@ -79,7 +80,9 @@ function restart(parts: readonly PlainPolicy[], keep: string): string {
 }
 
 /** Lua code that adds the numbers of a policy to the reply, in the same format as the script that can decide every request. */
-function respond({ n, policy: { burst }, step }: PlainPolicy, cacheable: boolean): string {
+function respond(part: PlainPolicy, cacheable: boolean): string {
+  const { n, policy, step } = part
+  const { burst } = policy
   return `
 if not allowed then
   size = size + 1
@@ -97,10 +100,28 @@ else
 end
 size = size + 1
 reply[size] = reset + (at${n} - now)
+${tell(part)}
 if form == '2'${cacheable ? ' or not allowed' : ''} then
   size = size + 1
   reply[size] = remaining >= ${burst} and 0 or (${waitFor(step, '(remaining + 1)')}) + (at${n} - now)
 end
+`
+}
+
+/** Lua code that adds how many thresholds of the policy this call reaches, and writes to the state that they are told. */
+function tell({ n, policy }: PlainPolicy): string {
+  const thresholds = thresholdsOf(policy)
+  if (thresholds.length === 0) return ''
+  const each = thresholds.map(
+    ({ part, units }) => `if told${n} < ${part} and used >= ${units} then told${n}, reached = ${part}, reached + 1 end`,
+  )
+  return `
+local reached = 0
+if allowed then
+${each.join('\n')}
+end
+size = size + 1
+reply[size] = reached
 `
 }
 

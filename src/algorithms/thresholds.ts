@@ -1,0 +1,49 @@
+/*
+ * Thresholds: parts of a quota that are told once. A threshold of 0.8 is told when an admitted call leaves 80 of 100 units used. Then the
+ * state remembers, until the window ends, the largest part that was told. So units that come back and are used again tell nothing.
+ *
+ * The state has the part and not the units, so that a threshold is not told again if the limit changes while the window runs.
+ */
+import { invalidOption } from '../common/index.ts'
+import type { Policy } from './algorithm.ts'
+import { ratioUp } from './exact-math.ts'
+
+/** A threshold of a policy. */
+export interface Threshold {
+  /** The part of the quota in millionths, as states remember it. */
+  readonly part: number
+  /** The fewest used units that reach the part. */
+  readonly units: number
+}
+
+const millionths = 1_000_000
+const mostThresholds = 20
+
+/**
+ * Checks the option `thresholds`, and returns the parts in ascending order; undefined if the option is not set.
+ * @throws HeadgateError `HEADGATE_OPTION` if the option is no list of different parts
+ */
+export function readThresholds(given: readonly number[] | undefined, name: string): readonly number[] | undefined {
+  if (given === undefined) return undefined
+  const list = Array.isArray(given) ? (given as readonly number[]) : []
+  const isPart = (part: number) => part > 0 && part <= 1 && Math.round(part * millionths) / millionths === part
+  if (list.length > 0 && list.length <= mostThresholds && list.every(isPart) && new Set(list).size === list.length) {
+    return Object.freeze([...list].sort((a, b) => a - b))
+  }
+  const expected = `a list of 1 to ${mostThresholds} different parts of the quota, above 0 and at most 1, with up to 6 decimals`
+  throw invalidOption(name, expected, given, 'Write thresholds: [0.8, 1].')
+}
+
+/** The thresholds of a policy, in ascending order. */
+export function thresholdsOf({ thresholds = [], limit }: Policy): readonly Threshold[] {
+  if (limit === 0) return []
+  return thresholds.map((each) => {
+    const part = Math.round(each * millionths)
+    return { part, units: ratioUp(limit, part, millionths) }
+  })
+}
+
+/** The part of the quota that `part` millionths are. */
+export function partOf({ part }: Threshold): number {
+  return part / millionths
+}
