@@ -71,6 +71,7 @@ export {
 export type { InspectedBan, Inspection, PolicyInspection, TimedUnits } from './inspection/index.ts'
 export {
   type BanOptions,
+  type CostList,
   type CostOptions,
   type HeavyKey,
   type Key,

@@ -1,6 +1,16 @@
 /* The types that describe a limit: the options of every policy, and a decision. This folder imports `common`. */
 
-export { alone, type Ban, type Decision, join, type Source, type Verdict, withResetAt } from './decision.ts'
+export {
+  alone,
+  type Ban,
+  type Decision,
+  join,
+  joinFirst,
+  type RefusedCost,
+  type Source,
+  type Verdict,
+  withResetAt,
+} from './decision.ts'
 export {
   type BurstOptions,
   type CallerCalendar,

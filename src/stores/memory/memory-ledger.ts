@@ -106,12 +106,13 @@ export class MemoryLedger implements Ledger {
   }
 
   private decide(
-    { verb, keys, costs = 1, maxWait = 0, tickets, details }: Command<DecidingVerb>,
+    { verb, keys, costs = 1, alternatives, maxWait = 0, tickets, details }: Command<DecidingVerb>,
     now = this.clock(),
   ): Decision {
     const { evaluation, only } = this
     const found = only === undefined ? this.find(keys, now) : only.findAlone(keys[0] as string, now)
-    evaluation.evaluate(verb, now, costs, maxWait, tickets)
+    if (alternatives === undefined) evaluation.evaluate(verb, now, costs, maxWait, tickets)
+    else evaluation.evaluateFirst(verb, now, alternatives, maxWait)
     if (verb === 'refund' || verb === 'settle') this.giveBack(keys, now)
     if (!found) this.claim(keys, now)
     if (verb === 'reserve') this.openBookings()
