@@ -91,7 +91,7 @@ export {
   type Usage,
   type UsageOptions,
 } from './limiter/index.ts'
-export type { Ban, BurstOptions, Decision, PolicyOptions, Source, Verdict } from './policy/index.ts'
+export type { Ban, BurstOptions, Decision, PolicyOptions, RefusedCost, Source, Verdict } from './policy/index.ts'
 export type {
   BreakerState,
   Health,

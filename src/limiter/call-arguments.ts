@@ -1,6 +1,6 @@
 import type { Costs } from '../algorithms/evaluation/index.ts'
 import type { Policy } from '../algorithms/index.ts'
-import { callOptions, HeadgateError, invalidOption, shown } from '../common/index.ts'
+import { callOptions, HeadgateError, invalidOption, shown, unsupported } from '../common/index.ts'
 import type { CallerCalendars } from '../policy/index.ts'
 import type { AskedCosts, Store } from '../stores/contract/index.ts'
 
@@ -115,10 +115,7 @@ export function askedBy(cost: AnyCost, policies: readonly Policy[], { traits }: 
   const [costs, ...more] = cost.map((each) => costsByName(each, policies) as readonly number[])
   if (costs === undefined) throw emptyList()
   if (traits?.alternatives === true || policies.length === 0) return { costs, alternatives: [costs, ...more] }
-  throw new HeadgateError(
-    'HEADGATE_UNSUPPORTED',
-    'This store cannot try a list of costs in one step. Call consume once for each cost, or use another store.',
-  )
+  throw unsupported('alternatives')
 }
 
 /** True if the cost is a list of costs, of which a call takes the first that is admitted. */
