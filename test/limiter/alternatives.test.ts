@@ -1,4 +1,5 @@
 /** A list of costs: the first that is admitted is taken, as in a budget of an own first, then a pool. */
+import { channel } from 'node:diagnostics_channel'
 import { describe, expect, test } from 'vitest'
 import { calendarWindow } from '../../src/calendar/index.ts'
 import {
@@ -15,6 +16,7 @@ import {
   slidingLog,
   tokenBucket,
 } from '../../src/index.ts'
+import { Pacer } from '../../src/pacer/index.ts'
 import { ManualClock } from '../../src/testing/index.ts'
 import { MapDatabase } from '../support/map-store.ts'
 import { sqliteDatabase } from '../support/sqlite.ts'
@@ -335,4 +337,28 @@ test('a number settles a list only if each cost has one number', async () => {
   await expect(reservation.settle(1)).rejects.toMatchObject({ code: 'HEADGATE_COST' })
   await reservation.settle({ pool: 1 })
   expect((await limiter.usage(key)).policies.map(({ used }) => used)).toEqual([1, 1])
+})
+
+test('the event of a call has the cost that was taken, or of a refusal the first', async () => {
+  const seen: unknown[] = []
+  const listen = (event: unknown) => void seen.push((event as { cost: unknown }).cost)
+  const events = channel('headgate:limiter:call')
+  events.subscribe(listen)
+  try {
+    const limiter = memory()
+    for (let n = 0; n < 9; n++) await limiter.consume(key, { cost: ownThenPool })
+  } finally {
+    events.unsubscribe(listen)
+  }
+  const [first, second] = ownThenPool
+  expect(seen).toEqual([first, first, first, second, second, second, second, second, first])
+})
+
+test('a pacer takes no list', async () => {
+  const pacer = new Pacer('1/1s token-bucket')
+  const cost = [{ '1s': 1 }] as never
+  const calls = [pacer.acquire(cost), pacer.reserve(cost), pacer.throttle(() => 1, { cost }), pacer.tryAcquire(cost)]
+  for (const call of await Promise.allSettled(calls)) {
+    expect(call).toMatchObject({ reason: { code: 'HEADGATE_COST', message: expect.stringMatching(/a list of costs/) } })
+  }
 })
