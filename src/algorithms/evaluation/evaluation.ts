@@ -145,6 +145,11 @@ export class Evaluation {
     return 0
   }
 
+  /** For a call with a list of costs: the policies that have refused a cost of the list. Undefined for a call with one cost. */
+  get refusers(): ReadonlySet<Policy> | undefined {
+    return this.list?.refusers
+  }
+
   /** True if `commit` will write to states, including states of new keys. */
   get writes(): boolean {
     return this.takes || (this.countsRefused && (this.verb === 'consume' || this.verb === 'reserve'))

@@ -16,6 +16,8 @@ interface Refusal {
 export class TriedCosts {
   readonly #alternatives: Alternatives
   #refusals: Refusal[] = []
+  /** The enforced policies that have refused a cost, also if another cost was then admitted. */
+  readonly refusers: Set<Policy> = new Set()
 
   constructor(alternatives: Alternatives) {
     this.#alternatives = alternatives
@@ -24,6 +26,7 @@ export class TriedCosts {
   /** Notes that the policies have refused the cost that was evaluated last. */
   noteRefused(policies: readonly PolicyEvaluation[]): void {
     this.#refusals.push(refusalOf(policies, ({ wait }) => wait))
+    for (const { policy, wait } of policies) if (wait > 0 && !policy.shadow) this.refusers.add(policy)
   }
 
   /** The index of the first cost with the shortest wait, after all costs were refused. */

@@ -119,6 +119,7 @@ export class MemoryLedger implements Ledger {
     const decision = evaluation.commit('store', details)
     if (only === undefined) this.keep(now)
     if (!evaluation.allowed) this.noteRefused()
+    else if (alternatives !== undefined) this.noteRefusers(evaluation.refusers as ReadonlySet<Policy>)
     return decision
   }
 
@@ -166,6 +167,10 @@ export class MemoryLedger implements Ledger {
 
   private noteRefusals(): void {
     for (const scope of this.scopes) scope.noteRefused()
+  }
+
+  private noteRefusers(refusers: ReadonlySet<Policy>): void {
+    for (const scope of this.scopes) scope.noteRefusers(refusers)
   }
 
   private reset(keys: readonly string[]): undefined {
