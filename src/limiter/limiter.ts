@@ -14,7 +14,7 @@ import type { Plans } from './plans.ts'
 import { Reservation, type ReservedCall } from './reservation.ts'
 import { type Usage, type UsageOptions, usageOf } from './usage.ts'
 
-export type { CostList, CostOptions, Key, Units } from './call-arguments.ts'
+export type { CostOptions, Key } from './call-arguments.ts'
 export type { HeavyKey, TopOptions } from './heaviest/index.ts'
 export { calls } from './limiter-events.ts'
 export type { BanOptions } from './operator-verbs.ts'
