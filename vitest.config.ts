@@ -26,6 +26,7 @@ const parts = [
   'test/{package,readme}.test.ts',
   'test/algorithms/exact-math.test.ts',
   'test/calendar/golden.test.ts',
+  'test/limiter/alternatives-{law,model}.test.ts',
   'test/failure/flapping.test.ts',
   'test/http/keys/{address,by-cookie}.test.ts',
   'test/pacer/{properties,set-rate,settling}.test.ts',

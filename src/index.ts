@@ -71,6 +71,7 @@ export {
 export type { InspectedBan, Inspection, PolicyInspection, TimedUnits } from './inspection/index.ts'
 export {
   type BanOptions,
+  type CostList,
   type CostOptions,
   type HeavyKey,
   type Key,
@@ -90,7 +91,7 @@ export {
   type Usage,
   type UsageOptions,
 } from './limiter/index.ts'
-export type { Ban, BurstOptions, Decision, PolicyOptions, Source, Verdict } from './policy/index.ts'
+export type { Ban, BurstOptions, Decision, PolicyOptions, RefusedCost, Source, Verdict } from './policy/index.ts'
 export type {
   BreakerState,
   Health,

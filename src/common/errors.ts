@@ -180,6 +180,8 @@ const without: Readonly<Record<string, string>> = {
   scan:
     'cannot list its keys: Memcached, for one, has no command for it. Use inspect(key), or keep the keys in a memory store, ' +
     'Redis, Postgres or SQLite.',
+  alternatives:
+    'cannot try a list of costs in one step. Use a memory store, postgresStore or sqliteStore, or make a call for each cost.',
   ban: 'cannot ban keys. Use a memory store, redisStore, postgresStore, sqliteStore or memcachedStore.',
 }
 

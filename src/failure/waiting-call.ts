@@ -1,7 +1,14 @@
 import { type Costs, type Tickets, unitsBack } from '../algorithms/evaluation/index.ts'
 import { HeadgateError } from '../common/index.ts'
 import type { Decision } from '../policy/index.ts'
-import { type Booking, type Command, choiceFor, type OnFailure, type OutcomeOf } from '../stores/contract/index.ts'
+import {
+  type Booking,
+  type Command,
+  choiceFor,
+  costsTaken,
+  type OnFailure,
+  type OutcomeOf,
+} from '../stores/contract/index.ts'
 import type { Breaker } from './breaker.ts'
 import { warnIfOpened } from './breaker-warning.ts'
 import type { CallVerb, Fallback } from './fallback.ts'
@@ -26,11 +33,11 @@ export class WaitingCall<V extends CallVerb> extends StoreRequest<V> {
 
   /** Called if the store answers too late: the caller already has a result without the store. Refunds the units that the store took. */
   override late(outcome: OutcomeOf<V>): void {
-    const { verb, keys, costs = 1, tickets: renewed } = this.command
+    const { verb, keys, tickets: renewed } = this.command
     const giveBack = (units: Costs, taken?: Tickets) => {
       this.#fallback.giveBack(keys, units, taken).catch(() => undefined)
     }
-    if (verb === 'consume' && (outcome as Decision).allowed) giveBack(costs)
+    if (verb === 'consume' && (outcome as Decision).allowed) giveBack(costsTaken(this.command, outcome as Decision))
     if (verb !== 'reserve' && verb !== 'renew') return
     const { decision, tickets } = outcome as Booking
     if (!decision.allowed || tickets === undefined) return

@@ -7,12 +7,12 @@
 
 import { isolatesRequests } from '#platform'
 import { LinkedList, type ListNode, Slots } from '../common/index.ts'
-import type { Key, Reservation, Units } from '../limiter/index.ts'
+import type { AnyCost, Key, Reservation } from '../limiter/index.ts'
 
 /** A request whose units are reserved for a later time. */
 export interface Booked {
   readonly key: Key
-  readonly cost: Units
+  readonly cost: AnyCost
   /** The reservation of the slot (a time) that was booked for this request. */
   readonly reservation: Reservation
   /** Refunds the units of the slot (a booked time). Called if no request uses the slot. */
@@ -55,7 +55,7 @@ export class BookedSlots {
    * Call `ask` when you ask the store for a slot (a booked time). Call the returned function after the store has answered, with true if
    * `wait` is called next. No slot is refunded between the two calls, because the store may book another slot at the end of the queue.
    */
-  ask(key: Key, cost: Units): (waits: boolean) => void {
+  ask(key: Key, cost: AnyCost): (waits: boolean) => void {
     const name = nameOf(key, cost)
     const queue = this.#queueOf(name)
     queue.asking++
@@ -143,7 +143,7 @@ function waitAlone(
   })
 }
 
-function nameOf(key: Key, cost: Units): string {
+function nameOf(key: Key, cost: AnyCost): string {
   const units = typeof cost === 'number' ? cost : JSON.stringify(cost)
   return `${units} ${typeof key === 'string' ? key : JSON.stringify(key)}`
 }

@@ -1,32 +1,41 @@
 /* What a request passes to the limiter besides its key: its cost, and the calendar of its customer. */
 import type { Policy } from '../algorithms/index.ts'
 import { HeadgateError, hook, invalidOption, type MaybePromise, shown } from '../common/index.ts'
-import { checkUnits, costsOf, type Units } from '../limiter/index.ts'
+import { type AnyCost, askedBy, checkUnits, costsOf, isCostList, type Units } from '../limiter/index.ts'
 import type { CallerCalendars } from '../policy/index.ts'
+import type { Store } from '../stores/contract/index.ts'
 import type { RequestView } from './keys/index.ts'
 
 /**
- * The cost of a request in units: a number for every policy, a record with a number for each policy, or a function that returns
- * such a number or record, or a promise of one. The function gets the framework's request, then a view of the request that is the
+ * The cost of a request in units: a number for every policy, a record with a number for each policy, a list of records of which the
+ * request takes the first that is admitted, or a function that returns one of them, or a promise of one. The function gets the framework's request, then a view of the request that is the
  * same for every framework.
  */
 export type Cost<Request, Response = unknown> =
-  | Units
-  | ((request: Request, view: RequestView<Request>, response: Response) => MaybePromise<Units>)
+  | AnyCost
+  | ((request: Request, view: RequestView<Request>, response: Response) => MaybePromise<AnyCost>)
 
 /**
  * Reads the option `cost`.
  * @param policies the policies that must be able to admit the cost; empty if they are not known yet. Policies with a limit of 0
  *   are not checked: they refuse every request on purpose
  * @throws HeadgateError `HEADGATE_COST` if the cost is invalid, if every request would be refused, or if a record does not name
- *   the policies
+ *   the policies; `HEADGATE_UNSUPPORTED` if the cost is a list and the store takes no lists
  */
 export function readCost<Request, Response>(
   cost: Cost<Request, Response> | undefined,
   policies: readonly Policy[],
+  store: Store,
 ): Cost<Request, Response> {
   if (typeof cost === 'function') return cost
-  const units = checkedCost(cost === undefined ? 1 : cost, 'cost')
+  const asked = checkedCost(cost === undefined ? 1 : cost, 'cost')
+  if (!isCostList(asked)) return readUnits(asked, policies)
+  const list = Object.freeze(asked.map((units) => readUnits(units, policies) as Exclude<Units, number>))
+  askedBy(list, policies, store)
+  return list
+}
+
+function readUnits(units: Units, policies: readonly Policy[]): Units {
   for (const [policy, count] of typeof units === 'number' ? [] : Object.entries(units)) checkUnits(count, policy)
   const costs = policies.length === 0 ? [] : costsOf(units, policies)
   policies.forEach((policy, n) => {
@@ -53,11 +62,12 @@ function neverAdmits({ algorithm }: Policy, units: number): boolean {
  * Checks a cost before the limiter gets it. The limiter would read undefined as 1, so nobody would notice a function without a
  * `return`. The limiter itself checks the numbers in a record.
  */
-export function checkedCost(cost: unknown, source: string): Units {
+export function checkedCost(cost: unknown, source: string): AnyCost {
   if (Number.isSafeInteger(cost) && (cost as number) >= 1) return cost as number
-  if (isRecord(cost)) return cost
+  if (isRecord(cost) || (isCostList(cost) && cost.length > 0 && cost.every(isRecord))) return cost
   const fix = 'Round it up with Math.ceil; use skip for a request that costs nothing.'
-  const expected = 'a whole number from 1 to 2^53 - 1, or a record of them by the names of the policies'
+  const expected =
+    'a whole number from 1 to 2^53 - 1, a record of them by the names of the policies, or a list of such records'
   throw invalidOption(source, expected, cost, fix, 'HEADGATE_COST')
 }
 

@@ -1,7 +1,7 @@
 import { isolatesRequests } from '#platform'
 import type { Policy } from '../algorithms/index.ts'
 import { type Duration, duration, HeadgateError, monotonicClock, readOptions, whole } from '../common/index.ts'
-import type { Key, Reservation, Units } from '../limiter/index.ts'
+import type { AnyCost, Key, Reservation } from '../limiter/index.ts'
 import { type Booked, BookedSlots } from './booked-slots.ts'
 
 /** The options of `delay`. */
@@ -111,7 +111,7 @@ export class Delay {
    * Call `ask` when you ask an asynchronous store for a slot (a booked time). After the store has answered, call the returned function,
    * with true if you call `pause` next.
    */
-  ask(key: Key, cost: Units): (waits: boolean) => void {
+  ask(key: Key, cost: AnyCost): (waits: boolean) => void {
     return this.#slots.ask(key, cost)
   }
 

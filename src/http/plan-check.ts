@@ -1,12 +1,12 @@
 import { HeadgateError, hook, isPromise, type MaybePromise, warnOnce } from '../common/index.ts'
 import {
+  type AnyCost,
   type CallExtras,
   calls,
   decide,
   type Key,
   type RateLimiter,
   type Reservation,
-  type Units,
 } from '../limiter/index.ts'
 import type { CallerCalendars, Decision } from '../policy/index.ts'
 import { isLocal } from '../stores/contract/index.ts'
@@ -72,7 +72,7 @@ export class PlanCheck<Request, Response> {
     this.#parts = parts
     this.#limiter = limiter
     this.#extractors = extractors
-    this.#cost = readCost(options.cost, one ? limiter.policies : [])
+    this.#cost = readCost(options.cost, one ? limiter.policies : [], limiter.store)
     this.#calendar = readCalendar(options.calendar, limiter.policies)
     this.#attach = hook('(decision, request) => ...')(options.attach, 'attach')
     const heldUnits = new HeldReservations(limiter, parts.framework, options, events)
@@ -99,7 +99,7 @@ export class PlanCheck<Request, Response> {
     return this.#findCalendar(key, checkedCost(units, 'What cost returns'), request, response)
   }
 
-  #findCalendar(key: Key, cost: Units, request: Request, response: Response): MaybePromise<boolean> {
+  #findCalendar(key: Key, cost: AnyCost, request: Request, response: Response): MaybePromise<boolean> {
     if (this.#calendar === undefined) return this.#decide(key, cost, undefined, request, response)
     const calendar = this.#calendar(request, this.#parts.framework, response)
     if (isPromise(calendar)) return this.#decideLater(key, cost, calendar, request, response)
@@ -108,7 +108,7 @@ export class PlanCheck<Request, Response> {
 
   #decide(
     key: Key,
-    cost: Units,
+    cost: AnyCost,
     calendar: CallerCalendars | undefined,
     request: Request,
     response: Response,
@@ -165,14 +165,14 @@ export class PlanCheck<Request, Response> {
     return this.#findCost(await this.#parts.deadline.bound(key, 'keys'), request, response)
   }
 
-  async #findCalendarLater(key: Key, units: Promise<Units>, request: Request, response: Response): Promise<boolean> {
+  async #findCalendarLater(key: Key, units: Promise<AnyCost>, request: Request, response: Response): Promise<boolean> {
     const cost = checkedCost(await this.#parts.deadline.bound(units, 'cost'), 'What cost returns')
     return this.#findCalendar(key, cost, request, response)
   }
 
   async #decideLater(
     key: Key,
-    cost: Units,
+    cost: AnyCost,
     calendar: Promise<CallerCalendars>,
     request: Request,
     response: Response,
@@ -190,7 +190,7 @@ export class PlanCheck<Request, Response> {
   /** Does the same as `#decide`, but makes a reservation, for `settle`, `count`, `delay` and units in flight. */
   #reserve(
     key: Key,
-    cost: Units,
+    cost: AnyCost,
     calendar: CallerCalendars | undefined,
     request: Request,
     response: Response,

@@ -1,7 +1,8 @@
 import type { Costs } from '../algorithms/evaluation/index.ts'
 import type { Policy } from '../algorithms/index.ts'
-import { callOptions, HeadgateError, invalidOption, shown } from '../common/index.ts'
+import { callOptions, HeadgateError, invalidOption, shown, unsupported } from '../common/index.ts'
 import type { CallerCalendars } from '../policy/index.ts'
+import type { AskedCosts, Store } from '../stores/contract/index.ts'
 
 /** Who is limited: one string for all scopes, or a record with a string for each scope (such as `user`) of the limiter. */
 export type Key = string | Readonly<Record<string, string>>
@@ -12,10 +13,23 @@ export type Key = string | Readonly<Record<string, string>>
  */
 export type Units = number | Readonly<Record<string, number>>
 
+/**
+ * Costs that a call tries in their order, all at one time. The call takes the first cost that is admitted, and no other. Each cost is
+ * a record with a number for each policy. Example, for a budget of its own first, then a pool: `[{ own: 1, pool: 0 }, { own: 0,
+ * pool: 1 }]`.
+ */
+export type CostList = readonly Readonly<Record<string, number>>[]
+
+/** A cost in any form. */
+export type AnyCost = Units | CostList
+
 /** The options of `consume` and of every other call that has a cost. */
 export interface CostOptions {
-  /** The units that the call takes: a whole number from 1 to 2^53 - 1, or a record with a number for each policy. Default 1. */
-  cost?: Units
+  /**
+   * The units that the call takes: a whole number from 1 to 2^53 - 1, or a record with a number for each policy. `consume`,
+   * `reserve` and `peek` also take a list of records: see `CostList`. Default 1.
+   */
+  cost?: Units | CostList
   /**
    * The calendar of this customer, for policies with `anchor: 'caller'` or `timeZone: 'caller'`: one value, or a record with a value
    * for each scope. Example: `{ anchor: customer.since, timeZone: 'Europe/Berlin' }`.
@@ -78,11 +92,11 @@ function example(scopes: readonly string[]): string {
 }
 
 /** The option `cost`, by default 1. @throws HeadgateError `HEADGATE_OPTION` for another option, or for no object */
-export function costOf(options: CostOptions | undefined): Units {
+export function costOf(options: CostOptions | undefined): AnyCost {
   return options === undefined ? 1 : givenCost(options)
 }
 
-function givenCost(options: CostOptions): Units {
+function givenCost(options: CostOptions): AnyCost {
   if (typeof options === 'number') throw bareCost(options)
   callOptions('A call', options, costNames)
   return options.cost === undefined ? 1 : options.cost
@@ -92,15 +106,39 @@ function bareCost(cost: number): HeadgateError {
   return new HeadgateError('HEADGATE_OPTION', `A cost is passed as an option, got ${cost}. Write { cost: ${cost} }.`)
 }
 
+/**
+ * What a command carries for a cost: with a list of costs, also the whole list, each with a number for each policy.
+ * @throws HeadgateError `HEADGATE_COST` if the cost is invalid, `HEADGATE_UNSUPPORTED` if it is a list and the store takes no lists
+ */
+export function askedBy(cost: AnyCost, policies: readonly Policy[], { traits }: Store): AskedCosts {
+  if (!isCostList(cost)) return { costs: costsOf(cost, policies) }
+  const [costs, ...more] = cost.map((each) => costsByName(each, policies) as readonly number[])
+  if (costs === undefined) throw emptyList()
+  if (traits?.alternatives === true || policies.length === 0) return { costs, alternatives: [costs, ...more] }
+  throw unsupported('alternatives')
+}
+
+/** True if the cost is a list of costs, of which a call takes the first that is admitted. */
+export function isCostList(cost: unknown): cost is CostList {
+  return Array.isArray(cost)
+}
+
+function emptyList(): HeadgateError {
+  return new HeadgateError(
+    'HEADGATE_COST',
+    'A list of costs must have at least one cost. Write [{ own: 1, pool: 0 }, { own: 0, pool: 1 }].',
+  )
+}
+
 /** The cost of a call under each policy. @throws HeadgateError `HEADGATE_COST` if the cost is invalid */
-export function costsOf(cost: Units, policies: readonly Policy[]): Costs {
+export function costsOf(cost: AnyCost, policies: readonly Policy[]): Costs {
   return Number.isSafeInteger(cost) && (cost as number) >= 1 ? (cost as number) : costsByName(cost, policies)
 }
 
-function costsByName(cost: Units, policies: readonly Policy[]): Costs {
+function costsByName(cost: AnyCost, policies: readonly Policy[]): Costs {
   if (typeof cost !== 'object' || cost === null) throw wrongCost(cost)
   checkNames(cost, policies, 'A cost')
-  return policies.map((policy) => costUnder(policy, cost))
+  return policies.map((policy) => costUnder(policy, cost as Readonly<Record<string, number>>))
 }
 
 /** The units that one policy takes, from a record: 1 for a penalty, which counts refused calls; 0 for a shadow policy not in the record. */
@@ -134,7 +172,12 @@ export function checkNames(costs: object, policies: readonly Policy[], what: str
 }
 
 function noRecord(costs: object, what: string): HeadgateError {
-  const fix = costs instanceof Promise ? 'Await the promise first.' : 'Write { tokens: 742 }.'
+  const fix =
+    costs instanceof Promise
+      ? 'Await the promise first.'
+      : Array.isArray(costs)
+        ? 'Only consume, reserve and peek try a list of costs.'
+        : 'Write { tokens: 742 }.'
   return invalidOption(
     what,
     'a whole number, or a record of them by the names of policies',

@@ -3,7 +3,16 @@
  * folder imports the contract of stores, the memory store, and all that they import.
  */
 
-export { checkUnits, costsOf, type Key, type Units } from './call-arguments.ts'
+export {
+  type AnyCost,
+  askedBy,
+  type CostList,
+  checkUnits,
+  costsOf,
+  isCostList,
+  type Key,
+  type Units,
+} from './call-arguments.ts'
 export {
   type BanOptions,
   book,

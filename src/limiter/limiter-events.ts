@@ -10,7 +10,7 @@ import { callHook, HeadgateError, isPromise, type MaybePromise } from '../common
 import type { Channel } from '../platform/platform.ts'
 import type { Decision } from '../policy/index.ts'
 import type { Booking, Store, ThresholdEvent } from '../stores/contract/index.ts'
-import type { Key, Units } from './call-arguments.ts'
+import { type CostList, isCostList, type Key, type Units } from './call-arguments.ts'
 import { countHeavy, type SpaceSaving } from './heaviest/index.ts'
 
 /** How many calls of this process use units of a limiter now, and how many wait. */
@@ -38,6 +38,7 @@ export interface LimiterCallEvent {
   readonly instance: CalledLimiter
   /** Who was limited: the key, or a record with a key for each scope (such as `user`). */
   readonly key: Key
+  /** The units of the call. With a list of costs: the cost that was taken; for a refused call, the first cost. */
   readonly cost: Units
   /** False if the calling middleware does not enforce a refusal of this key, because of its option `enforce`. */
   readonly enforced: boolean
@@ -66,7 +67,7 @@ export function tellerOf(
 interface WatchedCall {
   readonly limiter: CalledLimiter
   readonly key: Key
-  readonly cost: Units
+  readonly cost: Units | CostList
   readonly keys: readonly string[]
   /** False if the caller does not enforce a refusal. Undefined means true. */
   readonly enforced: boolean | undefined
@@ -131,7 +132,7 @@ function publish(
     limiter: limiter.name,
     instance: limiter,
     key,
-    cost,
+    cost: isCostList(cost) ? (cost[decision?.allowed ? (decision.tried?.length ?? 0) : 0] as Units) : cost,
     enforced,
     decision,
     error,

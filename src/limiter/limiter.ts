@@ -4,7 +4,7 @@ import type { Policy } from '../algorithms/index.ts'
 import { callOptions, type Duration, HeadgateError, type MaybePromise, milliseconds } from '../common/index.ts'
 import type { CallerCalendars, Decision } from '../policy/index.ts'
 import type { CheckedLedger, OnFailure } from '../stores/contract/index.ts'
-import { type CostOptions, costOf, costsOf, type Key, keysOf, type Units } from './call-arguments.ts'
+import { type AnyCost, askedBy, type CostOptions, costOf, costsOf, type Key, keysOf } from './call-arguments.ts'
 import type { HeavyKeys, SpaceSaving } from './heaviest/index.ts'
 import { calls, type Load, watch } from './limiter-events.ts'
 import { type PlanLike, PlanOptions, policiesOf, type RateLimiterOptions, readPlans } from './limiter-options.ts'
@@ -14,7 +14,7 @@ import type { Plans } from './plans.ts'
 import { Reservation, type ReservedCall } from './reservation.ts'
 import { type Usage, type UsageOptions, usageOf } from './usage.ts'
 
-export type { CostOptions, Key, Units } from './call-arguments.ts'
+export type { CostOptions, Key } from './call-arguments.ts'
 export type { HeavyKey, TopOptions } from './heaviest/index.ts'
 export { calls } from './limiter-events.ts'
 export type { BanOptions } from './operator-verbs.ts'
@@ -98,7 +98,8 @@ export class RateLimiter extends Operations<RateLimiter> {
   }
 
   /**
-   * Takes `cost` units from every policy if all policies admit the cost. Otherwise takes no units from any policy.
+   * Takes `cost` units from every policy if all policies admit the cost. Otherwise takes no units from any policy. With a list of
+   * costs, takes the first cost that all policies admit. If there is none, the call is refused once, with the shortest wait.
    *
    * Rejects with HeadgateError `HEADGATE_KEY`, `HEADGATE_COST` or `HEADGATE_OPTION` if an argument is invalid, and with
    * `HEADGATE_STORE_UNAVAILABLE` if the store fails and `onStoreError` is `'closed'`.
@@ -130,7 +131,8 @@ export class RateLimiter extends Operations<RateLimiter> {
    */
   async peek(key: Key, options?: CostOptions): Promise<Decision> {
     const { ledger, keys, policies = this.policies } = this.under(key)
-    return ledger.run({ verb: 'peek', keys, costs: costsOf(costOf(options), policies), calendar: options?.calendar })
+    const asked = askedBy(costOf(options), policies, this.store)
+    return ledger.run({ verb: 'peek', keys, ...asked, calendar: options?.calendar })
   }
 
   /**
@@ -201,12 +203,15 @@ export class RateLimiter extends Operations<RateLimiter> {
     return this.#ledger.run({ verb, keys: keysOf(key, this.scopes), costs, calendar: options?.calendar })
   }
 
-  #decide(key: Key, cost: Units, extras?: CallExtras): MaybePromise<Decision> {
+  #decide(key: Key, cost: AnyCost, extras?: CallExtras): MaybePromise<Decision> {
     const keys = keysOf(key, this.scopes)
-    const costs = costsOf(cost, this.policies)
+    const asked = typeof cost === 'number' ? undefined : askedBy(cost, this.policies, this.store)
+    const costs = asked === undefined ? costsOf(cost, this.policies) : asked.costs
     const ledger = this.#ledger
     const weight = weightOf(this.plans.options.heavyKeys)
-    const command = { verb: 'consume', keys, costs, details: extras?.details, calendar: extras?.calendar } as const
+    const alternatives = asked?.alternatives
+    const details = extras?.details
+    const command = { verb: 'consume', keys, costs, alternatives, details, calendar: extras?.calendar } as const
     if (weight > 0 || calls.hasSubscribers) {
       const call = { limiter: this, key, cost, keys, enforced: extras?.enforced, counts: this.#counts, weight }
       return watch(call, () => ledger.run(command, extras?.onFailure))
@@ -214,17 +219,17 @@ export class RateLimiter extends Operations<RateLimiter> {
     return ledger.run(command, extras?.onFailure)
   }
 
-  #book(key: Key, cost: Units, maxWait: number, extras?: CallExtras): MaybePromise<Reservation> {
+  #book(key: Key, cost: AnyCost, maxWait: number, extras?: CallExtras): MaybePromise<Reservation> {
     const { policies } = this
     const ledger = this.#ledger
     const keys = keysOf(key, this.scopes)
-    const costs = costsOf(cost, policies)
+    const asked = askedBy(cost, policies, this.store)
     const { details, onFailure, enforced, calendar } = extras ?? {}
     const run: ReservedCall['run'] = (command) => ledger.run({ ...command, calendar }, onFailure)
-    const call = { run, policies, keys, costs, load: this.plans.load }
+    const call = { run, policies, keys, ...asked, load: this.plans.load }
     const weight = weightOf(this.plans.options.heavyKeys)
     const watched = { limiter: this, key, cost, keys, enforced, counts: this.#counts, weight }
-    const booking = watch(watched, () => run({ verb: 'reserve', keys, costs, maxWait: maxWait * 1000, details }))
+    const booking = watch(watched, () => run({ verb: 'reserve', keys, ...asked, maxWait: maxWait * 1000, details }))
     if ('then' in booking) return booking.then((booked) => new Reservation(call, booked))
     return new Reservation(call, booking)
   }
@@ -239,7 +244,7 @@ export class RateLimiter extends Operations<RateLimiter> {
  * `consume` for the adapters of frameworks. Returns a promise only if the store does, and throws on an invalid argument. `extras` can ask
  * for more fields in the decision.
  */
-export function decide(limiter: RateLimiter, key: Key, cost: Units, extras?: CallExtras): MaybePromise<Decision> {
+export function decide(limiter: RateLimiter, key: Key, cost: AnyCost, extras?: CallExtras): MaybePromise<Decision> {
   return decideBy(limiter, key, cost, extras)
 }
 
@@ -247,7 +252,7 @@ export function decide(limiter: RateLimiter, key: Key, cost: Units, extras?: Cal
 export function book(
   limiter: RateLimiter,
   key: Key,
-  cost: Units,
+  cost: AnyCost,
   maxWait: number,
   extras?: CallExtras,
 ): MaybePromise<Reservation> {

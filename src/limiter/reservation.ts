@@ -1,17 +1,16 @@
-import type { Costs, Tickets } from '../algorithms/evaluation/index.ts'
+import type { Alternatives, Costs, Tickets } from '../algorithms/evaluation/index.ts'
 import type { Policy } from '../algorithms/index.ts'
 import { HeadgateError, invalidOption, isPromise, type MaybePromise, shown } from '../common/index.ts'
 import type { Decision } from '../policy/index.ts'
-import type { Booking, Command, OutcomeOf } from '../stores/contract/index.ts'
+import { type AskedCosts, type Booking, type Command, costsTaken, type OutcomeOf } from '../stores/contract/index.ts'
 import { checkNames, checkUnits, type Units } from './call-arguments.ts'
 import type { Load } from './limiter-events.ts'
 
 /** The arguments of the call that made a reservation. */
-export interface ReservedCall {
+export interface ReservedCall extends AskedCosts {
   readonly run: <V extends 'reserve' | 'renew' | 'settle'>(command: Command<V>) => MaybePromise<OutcomeOf<V>>
   readonly policies: readonly Policy[]
   readonly keys: readonly string[]
-  readonly costs: Costs
   /**
    * The count of reservations with units in flight (of `concurrency` policies). This reservation is part of the count until its units are
    * freed. Undefined if there is no such count.
@@ -43,6 +42,8 @@ export class Reservation {
   /** The decision on the estimated cost. If the decision is a refusal, no units were taken. */
   readonly decision: Decision
   readonly #call: ReservedCall
+  /** The cost that was taken. */
+  readonly #costs: Costs
   #tickets: Tickets | undefined
   /** True after the reservation was settled (corrected to the actual cost) or cancelled, or if it was refused. */
   #settled: boolean
@@ -59,6 +60,7 @@ export class Reservation {
     this.wait = wait
     this.decision = decision
     this.#call = call
+    this.#costs = costsTaken(call, decision)
     this.#tickets = tickets
     this.#released = !decision.allowed || !call.policies.some(({ algorithm }) => algorithm.leases)
     if (!this.#released && call.load !== undefined) call.load.inFlight++
@@ -67,7 +69,8 @@ export class Reservation {
   /**
    * Corrects the cost of the reservation to the actual cost. Gives units back if the actual cost is lower, and takes more units if the
    * actual cost is higher. Several reservations can be corrected in any order. Units that have already become available with time are not
-   * given back again.
+   * given back again. After a call with a list of costs, only the policies that the taken cost asks are corrected: `settle({ own: 3,
+   * pool: 3 })` corrects the budget that has paid. A number is enough if each cost of the list has one number for its policies.
    *
    * Rejects with HeadgateError `HEADGATE_COST` unless `actual` is a whole number of at least 0, or a record with such a number for
    * each policy's name. After this error, `settle` can be called again. Rejects with `HEADGATE_INEXACT` if a policy cannot count
@@ -139,10 +142,11 @@ export class Reservation {
    * @throws HeadgateError `HEADGATE_COST` if `actual` is invalid
    */
   #corrections(actual: Units): readonly number[] {
-    const { policies, costs } = this.#call
+    const { policies, alternatives } = this.#call
     if (typeof actual === 'object' && actual !== null) checkNames(actual, policies, 'The actual cost')
     else if (!Number.isSafeInteger(actual) || (actual as number) < 0) throw wrongActual(actual)
-    else if (typeof costs !== 'number' && (actual as number) > 0) throw oneForAll(actual as number)
+    else if (typeof this.#costs !== 'number' && (actual as number) > 0 && !isUniform(policies, alternatives))
+      throw oneForAll(actual as number)
     return policies.map((policy, n) => this.#correction(policy, n, actual))
   }
 
@@ -150,12 +154,13 @@ export class Reservation {
   #correction({ name, algorithm }: Policy, n: number, actual: Units): number {
     const reserved = this.#cost(n)
     if (typeof actual === 'object' && !Object.hasOwn(actual, name)) return 0
+    const isAsked = reserved > 0 || this.#call.alternatives === undefined
     const units = typeof actual === 'object' ? checkUnits(actual[name] as number, name) : actual
-    return algorithm.punishes || algorithm.leases ? 0 : units - reserved
+    return algorithm.punishes || algorithm.leases || !isAsked ? 0 : units - reserved
   }
 
   #cost(n: number): number {
-    const { costs } = this.#call
+    const costs = this.#costs
     return typeof costs === 'number' ? costs : (costs[n] as number)
   }
 
@@ -176,6 +181,18 @@ export class Reservation {
     }
     return this.#renewal === undefined ? settle() : this.#renewal.then(settle, settle)
   }
+}
+
+/**
+ * True for a list of costs of which each has one number for all policies that it asks. Then one actual cost is clear, whichever cost was
+ * taken. False for a call without a list.
+ */
+function isUniform(policies: readonly Policy[], alternatives: Alternatives | undefined): boolean {
+  if (alternatives === undefined) return false
+  const counted = ({ algorithm }: Policy) => !algorithm.punishes && !algorithm.leases
+  return alternatives.every((costs) => {
+    return new Set(costs.filter((cost, n) => cost > 0 && counted(policies[n] as Policy))).size <= 1
+  })
 }
 
 /** @throws HeadgateError `HEADGATE_INEXACT` if a policy could not charge the units that exceed the estimate */

@@ -68,6 +68,14 @@ export interface Ban {
   readonly reason?: string
 }
 
+/** A cost that was tried and refused, of a call with a list of costs. */
+export interface RefusedCost {
+  /** The name of the policy with the longest wait for this cost. */
+  readonly policy: string
+  /** How long to wait until this cost is admitted, in whole milliseconds, rounded up. Infinity if it can never be admitted. */
+  readonly retryAfter: number
+}
+
 /**
  * The decision about a call: the result of all enforced policies together, and the verdict of each policy. Times are whole
  * milliseconds, rounded up.
@@ -110,6 +118,14 @@ export interface Decision {
    * are refused, `remaining` is 0, and the verdicts are those that `peek` would return if there were no ban.
    */
   readonly ban?: Ban
+  /**
+   * Only for a call with a list of costs: the costs that were refused, in the order of the list. An admitted call took the cost after
+   * them: `list[decision.tried.length]`. Example: with `cost: [{ own: 1, pool: 0 }, { own: 0, pool: 1 }]`, `tried` is empty if `own`
+   * admitted the call, and names `own` if `pool` did. A refused call names both. `retryAfter` is then the shortest wait of the list,
+   * and `remaining` belongs to the cost of which the most is left. Absent if nobody tried the costs, because of a ban by
+   * `RateLimiter.ban`, or because the store failed and the call was let through.
+   */
+  readonly tried?: readonly RefusedCost[]
 }
 
 /**
@@ -152,6 +168,31 @@ export function join(allowed: boolean, verdicts: readonly Verdict[], source: Sou
 export function alone(allowed: boolean, verdicts: readonly Verdict[], source: Source, at?: number): Decision {
   const verdict = verdicts[0] as Verdict
   return decisionOf(allowed, verdict, verdict.remaining, verdict.resetAfter, verdicts, source, at)
+}
+
+/**
+ * Makes the decision about a call that tried several costs.
+ * @param alternatives the costs: for each of them, a number for each policy
+ * @param tried the costs that were refused: all of them for a refused call
+ */
+export function joinFirst(
+  allowed: boolean,
+  verdicts: readonly Verdict[],
+  alternatives: readonly (readonly number[])[],
+  tried: readonly RefusedCost[],
+  source: Source,
+  at?: number,
+): Decision {
+  const decision = join(allowed, verdicts, source, at)
+  const parts = alternatives.map((costs) => {
+    const asked = verdicts.filter(({ shadow }, n) => !shadow && (costs[n] as number) > 0)
+    return join(true, asked.length > 0 ? asked : verdicts, source)
+  })
+  const { limit, policy, remaining } = parts.reduce((most, part) => (part.remaining > most.remaining ? part : most))
+  if (allowed) return { ...decision, limit, remaining, policy, tried }
+  const { policy: name, retryAfter } = tried.reduce((best, each) => (each.retryAfter < best.retryAfter ? each : best))
+  const binding = verdicts.find((verdict) => verdict.name === name) as Verdict
+  return { ...decision, limit: binding.limit, remaining, retryAfter, policy: name, tried }
 }
 
 /** Makes the object without spread syntax, which would be slower. Every call runs this function. */

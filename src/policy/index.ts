@@ -5,6 +5,8 @@ export {
   type Ban,
   type Decision,
   join,
+  joinFirst,
+  type RefusedCost,
   type Source,
   type Verdict,
   withReached,

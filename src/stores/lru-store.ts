@@ -51,7 +51,7 @@ export function lruStore(options: LruStoreOptions = {}): Store {
   const { maxKeys, clock } = readOptions('lruStore', options, readers)
   return {
     synchronous: true,
-    traits: { kind: 'lru' },
+    traits: { kind: 'lru', alternatives: true },
     open: (terms, joins) => new LruLedger(terms, clock, maxKeys, joins instanceof LruLedger ? joins.keys : new Map()),
   }
 }

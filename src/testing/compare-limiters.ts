@@ -1,5 +1,5 @@
 import type { Inspection } from '../inspection/index.ts'
-import type { RateLimiter, Reservation, Units } from '../limiter/index.ts'
+import type { AnyCost, RateLimiter, Reservation, Units } from '../limiter/index.ts'
 import { assertEqual } from './assert.ts'
 import type { ManualClock } from './manual-clock.ts'
 import { ifSupported } from './timeline.ts'
@@ -35,7 +35,7 @@ const places = [0, 1, 2, 3, 5]
 type Pick = <T>(from: readonly T[]) => T
 
 interface Open {
-  readonly cost: Units
+  readonly cost: AnyCost
   readonly actual: Reservation
   readonly expected: Reservation
 }
@@ -52,13 +52,17 @@ export async function compareLimiters(
   bans = false,
 ): Promise<void> {
   const pick = picker()
+  const takesLists = [limiter, reference].every(({ store }) => store.traits?.alternatives === true)
   const open: Open[] = []
   let history = ''
   for (let step = 0; step < steps; step++) {
     clock.set(clock.milliseconds + pick(bans ? shortPauses : pauses))
     const key = { user: pick(['u', 'v']), address: pick(['a', 'b']) }
-    const cost = pick([0, 0, 0, 1]) === 0 ? pick([1, 1, 1, 2, 3, 5, 8, 20]) : costs(limiter, pick)
+    const units = pick([0, 0, 0, 1]) === 0 ? pick([1, 1, 1, 2, 3, 5, 8, 20]) : costs(limiter, pick)
     const verb = bans ? pick(banVerbs) : pick(verbs)
+    const isListed =
+      takesLists && (verb === 'consume' || verb === 'peek' || verb === 'reserve') && pick([0, 0, 0, 1]) === 1
+    const cost = isListed ? [costs(limiter, pick), costs(limiter, pick)] : units
     const keys = limiter.scopes.length === 1 ? key.user : key
     history = `${history}\n${clock.milliseconds} ${verb} ${Object.values(key).join(' ')} ${JSON.stringify(cost)}`.slice(
       -1000,
@@ -75,7 +79,7 @@ export async function compareLimiters(
       same([actual, expected].map(({ wait, decision }) => [wait, decision]))
       open.push({ cost, actual, expected })
     } else if (verb === 'settle') {
-      for (const reservation of open.splice(pick(places), 1)) await settle(reservation, cost)
+      for (const reservation of open.splice(pick(places), 1)) await settle(reservation, units)
     } else if (verb === 'release') {
       for (const { actual, expected } of open.splice(pick(places), 1)) {
         await Promise.all([actual.release(), expected.release()])
@@ -111,7 +115,7 @@ function lasting({ policies, words, lastUsedAt: _, notes: __, ...inspection }: I
 }
 
 /** A cost with a number for each policy. A number of 0 takes no units from its policy. */
-function costs({ policies }: RateLimiter, pick: Pick): Units {
+function costs({ policies }: RateLimiter, pick: Pick): Readonly<Record<string, number>> {
   const named = policies.filter(({ algorithm }) => !algorithm.punishes)
   return Object.fromEntries(named.map(({ name }) => [name, pick([0, 1, 1, 2, 5])]))
 }

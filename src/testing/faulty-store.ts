@@ -90,7 +90,7 @@ export function faultyStore(store: Store, options: FaultyStoreOptions = {}): Fau
 /** A store that fails on demand. `faultyStore` returns it. */
 export class FaultyStore implements Store {
   readonly synchronous = false
-  /** Only the timeout of the wrapped store: a call that hangs fails at this timeout, as it does in a real client when the server hangs. */
+  /** Of the wrapped store, only whether it takes lists of costs, and the timeout: a call that hangs fails at this timeout, as it does in a real client when the server hangs. */
   readonly traits: StoreTraits
   readonly #deadlines: Deadlines | undefined
   readonly #counts = { calls: 0, delay: 0, error: 0, hang: 0, 'lost-reply': 0, partition: 0 }
@@ -109,8 +109,8 @@ export class FaultyStore implements Store {
     this.#clock = clock
     this.#schedule = faults.map(timedFault)
     this.#start = this.#now
-    const timeout = store.traits?.timeout
-    this.traits = { ...(timeout !== undefined && { timeout }) }
+    const { timeout, alternatives = false } = store.traits ?? {}
+    this.traits = { alternatives, ...(timeout !== undefined && { timeout }) }
     if (timeout === undefined) return
     this.#deadlines = new Deadlines('The store', timeout, undefined, clock?.now, clock?.sleeper)
   }

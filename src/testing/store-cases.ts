@@ -34,6 +34,28 @@ export const storeCases: StoreCases = {
        consume a,u 3 -> ok 0`
   },
 
+  'a list of costs: the first that is admitted is taken, and settled where it was taken': async ({ store, at }) => {
+    if (store.traits?.alternatives !== true) return
+    const own = fixedWindow({ name: 'own', scope: 'user', limit: 4, window: '10s' })
+    const pool = fixedWindow({ name: 'pool', scope: 'address', limit: 8, window: '1m' })
+    const limiter = limiterOn(store, [own, pool])
+    const key = { user: 'u', address: 'a' }
+    const cost = [
+      { own: 3, pool: 0 },
+      { own: 0, pool: 3 },
+    ]
+    const used = async () => (await limiter.peek(key)).policies.map((policy) => policy.used)
+    const reservations = [await limiter.reserve(key, { cost }), await limiter.reserve(key, { cost })]
+    assertEqual((await limiter.consume(key, { cost })).tried, [{ policy: 'own', retryAfter: 10_000 }])
+    const refused = await limiter.consume(key, { cost })
+    assertEqual([refused.allowed, refused.policy, refused.retryAfter, await used()], [false, 'own', 10_000, [3, 6]])
+    await reservations[1]?.settle(1)
+    await reservations[0]?.settle(2)
+    assertEqual(await used(), [2, 4])
+    at(10_000)
+    assertEqual([(await limiter.consume(key, { cost })).tried, await used()], [[], [3, 4]])
+  },
+
   'a hundred calls at once on one key are decided one at a time': async ({ store }) => {
     const limiter = limiterOn(store, ['60/1h fixed-window', '37/1d sliding-log'])
     const decisions = await Promise.all(Array.from({ length: 100 }, () => limiter.consume('k')))

@@ -1,11 +1,12 @@
 import { channel } from 'node:diagnostics_channel'
 import { describe, expect, test, vi } from 'vitest'
 import { forgetWarnings } from '../../src/common/warn.ts'
-import { HeadgateError, memoryStore, RateLimiter, type StoreFailure } from '../../src/index.ts'
+import { fixedWindow, HeadgateError, memoryStore, RateLimiter, type StoreFailure } from '../../src/index.ts'
 import { decide } from '../../src/limiter/limiter.ts'
 import type { Ledger } from '../../src/store.ts'
+import { ManualClock } from '../../src/testing/index.ts'
 import { brokenStore, remoteStore } from '../support/async-store.ts'
-import { FailoverFixture, outcome, settle } from '../support/failing-store.ts'
+import { FailingStore, FailoverFixture, outcome, settle } from '../support/failing-store.ts'
 
 const choices = ['closed', 'open', 'local'] as const
 
@@ -61,6 +62,64 @@ describe('a store that does not respond', () => {
     await settle()
     // The 7 units spent locally are charged. Those that the store took late are given back.
     expect(await fixture.peek()).toBe('store 3')
+  })
+})
+
+describe('a list of costs', () => {
+  const policies = ['own', 'pool'].map((name) => fixedWindow({ name, limit: 3, window: '1h' }))
+  const list = { keys: ['k'], costs: [2, 0], alternatives: [[2, 0] as const, [0, 2] as const] }
+  const used = async (fixture: FailoverFixture) => {
+    return (await fixture.ledger.run({ verb: 'peek', keys: ['k'] })).policies.map((policy) => policy.used)
+  }
+
+  test.each(['consume', 'reserve'] as const)('%s: a late response gives back what was taken', async (verb) => {
+    const fixture = new FailoverFixture(policies, { onStoreError: 'open' })
+    await fixture.ledger.run({ verb: 'consume', ...list })
+    fixture.store.mode = 'hangs'
+    const call = fixture.ledger.run({ verb, ...list })
+    await fixture.at(100)
+    await call
+    fixture.store.mode = 'up'
+    fixture.store.release() // own has 2 of 3, so the pool pays
+    await settle()
+    expect(fixture.requests().at(-1)).toMatch(verb === 'consume' ? /^refund k 0,2 / : /^settle k 0,-2 /)
+    expect(await used(fixture)).toEqual([2, 0])
+  })
+
+  test('this process tries it in its order while the store fails, and the store is charged for each policy', async () => {
+    const fixture = new FailoverFixture(policies, { onStoreError: 'local' })
+    fixture.store.mode = 'fails'
+    const tried: unknown[] = []
+    for (let n = 0; n < 3; n++) {
+      const { allowed, source, tried: refused } = await fixture.ledger.run({ verb: 'consume', ...list })
+      tried.push([allowed, source, refused?.map(({ policy }) => policy)])
+    }
+    expect(tried).toEqual([
+      [true, 'fallback', []],
+      [true, 'fallback', ['own']],
+      [false, 'fallback', ['own', 'pool']],
+    ])
+    fixture.store.mode = 'up'
+    await fixture.at(10_000)
+    await fixture.consume('other')
+    await settle()
+    expect(await used(fixture)).toEqual([2, 2])
+  })
+
+  test('a reservation that was granted locally by the pool gives back to the pool', async () => {
+    const clock = new ManualClock()
+    const store = new FailingStore(clock)
+    const limiter = new RateLimiter({ name: 'api', policies, store, onStoreError: 'local' })
+    store.mode = 'fails'
+    const cost = [
+      { own: 2, pool: 0 },
+      { own: 0, pool: 2 },
+    ]
+    const reservations = [await limiter.reserve('k', { cost }), await limiter.reserve('k', { cost })]
+    expect(reservations.map(({ decision }) => decision.tried?.length)).toEqual([0, 1])
+    await reservations[1]?.settle(1)
+    await reservations[0]?.cancel()
+    expect((await limiter.usage('k')).policies.map((policy) => policy.used)).toEqual([0, 1])
   })
 })
 

@@ -9,6 +9,12 @@ import { queryOf } from '../support/shapes.ts'
 const policies = fixedWindow({ limit: 10, window: '1h' })
 const tokens = fixedWindow({ name: 'tokens', limit: 1000, window: '1h' })
 
+/** A budget of its own with this limit by day, and a pool with 2 units an hour. */
+const ownAndPool = (limit: number) => [
+  fixedWindow({ name: 'own', limit, window: '1d' }),
+  fixedWindow({ name: 'pool', limit: 2, window: '1h', align: 'first-request' }),
+]
+
 contract((app) => {
   test('cost is a number, or a function of the request, sync or async', async () => {
     const units = (request: unknown) => Number(queryOf(request, 'units') ?? 3)
@@ -33,6 +39,33 @@ contract((app) => {
       const { policies } = await limiter.peek('k')
       expect(policies.map(({ used }) => used)).toEqual([2, 800])
     }
+  })
+
+  test('cost is a list of records, or a function that returns one: the first that is admitted is taken', async () => {
+    const list = [
+      { own: 1, pool: 0 },
+      { own: 0, pool: 1 },
+    ]
+    for (const cost of [list, () => list, async () => list]) {
+      const limiter = new RateLimiter({ policies: ownAndPool(1), store: stillStore().store })
+      const { url } = await app({ limiter, cost, keys: () => 'k' })
+      expect(await statuses(url, [{}, {}, {}, {}])).toEqual([200, 200, 200, 429])
+      const refused = await get(url)
+      expect([refused.headers['retry-after'], refused.headers['x-ratelimit-remaining']]).toEqual(['3600', '0'])
+      expect((await limiter.usage('k')).policies.map(({ used }) => used)).toEqual([1, 2])
+    }
+  })
+
+  test('a list works beside count: a response that does not count gives back to the budget that has paid', async () => {
+    const limiter = new RateLimiter({ policies: ownAndPool(1), store: stillStore().store })
+    const cost = [
+      { own: 1, pool: 0 },
+      { own: 0, pool: 1 },
+    ]
+    const { url } = await app({ limiter, cost, keys: () => 'k', count: () => false })
+    expect(await limiter.consume('k', { cost: { own: 1, pool: 0 } })).toMatchObject({ allowed: true })
+    expect(await statuses(url, [{}, {}, {}, {}])).toEqual([200, 200, 200, 200])
+    await expect.poll(async () => (await limiter.usage('k')).policies.map(({ used }) => used)).toEqual([1, 0])
   })
 
   test('a record works beside delay, and each cost has its own queue', async () => {
@@ -197,6 +230,32 @@ test.each([
   const named = { 'at-once': 1, ...cost }
   expect(() => rateLimit({ policies: [tokens, minute, trial, '4 at once'], cost: named } as never)).toThrow(
     expect.objectContaining({ code: 'HEADGATE_COST', message: expect.stringMatching(message) }),
+  )
+})
+
+test.each([
+  [[], /a list of such records/],
+  [[3], /a list of such records/],
+  [[{ own: 1, pool: 0 }, { own: 1 }], /"pool" is missing/],
+  [
+    [
+      { own: 1, pool: 0 },
+      { own: 0, pool: 3 },
+    ],
+    /the policy "pool" admits at most 2 at once/,
+  ],
+])('a list of costs: %j throws at construction', (cost, message) => {
+  expect(() => rateLimit({ policies: ownAndPool(1), cost } as never)).toThrow(
+    expect.objectContaining({ code: 'HEADGATE_COST', message: expect.stringMatching(message) }),
+  )
+})
+
+test('a list of costs throws at construction if the store takes no lists', () => {
+  const cost = [{ own: 1, pool: 0 }]
+  const { synchronous, open } = memoryStore()
+  const store = { synchronous, open: open.bind(memoryStore()) }
+  expect(() => rateLimit({ policies: ownAndPool(1), cost, store } as never)).toThrow(
+    expect.objectContaining({ code: 'HEADGATE_UNSUPPORTED' }),
   )
 })
 

@@ -55,6 +55,52 @@ test.each(
   if (retries === 2) expect(failed).toBeGreaterThan(0)
 })
 
+test('limiters that compete with lists of costs use what they admit, each from the budget that has paid', async () => {
+  const database = new MapDatabase()
+  const random = seededRandom(34)
+  let clashes = 0
+  database.before = async () => {
+    for (let turns = random(6); turns > 0; turns--) await turn()
+  }
+  const swap = async (...swap: Parameters<MapDatabase['swap']>) => {
+    const swapped = await database.swap(...swap)
+    if (!swapped) clashes++
+    return swapped
+  }
+  const policies = ['own', 'pool'].map((name) => fixedWindow({ name, scope: name, limit: 60, window: '366d' }))
+  const fleet = Array.from({ length: 6 }, () => {
+    return new RateLimiter({ name: 'l', policies, store: database.store({ swap, retries: 1000 }) })
+  })
+  const cost = [
+    { own: 2, pool: 0 },
+    { own: 1, pool: 1 },
+    { own: 0, pool: 2 },
+  ]
+  const key = { own: 'o', pool: 'p' }
+  const admitted = { own: 0, pool: 0 }
+  const paid = [0, 0, 0]
+  await Promise.all(
+    fleet.map(async (limiter, n) => {
+      for (let call = 0; call < 16; call++) {
+        const reservation = await limiter.reserve(key, { cost })
+        const taken = reservation.decision.tried?.length ?? 0
+        if (!reservation.allowed) continue
+        paid[taken] = (paid[taken] as number) + 1
+        if ((call + n) % 3 === 0) {
+          await reservation.cancel()
+          continue
+        }
+        admitted.own += cost[taken]?.own ?? 0
+        admitted.pool += cost[taken]?.pool ?? 0
+      }
+    }),
+  )
+  const [limiter] = fleet as [RateLimiter]
+  expect((await limiter.usage(key)).policies.map(({ used }) => used)).toEqual([admitted.own, admitted.pool])
+  expect([Math.min(clashes, 1), admitted.own <= 60, admitted.pool <= 60]).toEqual([1, true, true])
+  expect([paid[0], paid[2]].every((calls) => (calls as number) > 0)).toBe(true)
+})
+
 test('a write is undone also if others write first more often than a call tries', async () => {
   const database = new MapDatabase()
   const other = new BareLimiter({ name: 'l', policies: twoScopes, store: database.store() })

@@ -55,7 +55,7 @@ export async function startWorker(serialization: 'json' | 'advanced' = 'json'): 
     worker,
     store: (name, timeout = 10_000) => ({
       synchronous: false,
-      traits: { timeout }, // otherwise the limiter's own timeout is shorter
+      traits: { timeout, alternatives: true }, // otherwise the limiter's own timeout is shorter
       open(terms, joins) {
         return withFailover(this, terms, joins, (bare) => ledgerOf(name, timeout, bare))
       },

@@ -31,7 +31,7 @@ export class FailingStore implements Store {
 
   constructor(clock: ManualClock, timeout?: number) {
     this.#clock = clock
-    this.traits = { ...(timeout !== undefined && { timeout }) }
+    this.traits = { alternatives: true, ...(timeout !== undefined && { timeout }) }
   }
 
   open(terms: LedgerTerms, joins?: Ledger): Ledger {

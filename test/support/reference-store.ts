@@ -19,6 +19,7 @@ import { type BanTerms, elsewhere } from '../../src/stores/contract/index.ts'
 /** The reference for every store: evaluations over plain arrays, which the tests can read. */
 export class ReferenceStore implements Store {
   readonly synchronous = true
+  readonly traits = { alternatives: true }
   readonly #clock: Clock
 
   constructor(clock: Clock) {
@@ -98,6 +99,7 @@ export class ReferenceLedger implements Ledger {
     verb,
     keys,
     costs = 1,
+    alternatives,
     maxWait = 0,
     tickets: given,
     details,
@@ -107,7 +109,9 @@ export class ReferenceLedger implements Ledger {
     const ban = this.#banOf(keys, verb)
     const refuses = ban !== undefined && isBannable(verb)
     this.#load(keys)
-    this.#evaluation.evaluate(refuses ? 'peek' : verb, this.#clock(), costs, maxWait, given)
+    const decides = refuses ? 'peek' : verb
+    if (alternatives === undefined) this.#evaluation.evaluate(decides, this.#clock(), costs, maxWait, given)
+    else this.#evaluation.evaluateFirst(decides, this.#clock(), alternatives, maxWait)
     if (verb === 'refund' || verb === 'settle') this.#evaluation.giveBack()
     const committed = this.#evaluation.commit('store', details)
     const decision = ban === undefined ? committed : withBan(committed, ban, refuses)

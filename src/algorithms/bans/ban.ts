@@ -99,11 +99,12 @@ export function withBan(decision: Decision, { scope, wait, until, reason }: Call
   if (!refuses) return { ...decision, resetAfter: Math.max(milliseconds, decision.resetAfter), ban }
   const { limit, policies, source, resetAfter, at } = join(false, decision.policies, decision.source, decision.at)
   const enforced = policies.filter(({ shadow }) => !shadow).map(({ retryAfter }) => retryAfter)
+  const waits = decision.tried === undefined ? enforced : [decision.retryAfter] // of a list of costs, the shortest wait counts
   return {
     allowed: false,
     limit,
     remaining: 0,
-    retryAfter: Math.max(milliseconds, ...enforced),
+    retryAfter: Math.max(milliseconds, ...waits),
     resetAfter: Math.max(milliseconds, resetAfter),
     policy: 'ban',
     policies,

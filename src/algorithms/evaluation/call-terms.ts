@@ -17,6 +17,12 @@ export type DecidingVerb = 'consume' | 'reserve' | 'renew' | 'charge' | 'refund'
  */
 export type Costs = number | readonly number[]
 
+/**
+ * Costs that a call tries in their order, each with a cost for each policy. The call takes the first cost that is admitted, and no
+ * other.
+ */
+export type Alternatives = readonly (readonly number[])[]
+
 /** The optional fields of a decision. Each flag that is true adds the field of the same name, which costs a little time. */
 export interface Details {
   readonly at?: boolean

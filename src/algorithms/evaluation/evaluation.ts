@@ -11,18 +11,20 @@
  * `evaluate` and before `commit`.
  */
 import { alone, type Decision, join, type Source, type Verdict } from '../../policy/index.ts'
-import { type Policy, Report, type Ticket, type Windows } from '../algorithm.ts'
+import type { Policy, Ticket, Windows } from '../algorithm.ts'
 import { withLag } from '../effective-time.ts'
-import type { Costs, DecidingVerb, Details, Tickets } from './call-terms.ts'
+import type { Alternatives, Costs, DecidingVerb, Details, Tickets } from './call-terms.ts'
+import { canPromise, ticketOf } from './granted.ts'
 import { inWindows } from './in-windows.ts'
 import { newReservationId, PolicyEvaluation, refund, restart, settle, unitsKnown } from './policy-evaluation.ts'
+import { TriedCosts } from './tried-costs.ts'
+import { verdictOf } from './verdict-of.ts'
 
 export { effectiveTime } from '../effective-time.ts'
-export type { Costs, DecidingVerb, Details, Tickets } from './call-terms.ts'
+export type { Alternatives, Costs, DecidingVerb, Details, Tickets } from './call-terms.ts'
 export { unitsBack } from './call-terms.ts'
 export { type ForeignState, newReservationId, PolicyEvaluation } from './policy-evaluation.ts'
 
-const report = new Report()
 const noWindows: Windows = [0, 0, 0, 0]
 
 /** Every call uses this class, so it has to be fast: CONTRIBUTING.md says why its members are `private` and not `#`. */
@@ -47,6 +49,8 @@ export class Evaluation {
   private plain = true
   private now = 0
   private given: Tickets | undefined
+  /** The costs of a call that tries several costs. Undefined for a call with one cost. */
+  private list: TriedCosts | undefined
 
   constructor(policies: readonly Policy[]) {
     this.policies = policies.map((policy) => new PolicyEvaluation(policy))
@@ -83,12 +87,33 @@ export class Evaluation {
     this.verb = verb
     this.now = now
     if (tickets !== this.given) this.given = tickets
+    if (this.list !== undefined) this.list = undefined
     const plain = verb === 'consume' || verb === 'reserve' || verb === 'peek'
     this.plain = plain
     const delay = plain && typeof costs === 'number' ? this.waitFor(costs) : this.longestWait(costs)
     this.delay = delay
-    this.allowed = delay === 0 || (verb === 'reserve' && this.grants(maxWait))
+    this.allowed = delay === 0 || (verb === 'reserve' && delay <= maxWait && canPromise(this.policies, now))
     this.takes = this.allowed && verb !== 'peek' && verb !== 'refund' && verb !== 'settle'
+  }
+
+  /**
+   * Evaluates the costs in their order until a cost is admitted. If all costs are refused, `commit` counts one refusal, and the call
+   * waits for the cost with the shortest wait. Only for `consume`, `reserve` and `peek`.
+   */
+  evaluateFirst(verb: DecidingVerb, now: number, alternatives: Alternatives, maxWait: number): void {
+    const list = new TriedCosts(alternatives)
+    for (const costs of alternatives) {
+      this.evaluate(verb, now, costs, maxWait)
+      if (this.allowed) break
+      list.noteRefused(this.policies)
+    }
+    if (!this.allowed) {
+      this.evaluate(verb, now, list.costsOfRefusal, maxWait)
+      this.allowed = false
+      this.takes = false
+      this.delay = list.shortestWait
+    }
+    this.list = list
   }
 
   /** How long the call waits if its cost is the same under every policy. */
@@ -121,24 +146,9 @@ export class Evaluation {
     return 0
   }
 
-  /** True if a reservation that has to wait is granted. */
-  private grants(maxWait: number): boolean {
-    return this.delay <= maxWait && this.canPromise()
-  }
-
-  /**
-   * A future time can be promised only if a single policy delays the call. If several policies booked the call for different times, a
-   * policy with a shorter wait would admit other calls meanwhile, and exceed its limit at the time that was promised to the call.
-   */
-  private canPromise(): boolean {
-    const enforced = this.policies.filter(({ policy, cost }) => !policy.shadow && cost > 0)
-    // A penalty or a policy that counts units in flight prevents a reservation for a future time only if this policy delays the call.
-    const [evaluation, ...more] = enforced.filter(({ algorithm, wait }) => {
-      return wait > 0 || !(algorithm.punishes || algorithm.leases)
-    })
-    if (evaluation === undefined || more.length > 0 || evaluation.carried) return false
-    const { s, i, at, wait, cost, algorithm } = evaluation
-    return algorithm.promises && algorithm.fits(s, i, at, cost, wait - (at - this.now))
+  /** For a call with a list of costs: the policies that have refused a cost of the list. Undefined for a call with one cost. */
+  get refusers(): ReadonlySet<Policy> | undefined {
+    return this.list?.refusers
   }
 
   /** True if `commit` will write to states, including states of new keys. */
@@ -152,30 +162,51 @@ export class Evaluation {
   }
 
   commit(source: Source, details?: Details): Decision {
-    const { only, allowed } = this
+    const { only, allowed, list } = this
     const at = details !== undefined && details.at === true ? Math.floor(this.now / 1000) : undefined
-    if (this.calendars.length > 0) return join(allowed, this.commitCalendars(details), source, at)
+    if (list !== undefined) return this.commitFirst(list, details, source, at)
+    if (this.calendars.length > 0) return join(allowed, this.inWindows(this.commitAll(details)), source, at)
     if (only !== undefined) return alone(allowed, [this.commitOne(only, details)], source, at)
     return join(allowed, this.commitAll(details), source, at)
   }
 
-  private commitCalendars(details: Details | undefined): Verdict[] {
-    const verdicts = this.commitAll(details)
+  private commitFirst(
+    list: TriedCosts,
+    details: Details | undefined,
+    source: Source,
+    at: number | undefined,
+  ): Decision {
+    this.changeAll()
+    if (!this.allowed) list.waitAgain(this.policies, this.now)
+    return list.decision(this.allowed, this.inWindows(this.verdicts(details)), source, at)
+  }
+
+  private inWindows(verdicts: readonly Verdict[]): readonly Verdict[] {
+    if (this.calendars.length === 0) return verdicts
     return inWindows(this.policies, verdicts, this.now, this.takes || this.verb === 'settle')
   }
 
   private commitAll(details: Details | undefined): Verdict[] {
     const { policies, penalty } = this
     if (penalty === undefined || this.takes) return policies.map((evaluation) => this.commitOne(evaluation, details))
-    const free = penalty.wait === 0
+    this.changeAll()
+    return this.verdicts(details)
+  }
+
+  private verdicts(details: Details | undefined): Verdict[] {
+    return this.policies.map((evaluation) => verdictOf(evaluation, this.now, details))
+  }
+
+  private changeAll(): void {
+    const { policies, penalty } = this
+    const free = penalty?.wait === 0
     for (const evaluation of policies) this.change(evaluation)
-    if (free && penalty.wait > 0) restart(penalty, policies, this.now)
-    return policies.map((evaluation) => this.verdict(evaluation, details))
+    if (penalty !== undefined && !this.takes && free && penalty.wait > 0) restart(penalty, policies, this.now)
   }
 
   private commitOne(evaluation: PolicyEvaluation, details: Details | undefined): Verdict {
     this.change(evaluation)
-    return this.verdict(evaluation, details)
+    return verdictOf(evaluation, this.now, details)
   }
 
   private change(evaluation: PolicyEvaluation): void {
@@ -186,21 +217,6 @@ export class Evaluation {
       algorithm.take(evaluation.s, evaluation.i, evaluation.at, cost, 0)
       evaluation.wrote = true
     }
-  }
-
-  private verdict(evaluation: PolicyEvaluation, details: Details | undefined): Verdict {
-    const { s, i, at, wait, policy, algorithm } = evaluation
-    const out = report
-    algorithm.report(s, i, at, out)
-    const { remaining, used } = out
-    const reset = out.reset + (at - this.now)
-    const resetAfter = Math.ceil((evaluation.carried ? evaluation.resetCarried(reset) : reset) / 1000)
-    if (details !== undefined && details.nextAfter === true) {
-      return this.withNext(evaluation, remaining, used, resetAfter)
-    }
-    const { name, limit, shadow } = policy
-    const retryAfter = Math.ceil(wait / 1000)
-    return { name, allowed: wait === 0, limit, remaining, used, retryAfter, resetAfter, shadow }
   }
 
   /**
@@ -245,19 +261,9 @@ export class Evaluation {
    * @param id the id that a state gets if it has no open reservations yet
    */
   tickets(id: number = newReservationId()): Tickets {
-    return this.policies.map((evaluation, n) => this.ticketOf(evaluation, n, id) ?? this.given?.[n])
-  }
-
-  private ticketOf(evaluation: PolicyEvaluation, n: number, id: number): Ticket | undefined {
-    const { wait, cost, delay } = evaluation
-    evaluation.delay = 0
-    const { algorithm, s, i, at } = this.verb === 'renew' ? evaluation.own(this.now) : evaluation
-    const { idSlot } = algorithm
-    if (wait > 0 || cost === 0) return undefined
-    if (this.verb === 'renew' && (!algorithm.leases || this.given?.[n] === undefined)) return undefined
-    if (idSlot === undefined) return [0, 0, cost]
-    if ((s[i + idSlot] as number) <= 0) s[i + idSlot] = id
-    return [algorithm.bookedAt(s, i, at, delay), s[i + idSlot] as number, cost]
+    const { policies, given, now } = this
+    const renews = this.verb === 'renew'
+    return policies.map((evaluation, n) => ticketOf(evaluation, now, id, renews, given?.[n]) ?? given?.[n])
   }
 
   /** For `refund` and `settle`, between `evaluate` and `commit`: gives units back, or charges the units used beyond the reserved units. */
@@ -266,14 +272,5 @@ export class Evaluation {
       if (this.verb === 'refund') refund(evaluation, this.now)
       else settle(evaluation, this.now, this.given?.[n])
     }
-  }
-
-  private withNext(evaluation: PolicyEvaluation, remaining: number, used: number, resetAfter: number): Verdict {
-    const { wait, policy } = evaluation
-    const { name, limit, shadow } = policy
-    const allowed = wait === 0
-    const retryAfter = Math.ceil(wait / 1000)
-    const nextAfter = evaluation.nextAfter(remaining, this.now)
-    return { name, allowed, limit, remaining, used, retryAfter, resetAfter, shadow, nextAfter }
   }
 }

@@ -3,7 +3,7 @@
  * contract of algorithms, `policy` and `common`.
  */
 
-export type { DecidingVerb } from './call-terms.ts'
+export type { Alternatives, DecidingVerb } from './call-terms.ts'
 export {
   type Costs,
   type Details,

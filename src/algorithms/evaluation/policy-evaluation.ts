@@ -1,5 +1,5 @@
 import { type Algorithm, type Numbers, type Policy, Report, type Ticket } from '../algorithm.ts'
-import { effectiveTime } from '../effective-time.ts'
+import { effectiveTime, withLag } from '../effective-time.ts'
 import { maxSafe } from '../exact-math.ts'
 import { type Threshold, thresholdsOf } from '../thresholds.ts'
 
@@ -80,6 +80,13 @@ export class PolicyEvaluation {
   private refuse(cost: number, wait: number): number {
     this.wait = this.carried ? this.waitCarried(cost, wait) : wait
     return this.policy.shadow ? 0 : this.wait
+  }
+
+  /** Microseconds until this policy admits `cost`, by the state that `commit` has left. */
+  waitNow(now: number, cost: number): number {
+    const { s, i, at, algorithm } = this
+    const wait = cost === 0 ? 0 : withLag(algorithm.wait(s, i, at, cost), at - now)
+    return this.carried && wait > 0 ? this.waitCarried(cost, wait) : wait
   }
 
   private waitCarried(cost: number, wait: number): number {

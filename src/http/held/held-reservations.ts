@@ -1,5 +1,6 @@
 import { flag, HeadgateError, isPromise, type MaybePromise, reason, warnOnce } from '../../common/index.ts'
 import {
+  type AnyCost,
   book,
   type CallExtras,
   type Key,
@@ -22,7 +23,7 @@ export interface HeldRequest<Request, Response> {
   /** The reservation of the request's units. After a wait with `delay`, this is the reservation of the booked time that was used. */
   reservation: Reservation
   readonly key: Key
-  readonly cost: Units
+  readonly cost: AnyCost
   readonly request: Request
   readonly response: Response
 }
@@ -63,14 +64,14 @@ export class HeldReservations<Request, Response> {
   }
 
   /** Reserves the units of a request. @param mayWait false if the option `delay` must not delay this request */
-  reserve(key: Key, cost: Units, extras: CallExtras, mayWait: boolean): MaybePromise<Reservation> {
+  reserve(key: Key, cost: AnyCost, extras: CallExtras, mayWait: boolean): MaybePromise<Reservation> {
     return this.#delay !== undefined && mayWait
       ? this.#reserveLater(this.#delay, key, cost, extras)
       : book(this.#limiter, key, cost, 0, extras)
   }
 
   /** Reserves units, with a place in the queue of `delay`. If the request need not wait, its place becomes free immediately. */
-  #reserveLater(delay: Delay, key: Key, cost: Units, extras: CallExtras): MaybePromise<Reservation> {
+  #reserveLater(delay: Delay, key: Key, cost: AnyCost, extras: CallExtras): MaybePromise<Reservation> {
     const maxWait = delay.enter(key)
     if (maxWait === 0) return book(this.#limiter, key, cost, 0, extras)
     let waits = false

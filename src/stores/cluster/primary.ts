@@ -21,7 +21,7 @@ const maxLedgers = 1000
 /** The store in the primary, which has the states. This store decides the calls of its own process and of every worker. */
 export class PrimaryStore implements Store {
   readonly synchronous: boolean
-  readonly traits: StoreTraits = { kind: 'cluster', fallible: false }
+  readonly traits: StoreTraits = { kind: 'cluster', fallible: false, alternatives: true }
   readonly #name: string
   readonly #store: Store
   /**

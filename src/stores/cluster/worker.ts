@@ -45,7 +45,7 @@ export class WorkerStore implements Store {
   /** @param timeout the longest time of a call, in milliseconds */
   constructor(name: string, timeout: number, breaker: Partial<BreakerTerms> = {}) {
     this.#name = name
-    this.traits = { kind: 'cluster', timeout, breaker }
+    this.traits = { kind: 'cluster', timeout, breaker, alternatives: true }
     const fix = 'Call clusterStore() with the same name in the primary too, or set a longer timeout.'
     this.#deadlines = new Deadlines('The primary', timeout, fix)
     process.on('message', this.#onMessage)

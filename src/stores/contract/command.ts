@@ -3,7 +3,7 @@
  * states of a limiter in a store) has only the method `run`, so a wrapper of a ledger forwards every command, also those of later
  * versions.
  */
-import type { Costs, DecidingVerb, Details, Tickets } from '../../algorithms/evaluation/index.ts'
+import type { Alternatives, Costs, DecidingVerb, Details, Tickets } from '../../algorithms/evaluation/index.ts'
 import type { Windows } from '../../algorithms/index.ts'
 import type { KeptKey, KeyPage } from '../../inspection/index.ts'
 import type { CallerCalendars, Decision } from '../../policy/index.ts'
@@ -64,6 +64,11 @@ export interface Command<V extends Verb = Verb> {
    * the policy, and for `settle` a negative cost gives units back. Default 1.
    */
   readonly costs?: Costs
+  /**
+   * For `consume`, `reserve` and `peek`: costs that are tried in their order, all at the time of the command. The first cost that is
+   * admitted is taken. `costs` is the first of them. Only a store with the trait `alternatives` gets this member.
+   */
+  readonly alternatives?: Alternatives | undefined
   /** For `reserve`: the longest wait that the caller accepts, in whole microseconds. Default 0. */
   readonly maxWait?: number | undefined
   /**
@@ -90,6 +95,17 @@ export interface Command<V extends Verb = Verb> {
   readonly ban?: BanTerms
   /** For `scan`: the page to return. */
   readonly scan?: ScanTerms
+}
+
+/** The costs of a command: `costs` and `alternatives` of `Command`. */
+export interface AskedCosts {
+  readonly costs: Costs
+  readonly alternatives?: Alternatives | undefined
+}
+
+/** The cost that an admitted call has taken. For a call that was let through uncounted, the first cost. */
+export function costsTaken({ costs, alternatives }: Partial<AskedCosts>, { tried }: Decision): Costs {
+  return alternatives?.[tried?.length ?? 0] ?? costs ?? 1
 }
 
 /** The result of a reservation, granted or refused. */

@@ -6,10 +6,12 @@
 
 export { windowsOf } from './calendar-ledger.ts'
 export {
+  type AskedCosts,
   type BanTerms,
   type Booking,
   bookingOf,
   type Command,
+  costsTaken,
   type Elsewhere,
   elsewhere,
   type NumberedReport,

@@ -146,7 +146,7 @@ function runState(
   command: Command<StateVerb>,
   now: number,
 ): Booking | Decision | undefined {
-  const { verb, costs = 1, maxWait = 0, tickets, details, windows } = command
+  const { verb, costs = 1, alternatives, maxWait = 0, tickets, details, windows } = command
   if (verb === 'reset') {
     for (const key of keys) key?.reset()
     return undefined
@@ -164,7 +164,9 @@ function runState(
   const banned = keys.some((key) => key?.storedBan !== undefined)
   const ban = banned ? longestBan(scopes, now, (_, n) => keys[n]?.banAt(now, verb !== 'peek')) : undefined
   const refused = ban !== undefined && isBannable(verb)
-  evaluation.evaluate(refused ? 'peek' : verb, now, costs, maxWait, tickets)
+  const decides = refused ? 'peek' : verb
+  if (alternatives === undefined) evaluation.evaluate(decides, now, costs, maxWait, tickets)
+  else evaluation.evaluateFirst(decides, now, alternatives, maxWait)
   if (verb === 'refund' || verb === 'settle') evaluation.giveBack()
   const found = evaluation.commit('store', details)
   const decision = ban === undefined ? found : withBan(found, ban, refused)

@@ -99,6 +99,11 @@ export interface StoreTraits {
    */
   readonly exclusive?: boolean
   /**
+   * True if the ledgers of the store evaluate `Command.alternatives`, as `runOn` does. Default false: a call with a list of costs then
+   * rejects with HeadgateError `HEADGATE_UNSUPPORTED`.
+   */
+  readonly alternatives?: boolean
+  /**
    * True if a command can fail. The store must then make its ledgers by `withFailover`. Default: false for a synchronous store,
    * else true.
    */

@@ -106,18 +106,20 @@ export class MemoryLedger implements Ledger {
   }
 
   private decide(
-    { verb, keys, costs = 1, maxWait = 0, tickets, details }: Command<DecidingVerb>,
+    { verb, keys, costs = 1, alternatives, maxWait = 0, tickets, details }: Command<DecidingVerb>,
     now = this.clock(),
   ): Decision {
     const { evaluation, only } = this
     const found = only === undefined ? this.find(keys, now) : only.findAlone(keys[0] as string, now)
-    evaluation.evaluate(verb, now, costs, maxWait, tickets)
+    if (alternatives === undefined) evaluation.evaluate(verb, now, costs, maxWait, tickets)
+    else evaluation.evaluateFirst(verb, now, alternatives, maxWait)
     if (verb === 'refund' || verb === 'settle') this.giveBack(keys, now)
     if (!found) this.claim(keys, now)
     if (verb === 'reserve') this.openBookings()
     const decision = evaluation.commit('store', details)
     if (only === undefined) this.keep(now)
     if (!evaluation.allowed) this.noteRefused()
+    else if (alternatives !== undefined) this.noteRefusers(evaluation.refusers as ReadonlySet<Policy>)
     return decision
   }
 
@@ -165,6 +167,10 @@ export class MemoryLedger implements Ledger {
 
   private noteRefusals(): void {
     for (const scope of this.scopes) scope.noteRefused()
+  }
+
+  private noteRefusers(refusers: ReadonlySet<Policy>): void {
+    for (const scope of this.scopes) scope.noteRefusers(refusers)
   }
 
   private reset(keys: readonly string[]): undefined {

@@ -68,7 +68,7 @@ let countKeys: typeof keysIn
 /** A store in the memory of this process. `memoryStore` returns it. */
 export class MemoryStore implements Store {
   readonly synchronous = true
-  readonly traits: StoreTraits = { kind: 'memory', exclusive: true }
+  readonly traits: StoreTraits = { kind: 'memory', exclusive: true, alternatives: true }
   readonly #clock: Clock
   readonly #capacity: Capacity
   /** The keys of each limiter. A limiter that is not used any more is garbage-collected with its keys. */

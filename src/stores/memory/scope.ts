@@ -1,5 +1,5 @@
 import type { PolicyEvaluation } from '../../algorithms/evaluation/index.ts'
-import { pointTo, type StateRule } from '../../algorithms/index.ts'
+import { type Policy, pointTo, type StateRule } from '../../algorithms/index.ts'
 import { blank, type KeyTable } from './key-table.ts'
 import { cells, nothing, type OverflowLocation } from './overflow-table.ts'
 import { numbersOf, type State, stateTime } from './state.ts'
@@ -123,6 +123,11 @@ export class Scope {
   noteRefused(): void {
     const { table, row } = this
     if (row !== blank && !table.isRefused(row) && refuses(this.policies)) table.noteRefused(row)
+  }
+
+  /** Does the same for a call that another cost of its list paid. @param refusers the policies that have refused a cost of the list */
+  noteRefusers(refusers: ReadonlySet<Policy>): void {
+    if (this.row !== blank && this.policies.some(({ policy }) => refusers.has(policy))) this.table.noteRefused(this.row)
   }
 }
 

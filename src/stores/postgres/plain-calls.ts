@@ -96,6 +96,7 @@ export class PlainCalls {
     const [first, ...more] = scoped.evaluation.policies
     if (first === undefined || more.length > 0 || only?.command.verb !== 'consume' || costOf(only) === 0)
       return undefined
+    if (only.command.alternatives !== undefined) return undefined
     const { policy } = first
     if (!hasPlainStep(policy.algorithm) || policy.shadow || policy.countRefused || policy.limit === 0) return undefined
     const group = getOrInsert(this.#groups, scoped, () => this.#makeGroup(policy))

@@ -4,6 +4,7 @@ import type { KeptKey, KeyPage } from '../../inspection/index.ts'
 import { type Decision, join, type Verdict } from '../../policy/index.ts'
 import {
   type Command,
+  costsTaken,
   decodeId,
   type Ledger,
   type LedgerTerms,
@@ -170,17 +171,17 @@ export class RecordLedger implements Ledger {
    */
   #takeBack(
     keys: readonly string[],
-    { verb, costs = 1 }: Command<StateVerb>,
+    call: Command<StateVerb>,
     outcome: StateOutcome,
     tickets: Tickets | undefined,
   ): void {
-    if ((verb !== 'consume' && verb !== 'reserve') || outcome === undefined) return
+    if ((call.verb !== 'consume' && call.verb !== 'reserve') || outcome === undefined) return
     const decision = 'decision' in outcome ? outcome.decision : outcome
     if (!decision.allowed) return
     const { clock, deadlines, queue } = this.#context
     for (const [n, key] of keys.entries()) {
       const pending = new PendingCall<StateOutcome>(deadlines, ignore, ignore)
-      const command = this.#takingBack(n, costs, decision, tickets)
+      const command = this.#takingBack(n, costsTaken(call, decision), decision, tickets)
       queue.add(this.#parts[n] as ScopedEvaluation, [key], { command, now: clock(), pending, late: ignore })
     }
   }

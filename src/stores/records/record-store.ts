@@ -15,7 +15,7 @@ export class RecordStore implements Store {
   constructor(context: RecordContext, ledgerOf?: (terms: LedgerTerms) => Ledger) {
     const { kind, timeout, prefix, breaker } = context
     this.synchronous = ledgerOf !== undefined
-    this.traits = { kind, timeout, prefix, breaker, fallible: true }
+    this.traits = { kind, timeout, prefix, breaker, fallible: true, alternatives: true }
     this.#context = context
     this.#ledgerOf = ledgerOf ?? ((terms) => new RecordLedger(terms, context))
   }

@@ -68,6 +68,25 @@ describe('a flood of new keys', () => {
     expect(allowed({ user: 'u6', address: 'used up' })).toBe(false)
   })
 
+  test('does not free a budget that refuses while a pool pays', () => {
+    const own = fixedWindow({ name: 'own', scope: 'team', limit: 1, window: '10m' })
+    const pool = fixedWindow({ name: 'pool', scope: 'pool', limit: 1_000_000, window: '10m' })
+    const store = memoryStore({ clock: new ManualClock().now, maxKeys: 97, onFull: 'forget' })
+    const limiter = new RateLimiter({ policies: [own, pool], store })
+    const cost = [
+      { own: 1, pool: 0 },
+      { own: 0, pool: 1 },
+    ]
+    const paid = (team: string) => limiter.consumeSync({ team, pool: 'all' }, { cost }).tried?.length
+    const hammering = ['h1', 'h2', 'h3', 'h4']
+    for (const team of hammering) expect([paid(team), paid(team)]).toEqual([0, 1])
+    let minted = 0
+    flood((key) => {
+      if (paid(key) !== 0 || hammering.some((team) => paid(team) === 0)) minted++
+    }, 2000)
+    expect(minted).toBe(0)
+  })
+
   test.each(['remember', 'forget'] as const)('never makes the store keep more than maxKeys: onFull %s', (onFull) => {
     const { store, allowed } = setUp([policy('5/1m sliding-log')], { maxKeys: 100, onFull })
     flood((key) => {
