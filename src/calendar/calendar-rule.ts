@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Calendar, Windows } from '../algorithms/index.ts'
-import { HeadgateError, shown } from '../common/index.ts'
+import { getOrInsert, HeadgateError, shown } from '../common/index.ts'
 import type { CallerCalendar } from '../policy/index.ts'
 import { type Rule, windowsAt } from './boundaries.ts'
 import { type Day, TimeZone } from './time-zone.ts'
@@ -68,6 +68,12 @@ interface Customer {
   windows: Windows
 }
 
+type Customers = LRUCache<number | string, Customer>
+
+function newCustomers(): Customers {
+  return new LRUCache({ max: 400 })
+}
+
 const none: Windows = [0, 0, 0, 0]
 
 /**
@@ -83,8 +89,8 @@ export class CalendarRule implements Calendar {
   readonly #length: Length
   /** The rule, if no call has to say anything. */
   readonly #fixed: Rule | undefined
-  /** The last customers, by what their calls said. */
-  readonly #customers = new LRUCache<string, Customer>({ max: 1000 })
+  /** The last customers, by their time zone and then by their anchor. */
+  readonly #customers = new LRUCache<string, Customers>({ max: 100 })
 
   /** @throws HeadgateError `HEADGATE_CALENDAR` */
   constructor({ every, anchor, timeZone = 'UTC', weekStart }: RuleOptions) {
@@ -104,21 +110,19 @@ export class CalendarRule implements Calendar {
   windowsAt(now: number, caller: CallerCalendar | undefined): Windows {
     this.#checkCaller(caller)
     if (this.#fixed !== undefined) return windowsAt(this.#fixed, now)
-    const { anchor, timeZone } = caller as CallerCalendar
-    const name = `${timeZone} ${anchor instanceof Date ? anchor.getTime() : anchor}`
-    let customer = this.#customers.get(name)
+    const { anchor, timeZone } = caller as Required<CallerCalendar>
+    const ofZone = getOrInsert(this.#customers, this.timeZone === 'caller' ? timeZone : this.timeZone, newCustomers)
+    const day = this.anchor === 'caller' ? anchor : (this.anchor as Anchor)
+    const name = day instanceof Date ? day.getTime() : day
+    let customer = ofZone.get(name)
     if (customer === undefined) {
-      customer = { rule: this.#ruleOfCaller(caller as CallerCalendar), windows: none }
-      this.#customers.set(name, customer)
+      const zone = TimeZone.of(this.timeZone === 'caller' ? timeZone : this.timeZone)
+      customer = { rule: this.#ruleOf(day, zone), windows: none }
+      ofZone.set(name, customer)
     }
     const { windows } = customer
     if (now < windows[1] || now >= windows[2]) customer.windows = windowsAt(customer.rule, now)
     return customer.windows
-  }
-
-  #ruleOfCaller(caller: CallerCalendar): Rule {
-    const zone = TimeZone.of(this.timeZone === 'caller' ? (caller.timeZone as string) : this.timeZone)
-    return this.#ruleOf(this.anchor === 'caller' ? caller.anchor : (this.anchor as Anchor), zone)
   }
 
   #ruleOf(anchor: Anchor | undefined, zone: TimeZone): Rule {
@@ -167,7 +171,12 @@ export class CalendarRule implements Calendar {
 
   /** Throws if a call leaves out what this policy asks for. */
   #checkCaller(caller: CallerCalendar | undefined): void {
-    const missing = this.asks.find((part) => caller?.[part] === undefined)
+    const missing =
+      this.anchor === 'caller' && caller?.anchor === undefined
+        ? 'anchor'
+        : this.timeZone === 'caller' && caller?.timeZone === undefined
+          ? 'timeZone'
+          : undefined
     if (missing === undefined) return
     throw new HeadgateError(
       'HEADGATE_CALENDAR',

@@ -129,13 +129,17 @@ export interface Decision {
 }
 
 /**
- * Adds `resetAt` to the verdict of a policy with a calendar, if something is used. The result is exact, because windows begin at
- * whole milliseconds.
+ * Adds `resetAt` to the verdict of a policy with a calendar, if something is used.
  * @param now the time of the decision in microseconds, from which `resetAfter` counts
  */
 export function withResetAt(verdict: Verdict, now: number): Verdict {
   const { resetAfter } = verdict
-  return resetAfter === 0 ? verdict : { ...verdict, resetAt: Math.floor(now / 1000) + resetAfter }
+  return resetAfter === 0 ? verdict : { ...verdict, resetAt: resetAtOf(resetAfter, now) }
+}
+
+/** When a window ends, in milliseconds since the epoch. The result is exact, because windows begin at whole milliseconds. */
+export function resetAtOf(resetAfter: number, now: number): number {
+  return Math.floor(now / 1000) + resetAfter
 }
 
 /** Adds the thresholds that a call was the first to reach, if there are any. */

@@ -7,6 +7,7 @@ export {
   join,
   joinFirst,
   type RefusedCost,
+  resetAtOf,
   type Source,
   type Verdict,
   withReached,

@@ -15,8 +15,8 @@ import type { Policy, Ticket, Windows } from '../algorithm.ts'
 import { withLag } from '../effective-time.ts'
 import type { Alternatives, Costs, DecidingVerb, Details, Tickets } from './call-terms.ts'
 import { canPromise, ticketOf } from './granted.ts'
-import { inWindows } from './in-windows.ts'
 import { newReservationId, PolicyEvaluation, refund, restart, settle, unitsKnown } from './policy-evaluation.ts'
+import { tellReached } from './reached-thresholds.ts'
 import { TriedCosts } from './tried-costs.ts'
 import { verdictOf } from './verdict-of.ts'
 
@@ -44,6 +44,8 @@ export class Evaluation {
   /** The penalty whose bans reset the other policies of the key; undefined if the limiter has no such penalty. */
   private readonly penalty: PolicyEvaluation | undefined
   private readonly countsRefused: boolean
+  /** True if a policy has thresholds. */
+  private readonly tells: boolean
   private verb: DecidingVerb = 'peek'
   /** True for `consume`, `reserve` and `peek`, which ask for a decision. False for verbs that only change units, such as `charge`. */
   private plain = true
@@ -58,6 +60,7 @@ export class Evaluation {
     this.only = this.policies.length === 1 ? this.policies[0] : undefined
     this.penalty = this.policies.find(({ policy, algorithm }) => algorithm.restarts === true && !policy.shadow)
     this.countsRefused = policies.some((policy) => policy.countRefused)
+    this.tells = this.policies.some(({ thresholds }) => thresholds.length > 0)
   }
 
   /**
@@ -165,7 +168,7 @@ export class Evaluation {
     const { only, allowed, list } = this
     const at = details !== undefined && details.at === true ? Math.floor(this.now / 1000) : undefined
     if (list !== undefined) return this.commitFirst(list, details, source, at)
-    if (this.calendars.length > 0) return join(allowed, this.inWindows(this.commitAll(details)), source, at)
+    if (this.tells) return join(allowed, this.told(this.commitAll(details)), source, at)
     if (only !== undefined) return alone(allowed, [this.commitOne(only, details)], source, at)
     return join(allowed, this.commitAll(details), source, at)
   }
@@ -178,12 +181,11 @@ export class Evaluation {
   ): Decision {
     this.changeAll()
     if (!this.allowed) list.waitAgain(this.policies, this.now)
-    return list.decision(this.allowed, this.inWindows(this.verdicts(details)), source, at)
+    return list.decision(this.allowed, this.told(this.verdicts(details)), source, at)
   }
 
-  private inWindows(verdicts: readonly Verdict[]): readonly Verdict[] {
-    if (this.calendars.length === 0) return verdicts
-    return inWindows(this.policies, verdicts, this.now, this.takes || this.verb === 'settle')
+  private told(verdicts: readonly Verdict[]): readonly Verdict[] {
+    return this.tells && (this.takes || this.verb === 'settle') ? tellReached(this.policies, verdicts) : verdicts
   }
 
   private commitAll(details: Details | undefined): Verdict[] {

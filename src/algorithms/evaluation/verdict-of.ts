@@ -1,4 +1,4 @@
-import type { Verdict } from '../../policy/index.ts'
+import { resetAtOf, type Verdict, withResetAt } from '../../policy/index.ts'
 import { Report } from '../algorithm.ts'
 import type { Details } from './call-terms.ts'
 import type { PolicyEvaluation } from './policy-evaluation.ts'
@@ -16,9 +16,13 @@ export function verdictOf(evaluation: PolicyEvaluation, now: number, details: De
   const { name, limit, shadow } = policy
   const allowed = wait === 0
   const retryAfter = Math.ceil(wait / 1000)
+  const hasWindow = algorithm.place !== undefined && resetAfter > 0
   if (details === undefined || details.nextAfter !== true) {
-    return { name, allowed, limit, remaining, used, retryAfter, resetAfter, shadow }
+    if (!hasWindow) return { name, allowed, limit, remaining, used, retryAfter, resetAfter, shadow }
+    const resetAt = resetAtOf(resetAfter, now)
+    return { name, allowed, limit, remaining, used, retryAfter, resetAfter, resetAt, shadow }
   }
   const nextAfter = evaluation.nextAfter(remaining, now)
-  return { name, allowed, limit, remaining, used, retryAfter, resetAfter, shadow, nextAfter }
+  const verdict = { name, allowed, limit, remaining, used, retryAfter, resetAfter, shadow, nextAfter }
+  return hasWindow ? withResetAt(verdict, now) : verdict
 }

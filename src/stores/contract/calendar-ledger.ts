@@ -11,25 +11,28 @@ const withoutWindows: ReadonlySet<Verb> = new Set<Verb>(['reset', 'ban', 'unban'
 type Placeable = { -readonly [Member in keyof Command]: Command[Member] }
 
 /**
- * Gives each command the windows of the policies that have a calendar. The windows are computed by the clock of this process. If
+ * Gives each command the windows of the policies that have a calendar. The first windows are computed by the clock of this process. If
  * the store's clock is in other windows, the command runs once more, with windows around the store's time.
  */
 export class CalendarLedger implements CheckedLedger {
   /** The ledger that the store opened, for a store whose ledgers join another. */
   readonly opened: CheckedLedger
   readonly #policies: readonly Policy[]
-  /** How far the store's clock was ahead of this process's clock when a command had to run again, in microseconds. */
-  #ahead = 0
+  /** What the policies ask a call to say. */
+  readonly #asked: Asked
   /**
-   * The windows of calls that say nothing about a customer. They are right until the store's time has left the last of them, so most
+   * A time of the store, in microseconds. The windows around it are right until the store's time has left the last of them, so most
    * calls need no clock.
    */
-  #fixed: (Windows | undefined)[] | undefined
+  #time: number | undefined
+  /** The windows around `#time` of calls that say nothing about a customer. */
+  #fixed: readonly (Windows | undefined)[] | undefined
   health?: () => Health
 
   constructor(ledger: CheckedLedger, policies: readonly Policy[]) {
     this.opened = ledger
     this.#policies = policies
+    this.#asked = askedBy(policies)
     if (ledger.health !== undefined) this.health = () => (ledger.health as () => Health)()
   }
 
@@ -43,9 +46,10 @@ export class CalendarLedger implements CheckedLedger {
       command.windows = this.#fixed
       return
     }
-    if (calendar !== undefined) checkCalendars(calendar, this.#policies)
-    const time = now ?? wallClock() + this.#ahead
-    const windows = this.#policies.map((policy) => windowsOf(policy, time, calendar))
+    if (calendar !== undefined) checkCalendars(calendar, this.#policies, this.#asked)
+    if (now !== undefined) this.#time = now
+    this.#time ??= wallClock()
+    const windows = windowsOfAll(this.#policies, this.#time, calendar)
     if (calendar === undefined) this.#fixed = windows
     command.windows = windows
   }
@@ -67,7 +71,6 @@ export class CalendarLedger implements CheckedLedger {
   ): MaybePromise<OutcomeOf<V>> {
     const now = elsewhereOf(outcome)
     if (now === undefined) return outcome
-    this.#ahead = now - wallClock()
     this.#place(command, now)
     const second = this.opened.run(command, onFailure)
     return isPromise(second) ? second.then(decided) : decided(second)
@@ -86,6 +89,15 @@ function decided<T>(outcome: T): T {
 
 function elsewhereOf(outcome: unknown): number | undefined {
   return (outcome as Partial<Elsewhere> | undefined)?.elsewhere
+}
+
+function windowsOfAll(
+  policies: readonly Policy[],
+  now: number,
+  calendar: CallerCalendars | undefined,
+): readonly (Windows | undefined)[] {
+  if (policies.length === 1) return [windowsOf(policies[0] as Policy, now, calendar)]
+  return policies.map((policy) => windowsOf(policy, now, calendar))
 }
 
 /**
@@ -111,16 +123,15 @@ function isOne(calendar: CallerCalendars): calendar is CallerCalendar {
  * Checks what a call says about calendars.
  * @throws HeadgateError `HEADGATE_CALENDAR` for another form, or if the call says what all its policies fix
  */
-function checkCalendars(calendar: CallerCalendars, policies: readonly Policy[]): void {
+function checkCalendars(calendar: CallerCalendars, policies: readonly Policy[], asked: Asked): void {
   checkForm(calendar, 'calendar')
   if (isOne(calendar)) {
-    checkAsked(calendar, policies)
+    checkAsked(calendar, asked)
     return
   }
   for (const [scope, said] of Object.entries(calendar)) {
     checkForm(said, `calendar.${scope}`)
-    const ofScope = policies.filter((policy) => policy.scope === scope)
-    checkAsked(said, ofScope)
+    checkAsked(said, askedBy(policies.filter((policy) => policy.scope === scope)))
   }
 }
 
@@ -130,13 +141,25 @@ function checkForm(said: unknown, name: string): void {
   throw invalidOption(name, expected, said, 'Write { anchor: customer.since }.', 'HEADGATE_CALENDAR')
 }
 
-/** A scope without a policy of a calendar is no mistake: another plan may have one. */
-function checkAsked(said: CallerCalendar, policies: readonly Policy[]): void {
-  const calendars = policies.flatMap((policy) => policy.calendar ?? [])
-  const extra = (['anchor', 'timeZone'] as const).find(
-    (part) => said[part] !== undefined && !calendars.some(({ asks }) => asks.includes(part)),
-  )
-  if (extra === undefined || calendars.length === 0) return
+/** What policies ask a call to say about its customer. */
+type Asked = Readonly<Record<keyof CallerCalendar, boolean>>
+
+/** Policies without a calendar ask for anything: a scope without a calendar is no mistake, because another plan may have one. */
+function askedBy(policies: readonly Policy[]): Asked {
+  const calendars = policies.flatMap(({ calendar }) => calendar ?? [])
+  const asks = (part: keyof CallerCalendar) =>
+    calendars.length === 0 || calendars.some((calendar) => calendar.asks.includes(part))
+  return { anchor: asks('anchor'), timeZone: asks('timeZone') }
+}
+
+function checkAsked({ anchor, timeZone }: CallerCalendar, asked: Asked): void {
+  const extra =
+    anchor !== undefined && !asked.anchor
+      ? 'anchor'
+      : timeZone !== undefined && !asked.timeZone
+        ? 'timeZone'
+        : undefined
+  if (extra === undefined) return
   throw new HeadgateError(
     'HEADGATE_CALENDAR',
     `The call says ${extra}, but no policy asks for it. Leave it out of the call, or write ${extra}: 'caller' in the policy.`,
