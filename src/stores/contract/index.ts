@@ -12,7 +12,6 @@ export {
   bookingOf,
   type Command,
   costsTaken,
-  type Elsewhere,
   elsewhere,
   type NumberedReport,
   type Outcome,
