@@ -1,6 +1,6 @@
 import { getOrInsert, type HeadgateError } from '../common/index.ts'
-import { type Command, type Ledger, withCalendars } from '../stores/contract/index.ts'
-import type { KeyCalendar, LocalQuota } from './local-quota.ts'
+import { type Command, type KeyCalendar, type Ledger, withCalendars } from '../stores/contract/index.ts'
+import type { LocalQuota } from './local-quota.ts'
 import type { StoreLink } from './store-link.ts'
 
 /**

@@ -8,6 +8,9 @@ import type { OnFailure } from './on-store-error.ts'
 /** The verbs that need no windows, because they change or show whatever states there are. */
 const withoutWindows: ReadonlySet<Verb> = new Set<Verb>(['reset', 'ban', 'unban', 'inspect', 'scan', 'clear'])
 
+/** What a call brings for policies with a calendar: the windows by this process's clock, and what it says about the customer. */
+export type KeyCalendar = Pick<Command, 'windows' | 'calendar'>
+
 type Placeable = { -readonly [Member in keyof Command]: Command[Member] }
 
 /**
@@ -24,7 +27,7 @@ export class CalendarLedger implements CheckedLedger {
    * The windows of calls that say nothing about a customer. They are right until the store's time has left the last of them, so most
    * calls need no clock.
    */
-  #fixed: (Windows | undefined)[] | undefined
+  #fixed: readonly (Windows | undefined)[] | undefined
   health?: () => Health
 
   constructor(ledger: CheckedLedger, policies: readonly Policy[]) {
@@ -45,7 +48,7 @@ export class CalendarLedger implements CheckedLedger {
     }
     if (calendar !== undefined) checkCalendars(calendar, this.#policies)
     const time = now ?? wallClock() + this.#ahead
-    const windows = this.#policies.map((policy) => windowsOf(policy, time, calendar))
+    const windows = allWindows(this.#policies, time, calendar)
     if (calendar === undefined) this.#fixed = windows
     command.windows = windows
   }
@@ -74,6 +77,24 @@ export class CalendarLedger implements CheckedLedger {
   }
 }
 
+/**
+ * Runs a part of a command, such as the part on the keys in one slot of Redis Cluster. If the store's clock is in other windows, runs
+ * this part once more, with windows around the store's time. The command must not run again: its other parts have changed their keys.
+ * @param policies the policies of this part
+ * @param brought what the command brings for these policies
+ * @param run runs the part with these windows
+ * @throws HeadgateError `HEADGATE_STORE` if the store's clock is elsewhere again
+ */
+export async function runPart<T>(
+  policies: readonly Policy[],
+  { windows, calendar }: KeyCalendar,
+  run: (windows: Command['windows']) => Promise<T>,
+): Promise<T> {
+  const outcome = await run(windows)
+  const now = elsewhereOf(outcome)
+  return now === undefined ? outcome : decided(await run(allWindows(policies, now, calendar)))
+}
+
 /** The outcome of a second attempt. @throws HeadgateError `HEADGATE_STORE` if the store's clock is elsewhere again */
 function decided<T>(outcome: T): T {
   if (elsewhereOf(outcome) === undefined) return outcome
@@ -86,6 +107,14 @@ function decided<T>(outcome: T): T {
 
 function elsewhereOf(outcome: unknown): number | undefined {
   return (outcome as Partial<Elsewhere> | undefined)?.elsewhere
+}
+
+function allWindows(
+  policies: readonly Policy[],
+  now: number,
+  calendar: CallerCalendars | undefined,
+): readonly (Windows | undefined)[] {
+  return policies.map((policy) => windowsOf(policy, now, calendar))
 }
 
 /**
