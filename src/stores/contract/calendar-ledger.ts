@@ -46,7 +46,8 @@ export class CalendarLedger implements CheckedLedger {
       command.windows = this.#fixed
       return
     }
-    if (calendar !== undefined) checkCalendars(calendar, this.#policies)
+    // The calendar of a command that has windows was checked, also for policies of scopes that this ledger does not have.
+    if (calendar !== undefined && command.windows === undefined) checkCalendars(calendar, this.#policies)
     const time = now ?? wallClock() + this.#ahead
     const windows = allWindows(this.#policies, time, calendar)
     if (calendar === undefined) this.#fixed = windows
