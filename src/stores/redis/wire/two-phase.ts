@@ -82,7 +82,7 @@ function firstPhase(whole: ScriptRequest, group: SlotGroup): ScriptRequest {
     maxWait,
     tickets: tickets && group.places.map((place) => tickets[place]),
     countsLater: countsLater(whole, group),
-    late: undefined,
+    late: lateIn(whole, group),
   }
 }
 
@@ -110,6 +110,12 @@ function costsIn({ costs }: ScriptRequest, { places }: SlotGroup): Costs {
   return typeof costs === 'number' ? costs : places.map((place) => costOf(costs, place))
 }
 
+/** A function that tells of the thresholds in the response of one slot, if the call gets no decision. */
+function lateIn(whole: ScriptRequest, group: SlotGroup): ScriptRequest['late'] {
+  const { late } = whole
+  return late && ((response) => late({ ...joined(whole, [group], [response], false), elsewhere: response.now }))
+}
+
 /** Cancels the reservations in the other slots of the Cluster after a slot has failed. The caller does not wait for the result. */
 function withdraw(
   send: Send,
@@ -119,6 +125,7 @@ function withdraw(
 ): void {
   for (const [n, group] of groups.entries()) {
     const back = async (response: ScriptResponse) => {
+      lateIn(whole, group)?.(response)
       if (response.allowed) await sendPlaced(send, undo(whole, group, response.tickets, {}))
     }
     sent[n]?.then(back).catch(ignore)
