@@ -19,7 +19,16 @@ import { type Policy, withLimit } from '../algorithms/index.ts'
 import { type Clock, getOrInsert, HeadgateError } from '../common/index.ts'
 import type { KeptKey } from '../inspection/index.ts'
 import type { Decision, Verdict } from '../policy/index.ts'
-import type { BanTerms, Booking, Command, Ledger, LedgerTerms, OutcomeOf, Store } from '../stores/contract/index.ts'
+import type {
+  BanTerms,
+  Booking,
+  Command,
+  KeyCalendar,
+  Ledger,
+  LedgerTerms,
+  OutcomeOf,
+  Store,
+} from '../stores/contract/index.ts'
 import { memoryStore } from '../stores/memory/index.ts'
 
 /** The states of all local quotas with one limiter name. */
@@ -47,9 +56,6 @@ interface OpenLedgers {
   /** The ledgers that count the units that the store was charged for, by the name of the scope. */
   readonly charged: ReadonlyMap<string, Ledger>
 }
-
-/** What a call brought for policies with a calendar: the windows by this process's clock, and what it said about the customer. */
-export type KeyCalendar = Pick<Command, 'windows' | 'calendar'>
 
 export class LocalQuota {
   readonly #terms: LedgerTerms

@@ -1,6 +1,6 @@
 import { getOrInsert, type HeadgateError } from '../common/index.ts'
-import { type Command, type Ledger, withCalendars } from '../stores/contract/index.ts'
-import type { KeyCalendar, LocalQuota } from './local-quota.ts'
+import { type Command, type KeyCalendar, type Ledger, withCalendars } from '../stores/contract/index.ts'
+import type { LocalQuota } from './local-quota.ts'
 import type { StoreLink } from './store-link.ts'
 
 /**
@@ -47,7 +47,7 @@ export class OwedCharges {
     const brought = quota.calendarOf(scope, key)
     quota.changeCharged('charge', scope, key, units)
     try {
-      await this.#request(scope, { verb: 'charge', keys: [key], costs: units, calendar: brought?.calendar }, brought)
+      await this.#request(scope, { verb: 'charge', keys: [key], costs: units, ...brought }, brought)
     } catch (error) {
       const { code, uncounted } = error as Partial<HeadgateError>
       const unknown = (code === 'HEADGATE_STORE_TIMEOUT' || code === 'HEADGATE_STORE') && !uncounted

@@ -39,8 +39,8 @@ export class WaitingCall<V extends CallVerb> extends StoreRequest<V> {
     }
     if (verb === 'consume' && (outcome as Decision).allowed) giveBack(costsTaken(this.command, outcome as Decision))
     if (verb !== 'reserve' && verb !== 'renew') return
-    const { decision, tickets } = outcome as Booking
-    if (!decision.allowed || tickets === undefined) return
+    const { decision, tickets } = outcome as Partial<Booking>
+    if (!decision?.allowed || tickets === undefined) return
     if (verb === 'reserve') giveBack(unitsBack(tickets), tickets)
     else if (renewed !== undefined) Object.assign(renewed, tickets) // the reservation continues with the new tickets of the store
   }
@@ -61,11 +61,12 @@ export class WaitingCall<V extends CallVerb> extends StoreRequest<V> {
       counters.failedClosed++
       throw error
     }
-    // A settlement that the store may have executed is not sent again.
-    if (command.verb === 'settle' && (!this.sent || isUncounted(error))) this.#fallback.giveBackLater(command)
-    if (choice === 'local') return this.decideLocally()
-    counters.sources.open++
-    return this.#fallback.letThrough(command) as OutcomeOf<V>
+    if (choice !== 'local') counters.sources.open++
+    const outcome = choice === 'local' ? this.decideLocally() : (this.#fallback.letThrough(command) as OutcomeOf<V>)
+    // A settlement that the store may have executed is not sent again. A settlement with other windows comes again.
+    const again = command.verb === 'settle' && (!this.sent || isUncounted(error)) && !('elsewhere' in Object(outcome))
+    if (again) this.#fallback.giveBackLater(command)
+    return outcome
   }
 
   decideLocally(): OutcomeOf<V> {

@@ -103,3 +103,44 @@ test.each([-400, -1, 1, 400])('the store is charged also if its clock is %i days
   expect(await consume()).toMatchObject({ source: 'store', remaining: 8, resetAfter: 0.625 * day })
   expect(await consume()).toMatchObject({ source: 'store', remaining: 7 })
 })
+
+test('a settlement that the store does not get is given back once, also if no window of the process runs', async () => {
+  const monthly = calendarWindow({ limit: 30, every: 'month' })
+  const fixture = new FailoverFixture([daily, monthly])
+  await spend(fixture, 2)
+  const { tickets } = await fixture.ledger.run({ verb: 'reserve', keys: ['k'], costs: 5 })
+  await fixture.at(2 * day - 5000)
+  await fixture.down()
+  await fixture.at(2 * day)
+  await fixture.ledger.run({ verb: 'settle', keys: ['k'], costs: [-2, -2], tickets })
+  await fixture.up()
+  expect(await fixture.ledger.run({ verb: 'peek', keys: ['k'] })).toMatchObject({
+    policies: [{ used: 0 }, { used: 5 }],
+  })
+})
+
+test('a reservation that is answered too late, with windows that do not run, is an outcome like any other', async () => {
+  const fixture = new FailoverFixture(daily, { storeTimeout: 100, onStoreError: 'throw' })
+  await spend(fixture, 1)
+  await fixture.at(3 * day)
+  fixture.store.mode = 'hangs'
+  const reserving = fixture.ledger.run({ verb: 'reserve', keys: ['k'], costs: 3 })
+  await Promise.all([
+    expect(reserving).rejects.toMatchObject({ code: 'HEADGATE_STORE_TIMEOUT' }),
+    fixture.at(3 * day + 200),
+  ])
+  fixture.store.mode = 'up'
+  fixture.store.release()
+  await settle()
+  expect(await spend(fixture, 1)).toBe('store 9')
+})
+
+test('the calendar of one scope leaves the policies of the other scopes alone when the store is charged', async () => {
+  const team = calendarWindow({ name: 'team', limit: 10, every: 'month', anchor: 'caller', scope: 'team' })
+  const fixture = new FailoverFixture([daily, team])
+  const consume = () => fixture.ledger.run({ verb: 'consume', keys: ['k', 't'], calendar: { anchor: 15 } })
+  fixture.store.mode = 'fails'
+  expect(await consume()).toMatchObject({ source: 'fallback', remaining: 9 })
+  fixture.store.mode = 'up'
+  expect(await consume()).toMatchObject({ source: 'store', remaining: 8, policies: [{ used: 2 }, { used: 2 }] })
+})

@@ -1,7 +1,15 @@
 /* Windows of a calendar beside the other parts of a limiter, on any store: called by `describeCalendars`. */
 import { describe, expect, test } from 'vitest'
 import { type CalendarWindowOptions, calendarWindow } from '../../src/calendar/index.ts'
-import { fixedWindow, type Policy, RateLimiter, type RateLimiterOptions } from '../../src/index.ts'
+import {
+  concurrency,
+  fixedWindow,
+  type Policy,
+  RateLimiter,
+  type RateLimiterOptions,
+  type Reservation,
+  type ThresholdEvent,
+} from '../../src/index.ts'
 import { ManualClock } from '../../src/testing/index.ts'
 import type { CalendarSubject } from './calendar-laws.ts'
 
@@ -11,6 +19,76 @@ const february = Date.UTC(2026, 1, 1)
 const march = Date.UTC(2026, 2, 1)
 
 let prefixes = 0
+
+/** Two keys, which Redis Cluster has in two slots. */
+const keys = { account: 'a', user: 'u' }
+
+interface Correction {
+  readonly title: string
+  readonly correct: (limiter: RateLimiter, reservation: Reservation) => Promise<unknown>
+  /** The used units by the day, by the month and at once. */
+  readonly used: readonly number[]
+  /** The thresholds of the month that were told, in units. */
+  readonly told: readonly number[]
+}
+
+/**
+ * What a process does after it was idle for two days, so that it knows no window by the day that runs. It has a reservation of 4 units,
+ * and 10 units of the month are used.
+ */
+const corrections: readonly Correction[] = [
+  {
+    title: 'a refund',
+    correct: (limiter) => limiter.refund(keys, { cost: { daily: 3, quota: 3, 'at-once': 0 } }),
+    used: [0, 7, 1],
+    told: [],
+  },
+  {
+    title: 'a settlement that gives back',
+    correct: (_, reservation) => reservation.settle({ daily: 1, quota: 1 }),
+    used: [0, 7, 0],
+    told: [],
+  },
+  {
+    title: 'a settlement that takes more',
+    correct: (_, reservation) => reservation.settle({ daily: 9, quota: 9 }),
+    used: [0, 15, 0],
+    told: [11, 15],
+  },
+  { title: 'a cancellation', correct: (_, reservation) => reservation.cancel(), used: [0, 6, 0], told: [] },
+  { title: 'a release', correct: (_, reservation) => reservation.release(), used: [0, 10, 0], told: [] },
+  { title: 'a renewal', correct: (_, reservation) => reservation.renew(), used: [0, 10, 1], told: [] },
+  {
+    title: 'a renewal before a release',
+    correct: (_, reservation) => reservation.renew().then(() => reservation.release()),
+    used: [0, 10, 0],
+    told: [],
+  },
+  {
+    title: 'a charge before a cancellation',
+    async correct(limiter, reservation) {
+      await limiter.charge(keys, { cost: { daily: 5, quota: 5, 'at-once': 0 } })
+      await reservation.cancel()
+    },
+    used: [5, 11, 0],
+    told: [11, 15],
+  },
+  {
+    title: 'a call',
+    correct: (limiter) => limiter.consume(keys, { cost: { daily: 1, quota: 1, 'at-once': 0 } }),
+    used: [1, 11, 1],
+    told: [11],
+  },
+  {
+    title: 'a reservation before a refused call',
+    async correct(limiter) {
+      await limiter.reserve(keys, { cost: { daily: 6, quota: 6, 'at-once': 0 } })
+      await limiter.consume(keys, { cost: { daily: 1, quota: 5, 'at-once': 0 } })
+    },
+    used: [6, 16, 1],
+    told: [11, 15],
+  },
+]
 
 /** 10 units a month, by default from the first, UTC. */
 const monthly = (options: Partial<CalendarWindowOptions> = {}) =>
@@ -140,6 +218,37 @@ export function describeCalendarPairs({ name, create }: CalendarSubject): void {
       clock.set(Date.UTC(2026, 3, 1))
       await last.settle(9)
       expect(await used()).toEqual([0, 0])
+    })
+
+    test.each(corrections)(
+      'a process that was idle for two days: $title counts once',
+      async ({ correct, used, told }) => {
+        const policies = [
+          calendarWindow({ name: 'daily', limit: 20, every: 'day', scope: 'user' }),
+          monthly({ limit: 20, scope: 'account', thresholds: [0.55, 0.75] }),
+          concurrency({ name: 'at-once', limit: 5, lease: '20d', scope: 'account' }),
+        ]
+        const events: number[] = []
+        const onThreshold = ({ threshold, limit }: ThresholdEvent) => void events.push(Math.round(threshold * limit))
+        const { clock, limiter } = setUp(policies, { onThreshold })
+        await limiter.consume(keys, { cost: { daily: 6, quota: 6, 'at-once': 0 } })
+        const reservation = await limiter.reserve(keys, { cost: { daily: 4, quota: 4, 'at-once': 1 } })
+        clock.advance(2 * day)
+        await correct(limiter, reservation)
+        expect((await limiter.peek(keys, { cost: 1 })).policies.map((policy) => policy.used)).toEqual(used)
+        expect(events).toEqual(told)
+      },
+    )
+
+    test('a process that was idle for two days corrects a cost of 0', async () => {
+      const { clock, limiter } = setUp([
+        calendarWindow({ name: 'daily', limit: 20, every: 'day', scope: 'user' }),
+        monthly({ limit: 20, scope: 'account' }),
+      ])
+      const reservation = await limiter.reserve(keys, { cost: { daily: 0, quota: 4 } })
+      clock.advance(2 * day)
+      await reservation.settle({ daily: 3, quota: 5 })
+      expect((await limiter.peek(keys)).policies.map((policy) => policy.used)).toEqual([3, 5])
     })
 
     test('a reservation waits for no later window, and corrects a cost of 0', async () => {

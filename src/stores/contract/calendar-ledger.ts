@@ -8,6 +8,9 @@ import type { OnFailure } from './on-store-error.ts'
 /** The verbs that need no windows, because they change or show whatever states there are. */
 const withoutWindows: ReadonlySet<Verb> = new Set<Verb>(['reset', 'ban', 'unban', 'inspect', 'scan', 'clear'])
 
+/** What a call brings for policies with a calendar: the windows by this process's clock, and what it says about the customer. */
+export type KeyCalendar = Pick<Command, 'windows' | 'calendar'>
+
 type Placeable = { -readonly [Member in keyof Command]: Command[Member] }
 
 /**
@@ -46,10 +49,13 @@ export class CalendarLedger implements CheckedLedger {
       command.windows = this.#fixed
       return
     }
-    if (calendar !== undefined) checkCalendars(calendar, this.#policies, this.#asked)
+    // The calendar of a command that has windows was checked, also for policies of scopes that this ledger does not have.
+    if (calendar !== undefined && command.windows === undefined) {
+      checkCalendars(calendar, this.#policies, this.#asked)
+    }
     if (now !== undefined) this.#time = now
     this.#time ??= wallClock()
-    const windows = windowsOfAll(this.#policies, this.#time, calendar)
+    const windows = allWindows(this.#policies, this.#time, calendar)
     if (calendar === undefined) this.#fixed = windows
     command.windows = windows
   }
@@ -77,6 +83,24 @@ export class CalendarLedger implements CheckedLedger {
   }
 }
 
+/**
+ * Runs a part of a command, such as the part on the keys in one slot of Redis Cluster. If the store's clock is in other windows, runs
+ * this part once more, with windows around the store's time. The command must not run again: its other parts have changed their keys.
+ * @param policies the policies of this part
+ * @param brought what the command brings for these policies
+ * @param run runs the part with these windows
+ * @throws HeadgateError `HEADGATE_STORE` if the store's clock is elsewhere again
+ */
+export async function runPart<T>(
+  policies: readonly Policy[],
+  { windows, calendar }: KeyCalendar,
+  run: (windows: Command['windows']) => Promise<T>,
+): Promise<T> {
+  const outcome = await run(windows)
+  const now = elsewhereOf(outcome)
+  return now === undefined ? outcome : decided(await run(allWindows(policies, now, calendar)))
+}
+
 /** The outcome of a second attempt. @throws HeadgateError `HEADGATE_STORE` if the store's clock is elsewhere again */
 function decided<T>(outcome: T): T {
   if (elsewhereOf(outcome) === undefined) return outcome
@@ -91,7 +115,7 @@ function elsewhereOf(outcome: unknown): number | undefined {
   return (outcome as Partial<Elsewhere> | undefined)?.elsewhere
 }
 
-function windowsOfAll(
+function allWindows(
   policies: readonly Policy[],
   now: number,
   calendar: CallerCalendars | undefined,

@@ -6,7 +6,7 @@
 import type { Alternatives, Costs, DecidingVerb, Details, Tickets } from '../../algorithms/evaluation/index.ts'
 import type { Windows } from '../../algorithms/index.ts'
 import type { KeptKey, KeyPage } from '../../inspection/index.ts'
-import type { CallerCalendars, Decision } from '../../policy/index.ts'
+import type { CallerCalendars, Decision, Verdict } from '../../policy/index.ts'
 
 /**
  * What a command asks for. Some verbs decide a call: see `DecidingVerb`. The other verbs are for administrators:
@@ -126,11 +126,13 @@ export interface Booking {
 export interface Elsewhere {
   /** The store's time in whole microseconds. */
   readonly elsewhere: number
+  /** Of a command over several parts: the verdicts of the parts that were decided, and then undone. Their thresholds are told. */
+  readonly policies?: readonly Verdict[]
 }
 
 /** Makes the outcome `Elsewhere`, which no caller but `openLedger` sees. */
-export function elsewhere(now: number): never {
-  return { elsewhere: now } satisfies Elsewhere as never
+export function elsewhere(now: number, policies?: readonly Verdict[]): never {
+  return { elsewhere: now, ...(policies && { policies }) } satisfies Elsewhere as never
 }
 
 /** The type of a command's outcome. */

@@ -4,7 +4,7 @@
  * folder imports `inspection`, `algorithms`, `policy` and `common`.
  */
 
-export { windowsOf } from './calendar-ledger.ts'
+export { type KeyCalendar, runPart, windowsOf } from './calendar-ledger.ts'
 export {
   type AskedCosts,
   type BanTerms,

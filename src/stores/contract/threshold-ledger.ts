@@ -52,7 +52,7 @@ export function tellThresholds(
   const { decision = outcome } = Object(outcome) as { readonly decision?: unknown }
   const { policies: verdicts = [] } = Object(decision) as Partial<Decision>
   for (const [n, verdict] of verdicts.entries()) {
-    const { reached = [], limit, resetAt = 0 } = verdict as Verdict
+    const { reached = [], used: counted, limit, resetAt = 0 } = Object(verdict) as Verdict
     if (reached.length === 0) continue
     const policy = policies[n] as Policy
     const { scope } = policy
@@ -60,7 +60,7 @@ export function tellThresholds(
     for (const each of thresholdsOf(policy)) {
       const threshold = partOf(each)
       // Units that were leased for later calls count for thresholds, and not for the call's own decision.
-      const used = Math.max(verdict.used, each.units)
+      const used = Math.max(counted, each.units)
       if (reached.includes(threshold)) {
         onThreshold?.({ limiter: name, policy: policy.name, key, scope, threshold, used, limit, resetAt })
       }

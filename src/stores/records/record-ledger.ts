@@ -12,6 +12,7 @@ import {
   type Outcome,
   type OutcomeOf,
   PendingCall,
+  runPart,
   type ScanTerms,
   ScopedEvaluation,
   type StateVerb,
@@ -107,17 +108,15 @@ export class RecordLedger implements Ledger {
 
   /** Gives units back to each key by a separate call, because what a key gets back does not depend on the other keys. */
   async #giveBack(command: Command<'refund' | 'settle'>, keys: readonly string[]): Promise<Decision> {
-    const { costs = 1, tickets, windows } = command
+    const { costs = 1, tickets, windows, calendar } = command
     const decisions = await Promise.all(
       keys.map((key, n) => {
         const own = typeof costs === 'number' ? costs : this.#partOf(n, costs)
-        const part = {
-          ...command,
-          costs: own,
-          tickets: tickets && this.#partOf(n, tickets),
-          windows: windows && this.#partOf(n, windows),
-        }
-        return this.#call(this.#parts[n] as ScopedEvaluation, [key], part) as Promise<Decision>
+        const part = { ...command, costs: own, tickets: tickets && this.#partOf(n, tickets) }
+        const brought = { windows: windows && this.#partOf(n, windows), calendar }
+        return runPart(this.#partOf(n, this.#terms.policies), brought, (windows) => {
+          return this.#call(this.#parts[n] as ScopedEvaluation, [key], { ...part, windows }) as Promise<Decision>
+        })
       }),
     )
     const verdicts = new Map(decisions.flatMap(({ policies }) => policies.map((verdict) => [verdict.name, verdict])))

@@ -6,7 +6,6 @@ import {
   type Booking,
   bookingOf,
   type Command,
-  elsewhere,
   type Ledger,
   type LedgerTerms,
   limiterStart,
@@ -34,7 +33,7 @@ import {
 } from './wire/index.ts'
 
 /** What a call of `consume` has besides its keys and its cost. */
-type Call = Pick<Command<'consume'>, 'keys' | 'details' | 'windows'>
+type Call = Pick<Command<'consume'>, 'keys' | 'details' | 'windows' | 'calendar'>
 
 export class RedisLedger implements Ledger {
   readonly #terms: LedgerTerms
@@ -86,14 +85,13 @@ export class RedisLedger implements Ledger {
   }
 
   async #decide(command: Command<DecidingVerb>, keys: readonly string[]): Promise<Decision | Booking> {
-    const { verb, costs = 1, keys: named, maxWait, tickets, details, windows, report } = command
+    const { verb, costs = 1, keys: named, maxWait, tickets, details, windows, calendar, report } = command
     const key = report && reportKey(this.#context.prefix, keys[0] as string, report.by)
     const numbered = key === undefined ? undefined : { report: { ...(report as NumberedReport), key } }
-    const response = await this.#sendOther(
-      this.#request(verb, keys, costs, { maxWait, details, tickets, windows, late: this.#late(named), ...numbered }),
-    )
+    const extras = { maxWait, details, tickets, windows, calendar, late: this.#late(named), ...numbered }
+    const response = await this.#sendOther(this.#request(verb, keys, costs, extras))
     const decision = decisionOf(this.#plan.policies, response, details)
-    if ((verb !== 'reserve' && verb !== 'renew') || response.elsewhere) return decision
+    if ((verb !== 'reserve' && verb !== 'renew') || response.elsewhere !== undefined) return decision
     return bookingOf(decision, response.delay, () => response.tickets as Tickets)
   }
 
@@ -156,8 +154,7 @@ export class RedisLedger implements Ledger {
     })
     return this.#context.batcher.within(decision, (late) => {
       tellThresholds(this.#terms, call.keys, late)
-      if (late.allowed)
-        this.#sendOther(this.#request('refund', keys, cost, { windows: call.windows })).catch(() => undefined)
+      if (late.allowed) this.#sendOther(this.#request('refund', keys, cost)).catch(() => undefined)
     })
   }
 
@@ -176,7 +173,7 @@ export class RedisLedger implements Ledger {
 
   /** @param prefetched how many units to lease for later calls; default: the number that `leases.unitsFor` returns */
   #sendConsume(keys: readonly string[], cost: number, call: Call, prefetched?: number): Promise<Decision> {
-    const { details, windows } = call
+    const { details, windows, calendar } = call
     const late = this.#late(call.keys)
     const { batcher, clock, refusalCache, leases } = this.#context
     const plan = this.#plan
@@ -191,6 +188,7 @@ export class RedisLedger implements Ledger {
         now: clock?.() ?? -1,
         details,
         windows,
+        calendar,
         late,
         cacheable: this.#cacheable,
       },
@@ -202,7 +200,7 @@ export class RedisLedger implements Ledger {
     const leasesVersion = leases?.version ?? 0
     /** Makes the decision, and stores the refusal or the leased units (taken in advance) for later calls. */
     const decide = (response: ScriptResponse): Decision => {
-      if (response.elsewhere) return elsewhere(response.now)
+      if (response.elsewhere !== undefined) return decisionOf(plan.policies, response)
       refusalCache?.forgetOtherPlans(plan, keys)
       if (!response.allowed && this.#cacheable) {
         refusalCache?.add(plan, keys, cost, response, sentAt, refusalCacheVersion)

@@ -130,10 +130,10 @@ export class ScopeShares implements Reports {
       const { report } = sent
       const details = { at: true, nextAfter: true }
       const life = Math.max(shortestMemory, 3 * this.#reporter.period)
-      const { calendar } = share
+      const { calendar, windows } = share
       const decision = await this.#ledger.run(
         report === undefined
-          ? { verb: 'peek', keys: [key], details, calendar }
+          ? { verb: 'peek', keys: [key], details, calendar, windows }
           : {
               verb: 'charge',
               keys: [key],
@@ -141,6 +141,7 @@ export class ScopeShares implements Reports {
               report: { by: this.sender, number: report.number, life },
               details,
               calendar,
+              windows,
             },
       )
       share.answered(decision, sent, this.#reporter.clock())

@@ -1,9 +1,18 @@
 import { newBan } from '../../algorithms/bans/index.ts'
 import type { Costs, Details } from '../../algorithms/evaluation/index.ts'
+import type { Policy } from '../../algorithms/index.ts'
 import type { MaybePromise } from '../../common/index.ts'
 import type { KeptKey } from '../../inspection/index.ts'
 import { type Decision, join, type Verdict } from '../../policy/index.ts'
-import type { Command, Ledger, LedgerTerms, Outcome, OutcomeOf, Verb } from '../contract/index.ts'
+import {
+  type Command,
+  type Ledger,
+  type LedgerTerms,
+  type Outcome,
+  type OutcomeOf,
+  runPart,
+  type Verb,
+} from '../contract/index.ts'
 import type { KeyShare } from './key-share.ts'
 import type { Reporter } from './reporter.ts'
 import type { ScopeShares } from './scope-shares.ts'
@@ -17,6 +26,7 @@ interface Place {
 /** Admits calls by this process's share of each key (units that it may admit without the store). Every other call goes to the store. */
 export class ShareLedger implements Ledger {
   readonly #exact: Ledger
+  readonly #policies: readonly Policy[]
   readonly #reporter: Reporter<ScopeShares>
   readonly #scopes: readonly ScopeShares[]
   readonly #places: readonly Place[]
@@ -25,6 +35,7 @@ export class ShareLedger implements Ledger {
   constructor(terms: LedgerTerms, reporter: Reporter<ScopeShares>, shares: readonly ScopeShares[]) {
     const { policies, scopes } = terms
     this.#exact = reporter.store.open(terms)
+    this.#policies = policies
     this.#reporter = reporter
     this.#scopes = shares
     this.#places = policies.map((policy) => {
@@ -62,7 +73,8 @@ export class ShareLedger implements Ledger {
     const now = this.#reporter.clock()
     const shares = left.some((units) => units > 0) ? undefined : this.#sharesOf(keys)
     if (shares === undefined || shares.some((share) => share.isBanned(now))) {
-      return (await this.#giveBack({ ...command, costs: left })) as Decision
+      const giveBack = (windows: Command['windows']) => this.#giveBack({ ...command, costs: left, windows })
+      return (await runPart(this.#policies, command, giveBack)) as Decision
     }
     for (const share of shares) share.forgetRefusals()
     return this.#decision(true, this.#verdicts(shares, now, details), command, now)

@@ -1,13 +1,15 @@
 /* Thresholds on a real Redis: by the script of a plan, by the whole script, with leases, and over two processes. */
-import { Redis } from 'ioredis'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { Cluster, Redis } from 'ioredis'
+import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { calendarWindow } from '../../../src/calendar/index.ts'
 import { RateLimiter, type ThresholdEvent } from '../../../src/index.ts'
 import { redisStore } from '../../../src/stores/redis/index.ts'
+import { encodeId, slotOf } from '../../../src/stores/redis/keys.ts'
 import { ManualClock } from '../../../src/testing/index.ts'
+import { type RedisServer, startCluster } from '../../support/redis-server.ts'
 import { startProxy } from '../../support/tcp-proxy.ts'
 import { describeThresholds } from '../../support/thresholds.ts'
-import { useRedis } from '../../support/use-server.ts'
+import { useRedis, useServer } from '../../support/use-server.ts'
 
 const { server, client } = await useRedis()
 
@@ -62,4 +64,43 @@ test('a call whose answer comes after its timeout tells too, because Redis has c
   await expect(limiter.consume('ann')).rejects.toMatchObject({ code: 'HEADGATE_STORE_TIMEOUT' })
   expect(told).toEqual([])
   await vi.waitFor(() => expect(told).toEqual(['ann']), { timeout: 5000 })
+})
+
+describe('Redis Cluster', async () => {
+  const { nodes } = await useServer(startCluster())
+  const cluster = new Cluster([{ host: '127.0.0.1', port: (nodes[0] as RedisServer).port }])
+  cluster.on('error', () => undefined)
+  afterAll(() => cluster.disconnect())
+
+  describeThresholds('Redis Cluster', (clock) => redisStore({ client: cluster, timeout: '10s', clock: clock.now }), 10)
+
+  /** An id whose slot the node has: each master has a third of the slots. */
+  const idOf = (node: number): string => {
+    const ids = Array.from({ length: 100 }, (_, n) => `id-${n}`)
+    return ids.find((id) => Math.floor((slotOf(`{${encodeId(id)}}`) * 3) / 16_384) === node) as string
+  }
+
+  test('a call that one node answers, and another node too late, tells of both', async () => {
+    const told: string[] = []
+    const clock = new ManualClock(Date.UTC(2026, 10, 23))
+    const store = redisStore({ client: cluster, timeout: '250ms', clock: clock.now })
+    const policies = ['user', 'team'].map((scope) =>
+      calendarWindow({ name: scope, scope, limit: 2, every: 'month', thresholds: [0.5] }),
+    )
+    const onThreshold = ({ scope }: ThresholdEvent) => void told.push(scope)
+    const limiter = new RateLimiter({ name: 'told-by-node', policies, store, onThreshold, onStoreError: 'throw' })
+    const key = { user: idOf(0), team: idOf(1) }
+    for (const id of [key.user, key.team]) await limiter.consume({ user: id, team: id })
+    await limiter.reset({ user: key.user, team: key.team })
+    told.length = 0
+    const { pid } = nodes[1] as RedisServer
+    process.kill(pid, 'SIGSTOP')
+    try {
+      await expect(limiter.consume(key)).rejects.toMatchObject({ code: 'HEADGATE_STORE_TIMEOUT' })
+      await vi.waitFor(() => expect(told).toEqual(['user']))
+    } finally {
+      process.kill(pid, 'SIGCONT')
+    }
+    await vi.waitFor(() => expect(told).toEqual(['user', 'team']), { timeout: 5000 })
+  })
 })

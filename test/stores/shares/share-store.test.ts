@@ -122,6 +122,31 @@ describe('two processes', () => {
     vi.useRealTimers()
   })
 
+  test('a refund is counted once, also if no window that the process knows runs', async () => {
+    const { clock, process } = fleet()
+    const limiter = process([calendarWindow({ limit: 100, every: 'day' })])
+    await limiter.consume('k', { cost: 10 })
+    await clock.pass('100ms')
+    await limiter.consume('k', { cost: 3 })
+    expect((await limiter.refund('k', { cost: 5 })).policies).toMatchObject([{ used: 8 }])
+    await clock.pass('100ms')
+    expect((await limiter.peek('k')).policies).toMatchObject([{ used: 8 }])
+  })
+
+  test('report units if the calendar of the call is that of one scope', async () => {
+    const { clock, process } = fleet()
+    const policies = [
+      calendarWindow({ limit: 10, every: 'day', scope: 'user' }),
+      calendarWindow({ limit: 40, every: 'month', anchor: 'caller', scope: 'account' }),
+    ]
+    const [a, b] = [process(policies), process(policies)]
+    const key = { user: 'u', account: 'a' }
+    const calendar = { anchor: 15 }
+    for (let n = 0; n < 4; n++) await a.consume(key, { calendar })
+    await clock.pass('100ms')
+    expect((await b.peek(key, { calendar })).policies).toMatchObject([{ used: 4 }, { used: 4 }])
+  })
+
   test('what the store has refused is refused here until the next report', async () => {
     const { clock, state, process } = fleet()
     const limiter = process('10/10s token-bucket')

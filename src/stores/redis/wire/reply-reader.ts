@@ -34,7 +34,10 @@ export class ReplyReader {
     const now = requestTime < 0 ? this.#now : requestTime
     const first = this.#next()
     if (first === 5) return undefined
-    if (first === 7) return { now: this.#next(), allowed: false, elsewhere: true, repeats: false, ...nothing }
+    if (first === 7) {
+      const elsewhere = this.#next()
+      return { now: elsewhere, allowed: false, elsewhere, repeats: false, ...nothing }
+    }
     const ban = first === 6 ? this.#ban(request, now) : undefined
     const outcome = ban === undefined ? first : this.#next()
     const allowed = outcome === 1 || outcome === 2

@@ -12,6 +12,8 @@ export interface RequestExtras {
   readonly details?: Details | undefined
   /** For each policy with a calendar: the windows around the request. */
   readonly windows?: Command['windows']
+  /** What the call says about the calendar of its customer, for a part of the request that is sent a second time. */
+  readonly calendar?: Command['calendar']
   /** True if a refusal has to report when `remaining` grows, because the cache of refusals repeats the refusal until then. */
   readonly cacheable?: boolean | undefined
   /**

@@ -21,8 +21,8 @@ export interface ScriptResponse {
   /** The time of the decision, in microseconds since the epoch. */
   readonly now: number
   readonly allowed: boolean
-  /** True if the request's windows do not contain `now`. Nothing was decided then, and nothing changed. */
-  readonly elsewhere?: boolean
+  /** `now`, if the request's windows do not contain it. Nothing was decided then, and nothing changed. */
+  readonly elsewhere?: number | undefined
   /** True if the same request would be refused again until some used units become free with time. */
   readonly repeats: boolean
   /** How long the caller of a granted reservation has to wait, in microseconds. */
@@ -53,12 +53,12 @@ export function decisionOf(
   elapsed = 0,
 ): Decision {
   const { now, allowed, reports, ban } = response
-  if (response.elsewhere === true) return elsewhere(now)
   const next = details?.nextAfter === true
   const verdicts =
     reports.length === 1
       ? [verdictOf(policies[0] as Policy, reports[0] as PolicyReport, next, now, elapsed)]
       : reports.map((report, n) => verdictOf(policies[n] as Policy, report, next, now, elapsed))
+  if (response.elsewhere !== undefined) return elsewhere(response.elsewhere, verdicts)
   const decision = join(allowed, verdicts, 'store', details?.at ? Math.floor((now + elapsed) / 1000) : undefined)
   if (ban === undefined) return decision
   return withBan(decision, { ...ban, wait: ban.wait - elapsed }, ban.refuses)

@@ -12,10 +12,14 @@
  * weaker than in one step. Between the phases, the reserved units are used, so another call may be refused that would otherwise
  * be admitted. If this process or the connection fails between the phases, the units stay used. If one slot refuses a renewal,
  * the units in the other slots stay in flight until their leases end.
+ *
+ * If the clock of a slot is in none of the request's windows (of a calendar), a call is cancelled in the other slots, and runs again with
+ * other windows. A charge, a renewal or units that come back cannot be cancelled exactly, so only the part of that slot is sent again.
  */
 import { isBannable } from '../../../algorithms/bans/index.ts'
 import { type Costs, type DecidingVerb, type Tickets, unitsBack } from '../../../algorithms/evaluation/index.ts'
 import { allOf } from '../../../common/index.ts'
+import { runPart } from '../../contract/index.ts'
 import type { RequestExtras, ScriptRequest } from './script-request.ts'
 import type { PolicyReport, ResponseBan, ScriptResponse } from './script-response.ts'
 import type { SlotGroup } from './slot-groups.ts'
@@ -30,15 +34,21 @@ export async function sendInTwoPhases(
   groups: readonly SlotGroup[],
 ): Promise<ScriptResponse> {
   const { verb } = whole
-  const takes = verb === 'consume' || verb === 'reserve' || verb === 'charge'
-  const sent = groups.map((group) => send(firstPhase(whole, group)))
+  const cancels = verb === 'consume' || verb === 'reserve'
+  const takes = cancels || verb === 'charge'
+  const sent = groups.map((group) => {
+    const request = firstPhase(whole, group)
+    return cancels ? send(request) : sendPlaced(send, request)
+  })
   const responses = await allOf(sent).catch((error) => {
     if (takes) withdraw(send, whole, groups, sent)
     throw error
   })
   const allowed = responses.every((response) => response.allowed)
   // If a key is banned, no penalty in any slot counts the refusal.
-  const punish = responses.some(({ ban, elsewhere }) => ban?.refuses || elsewhere) ? undefined : longestDelay(responses)
+  const punish = responses.some(({ ban, elsewhere }) => ban?.refuses || elsewhere !== undefined)
+    ? undefined
+    : longestDelay(responses)
   if (!allowed && takes) {
     await allOf(
       groups.map(async (group, n) => {
@@ -47,6 +57,11 @@ export async function sendInTwoPhases(
     )
   }
   return joined(whole, groups, responses, allowed)
+}
+
+/** Sends a request, and once more if the clock of its slot is in other windows. */
+function sendPlaced(send: Send, request: ScriptRequest): Promise<ScriptResponse> {
+  return runPart(request.plan.policies, request, (windows) => send({ ...request, windows }))
 }
 
 function firstPhase(whole: ScriptRequest, group: SlotGroup): ScriptRequest {
@@ -67,7 +82,7 @@ function firstPhase(whole: ScriptRequest, group: SlotGroup): ScriptRequest {
     maxWait,
     tickets: tickets && group.places.map((place) => tickets[place]),
     countsLater: countsLater(whole, group),
-    late: undefined,
+    late: lateIn(whole, group),
   }
 }
 
@@ -95,6 +110,12 @@ function costsIn({ costs }: ScriptRequest, { places }: SlotGroup): Costs {
   return typeof costs === 'number' ? costs : places.map((place) => costOf(costs, place))
 }
 
+/** A function that tells of the thresholds in the response of one slot, if the call gets no decision. */
+function lateIn(whole: ScriptRequest, group: SlotGroup): ScriptRequest['late'] {
+  const { late } = whole
+  return late && ((response) => late({ ...joined(whole, [group], [response], false), elsewhere: response.now }))
+}
+
 /** Cancels the reservations in the other slots of the Cluster after a slot has failed. The caller does not wait for the result. */
 function withdraw(
   send: Send,
@@ -104,7 +125,8 @@ function withdraw(
 ): void {
   for (const [n, group] of groups.entries()) {
     const back = async (response: ScriptResponse) => {
-      if (response.allowed) await send(undo(whole, group, response.tickets, {}))
+      lateIn(whole, group)?.(response)
+      if (response.allowed) await sendPlaced(send, undo(whole, group, response.tickets, {}))
     }
     sent[n]?.then(back).catch(ignore)
   }
@@ -126,7 +148,7 @@ async function giveBack(
   if (!allowed && (punish === undefined || !countsLater(whole, group))) return response
   const tickets = allowed ? response.tickets : group.places.map(() => undefined)
   const details = { nextAfter: whole.details?.nextAfter === true || whole.cacheable === true }
-  const after = await send(undo(whole, group, tickets, { details, punish }))
+  const after = await sendPlaced(send, undo(whole, group, tickets, { details, punish }))
   const reports = after.reports.map((report, n) => ({
     ...report,
     wait: report.wait || (response.reports[n]?.wait ?? 0),
@@ -146,17 +168,18 @@ function undo(
   extras: RequestExtras,
 ): ScriptRequest {
   const { plan, keys } = group
+  const { now, calendar } = whole
   const costs = costsIn(whole, group)
   const windows = windowsIn(whole, group)
   if (tickets === undefined) {
-    return { plan, verb: 'refund', keys, costs, windows, now: whole.now, details: extras.details }
+    return { plan, verb: 'refund', keys, costs, windows, calendar, now, details: extras.details }
   }
   const back = unitsBack(tickets)
   // For a policy with `countRefused`, the request has the cost of the call and not the units to give back, so that the script
   // reports how long that cost would have to wait.
   const counted = (n: number) => extras.punish !== undefined && plan.policies[n]?.countRefused === true
   const settled = back.map((units, n) => (counted(n) ? costOf(costs, n) : units))
-  return { plan, verb: 'settle', keys, costs: settled, windows, now: whole.now, tickets, ...extras }
+  return { plan, verb: 'settle', keys, costs: settled, windows, calendar, now, tickets, ...extras }
 }
 
 function joined(
@@ -171,7 +194,7 @@ function joined(
   let ban: ResponseBan | undefined
   for (const [g, { places }] of groups.entries()) {
     const response = responses[g] as ScriptResponse
-    if (response.elsewhere) continue
+    if (response.elsewhere !== undefined) continue
     delay = Math.max(delay, response.delay)
     if (response.ban !== undefined && response.ban.wait > (ban?.wait ?? 0)) ban = response.ban
     for (const [n, place] of places.entries()) {
@@ -179,11 +202,10 @@ function joined(
       tickets[place] = response.tickets?.[n]
     }
   }
-  const { now } = responses.find(({ elsewhere }) => elsewhere) ?? (responses[0] as ScriptResponse)
   return {
-    now,
+    now: (responses[0] as ScriptResponse).now,
     allowed,
-    elsewhere: responses.some(({ elsewhere }) => elsewhere),
+    elsewhere: responses.find(({ elsewhere }) => elsewhere !== undefined)?.elsewhere,
     repeats: responses.every((response) => response.allowed || response.repeats),
     delay,
     reports,
