@@ -59,7 +59,6 @@ const subscribers = () =>
     ].map((customer) => [customer.id, customer]),
   )
 
-/** The application on the test's file, which a second one may open after the first. */
 async function start(webhook?: string) {
   const url = await listen(createApp({ store: openFile(), webhook: webhook as string, customers: subscribers() }))
   const ask = (id: string, route: string) => fetch(`${url}${route}`, { headers: { 'x-api-key': `key-of-${id}` } })
@@ -133,14 +132,6 @@ test('an upgrade in mid-month keeps what was used, and so does the way back', as
   expect((await usage('ann'))[1]).toBe('1,000 of 1,000 used, resets on 1 December')
   expect((await ask('ann', '/search')).status).toBe(429)
   expect((await change('ann', 'toString')).status).toBe(400)
-})
-
-test('the counts outlive the process', async () => {
-  const first = await start()
-  await first.take('ann', '/report', 2)
-  for (const close of closes.splice(0)) close()
-  const second = await start()
-  expect((await second.usage('ann'))[1]).toBe('50 of 1,000 used, resets on 1 December')
 })
 
 test('a request without a known key is not admitted, and a stranger has no page', async () => {

@@ -36,7 +36,7 @@ export async function systemCalls(log: string): Promise<SystemCall[]> {
     const running = new Set<string | undefined>()
     for (const [, process, text] of lines) text?.startsWith('+++ ') ? running.delete(process) : running.add(process)
     running.delete(undefined)
-    return lines.length > 0 && running.size === 0
+    return running.size === 0 && lines.length > 1
   })
   return lines.flatMap(([, process = '', text = '']) => {
     const [, end] = /^<\.\.\. \w+ resumed>(.*)$/.exec(text) ?? []
