@@ -47,13 +47,7 @@ export {
 export { openLedger, withCalendars } from './open-ledger.ts'
 export { DeadlineItem, PendingCall } from './pending-call.ts'
 export { type EvaluationScope, ScopedEvaluation } from './scoped-evaluation.ts'
-export {
-  type BreakerOptions,
-  type Durability,
-  type SharedStoreOptions,
-  type SharedTerms,
-  sharedOptions,
-} from './server-options.ts'
+export { type BreakerOptions, type SharedStoreOptions, type SharedTerms, sharedOptions } from './server-options.ts'
 export {
   type BreakerTerms,
   isFallible,

@@ -32,9 +32,6 @@ export interface SharedStoreOptions {
   breaker?: BreakerOptions
 }
 
-/** What a commit waits for: with `'full'` until the disk has the data, with `'normal'` only until the database has the data. */
-export type Durability = 'full' | 'normal'
-
 /** The options of a store's circuit breaker. All limiters on the store share this breaker. */
 export interface BreakerOptions {
   /** How many exchanges with (requests to) the store have to fail, without a success between them, to open the breaker. Default 5. */

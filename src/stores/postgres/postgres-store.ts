@@ -9,8 +9,8 @@ import {
   wallClock,
   whole,
 } from '../../common/index.ts'
-import { Deadlines, type Durability, type SharedStoreOptions, sharedOptions } from '../contract/index.ts'
-import { KeyQueue, RecordStore } from '../records/index.ts'
+import { Deadlines, type SharedStoreOptions, sharedOptions } from '../contract/index.ts'
+import { type Durability, KeyQueue, RecordStore } from '../records/index.ts'
 import { checkPool, type PostgresPool, withClient } from './postgres-client.ts'
 import { migrationError } from './postgres-error.ts'
 import { rowReader } from './row-reader.ts'
@@ -83,12 +83,8 @@ export class PostgresStore extends RecordStore {
   readonly #sql: Sql
 
   constructor(options: PostgresStoreOptions) {
-    const { pool, table, synchronous, clock, prefix, breaker, ...terms } = readOptions(
-      'postgresStore',
-      options,
-      readers,
-    )
-    const { timeout } = terms
+    const { pool, table, clock, prefix, breaker, ...terms } = readOptions('postgresStore', options, readers)
+    const { timeout, synchronous } = terms
     const sql = new Sql(table, timeout, synchronous)
     const runner = new TransactionRunner({ pool, sql, ...terms, usesStoreTime: clock === undefined })
     super({

@@ -1,6 +1,6 @@
 import type { Kind } from '../../algorithms/index.ts'
 import { invalidOption } from '../../common/index.ts'
-import type { Durability } from '../contract/index.ts'
+import type { Durability } from '../records/index.ts'
 import { type PlainStatement, plainStatement } from './plain-statement.ts'
 
 /** A pattern for the parts of a table's name. The pattern allows no quotes, so a name cannot end the quotes around it. */

@@ -1,7 +1,7 @@
 /* Opens a database file of SQLite: refuses a network file system, sets the write-ahead log, creates the table and checks its layout. */
 import { statfsSync, statSync } from 'node:fs'
 import { HeadgateError, monotonicClock, shown } from '../../common/index.ts'
-import type { Durability } from '../contract/index.ts'
+import type { Durability } from '../records/index.ts'
 import type { SqliteDatabase } from './driver.ts'
 import { layout, layoutKey, otherLayout, type Sql } from './sql.ts'
 import { isBusy } from './sqlite-error.ts'

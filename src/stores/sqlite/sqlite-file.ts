@@ -5,8 +5,7 @@
  */
 import { LRUCache } from 'lru-cache'
 import { HeadgateError, monotonicClock, shown } from '../../common/index.ts'
-import type { Durability } from '../contract/index.ts'
-import type { SavedText } from '../records/index.ts'
+import type { Durability, SavedText } from '../records/index.ts'
 import type { SqliteDatabase, SqliteStatement } from './driver.ts'
 import { inodeOf, openFile, openTimeout } from './open-file.ts'
 import { layoutKey, type Sql, sweepEvery } from './sql.ts'
