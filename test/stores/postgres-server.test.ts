@@ -257,7 +257,8 @@ describe('the error of a migration says what to do, and what Postgres reported',
   })
 })
 
-test('an invalid pool throws at construction', () => {
+test('an invalid option throws at construction', () => {
+  expect(() => postgresStore({ pool, synchronous: 'on' as never })).toThrow("'normal' or 'full'")
   expect(() => postgresStore({ pool: new Client(server.config) as never })).toThrow(/new Pool/)
   expect(() => postgresStore({ pool: undefined as never })).toThrow(/new Pool/)
 })

@@ -1,14 +1,17 @@
-/* What a file of SQLite has forgotten after a process was killed, or after the machine lost its power. */
+/* What a file of SQLite has forgotten of a month after a process was killed, or after the machine lost its power. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import Database from 'libsql'
 import { expect, test } from 'vitest'
+import { calendarWindow } from '../../src/calendar/index.ts'
 import { RateLimiter } from '../../src/index.ts'
 import { type SqliteStoreOptions, sqliteStore } from '../../src/stores/sqlite/index.ts'
 import { inDepth } from '../support/depth.ts'
+import { midMonth } from '../support/mid-month.mjs'
 import { temporaryFolder } from '../support/sqlite.ts'
+import { isSync, type SystemCall, systemCalls, traced } from '../support/trace.ts'
 
 const worker = fileURLToPath(new URL('../support/sqlite-worker.mjs', import.meta.url))
 const folder = temporaryFolder()
@@ -19,8 +22,8 @@ const newPath = () => join(folder, `${files++}.db`)
 async function usedIn(path: string): Promise<number> {
   const database = new Database(path)
   const store = sqliteStore({ database })
-  const limiter = new RateLimiter({ name: 'api', policies: '1000000/1d fixed-window', store, onStoreError: 'throw' })
-  const { policies } = await limiter.peek('ann')
+  const limiter = new RateLimiter({ name: 'api', policies: calendarWindow(midMonth), store, onStoreError: 'throw' })
+  const { policies } = await limiter.usage('ann')
   database.close()
   return policies[0]?.used as number
 }
@@ -50,49 +53,33 @@ test.each(['normal', 'full'] as const)(
   },
 )
 
-/** A system call of a trace that matters here. */
+/** A write to a file, or a sync. */
 interface Traced {
   readonly name: string
   readonly file: string
-  readonly data?: Buffer
-  readonly offset?: number
+  readonly data: Buffer
+  readonly offset: number
 }
 
 /** Runs the worker under strace. Returns its writes and syncs, in their order. */
 async function trace(path: string, synchronous: SqliteStoreOptions['synchronous'], calls: number, bytes: boolean) {
   const log = `${path}.strace`
-  const traced = 'pwrite64,fsync,fdatasync,write,ftruncate'
   const data = bytes ? ['-xx', '-s', '5000'] : ['-s', '24']
-  const args = [
-    '-f',
-    '-y',
-    '-e',
-    `trace=${traced}`,
-    ...data,
-    '-o',
-    log,
-    'node',
-    worker,
-    path,
-    String(synchronous),
-    String(calls),
-  ]
-  await ended(spawn('strace', args, { stdio: ['ignore', 'ignore', 'inherit'] }))
-  return readFileSync(log, 'latin1').split('\n').flatMap(parse)
+  const [strace = '', ...args] = traced(log, 'pwrite64,fsync,fdatasync,write,ftruncate', data)
+  const words = [...args, 'node', worker, path, String(synchronous), String(calls)]
+  await ended(spawn(strace, words, { stdio: ['ignore', 'ignore', 'inherit'] }))
+  return (await systemCalls(log)).map(decode)
 }
 
-/** A line such as `12 pwrite64(20</tmp/a.db-wal>, "\x37...", 24, 0) = 24`. */
-function parse(line: string): Traced[] {
-  const [, name, file, rest = ''] = /^\d+ +(\w+)\(\d+<([^>]*)>(.*)$/.exec(line) ?? []
-  if (name === undefined || file === undefined) return []
+/** A call such as `pwrite64(20</tmp/a.db-wal>, "\x37...", 24, 0) = 24`. */
+function decode({ name, file, rest }: SystemCall): Traced {
   const path = file.replaceAll(/\\x([0-9a-f]{2})/g, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)))
   const [, text = '', , offset] = /^, "([^"]*)"(?:\.\.\.)?(?:, (\d+))?(?:, (\d+))?\)/.exec(rest) ?? []
-  const data = Buffer.from(text.replaceAll('\\x', ''), 'hex')
-  return [{ name, file: path, data: text.startsWith('\\x') ? data : Buffer.from(text), offset: Number(offset ?? 0) }]
+  const data = text.startsWith('\\x') ? Buffer.from(text.replaceAll('\\x', ''), 'hex') : Buffer.from(text)
+  return { name, file: path, data, offset: Number(offset ?? 0) }
 }
 
-const isSync = ({ name }: Traced) => name === 'fsync' || name === 'fdatasync'
-const isAnswer = ({ name, data }: Traced) => name === 'write' && data?.toString().startsWith('answered')
+const isAnswer = ({ name, data }: Traced) => name === 'write' && data.toString().startsWith('answered')
 
 test('with synchronous full, the log is on the disk before each answer', async () => {
   const path = newPath()
@@ -142,7 +129,7 @@ test('with synchronous full, the file as of any sync has every unit that was ans
   expect(checked).toBeGreaterThan(190)
 }, 300_000)
 
-function apply(disk: Map<string, Buffer>, { name, file, data = Buffer.alloc(0), offset = 0 }: Traced): void {
+function apply(disk: Map<string, Buffer>, { name, file, data, offset }: Traced): void {
   const before = disk.get(file) as Buffer
   if (name === 'ftruncate') return
   const after = Buffer.alloc(Math.max(before.length, offset + data.length))

@@ -23,6 +23,8 @@ export interface PostgresServer {
   /** Stops the server at once, as a crash would. `start` starts it again on the same port, with its data. */
   stop(): Promise<void>
   start(): Promise<void>
+  /** Kills every process of the server. `start` starts it again with what was written to its files. */
+  kill(): Promise<void>
 }
 
 /** The database cluster that the servers of this process copy: to make one takes longer than to start a server. */
@@ -45,7 +47,14 @@ function ownFolder(owner: Owner): string {
   return folder
 }
 
-export async function startPostgres(): Promise<PostgresServer> {
+/**
+ * @param more settings such as `'fsync=on'`
+ * @param runner a command that runs the server, such as strace
+ */
+export async function startPostgres(
+  more: readonly string[] = [],
+  runner: readonly string[] = [],
+): Promise<PostgresServer> {
   const port = await freePort()
   const owner = unprivileged()
   template ??= createTemplate(owner)
@@ -56,15 +65,17 @@ export async function startPostgres(): Promise<PostgresServer> {
   const settings = [
     ...['fsync=off', 'full_page_writes=off', `listen_addresses=${host}`, `port=${port}`, 'unix_socket_directories='],
     ...['max_connections=120', 'shared_buffers=16MB'],
+    ...more,
   ]
   let child: ChildProcess | undefined
   const server: PostgresServer = {
     port,
     config,
     async start() {
-      const args = ['-D', folder, ...settings.flatMap((setting) => ['-c', setting])]
-      child = spawn(programPath('postgres') as string, args, options)
-      await until('PostgreSQL', () => isReady(config))
+      const program = [...runner, programPath('postgres') as string, '-D', folder]
+      const args = [...program.slice(1), ...settings.flatMap((setting) => ['-c', setting])]
+      child = spawn(program[0] as string, args, options)
+      await until('PostgreSQL', async () => (await query(config, 'select')).length === 1)
     },
     async stop() {
       const ending = child
@@ -73,6 +84,14 @@ export async function startPostgres(): Promise<PostgresServer> {
       const ended = new Promise((resolve) => ending.once('exit', resolve))
       ending.kill('SIGQUIT')
       await ended
+    },
+    async kill() {
+      const { pid } = child as ChildProcess
+      child = undefined
+      const others = await query(config, 'select pid from pg_stat_activity where pid <> pg_backend_pid()')
+      const pids = [pid, ...others.map((row) => row.pid)] as number[]
+      for (const each of pids) process.kill(each, 'SIGKILL')
+      await until('the end of PostgreSQL', async () => !pids.some(lives))
     },
   }
   atExit(() => child?.kill('SIGQUIT'))
@@ -92,10 +111,20 @@ function unprivileged(): Owner {
   return { uid: uid as number, gid: gid as number }
 }
 
-async function isReady(config: ClientConfig): Promise<boolean> {
+async function query(config: ClientConfig, text: string): Promise<Record<string, unknown>[]> {
   const client = new Client(config)
   client.on('error', () => {})
   await client.connect()
+  const { rows } = await client.query(text)
   await client.end()
-  return true
+  return rows
+}
+
+/** Whether a process is there, and no zombie. */
+function lives(pid: number): boolean {
+  try {
+    return !readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ')
+  } catch {
+    return false
+  }
 }

@@ -17,14 +17,19 @@ export interface RedisServer {
   readonly pid: number
   /** Sends one command on a new connection and returns the raw reply. */
   command(...words: string[]): Promise<string>
-  /** Stops the server. `start` starts it again on the same port, without any data. */
+  /** Kills the server. `start` starts it again on the same port, with what an append-only file has kept. */
   stop(): Promise<void>
   start(): Promise<void>
   /** Starts the server without waiting until it is ready. */
   launch(...options: string[]): void
 }
 
-export async function startRedis(...options: string[]): Promise<RedisServer> {
+export function startRedis(...options: string[]): Promise<RedisServer> {
+  return startRedisUnder([], options)
+}
+
+/** @param runner a command that runs the server, such as strace; none to start it as it is */
+export async function startRedisUnder(runner: readonly string[], options: readonly string[]): Promise<RedisServer> {
   const port = await freePort()
   const folder = mkdtempSync(join(tmpdir(), 'headgate-redis-'))
   let child: ChildProcess | undefined
@@ -36,7 +41,8 @@ export async function startRedis(...options: string[]): Promise<RedisServer> {
     command: (...words) => command(port, words),
     launch(...more) {
       const quiet = ['--bind', host, '--port', `${port}`, '--dir', folder, '--save', '', '--appendonly', 'no']
-      child = spawn('redis-server', [...quiet, '--loglevel', 'warning', ...options, ...more], { stdio: 'ignore' })
+      const words = [...runner, 'redis-server', ...quiet, '--loglevel', 'warning', ...options, ...more]
+      child = spawn(words[0] as string, words.slice(1), { stdio: 'ignore' })
     },
     async start() {
       server.launch()

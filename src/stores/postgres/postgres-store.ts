@@ -3,13 +3,14 @@ import {
   clockOr,
   flag,
   type HeadgateError,
+  oneOf,
   readOptions,
   text,
   wallClock,
   whole,
 } from '../../common/index.ts'
 import { Deadlines, type SharedStoreOptions, sharedOptions } from '../contract/index.ts'
-import { KeyQueue, RecordStore } from '../records/index.ts'
+import { type Durability, KeyQueue, RecordStore } from '../records/index.ts'
 import { checkPool, type PostgresPool, withClient } from './postgres-client.ts'
 import { migrationError } from './postgres-error.ts'
 import { rowReader } from './row-reader.ts'
@@ -32,6 +33,12 @@ export interface PostgresStoreOptions extends SharedStoreOptions {
    * such as RDS Proxy, which reserve a connection for each client that prepares statements. Default true.
    */
   prepare?: boolean
+  /**
+   * What the store waits for before it admits a call. With `'full'` (`synchronous_commit = on`), the units of the call are on the disk of
+   * Postgres before the caller gets the decision. With `'normal'` (`synchronous_commit = off`), a crash of Postgres may lose the units of
+   * the last fraction of a second. Default `'normal'`.
+   */
+  synchronous?: Durability
   /** Returns whole microseconds since the epoch. Default: the time of Postgres, which is read for each decision. */
   clock?: Clock
 }
@@ -43,6 +50,7 @@ const readers = {
   table: text(defaultTable),
   transactions: whole(4),
   prepare: flag(true),
+  synchronous: oneOf<Durability>('normal', 'full'),
   clock: clockOr(undefined),
   ...sharedOptions,
 }
@@ -76,8 +84,8 @@ export class PostgresStore extends RecordStore {
 
   constructor(options: PostgresStoreOptions) {
     const { pool, table, clock, prefix, breaker, ...terms } = readOptions('postgresStore', options, readers)
-    const { timeout } = terms
-    const sql = new Sql(table, timeout)
+    const { timeout, synchronous } = terms
+    const sql = new Sql(table, timeout, synchronous)
     const runner = new TransactionRunner({ pool, sql, ...terms, usesStoreTime: clock === undefined })
     super({
       kind: 'postgres',

@@ -1,5 +1,6 @@
 import type { Kind } from '../../algorithms/index.ts'
 import { invalidOption } from '../../common/index.ts'
+import type { Durability } from '../records/index.ts'
 import { type PlainStatement, plainStatement } from './plain-statement.ts'
 
 /** A pattern for the parts of a table's name. The pattern allows no quotes, so a name cannot end the quotes around it. */
@@ -33,13 +34,15 @@ export class Sql {
   readonly #table: string
   readonly #index: string
   readonly #timeout: number
+  readonly #commit: 'on' | 'off'
 
   /**
    * @param table the name of the table, or its schema, a dot and its name
    * @param timeout the longest time of each statement, in milliseconds
+   * @param synchronous `'full'` if commits wait for the disk
    * @throws HeadgateError `HEADGATE_OPTION` if the name of the table is invalid
    */
-  constructor(table: string, timeout: number) {
+  constructor(table: string, timeout: number, synchronous: Durability = 'normal') {
     const [, schema, own] = (typeof table === 'string' && name.exec(table)) || []
     if (own === undefined) {
       const fix = "Give letters, digits and _ such as 'headgate' or 'limits.headgate', up to 50 of each."
@@ -48,6 +51,7 @@ export class Sql {
     this.#table = schema === undefined ? `"${own}"` : `"${schema}"."${own}"`
     this.#index = `"${own}_expires"`
     this.#timeout = timeout
+    this.#commit = synchronous === 'full' ? 'on' : 'off'
   }
 
   /**
@@ -111,11 +115,11 @@ export class Sql {
     )
   }
 
-  /** Begins a transaction that does not wait for the disk: if Postgres crashes, the last states may be lost. */
+  /** Begins a transaction. If its commit does not wait for the disk, and Postgres crashes, the last states may be lost. */
   #begin(): string {
     return (
       `begin isolation level read committed; set local statement_timeout = ${this.#timeout}; ` +
-      'set local synchronous_commit = off'
+      `set local synchronous_commit = ${this.#commit}`
     )
   }
 

@@ -6,7 +6,7 @@
 export type { Job, RecordCall, StateOutcome } from './job.ts'
 export { KeyQueue } from './key-queue.ts'
 export { emptyRecord, KeyRecord, keptRecord, recordHead, type SavedText } from './key-record.ts'
-export type { ReadTexts, RecordContext, TextPage } from './record-context.ts'
+export type { Durability, ReadTexts, RecordContext, TextPage } from './record-context.ts'
 export { partsOfRecordKey } from './record-key.ts'
 export { RecordLedger } from './record-ledger.ts'
 export { RecordStore } from './record-store.ts'

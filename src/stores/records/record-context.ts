@@ -3,6 +3,9 @@ import type { BreakerTerms, Deadlines } from '../contract/index.ts'
 import type { KeyQueue } from './key-queue.ts'
 import type { SizeLimit } from './size-limit.ts'
 
+/** What a commit waits for: with `'full'` until the disk has the data, with `'normal'` only until the database has the data. */
+export type Durability = 'full' | 'normal'
+
 /** The stored records of some keys as texts, and the time of the store in microseconds. */
 export interface ReadTexts {
   readonly texts: readonly (string | undefined)[]

@@ -1,12 +1,10 @@
 /* Opens a database file of SQLite: refuses a network file system, sets the write-ahead log, creates the table and checks its layout. */
 import { statfsSync, statSync } from 'node:fs'
 import { HeadgateError, monotonicClock, shown } from '../../common/index.ts'
+import type { Durability } from '../records/index.ts'
 import type { SqliteDatabase } from './driver.ts'
 import { layout, layoutKey, otherLayout, type Sql } from './sql.ts'
 import { isBusy } from './sqlite-error.ts'
-
-/** What a commit waits for: with `'full'` until the disk has the data, with `'normal'` only until the operating system has the data. */
-export type Durability = 'full' | 'normal'
 
 /** How long the store may wait, when it opens the file, for other processes that open the same file, in milliseconds. */
 export const openTimeout = 5000

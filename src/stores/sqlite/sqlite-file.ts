@@ -5,9 +5,9 @@
  */
 import { LRUCache } from 'lru-cache'
 import { HeadgateError, monotonicClock, shown } from '../../common/index.ts'
-import type { SavedText } from '../records/index.ts'
+import type { Durability, SavedText } from '../records/index.ts'
 import type { SqliteDatabase, SqliteStatement } from './driver.ts'
-import { type Durability, inodeOf, openFile, openTimeout } from './open-file.ts'
+import { inodeOf, openFile, openTimeout } from './open-file.ts'
 import { layoutKey, type Sql, sweepEvery } from './sql.ts'
 import { isBusy, sqliteError } from './sqlite-error.ts'
 

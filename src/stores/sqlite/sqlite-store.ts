@@ -11,9 +11,8 @@ import {
   wallClock,
 } from '../../common/index.ts'
 import { Deadlines, type SharedStoreOptions, sharedOptions } from '../contract/index.ts'
-import { KeyQueue, type RecordContext, RecordStore } from '../records/index.ts'
+import { type Durability, KeyQueue, type RecordContext, RecordStore } from '../records/index.ts'
 import { isClient, isDatabase, type SqliteClient, type SqliteDatabase } from './driver.ts'
-import type { Durability } from './open-file.ts'
 import { endOf, pageSize, Sql } from './sql.ts'
 import { SqliteFile } from './sqlite-file.ts'
 import { SqliteLedger } from './sqlite-ledger.ts'
