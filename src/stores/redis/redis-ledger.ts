@@ -86,11 +86,19 @@ export class RedisLedger implements Ledger {
   }
 
   async #decide(command: Command<DecidingVerb>, keys: readonly string[]): Promise<Decision | Booking> {
-    const { verb, costs = 1, keys: named, maxWait, tickets, details, windows, report } = command
+    const { verb, costs = 1, alternatives, keys: named, maxWait, tickets, details, windows, report } = command
     const key = report && reportKey(this.#context.prefix, keys[0] as string, report.by)
     const numbered = key === undefined ? undefined : { report: { ...(report as NumberedReport), key } }
     const response = await this.#sendOther(
-      this.#request(verb, keys, costs, { maxWait, details, tickets, windows, late: this.#late(named), ...numbered }),
+      this.#request(verb, keys, costs, {
+        alternatives,
+        maxWait,
+        details,
+        tickets,
+        windows,
+        late: this.#late(named),
+        ...numbered,
+      }),
     )
     const decision = decisionOf(this.#plan.policies, response, details)
     if ((verb !== 'reserve' && verb !== 'renew') || response.elsewhere) return decision

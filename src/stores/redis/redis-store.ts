@@ -114,7 +114,14 @@ export class RedisStore implements Store {
     const localClock = clock ?? monotonicClock
     // There is a circuit breaker for each node of a Cluster, so a key belongs to the breaker of its node.
     const shardOf = (key: string) => connection.nodeOf(slotOf(`{${encodeId(key)}}`))
-    this.traits = { kind: 'redis', timeout, prefix, breaker, ...(connection.cluster && { shardOf }) }
+    this.traits = {
+      kind: 'redis',
+      timeout,
+      prefix,
+      breaker,
+      alternatives: true,
+      ...(connection.cluster && { shardOf }),
+    }
     const refusalCache =
       read.refusalCache === false ? undefined : new RefusalCache(localClock, longestRefusal(read.refusalCache))
     const leased = read.leases === undefined ? undefined : new Leases(read.leases, localClock)
