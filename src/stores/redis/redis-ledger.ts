@@ -258,6 +258,7 @@ export class RedisLedger implements Ledger {
     const { batcher, connection } = this.#context
     const send = (each: ScriptRequest) => batcher.send(each, (response) => response)
     if (groups === undefined) return send(request)
+    if (request.alternatives !== undefined) throw severalSlots()
     /** The nodes that have not answered yet. If the timeout of the whole call passes, the error names these nodes as the cause. */
     const waiting = new Map<ScriptRequest, string>()
     const sendPart = async (each: ScriptRequest) => {
@@ -280,4 +281,13 @@ export class RedisLedger implements Ledger {
   #groups(keys: readonly string[]): readonly SlotGroup[] | undefined {
     return this.#context.connection.cluster && keys.length > 1 ? this.#slotGroups.of(keys) : undefined
   }
+}
+
+/** The error for a list of costs whose keys are in several slots: no script call can evaluate the list there at one time. */
+function severalSlots(): HeadgateError {
+  return new HeadgateError(
+    'HEADGATE_UNSUPPORTED',
+    'redisStore tries a list of costs in one step, but the keys of the call are in several hash slots of the Cluster. ' +
+      "Put all keys of the store in one slot: redisStore({ client, prefix: '{quota}' }).",
+  )
 }
