@@ -158,10 +158,16 @@ const operation = fc.record({
   /** A cost for each policy, in turn; undefined for `cost` under every policy. */
   costs: fc.option(fc.array(fc.nat(6), { minLength: 1, maxLength: 4 }), { nil: undefined, freq: 4 }),
   /** The costs that a call tries in their order, each with a cost for each policy, in turn; undefined for one cost. */
-  list: fc.option(fc.array(fc.array(fc.nat(6), { minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 3 }), {
-    nil: undefined,
-    freq: 4,
-  }),
+  list: fc.option(
+    fc.array(fc.array(fc.oneof(fc.constant(0), fc.nat(6)), { minLength: 1, maxLength: 4 }), {
+      minLength: 1,
+      maxLength: 3,
+    }),
+    {
+      nil: undefined,
+      freq: 4,
+    },
+  ),
   /** Which reservation is settled or renewed, and whether it can be settled again. */
   open: fc.nat(7),
   again: fc.nat(9).map((n) => n === 0),

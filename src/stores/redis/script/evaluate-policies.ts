@@ -55,8 +55,8 @@ end
 
 local function waitNow(p, cost)
   if cost == 0 then return 0 end
-  local s, wait = p.s, withLag(p.algorithm.wait(p, p.s, p.at, cost), p.at - now)
-  return wait > 0 and s.carried and s.oldRecord and waitCarried(p, s.foreign, cost, wait) or wait
+  local wait = withLag(p.algorithm.wait(p, p.s, p.at, cost), p.at - now)
+  return wait > 0 and p.s.carried and waitCarried(p, p.s.foreign, cost, wait) or wait
 end
 
 local function evaluate(policies, maxWait)
