@@ -141,6 +141,17 @@ export function describeCostLists(name: string, create: Create): void {
       expect((await limiter.consume(key, { cost: ownThenPool })).allowed).toBe(true)
     })
 
+    test('a penalty until the end of the window bans for the shortest wait of the list', async () => {
+      const penalty = { after: 1, within: '1m', until: 'window', scope: 'org' } as const
+      const { clock, limiter } = setup(create, [own, pool], { penalty })
+      for (let n = 0; n < 8; n++) await limiter.consume(key, { cost: ownThenPool })
+      expect((await limiter.consume(key, { cost: ownThenPool })).retryAfter).toBe(10_000)
+      clock.advance(9_999)
+      expect((await limiter.peek(key, { cost: ownThenPool })).retryAfter).toBe(1)
+      clock.advance(1)
+      expect((await limiter.consume(key, { cost: ownThenPool })).tried).toEqual([])
+    })
+
     test('countRefused counts one refusal in each budget that was tried, and retryAfter comes true', async () => {
       const log = (name: string, window: string, scope: string) =>
         slidingLog({ name, limit: 1, window, scope, countRefused: true })

@@ -51,11 +51,6 @@ const mutations: readonly Mutations[] = [
     ],
   },
   {
-    part: 'triedCosts',
-    on: ['punished'],
-    changes: [['false, false, refusals[shortest()].wait', 'false, false, delay']],
-  },
-  {
     part: 'verbs',
     on: ['several', 'bucket', 'concurrency'],
     changes: [
