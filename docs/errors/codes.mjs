@@ -424,8 +424,12 @@ const store = compareAndSetStore({ read: async () => ({ text: 'hello', version: 
 await new RateLimiter({ name: 'api', policies: '10/1m', store, onStoreError: 'throw' }).reset('ann')`,
   },
   HEADGATE_UNSUPPORTED: {
-    cause: 'The store does not have the method that you called, such as `clear` on a store that cannot list its keys.',
-    fix: 'Instead of `clear`, call `reset` for each key, or give the limiter another name.',
+    cause:
+      'The store does not have the method that you called, such as `clear` on a store that cannot list its keys. Or the call has a list of costs, and the store ' +
+      'cannot try the costs in one step: `hitStore`, a store without the trait `alternatives`, or `redisStore` if the keys of the call are in several hash slots of a Cluster.',
+    fix:
+      'Instead of `clear`, call `reset` for each key, or give the limiter another name. For a list of costs in a Redis Cluster, put all keys of the store in one slot: ' +
+      "`redisStore({ client, prefix: '{quota}' })`. For a list on another store, make a call for each cost.",
     wrong: `import { RateLimiter } from 'headgate'
 import { compareAndSetStore } from 'headgate/store'
 

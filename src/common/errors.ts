@@ -35,7 +35,8 @@
  * - `HEADGATE_BAN`: the duration or the reason of `ban` is invalid, or a store in memory has too many bans.
  * - `HEADGATE_MAX_WAIT`: the `maxWait` of `reserve` is not from 0 to 366 days.
  * - `HEADGATE_ASYNC_STORE`: `consumeSync` was called on a store that returns promises.
- * - `HEADGATE_UNSUPPORTED`: the store does not support the method. Example: `clear` on a store that cannot list its keys.
+ * - `HEADGATE_UNSUPPORTED`: the store does not support the method. Example: `clear` on a store that cannot list its keys. Or the store
+ *   cannot try a list of costs in one step.
  * - `HEADGATE_HEADERS_SENT`: a middleware refused a request whose response had already begun.
  * - `HEADGATE_NO_END`: `apply` of a limiter for fetch handlers got a response that only passes the request on, so that the end of
  *   the request is not visible, but the limit has `count` or units in flight.
@@ -181,7 +182,7 @@ const without: Readonly<Record<string, string>> = {
     'cannot list its keys: Memcached, for one, has no command for it. Use inspect(key), or keep the keys in a memory store, ' +
     'Redis, Postgres or SQLite.',
   alternatives:
-    'cannot try a list of costs in one step. Use a memory store, postgresStore or sqliteStore, or make a call for each cost.',
+    'cannot try a list of costs in one step. Use a memory store, redisStore, postgresStore or sqliteStore, or make a call for each cost.',
   ban: 'cannot ban keys. Use a memory store, redisStore, postgresStore, sqliteStore or memcachedStore.',
 }
 

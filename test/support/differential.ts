@@ -7,7 +7,7 @@ import { forever } from '../../src/algorithms/bans/ban.ts'
 import { penalty } from '../../src/algorithms/bans/penalty-policy.ts'
 import type { StateRule } from '../../src/algorithms/carry.ts'
 import { withLimit } from '../../src/algorithms/define-policy.ts'
-import type { Costs } from '../../src/algorithms/evaluation/evaluation.ts'
+import type { Alternatives, Costs } from '../../src/algorithms/evaluation/evaluation.ts'
 import { concurrency } from '../../src/algorithms/logs/concurrency.ts'
 import {
   type Clock,
@@ -25,6 +25,7 @@ import {
   tokenBucket,
 } from '../../src/index.ts'
 import type { Booking, Ledger, LedgerTerms } from '../../src/store.ts'
+import { costsTaken } from '../../src/stores/contract/index.ts'
 import { evenCalendarWindow, windowsAt } from './even-calendar.ts'
 import fc from './fast-check.ts'
 import { type ReferenceLedger, ReferenceStore } from './reference-store.ts'
@@ -145,6 +146,9 @@ export function policiesOf(algorithm: keyof typeof algorithms | 'several' | 'pun
     .chain((count) => fc.tuple(...Array.from({ length: count }, (_, n) => any(`p${n}`))))
 }
 
+/** Often 0, as in a list whose costs ask different policies. */
+const unitsOfList = fc.oneof(fc.constant(0), fc.nat(6))
+
 const operation = fc.record({
   verb: fc.oneof(
     { weight: 6, arbitrary: fc.constantFrom('consume', 'reserve', 'settle') },
@@ -156,6 +160,14 @@ const operation = fc.record({
   cost: fc.oneof({ weight: 4, arbitrary: fc.integer({ min: 1, max: 4 }) }, fc.integer({ min: 1, max: 30 })),
   /** A cost for each policy, in turn; undefined for `cost` under every policy. */
   costs: fc.option(fc.array(fc.nat(6), { minLength: 1, maxLength: 4 }), { nil: undefined, freq: 4 }),
+  /** The costs that a call tries in their order, each with a cost for each policy, in turn; undefined for one cost. */
+  list: fc.oneof(
+    { weight: 4, arbitrary: fc.constant(undefined) },
+    {
+      weight: 1,
+      arbitrary: fc.array(fc.array(unitsOfList, { minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 3 }),
+    },
+  ),
   /** Which reservation is settled or renewed, and whether it can be settled again. */
   open: fc.nat(7),
   again: fc.nat(9).map((n) => n === 0),
@@ -262,7 +274,12 @@ export async function compare(
     }
   }
 
-  async function reserve(ledgers: readonly Ledger[], call: Omit<Reserved, 'bookings'>, old?: Reserved): Promise<void> {
+  async function reserve(
+    ledgers: readonly Ledger[],
+    call: Omit<Reserved, 'bookings'>,
+    alternatives?: Alternatives,
+    old?: Reserved,
+  ): Promise<void> {
     const { keys, costs, maxWait } = call
     const bookings = await Promise.all(
       ledgers.map((ledger, n) => {
@@ -272,6 +289,7 @@ export async function compare(
           verb,
           keys,
           costs,
+          alternatives,
           maxWait,
           tickets: renews,
           windows: windowsAt(all[call.plan] as readonly Policy[], now),
@@ -281,10 +299,12 @@ export async function compare(
     const [expected, ...others] = bookings as [Booking, ...Booking[]]
     // A store that may have to withdraw a call on several keys makes tickets for every call, so a refund moves later tickets by 1 us.
     const timed = subject.withdraws !== true || scopes.length === 1
-    for (const booking of others) same(withoutIds(booking, timed), withoutIds(expected, timed), { ...call, now })
+    for (const booking of others)
+      same(withoutIds(booking, timed), withoutIds(expected, timed), { ...call, alternatives, now })
     if (expected.tickets === undefined) return
     granted++
-    if (old === undefined) reservations.push({ ...call, bookings })
+    if (old === undefined)
+      reservations.push({ ...call, costs: costsTaken({ costs, alternatives }, expected.decision), bookings })
     else old.bookings = bookings
   }
 
@@ -299,11 +319,18 @@ export async function compare(
       plan = old.plan
       keys = old.keys
     }
-    const counts = (all[plan] as readonly Policy[]).map((_, n) => operation.costs?.[n % operation.costs.length] ?? cost)
-    let costs: Costs = operation.costs === undefined ? cost : counts
-    const ledgers = [references, ...stores].map((each) => each[plan] as Ledger)
-    if (verb === 'reserve') return reserve(ledgers, { plan, keys, costs, maxWait })
-    if (verb === 'renew') return reserve(ledgers, { plan, keys, costs: (old as Reserved).costs, maxWait: 0 }, old)
+    const each = (some: readonly number[]) => {
+      return (all[plan] as readonly Policy[]).map((_, n) => some[n % some.length] as number)
+    }
+    const counts = each(operation.costs ?? [cost])
+    const alternatives =
+      verb === 'consume' || verb === 'reserve' || verb === 'peek' ? operation.list?.map(each) : undefined
+    let costs: Costs = alternatives?.[0] ?? (operation.costs === undefined ? cost : counts)
+    const ledgers = [references, ...stores].map((opened) => opened[plan] as Ledger)
+    if (verb === 'reserve') return reserve(ledgers, { plan, keys, costs, maxWait }, alternatives)
+    if (verb === 'renew') {
+      return reserve(ledgers, { plan, keys, costs: (old as Reserved).costs, maxWait: 0 }, undefined, old)
+    }
     if (verb === 'settle') {
       const { costs: reserved } = old as Reserved
       costs = counts.map((count, n) => count - (typeof reserved === 'number' ? reserved : (reserved[n] as number)))
@@ -319,12 +346,13 @@ export async function compare(
         verb,
         keys,
         costs,
+        alternatives,
         tickets,
         details,
         windows: windowsAt(all[plan] as readonly Policy[], now),
       })
     })
-    const context = { verb, keys, costs, now, plan }
+    const context = { verb, keys, costs, alternatives, now, plan }
     for (const result of results.slice(1)) {
       const compared = Promise.resolve(result).then((actual) => same(actual, results[0], context))
       compared.catch(() => {}) // awaited below, unless another difference comes first

@@ -85,10 +85,11 @@ export class RedisLedger implements Ledger {
   }
 
   async #decide(command: Command<DecidingVerb>, keys: readonly string[]): Promise<Decision | Booking> {
-    const { verb, costs = 1, keys: named, maxWait, tickets, details, windows, calendar, report } = command
+    const { verb, costs = 1, keys: named, report, alternatives, maxWait, details, tickets, windows, calendar } = command
     const key = report && reportKey(this.#context.prefix, keys[0] as string, report.by)
     const numbered = key === undefined ? undefined : { report: { ...(report as NumberedReport), key } }
-    const extras = { maxWait, details, tickets, windows, calendar, late: this.#late(named), ...numbered }
+    const terms = { alternatives, maxWait, details, tickets, windows, calendar }
+    const extras = { ...terms, late: this.#late(named), ...numbered }
     const response = await this.#sendOther(this.#request(verb, keys, costs, extras))
     const decision = decisionOf(this.#plan.policies, response, details)
     if ((verb !== 'reserve' && verb !== 'renew') || response.elsewhere !== undefined) return decision
@@ -248,6 +249,7 @@ export class RedisLedger implements Ledger {
     const { batcher, connection } = this.#context
     const send = (each: ScriptRequest) => batcher.send(each, (response) => response)
     if (groups === undefined) return send(request)
+    if (request.alternatives !== undefined) throw severalSlots()
     /** The nodes that have not answered yet. If the timeout of the whole call passes, the error names these nodes as the cause. */
     const waiting = new Map<ScriptRequest, string>()
     const sendPart = async (each: ScriptRequest) => {
@@ -270,4 +272,13 @@ export class RedisLedger implements Ledger {
   #groups(keys: readonly string[]): readonly SlotGroup[] | undefined {
     return this.#context.connection.cluster && keys.length > 1 ? this.#slotGroups.of(keys) : undefined
   }
+}
+
+/** The error for a list of costs whose keys are in several slots: no script call can evaluate the list there at one time. */
+function severalSlots(): HeadgateError {
+  return new HeadgateError(
+    'HEADGATE_UNSUPPORTED',
+    'redisStore tries a list of costs in one step, but the keys of the call are in several hash slots of the Cluster. ' +
+      "Put all keys of the store in one slot: redisStore({ client, prefix: '{quota}' }).",
+  )
 }

@@ -23,7 +23,7 @@ import {
   sharedOptions,
 } from '../contract/index.ts'
 import { connectionOf, type RedisClient } from './client/index.ts'
-import { encodeId, slotOf } from './keys.ts'
+import { encodeId, prefixOf, slotOf } from './keys.ts'
 import { Leases, type LeasesOption, leaseSizeOf, RefusalCache, ResetMessages } from './local/index.ts'
 import type { RedisContext } from './redis-context.ts'
 import { RedisLedger } from './redis-ledger.ts'
@@ -34,6 +34,11 @@ import { Batcher } from './wire/index.ts'
 export interface RedisStoreOptions extends SharedStoreOptions {
   /** A client of ioredis, iovalkey or redis (node-redis): single, Sentinel, Cluster or pool. The store never closes it. */
   client: RedisClient
+  /**
+   * The beginning of every key: 1 to 128 letters, digits and `_ . / -`. In a Redis Cluster, a part in braces, as in `'{quota}'`, puts all keys
+   * of the store in one hash slot. Default `'headgate'`.
+   */
+  prefix?: string
   /** Which clock gives the time of decisions: the clock of Redis (`'redis'`, the default) or of this process (`'client'`). */
   time?: 'redis' | 'client'
   /** Returns the time in whole microseconds since the epoch. Implies `time: 'client'`, whose default clock is the wall clock. */
@@ -84,6 +89,7 @@ const readers = {
   leases: optional(leaseSizeOf),
   reconnectAfter: unbounded(duration('5s')),
   ...sharedOptions,
+  prefix: prefixOf,
 }
 
 /**
@@ -113,8 +119,9 @@ export class RedisStore implements Store {
     const clock = read.clock ?? (read.time === 'client' ? wallClock : undefined)
     const localClock = clock ?? monotonicClock
     // There is a circuit breaker for each node of a Cluster, so a key belongs to the breaker of its node.
-    const shardOf = (key: string) => connection.nodeOf(slotOf(`{${encodeId(key)}}`))
-    this.traits = { kind: 'redis', timeout, prefix, breaker, ...(connection.cluster && { shardOf }) }
+    const shardOf = (key: string) => connection.nodeOf(slotOf(`${prefix}{${encodeId(key)}}`))
+    this.traits = { kind: 'redis', timeout, prefix, breaker, alternatives: true }
+    if (connection.cluster) this.traits = { ...this.traits, shardOf }
     const refusalCache =
       read.refusalCache === false ? undefined : new RefusalCache(localClock, longestRefusal(read.refusalCache))
     const leased = read.leases === undefined ? undefined : new Leases(read.leases, localClock)

@@ -49,16 +49,17 @@ export class ShareLedger implements Ledger {
   }
 
   #run(command: Command): MaybePromise<Outcome> {
-    const { verb } = command
+    const { verb, alternatives } = command
     const keys = command.keys as readonly string[]
-    if (verb === 'consume') return this.#consume(command as Command<'consume'>)
+    if (verb === 'consume' && alternatives === undefined) return this.#consume(command as Command<'consume'>)
     if (verb === 'reset') for (const [n, scope] of this.#scopes.entries()) scope.forget(keys[n] as string)
     if (verb === 'ban') this.#ban(command as Command<'ban'>)
     if (verb === 'clear') return this.#clear(command)
     if (verb === 'inspect') return this.#inspect(command as Command<'inspect'>)
-    if (verb === 'peek' || verb === 'charge' || verb === 'reserve') return this.#decideExactly(command)
     if (verb === 'refund') return this.#refund(command as Command<'refund'>)
-    return verb === 'settle' ? this.#giveBack(command) : this.#exact.run(command)
+    if (verb === 'settle') return this.#giveBack(command)
+    const decides = verb === 'peek' || verb === 'charge' || verb === 'reserve' || verb === 'consume'
+    return decides ? this.#decideExactly(command) : this.#exact.run(command)
   }
 
   /**
@@ -138,9 +139,10 @@ export class ShareLedger implements Ledger {
   async #decideExactly(command: Command): Promise<Outcome> {
     const keys = command.keys as readonly string[]
     for (const [n, scope] of this.#scopes.entries()) {
-      // `consume` comes here when the share (units to admit here) is used up, which is frequent: so only the units of the call's plan (set
-      // of policies) are reported. Other commands report the units of all plans.
-      scope.reportAhead(keys[n] as string, command.verb === 'consume' ? undefined : scope.plans)
+      // `consume` with one cost comes here when the share (units to admit here) is used up, which is frequent: so only the units of the
+      // call's plan (set of policies) are reported. Other commands report the units of all plans.
+      const onlyOwn = command.verb === 'consume' && command.alternatives === undefined
+      scope.reportAhead(keys[n] as string, onlyOwn ? undefined : scope.plans)
     }
     const outcome = await this.#exact.run(command)
     this.#reporter.answered = true

@@ -10,8 +10,10 @@ import {
   slidingWindow,
   tokenBucket,
 } from '../../../src/index.ts'
-import { type RedisClient, redisStore } from '../../../src/stores/redis/index.ts'
+import { inspectRedis, type RedisClient, redisStore } from '../../../src/stores/redis/index.ts'
 import { encodeId, keyStart, slotOf } from '../../../src/stores/redis/keys.ts'
+import { shareStore } from '../../../src/stores/shares/index.ts'
+import { compareLimiters } from '../../../src/testing/compare-limiters.ts'
 import { ManualClock } from '../../../src/testing/index.ts'
 import { BareLimiter } from '../../support/bare-limiter.ts'
 import { failure } from '../../support/failure.ts'
@@ -36,8 +38,10 @@ const clients: [string, RedisClient][] = [
 
 test('slotOf gives the slot that the server calculates', async () => {
   for (const id of ['', 'a', 'user:1', '{x}', 'é', '2001:db8::1', 'x'.repeat(500)]) {
-    const key = `${keyStart('headgate', 'l{}', 'default')}${encodeId(id)}}`
-    expect(slotOf(key)).toBe(await ioredis.cluster('KEYSLOT', key))
+    for (const prefix of ['headgate', '{quota}', 'app/{a.b}-c']) {
+      const key = `${keyStart(prefix, 'l{}', 'default')}${encodeId(id)}}`
+      expect(slotOf(key)).toBe(await ioredis.cluster('KEYSLOT', key))
+    }
   }
 })
 
@@ -166,6 +170,67 @@ describe.each(clients)('%s', (name, client) => {
       clock.advance((n * 613) % 2500)
     }
     expect(open.length).toBeGreaterThan(0)
+  })
+
+  test('a list of costs: keys in several slots are an error, and nothing is taken', async () => {
+    const store = redisStore({ client, timeout: '10s' })
+    const policies = ['own', 'pool'].map((each) => fixedWindow({ name: each, scope: each, limit: 2, window: '1h' }))
+    const limiter = new RateLimiter({ name: `list-${name}`, policies, store, onStoreError: 'local' })
+    const cost = [
+      { own: 1, pool: 0 },
+      { own: 0, pool: 1 },
+    ]
+    const key = { own: 'acme', pool: 'all' }
+    for (const verb of ['consume', 'reserve', 'peek'] as const) {
+      await expect(limiter[verb](key, { cost })).rejects.toMatchObject({
+        code: 'HEADGATE_UNSUPPORTED',
+        message: expect.stringContaining("redisStore({ client, prefix: '{quota}' })"),
+      })
+    }
+    expect((await limiter.usage(key)).policies.map(({ used }) => used)).toEqual([0, 0])
+    const same = { own: 'acme', pool: 'acme' } // keys of one id are in one slot
+    const tried = [1, 2, 3].map(async () => (await limiter.consume(same, { cost })).tried?.length)
+    expect(await Promise.all(tried)).toEqual([0, 0, 1])
+  })
+
+  test('a prefix with a hash tag: all keys are in one slot, and lists of costs are decided as in memory', async () => {
+    const clock = new ManualClock()
+    const policies = [
+      tokenBucket({ name: 'own', scope: 'user', limit: 5, window: '10s' }),
+      slidingWindow({ name: 'pool', scope: 'address', limit: 9, window: '10s' }),
+      fixedWindow({ name: 'tries', scope: 'address', limit: 12, window: '5s', countRefused: true }),
+    ]
+    const prefix = `${name}/{quota}`
+    const stores = [
+      memoryStore({ clock: clock.now }),
+      redisStore({ client, clock: clock.now, prefix, ttlMargin: '1d', timeout: '10s' }),
+    ]
+    const limiters = stores.map((store) => new RateLimiter({ name: 'tagged', policies, store }))
+    const [memory, redis] = limiters as [RateLimiter, RateLimiter]
+    await compareLimiters(clock, redis, memory)
+    await redis.consume({ user: 'x', address: 'y' }, { cost: { own: 1, pool: 1, tries: 1 } })
+    const listed: string[] = []
+    for await (const { key } of redis.list({ scope: 'user' })) listed.push(key as string)
+    expect(listed).toContain('x')
+    const found: string[] = []
+    for await (const { limiter, scope, key } of inspectRedis(client, { prefix }).list()) {
+      if (key === 'x' || key === 'y') found.push(`${limiter} ${scope}`)
+    }
+    expect(found.toSorted()).toEqual(['tagged address', 'tagged user'])
+    await redis.clear()
+    expect((await redis.usage({ user: 'x', address: 'y' })).policies.map(({ used }) => used)).toEqual([0, 0, 0])
+  })
+
+  test('a prefix with a hash tag: shares report to the slot of their keys', async () => {
+    const exact = redisStore({ client, prefix: `${name}/{shares}`, timeout: '10s' })
+    const store = shareStore({ store: exact, instances: 2, report: '20ms' })
+    const policies = ['ip', 'user'].map((each) => fixedWindow({ name: each, scope: each, limit: 50, window: '1h' }))
+    const [shared, limiter] = [store, exact].map((each) => new RateLimiter({ name: 'tagged', policies, store: each }))
+    for (let n = 0; n < 12; n++) await shared?.consume({ ip: 'i', user: 'u' })
+    await expect
+      .poll(async () => (await limiter?.usage({ ip: 'i', user: 'u' }))?.policies.map(({ used }) => used))
+      .toEqual([12, 12])
+    store.close?.()
   })
 
   test('scopes in different slots: concurrent calls are never admitted beyond a limit', async () => {

@@ -30,6 +30,27 @@ const mutations: readonly Mutations[] = [
     ],
   },
   {
+    part: 'triedCosts',
+    on: ['several', 'punished', 'keep'],
+    changes: [
+      ['if not p.shadow and (not refusal', 'if (not refusal'],
+      ['wait > refusal.wait)', 'wait < refusal.wait)'],
+      ['wait > refusal.wait)', 'wait >= refusal.wait)'],
+      ['refusals[n].wait < refusals[best].wait', 'refusals[n].wait > refusals[best].wait'],
+      ['refusals[n].wait < refusals[best].wait', 'refusals[n].wait <= refusals[best].wait'],
+      ['alternatives[shortest()][n]', 'alternatives[1][n]'],
+      ['if merged[n] == 0 then', 'if false then'],
+      ['if merged[n] == 0 then', 'if each[n] > 0 then'],
+      ['if allowed then return end', ''],
+      ['costs = costsOfRefusal(policies) evaluate', 'evaluate'],
+      ['if #refusals == #alternatives then', 'if false then'],
+      ['if #refusals == #alternatives then', 'if true then'],
+      ['return waitNow(p, each[place])', 'return p.wait'],
+      ['costs = costsOfRefusal(policies) for', 'for'],
+      ['do p.wait = waitNow(p, costs[n]) end', 'do end'],
+    ],
+  },
+  {
     part: 'verbs',
     on: ['several', 'bucket', 'concurrency'],
     changes: [
@@ -115,7 +136,8 @@ const mutations: readonly Mutations[] = [
     part: 'evaluation',
     on: ['punished'],
     changes: [
-      ['or last.shadow then', 'then'],
+      ['last.restarts and not last.shadow', 'last.restarts'],
+      ['if list then list.commitFirst(policies) end', 'if list then list.commitFirst(policies) waits = false end'],
       ['cost, delay - lag)', 'cost, delay)'],
       ['if free and last.wait > 0 then restart', 'if last.wait > 0 then restart'],
       ['if p.scope == penalty.scope and', 'if'],

@@ -1,8 +1,9 @@
 import { check, readOptions } from '../../../common/index.ts'
 import { defaultScope } from '../../../policy/index.ts'
-import { encodeName, sharedOptions } from '../../contract/index.ts'
+import { encodeName } from '../../contract/index.ts'
 import { type EncodedParts, inspectStore, type StoredRecord, type StoreInspector } from '../../store-inspector.ts'
 import { type Connection, connectionOf, type RedisClient } from '../client/index.ts'
+import { prefixOf } from '../keys.ts'
 import type { Publisher } from '../local/index.ts'
 import { packPlan, Script, script } from '../script/index.ts'
 import { Batcher } from '../wire/index.ts'
@@ -32,7 +33,7 @@ export interface RedisInspector extends StoreInspector {
  */
 export function inspectRedis(client: RedisClient, options: InspectRedisOptions = {}): RedisInspector {
   const readers = {
-    prefix: sharedOptions.prefix,
+    prefix: prefixOf,
     names: check<readonly string[]>(Array.isArray, 'a list of names', "['15m']", []),
   }
   const { prefix, names: own } = readOptions('inspectRedis', options, readers)

@@ -4,6 +4,14 @@
  */
 export const largest: number = 9007199254740000
 
+/** A flag in the verb of a request: the response of the script has to say how long it takes until `remaining` grows. */
+export const nextFlag = 8
+/**
+ * A flag in the verb of a request: if the call is refused, the response of the script also has to say how long it takes until `remaining`
+ * grows. Until then, this process can refuse such calls without Redis.
+ */
+export const cacheableFlag = 16
+
 /**
  * The Lua version of algorithms/evaluation/evaluation.ts. It serves the requests of a batch in order. The reply is one flat list of
  * integers. Requests other than consume, reserve and peek at one cost are handled in other-verbs.ts.
@@ -19,7 +27,9 @@ local reply, size
 local verb, now, plain, cost, costs, allowed, takes, delay, waits
 -- True if penalties must not count a refusal of this request, because a settlement counts the refusal later.
 local countsLater
-local verbs, canPromise, commitOne, change, respondVerdict, restart, commitRefused, refusalCode, nextAfter, respondTickets
+-- The functions for a request that tries several costs. Nil for a request with one cost.
+local list
+local verbs, canPromise, changeAll, commitOne, change, respondVerdict, restart, commitRefused, refusalCode, nextAfter, respondTickets
 local tell
 
 local largest = ${largest}
@@ -43,7 +53,8 @@ local function withLag(wait, lag)
   return wait == 0 and 0 or wait + lag
 end
 
-local function waitOf(p, cost)
+local function waitNow(p, cost)
+  if cost == 0 then return 0 end
   local wait = withLag(p.algorithm.wait(p, p.s, p.at, cost), p.at - now)
   return wait > 0 and p.s.carried and waitCarried(p, p.s.foreign, cost, wait) or wait
 end
@@ -131,15 +142,21 @@ local function commit(policies, withNext)
   if verb == RESERVE then respond(delay) end
   if withNext then make('refused') end
   local last = policies[#policies]
-  -- If there is a penalty, it is the last policy.
-  if takes or not last.restarts or last.shadow then
+  if not list and (takes or not last.restarts) then
     for n = 1, #policies do commitOne(policies[n], n, withNext) end
   else
-    local free = last.wait == 0
-    for n = 1, #policies do change(policies[n], n) end
-    if free and last.wait > 0 then restart(last, policies) end
+    changeAll(policies)
+    if list then list.commitFirst(policies) end
     for n = 1, #policies do respondVerdict(policies[n], n, withNext) end
   end
+end
+
+function changeAll(policies)
+  -- If there is a penalty, it is the last policy.
+  local last = policies[#policies]
+  local free = last.restarts and not last.shadow and last.wait == 0
+  for n = 1, #policies do change(policies[n], n) end
+  if free and last.wait > 0 then restart(last, policies) end
 end
 
 function commitOne(p, n, withNext)

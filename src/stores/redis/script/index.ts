@@ -3,9 +3,9 @@
  * the usual plans (sets of policies), and `packed-plan.ts` packs plans for the script.
  */
 
+export { cacheableFlag, nextFlag } from './evaluate-policies.ts'
 export { kindOf, kinds } from './kinds.ts'
 export { isMissing, Script } from './loaded-script.ts'
 export { type PackedPlan, packPlan, policyId } from './packed-plan.ts'
 export { PlainScripts } from './plain-scripts.ts'
-export { cacheableFlag, nextFlag } from './request-flags.ts'
 export { script } from './script.ts'

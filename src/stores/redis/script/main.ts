@@ -12,10 +12,10 @@ import { luaNames } from './kinds.ts'
  *
  * Requests, packed by wire/whole-message.ts. First "<Bd": 48 (`0`) if nobody waits for the response any more, so that the script
  * does nothing; TTL margin in ms. Then for each request: "<HBddH" plan, verb and flags, time in microseconds (-1: Redis TIME),
- * cost, key. Some requests have more, in this order:
+ * cost (for a list of costs: how many; else 0 if the policies have different costs), key. Some requests have more, in this order:
  * - "<dddd" for each policy with a calendar: the starts of the windows around the request; all 0 if it cannot begin a window
  * - "<H" a key for each further scope
- * - "<d" a cost for each policy, if the policies have different costs
+ * - "<d" a cost for each policy, if the policies have different costs; for a list of costs, for each cost in turn
  * - the tickets of the reservation that a settlement or a renewal changes
  * - how long a refused call has to wait, if its settlement counts the refusal
  * - "<Hdd" for a report with a number: the key under which the number is stored, the number, for how many microseconds Redis
@@ -146,10 +146,15 @@ repeat
       end
       respond(broken and 5 or 1)
     else
-      maxWait, costs = 0, nil
+      maxWait, costs, list = 0, nil, nil
       if not plain then
         verbs = make('verbs')
-        if verbAndFlags % 128 >= 64 then costs, position = verbs.readCosts(#policies, position) end
+        if verbAndFlags % 128 >= 64 and cost > 0 then
+          list = make('list')
+          position = list.read(cost, policies, position)
+        elseif verbAndFlags % 128 >= 64 then
+          costs, position = verbs.readCosts(#policies, position)
+        end
         if verb == SETTLE or verb == RENEW then verbs.tickets, position = verbs.readTickets(#policies, position) end
         if verb == CHARGE and verbAndFlags >= 128 then position = verbs.readReport(#policies, position, broken) end
         if verb == SETTLE and verbAndFlags >= 128 then refusedFor, position = unpack('<d', requests, position) end
@@ -168,7 +173,7 @@ repeat
         -- A call on a banned key is decided as a peek, and then refused.
         banned = banned and make('bans').respond(policies) and (verb == CONSUME or verb == RESERVE or verb == PEEK)
         if banned then verb = PEEK end
-        evaluate(policies, maxWait)
+        if list then list.evaluateFirst(policies, maxWait) else evaluate(policies, maxWait) end
         if banned then allowed = false end
         if verb == REFUND or verb == SETTLE then
           verbs.giveBack(policies, verbAndFlags >= 128)

@@ -57,7 +57,7 @@ function makers.verbs()
       elseif verb == RENEW then
         wait = waitToRenew(p, verbs.tickets[n])
       elseif verb ~= REFUND and verb ~= SETTLE then
-        wait = cost == 0 and 0 or waitOf(p, cost)
+        wait = waitNow(p, cost)
       end
       p.wait = wait
       if wait > 0 then
@@ -183,7 +183,7 @@ function makers.verbs()
         p.algorithm.count(p, p.s, p.at, cost, wait - (p.at - now))
         markWritten(p)
       end
-      if p.countRefused then p.wait = waitOf(p, cost) end
+      if p.countRefused then p.wait = waitNow(p, cost) end
     end
     if free and last.wait > 0 then restart(last, policies) end
   end

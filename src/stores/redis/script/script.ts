@@ -14,6 +14,7 @@ import { records } from './records.ts'
 import { states } from './states.ts'
 import { bookings, exactMath, smooth } from './steps/index.ts'
 import { leases } from './take-leases.ts'
+import { triedCosts } from './tried-costs.ts'
 
 export type ScriptPart =
   | Kind
@@ -22,6 +23,7 @@ export type ScriptPart =
   | 'states'
   | 'evaluation'
   | 'verbs'
+  | 'triedCosts'
   | 'bans'
   | 'carry'
   | 'leases'
@@ -39,6 +41,7 @@ export const parts: Readonly<Record<ScriptPart, string>> = {
   states,
   evaluation,
   verbs,
+  triedCosts,
   bans,
   carry,
   leases,

@@ -1,6 +1,7 @@
 import { callBan, forever, isBannable } from '../../../algorithms/bans/index.ts'
-import type { DecidingVerb, Tickets } from '../../../algorithms/evaluation/index.ts'
+import type { Costs, DecidingVerb, Tickets } from '../../../algorithms/evaluation/index.ts'
 import { type Policy, partOf, type Threshold } from '../../../algorithms/index.ts'
+import type { RefusedCost } from '../../../policy/index.ts'
 import type { PackedPlan } from '../script/index.ts'
 import type { ScriptRequest } from './script-request.ts'
 import type { PolicyReport, ResponseBan, ScriptResponse } from './script-response.ts'
@@ -44,6 +45,7 @@ export class ReplyReader {
     const repeats = outcome === 0
     if (verb === 'reset' || verb === 'ban' || verb === 'unban') return { now, allowed, repeats, ...nothing }
     const delay = verb === 'reserve' && !ban?.refuses ? this.#next() : 0
+    const list = request.alternatives && { alternatives: request.alternatives, tried: this.#tried(plan) }
     const hasNext = details?.nextAfter === true || (cacheable === true && !allowed)
     const reports: PolicyReport[] = []
     for (let n = 0; n < plan.policies.length; n++) {
@@ -56,7 +58,10 @@ export class ReplyReader {
       const reached = this.#reached(plan.thresholds[n] as readonly Threshold[], used)
       reports.push({ wait, remaining, used, reset, reached, next: hasNext ? this.#next() : undefined })
     }
-    const tickets = allowed && (verb === 'reserve' || verb === 'renew') ? this.#tickets(request) : undefined
+    const tickets =
+      allowed && (verb === 'reserve' || verb === 'renew')
+        ? this.#tickets(request, list?.alternatives[list.tried.length] ?? request.costs)
+        : undefined
     return {
       now,
       allowed,
@@ -64,6 +69,7 @@ export class ReplyReader {
       delay,
       reports,
       tickets,
+      list,
       lease: lease === undefined ? undefined : this.#lease(plan, reports),
       ban,
     }
@@ -78,11 +84,20 @@ export class ReplyReader {
     return { ...callBan(scope, { from: now, until, reason }, now), refuses: isBannable(verb as DecidingVerb) }
   }
 
+  /** Reads which costs of a list were refused: how many, then the place of the policy and the wait of each. */
+  #tried({ policies }: PackedPlan): readonly RefusedCost[] {
+    return Array.from({ length: this.#next() }, () => {
+      const { name } = policies[this.#next() - 1] as Policy
+      const wait = this.#next()
+      return { policy: name, retryAfter: wait < 0 ? Infinity : Math.ceil(wait / 1000) }
+    })
+  }
+
   /**
    * Reads the tickets of a reservation, for its settlement. In a renewal, a policy without leases gets no new ticket: its ticket stays
    * valid.
    */
-  #tickets({ plan, costs, tickets }: ScriptRequest): Tickets {
+  #tickets({ plan, tickets }: ScriptRequest, costs: Costs): Tickets {
     return plan.policies.map((_, n) => {
       if (this.#next() === 0) return tickets?.[n]
       return [this.#next(), this.#next(), typeof costs === 'number' ? costs : (costs[n] as number)] as const

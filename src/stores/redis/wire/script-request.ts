@@ -1,10 +1,12 @@
-import type { Costs, DecidingVerb, Details, Tickets } from '../../../algorithms/evaluation/index.ts'
+import type { Alternatives, Costs, DecidingVerb, Details, Tickets } from '../../../algorithms/evaluation/index.ts'
 import type { BanTerms, Command } from '../../contract/index.ts'
 import type { PackedPlan } from '../script/index.ts'
 import type { ScriptResponse } from './script-response.ts'
 
 /** The parameters of a request besides its keys and its costs. Each is undefined if the request does not need it. */
 export interface RequestExtras {
+  /** For a call that tries several costs in their order: all of them. `costs` is the first of them. */
+  readonly alternatives?: Alternatives | undefined
   /** For a reservation: the longest wait with which the reservation is granted, in microseconds. */
   readonly maxWait?: number | undefined
   /** For a settlement (correction to the actual cost) or a renewal: the tickets that the reservation returned. */

@@ -1,7 +1,15 @@
 import { type CallBan, withBan } from '../../../algorithms/bans/index.ts'
-import type { Details, Tickets } from '../../../algorithms/evaluation/index.ts'
+import type { Alternatives, Details, Tickets } from '../../../algorithms/evaluation/index.ts'
 import type { Policy } from '../../../algorithms/index.ts'
-import { type Decision, join, type Verdict, withReached, withResetAt } from '../../../policy/index.ts'
+import {
+  type Decision,
+  join,
+  joinFirst,
+  type RefusedCost,
+  type Verdict,
+  withReached,
+  withResetAt,
+} from '../../../policy/index.ts'
 import { elsewhere, type LedgerTerms, tellThresholds } from '../../contract/index.ts'
 
 /** What the script reports about one policy. Times are in whole microseconds. A wait of -1 means that the cost can never be admitted. */
@@ -30,6 +38,8 @@ export interface ScriptResponse {
   /** A report for each policy, in the order of the request's policies. */
   readonly reports: readonly PolicyReport[]
   readonly tickets: Tickets | undefined
+  /** For a call that tries several costs: the costs, and those of them that were refused. */
+  readonly list?: { readonly alternatives: Alternatives; readonly tried: readonly RefusedCost[] } | undefined
   /** The units that were taken in addition to the cost, and for how many microseconds all of them stay used in Redis. */
   readonly lease: { readonly units: number; readonly life: number } | undefined
   /** Of the bans of the request's keys, the ban that ends last; undefined if no key is banned. */
@@ -52,16 +62,26 @@ export function decisionOf(
   details?: Details,
   elapsed = 0,
 ): Decision {
-  const { now, allowed, reports, ban } = response
+  const { now, allowed, reports, list, ban } = response
   const next = details?.nextAfter === true
   const verdicts =
     reports.length === 1
       ? [verdictOf(policies[0] as Policy, reports[0] as PolicyReport, next, now, elapsed)]
       : reports.map((report, n) => verdictOf(policies[n] as Policy, report, next, now, elapsed))
   if (response.elsewhere !== undefined) return elsewhere(response.elsewhere, verdicts)
-  const decision = join(allowed, verdicts, 'store', details?.at ? Math.floor((now + elapsed) / 1000) : undefined)
+  const at = details?.at ? Math.floor((now + elapsed) / 1000) : undefined
+  const decision = list === undefined ? join(allowed, verdicts, 'store', at) : decisionOfList(list, verdicts, at)
   if (ban === undefined) return decision
   return withBan(decision, { ...ban, wait: ban.wait - elapsed }, ban.refuses)
+}
+
+/** The decision about a list of costs. A ban of the key may refuse a call whose list would be admitted. */
+function decisionOfList(
+  { alternatives, tried }: NonNullable<ScriptResponse['list']>,
+  verdicts: readonly Verdict[],
+  at: number | undefined,
+): Decision {
+  return joinFirst(tried.length < alternatives.length, verdicts, alternatives, tried, 'store', at)
 }
 
 /**

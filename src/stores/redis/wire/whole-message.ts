@@ -59,9 +59,9 @@ export function wholeArgs(
 }
 
 /** How many bytes a packed request has at most. */
-function largestSizeOf({ plan, ban }: ScriptRequest): number {
+function largestSizeOf({ plan, alternatives = [], ban }: ScriptRequest): number {
   const banBytes = ban === undefined ? 0 : 10 + Buffer.byteLength(ban.reason ?? '')
-  return 64 + 2 * plan.scopes.length + 65 * plan.policies.length + banBytes
+  return 64 + 2 * plan.scopes.length + (65 + 8 * alternatives.length) * plan.policies.length + banBytes
 }
 
 /** The number of the verb plus the flags of the request. */
@@ -85,11 +85,25 @@ function writeRequest(
   keyPlaces: Places<string>,
   planPlace: number,
 ): number {
-  const { plan, verb, keys, costs, now, windows, maxWait = 0, tickets, punish, report, lease, ban } = request
+  const {
+    plan,
+    verb,
+    keys,
+    costs,
+    alternatives,
+    now,
+    windows,
+    maxWait = 0,
+    tickets,
+    punish,
+    report,
+    lease,
+    ban,
+  } = request
   at = buffer.writeUInt16LE(planPlace, at)
   at = buffer.writeUInt8(verbAndFlags(request), at)
   at = buffer.writeDoubleLE(now, at)
-  at = buffer.writeDoubleLE(typeof costs === 'number' ? costs : 0, at)
+  at = buffer.writeDoubleLE(typeof costs === 'number' ? costs : (alternatives?.length ?? 0), at)
   const [first, ...others] = keys
   at = buffer.writeUInt16LE(keyPlaces.of(first as string), at)
   if (verb !== 'reset' && verb !== 'ban' && verb !== 'unban') {
@@ -99,7 +113,7 @@ function writeRequest(
     }
   }
   for (const key of others) at = buffer.writeUInt16LE(keyPlaces.of(key), at)
-  if (typeof costs !== 'number') for (const cost of costs) at = buffer.writeDoubleLE(cost, at)
+  if (typeof costs !== 'number') for (const cost of alternatives?.flat() ?? costs) at = buffer.writeDoubleLE(cost, at)
   if (verb === 'settle' || verb === 'renew') {
     for (const n of plan.policies.keys()) at = writeTicket(buffer, at, tickets?.[n])
   }

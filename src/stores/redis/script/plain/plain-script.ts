@@ -10,7 +10,7 @@
  * numbers of each policy; or 5 if headgate cannot read the value of the key.
  */
 import type { Algorithm, Kind, Policy } from '../../../../algorithms/index.ts'
-import { cacheableFlag, nextFlag } from '../request-flags.ts'
+import { cacheableFlag, nextFlag } from '../evaluate-policies.ts'
 import { compact, script } from '../script.ts'
 import { bucket } from './bucket.ts'
 import { calendarWindow } from './calendar-window.ts'
