@@ -30,6 +30,7 @@ import {
   type SlotGroup,
   SlotGroups,
   sendInTwoPhases,
+  severalSlots,
 } from './wire/index.ts'
 
 /** What a call of `consume` has besides its keys and its cost. */
@@ -272,13 +273,4 @@ export class RedisLedger implements Ledger {
   #groups(keys: readonly string[]): readonly SlotGroup[] | undefined {
     return this.#context.connection.cluster && keys.length > 1 ? this.#slotGroups.of(keys) : undefined
   }
-}
-
-/** The error for a list of costs whose keys are in several slots: no script call can evaluate the list there at one time. */
-function severalSlots(): HeadgateError {
-  return new HeadgateError(
-    'HEADGATE_UNSUPPORTED',
-    'redisStore tries a list of costs in one step, but the keys of the call are in several hash slots of the Cluster. ' +
-      "Put all keys of the store in one slot: redisStore({ client, prefix: '{quota}' }).",
-  )
 }

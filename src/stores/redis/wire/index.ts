@@ -6,5 +6,5 @@
 export { Batcher } from './batcher.ts'
 export type { RequestExtras, ScriptRequest } from './script-request.ts'
 export { decisionOf, lateOf, type PolicyReport, type ScriptResponse } from './script-response.ts'
-export { type SlotGroup, SlotGroups } from './slot-groups.ts'
+export { type SlotGroup, SlotGroups, severalSlots } from './slot-groups.ts'
 export { sendInTwoPhases } from './two-phase.ts'

@@ -1,4 +1,5 @@
 import type { StateRule } from '../../../algorithms/index.ts'
+import { HeadgateError } from '../../../common/index.ts'
 import { slotOf } from '../keys.ts'
 import { type PackedPlan, packPlan } from '../script/index.ts'
 
@@ -49,4 +50,13 @@ export class SlotGroups {
     }
     return plan
   }
+}
+
+/** The error for a list of costs whose keys are in several slots: no script call can evaluate the list there at one time. */
+export function severalSlots(): HeadgateError {
+  return new HeadgateError(
+    'HEADGATE_UNSUPPORTED',
+    'redisStore tries a list of costs in one step, but the keys of the call are in several hash slots of the Cluster. ' +
+      "Put all keys of the store in one slot: redisStore({ client, prefix: '{quota}' }).",
+  )
 }
