@@ -387,7 +387,7 @@ async function largestPlanAdmits({ rig, steps }: Script): Promise<void> {
   for (const [n, step] of steps.entries()) {
     const { verb } = step
     if (verb === 'refund' && onChange === 'scale') continue // gives back a part of another limit
-    if (verb === 'charge' && debtMovesWindows) continue
+    if ((verb === 'charge' || verb === 'settle') && debtMovesWindows) continue
     const answer = await key.act(step)
     const takes = verb === 'consume' || verb === 'reserve'
     if (verb === 'peek' || verb === 'ban' || verb === 'unban' || (takes && !answer?.allowed)) continue
