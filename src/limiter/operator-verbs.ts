@@ -17,6 +17,7 @@ import { type Key, keysOrSomeOf, someKeysOf } from './call-arguments.ts'
 import type { HeavyKey, TopOptions } from './heaviest/index.ts'
 import { type ListedKey, type ListOptions, list, type ShownLimiter } from './list-keys.ts'
 import type { Plans } from './plans.ts'
+import { noStates } from './unlimited.ts'
 
 export interface BanOptions {
   /** Why the key is banned, in at most 200 characters. Shown in `decision.ban`, never in a response to a client. Default: no reason. */
@@ -111,6 +112,7 @@ export abstract class Operations<Limiter extends object> {
    */
   async forget(keys: readonly Key[]): Promise<void> {
     const sought = listOfKeys(keys).map((key) => this.under(everywhere(key, this.scopes)))
+    if (this.scopes.length === 0) throw noStates('forget')
     for (let from = 0; from < sought.length; from += forgottenAtOnce) {
       const group = sought.slice(from, from + forgottenAtOnce)
       await allOf(group.map(async (each) => each.ledger.run({ verb: 'reset', keys: each.keys }, () => 'throw')))

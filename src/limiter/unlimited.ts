@@ -26,7 +26,8 @@ export const unlimitedLedger: CheckedLedger = {
   },
 }
 
-function noStates(verb: Verb): HeadgateError {
+/** The error for a method that shows or changes states. @param verb the name of the method */
+export function noStates(verb: Verb | 'forget'): HeadgateError {
   return new HeadgateError(
     'HEADGATE_UNSUPPORTED',
     `The plan 'unlimited' has no states, so it has no ${verb}. Call the method of a limiter with policies: all plans of a limiter ` +

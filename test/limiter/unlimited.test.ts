@@ -67,13 +67,18 @@ test('invalid arguments are errors as under any plan', async () => {
 
 test('it has no states, so methods for states are errors', async () => {
   const limiter = rig().withPlan('unlimited')
-  const unsupported = { code: 'HEADGATE_UNSUPPORTED' }
-  await expect(limiter.reset('ann')).rejects.toMatchObject(unsupported)
-  await expect(limiter.inspect('ann')).rejects.toMatchObject(unsupported)
-  await expect(limiter.forget(['ann'])).rejects.toMatchObject(unsupported)
-  await expect(limiter.ban('ann', '1h')).rejects.toMatchObject(unsupported)
-  await expect(limiter.unban('ann')).rejects.toMatchObject(unsupported)
-  await expect(limiter.clear()).rejects.toMatchObject(unsupported)
+  const without = (method: string) => ({
+    code: 'HEADGATE_UNSUPPORTED',
+    message: expect.stringMatching(`^The plan 'unlimited' has no states, so it has no ${method}\\. `),
+  })
+  await expect(limiter.reset('ann')).rejects.toMatchObject(without('reset'))
+  await expect(limiter.inspect('ann')).rejects.toMatchObject(without('inspect'))
+  await expect(limiter.forget(['ann'])).rejects.toMatchObject(without('forget'))
+  await expect(limiter.forget([{ user: 'ann' }])).rejects.toMatchObject(without('forget'))
+  await expect(limiter.forget([5 as never])).rejects.toMatchObject({ code: 'HEADGATE_KEY' })
+  await expect(limiter.ban('ann', '1h')).rejects.toMatchObject(without('ban'))
+  await expect(limiter.unban('ann')).rejects.toMatchObject(without('unban'))
+  await expect(limiter.clear()).rejects.toMatchObject(without('clear'))
 })
 
 test('what other plans have counted stays as it is', async () => {
