@@ -4,7 +4,7 @@
  *
  * The state has the part and not the units, so that a threshold is not told again if the limit changes while the window runs.
  */
-import { invalidOption } from '../common/index.ts'
+import { HeadgateError, shown } from '../common/index.ts'
 import type { Policy } from './algorithm.ts'
 import { ratioUp } from './exact-math.ts'
 
@@ -26,12 +26,22 @@ const mostThresholds = 20
 export function readThresholds(given: readonly number[] | undefined, name: string): readonly number[] | undefined {
   if (given === undefined) return undefined
   const list = Array.isArray(given) ? (given as readonly number[]) : []
+  if (areParts(list)) return Object.freeze([...list].sort((a, b) => a - b))
+  const ofPercent = list.map((percent) => (percent >= 1 ? Math.round(percent * 10_000) / millionths : Number.NaN))
+  const fix = areParts(ofPercent) ? ofPercent.join(', ') : '0.8, 1'
+  const got = Array.isArray(given)
+    ? `[${list.slice(0, 8).map(shown).join(', ')}${list.length > 8 ? ', ...' : ''}]`
+    : shown(given)
+  throw new HeadgateError(
+    'HEADGATE_OPTION',
+    `${name} must be a list of 1 to ${mostThresholds} different parts of the quota, above 0 and at most 1, with up to 6 decimals, ` +
+      `got ${got}. Write thresholds: [${fix}].`,
+  )
+}
+
+function areParts(list: readonly number[]): boolean {
   const isPart = (part: number) => part > 0 && part <= 1 && Math.round(part * millionths) / millionths === part
-  if (list.length > 0 && list.length <= mostThresholds && list.every(isPart) && new Set(list).size === list.length) {
-    return Object.freeze([...list].sort((a, b) => a - b))
-  }
-  const expected = `a list of 1 to ${mostThresholds} different parts of the quota, above 0 and at most 1, with up to 6 decimals`
-  throw invalidOption(name, expected, given, 'Write thresholds: [0.8, 1].')
+  return list.length > 0 && list.length <= mostThresholds && list.every(isPart) && new Set(list).size === list.length
 }
 
 /** The thresholds of a policy, in ascending order. */
