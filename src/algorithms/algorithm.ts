@@ -43,8 +43,8 @@ export interface Calendar {
   readonly even?: boolean
   /**
    * The windows around `now`.
-   * @param caller what a call says about its customer; only what the policy asks for is read
-   * @throws HeadgateError `HEADGATE_CALENDAR` if the policy asks for more than `caller` says, or if a value is invalid
+   * @param caller what a call says about its customer: all that the policy asks for. Only this is read
+   * @throws HeadgateError `HEADGATE_CALENDAR` if a value is invalid
    */
   windowsAt(now: number, caller: CallerCalendar | undefined): Windows
 }

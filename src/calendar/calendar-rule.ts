@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Calendar, Windows } from '../algorithms/index.ts'
-import { getOrInsert, HeadgateError, shown } from '../common/index.ts'
+import { getOrInsert, HeadgateError, invalidOption, shown } from '../common/index.ts'
 import type { CallerCalendar } from '../policy/index.ts'
 import { type Rule, windowsAt } from './boundaries.ts'
 import { type Day, TimeZone } from './time-zone.ts'
@@ -33,6 +33,8 @@ const firstMoment = Date.parse('0001-01-02T00:00:00Z')
 const lastMoment = Date.parse('9999-12-30T00:00:00Z')
 
 const millisecondsOfDay = 86_400_000
+/** A number nearer to zero is no moment in milliseconds: it would be of the years 1966 to 1973, and is probably in seconds. */
+const leastMilliseconds = 1e11
 /** 1970-01-01 was a Thursday. */
 const firstWeekday = 4
 
@@ -95,7 +97,7 @@ export class CalendarRule implements Calendar {
   /** @throws HeadgateError `HEADGATE_CALENDAR` */
   constructor({ every, anchor, timeZone = 'UTC', weekStart }: RuleOptions) {
     this.every = every
-    this.anchor = anchor instanceof Date ? anchor.getTime() : anchor
+    this.anchor = anchor instanceof Date ? anchor.toJSON() : anchor
     this.timeZone = timeZone
     this.weekStart = weekStart
     this.asks = Object.freeze((['anchor', 'timeZone'] as const).filter((part) => this[part] === 'caller'))
@@ -108,16 +110,16 @@ export class CalendarRule implements Calendar {
   }
 
   windowsAt(now: number, caller: CallerCalendar | undefined): Windows {
-    this.#checkCaller(caller)
     if (this.#fixed !== undefined) return windowsAt(this.#fixed, now)
     const { anchor, timeZone } = caller as Required<CallerCalendar>
     const ofZone = getOrInsert(this.#customers, this.timeZone === 'caller' ? timeZone : this.timeZone, newCustomers)
     const day = this.anchor === 'caller' ? anchor : (this.anchor as Anchor)
     const name = day instanceof Date ? day.getTime() : day
-    let customer = ofZone.get(name)
+    // A Date may have the name of a number that is no moment.
+    let customer = typeof day === 'number' && !isMoment(day) && !isDayOfMonth(day) ? undefined : ofZone.get(name)
     if (customer === undefined) {
-      const zone = TimeZone.of(this.timeZone === 'caller' ? timeZone : this.timeZone)
-      customer = { rule: this.#ruleOf(day, zone), windows: none }
+      const zone = this.timeZone === 'caller' ? TimeZone.of(timeZone, 'calendar.timeZone') : TimeZone.of(this.timeZone)
+      customer = { rule: this.#ruleOf(day, zone, 'calendar.anchor'), windows: none }
       ofZone.set(name, customer)
     }
     const { windows } = customer
@@ -125,10 +127,10 @@ export class CalendarRule implements Calendar {
     return customer.windows
   }
 
-  #ruleOf(anchor: Anchor | undefined, zone: TimeZone): Rule {
+  #ruleOf(anchor: Anchor | undefined, zone: TimeZone, option?: 'calendar.anchor'): Rule {
     const { months, days } = this.#length
     if (anchor !== undefined) {
-      const day = this.#dayOf(anchor, zone)
+      const day = this.#dayOf(anchor, zone, option)
       const dayOfMonth = new Date(day * millisecondsOfDay).getUTCDate()
       return { months, days, anchor: day, dayOfMonth, zone }
     }
@@ -137,19 +139,20 @@ export class CalendarRule implements Calendar {
   }
 
   /** The date of an anchor, in whole days since 1970-01-01. A day of a month is that day of January 1970. */
-  #dayOf(anchor: Anchor, zone: TimeZone): Day {
-    const { months } = this.#length
-    if (months === 1 && typeof anchor === 'number' && Number.isInteger(anchor) && anchor >= 1 && anchor <= 31) {
-      return anchor - 1
-    }
+  #dayOf(anchor: Anchor, zone: TimeZone, option?: 'calendar.anchor'): Day {
+    const isMonth = this.#length.months === 1
+    const isNumber = typeof anchor === 'number'
+    if (isMonth && isNumber && isDayOfMonth(anchor)) return anchor - 1
     const date = typeof anchor === 'string' ? dateOf(anchor) : undefined
     if (date !== undefined) return date
     const moment = typeof anchor === 'string' ? momentOf(anchor) : Number(anchor)
-    if (Math.abs(moment) >= millisecondsOfDay && moment >= firstMoment && moment <= lastMoment) {
-      return zone.dateAt(moment)
-    }
-    const days = months === 1 ? 'a day from 1 to 31, a date or a moment' : 'a date or a moment'
-    throw wrong('anchor', days, anchor, months === 1 ? 'anchor: 15' : "anchor: '2026-02-15'")
+    const least = isNumber ? leastMilliseconds : millisecondsOfDay
+    if (Math.abs(moment) >= least && moment >= firstMoment && moment <= lastMoment) return zone.dateAt(moment)
+    const expected = `${isMonth ? 'a day from 1 to 31, ' : ''}a date or a moment (a number in milliseconds, not in seconds)`
+    const inSeconds = isNumber && isMoment(anchor * 1000) && !isMoment(anchor)
+    const example = `anchor: ${inSeconds ? `${anchor} * 1000` : isMonth ? '15' : "'2026-02-15'"}`
+    if (option === undefined) throw wrong('anchor', expected, anchor, example)
+    throw invalidOption(option, expected, anchor, `Write calendar: { ${example} }.`, 'HEADGATE_CALENDAR')
   }
 
   #checkCombination(): void {
@@ -158,32 +161,25 @@ export class CalendarRule implements Calendar {
     if (days === 1 && anchor !== undefined)
       throw wrong('anchor', 'left out for days', anchor, "every: 'month', anchor: 15")
     if (weekStart !== undefined && (days !== 7 || anchor !== undefined)) {
-      throw wrong('weekStart', 'left out unless weeks have no anchor', weekStart, "every: 'week', weekStart: 'sunday'")
+      const reason = days === 7 ? 'weeks begin with the day of the anchor' : 'only weeks have it'
+      throw wrong('weekStart', `left out, because ${reason}`, weekStart, "every: 'week', weekStart: 'sunday'")
     }
     if (weekStart !== undefined && !weekdays.includes(weekStart)) {
-      throw wrong('weekStart', 'the name of a day', weekStart, "weekStart: 'sunday'")
+      throw wrong('weekStart', 'the name of a day in lower case', weekStart, "weekStart: 'sunday'")
     }
     if (months > 0 && 12 % months !== 0 && anchor === undefined) {
       const example = `every: ${shown(every)}, anchor: '2026-01-01'`
       throw wrong('anchor', `a date, because a year is no multiple of ${months} months`, anchor, example)
     }
   }
+}
 
-  /** Throws if a call leaves out what this policy asks for. */
-  #checkCaller(caller: CallerCalendar | undefined): void {
-    const missing =
-      this.anchor === 'caller' && caller?.anchor === undefined
-        ? 'anchor'
-        : this.timeZone === 'caller' && caller?.timeZone === undefined
-          ? 'timeZone'
-          : undefined
-    if (missing === undefined) return
-    throw new HeadgateError(
-      'HEADGATE_CALENDAR',
-      `A policy for each ${shown(nameOf(this.every))} has ${missing}: 'caller', and the call does not say it. Write consume(key, { ` +
-        `calendar: { ${missing}: customer.${missing} } }), or let the option calendar of a middleware return it.`,
-    )
-  }
+function isDayOfMonth(anchor: number): boolean {
+  return Number.isInteger(anchor) && anchor >= 1 && anchor <= 31
+}
+
+function isMoment(anchor: number): boolean {
+  return Math.abs(anchor) >= leastMilliseconds
 }
 
 /** The days since 1970-01-01 of a text such as `2026-02-15`. Undefined for another form, NaN is never returned. */

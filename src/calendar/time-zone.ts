@@ -24,18 +24,19 @@ export class TimeZone {
   /** The offsets at midnights of UTC. Windows that follow each other ask for the same ones. */
   readonly #offsets = new LRUCache<Day, number>({ max: 256 })
 
-  private constructor(id: string) {
+  private constructor(id: string, option: string) {
     this.id = id
-    this.#clocks = id === 'UTC' ? undefined : clocksOf(id)
+    this.#clocks = id === 'UTC' ? undefined : clocksOf(id, option)
   }
 
   /**
    * The zone of this name.
    * @param id a name of the IANA database, or what else `Intl` of this runtime accepts
+   * @param option the name of the option, for errors
    * @throws HeadgateError `HEADGATE_CALENDAR` for a name that the runtime does not know
    */
-  static of(id: string): TimeZone {
-    return getOrInsert(zones, id, () => new TimeZone(id))
+  static of(id: string, option = 'timeZone'): TimeZone {
+    return getOrInsert(zones, id, () => new TimeZone(id, option))
   }
 
   /** The local date at a moment. @param ms milliseconds since the epoch */
@@ -84,7 +85,7 @@ export class TimeZone {
   }
 }
 
-function clocksOf(id: string): Intl.DateTimeFormat {
+function clocksOf(id: string, option: string): Intl.DateTimeFormat {
   const numeric = 'numeric'
   const fields = {
     year: numeric,
@@ -99,6 +100,6 @@ function clocksOf(id: string): Intl.DateTimeFormat {
     return new Intl.DateTimeFormat('en-US', { ...fields, hourCycle: 'h23', timeZone: typeof id === 'string' ? id : '' })
   } catch {
     const fix = "Write a name of the IANA time zone database, such as timeZone: 'Europe/Berlin'."
-    throw invalidOption('timeZone', 'a time zone that this runtime knows', id, fix, 'HEADGATE_CALENDAR')
+    throw invalidOption(option, 'a time zone that this runtime knows', id, fix, 'HEADGATE_CALENDAR')
   }
 }

@@ -111,11 +111,14 @@ contract((app) => {
   })
 
   test.each<[unknown, RegExp]>([
-    [undefined, /has anchor: 'caller', and the call does not say it/],
-    [{}, /has anchor: 'caller', and the call does not say it/],
+    [undefined, /has anchor: 'caller' and timeZone: 'caller', and the call does not say them/],
+    [{}, /has anchor: 'caller' and timeZone: 'caller', and the call does not say them/],
     [{ anchor: 1 }, /has timeZone: 'caller', and the call does not say it/],
     [{ anchor: 1, timezone: 'UTC' }, /has timeZone: 'caller', and the call does not say it/],
-    [{ user: { anchor: 1, timeZone: 'UTC' } }, /has anchor: 'caller', and the call does not say it/],
+    [
+      { user: { anchor: 1, timeZone: 'UTC' } },
+      /has anchor: 'caller' and timeZone: 'caller', and the call does not say them/,
+    ],
     [{ default: 'UTC' }, /calendar\.default must be \{ anchor, timeZone \}.*got "UTC"/],
     [null, /calendar must be \{ anchor, timeZone \}.*got null/],
     ['UTC', /calendar must be \{ anchor, timeZone \}.*got "UTC"/],

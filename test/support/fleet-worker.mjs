@@ -49,6 +49,7 @@ const stores = {
 
 /** Windows of so many seconds, which begin at their multiples, in place of days. */
 const quickCalendar = {
+  asks: [],
   seconds,
   windowsAt(now) {
     const window = this.seconds * 1_000_000

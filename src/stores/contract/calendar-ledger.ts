@@ -1,5 +1,5 @@
 import type { Policy, Windows } from '../../algorithms/index.ts'
-import { HeadgateError, invalidOption, isPromise, type MaybePromise, wallClock } from '../../common/index.ts'
+import { HeadgateError, invalidOption, isPromise, type MaybePromise, shown, wallClock } from '../../common/index.ts'
 import type { CallerCalendar, CallerCalendars } from '../../policy/index.ts'
 import type { Command, Elsewhere, OutcomeOf, Verb } from './command.ts'
 import type { CheckedLedger, Health } from './health.ts'
@@ -130,7 +130,20 @@ function allWindows(
  * @throws HeadgateError `HEADGATE_CALENDAR` if the policy asks for more than `calendar` says, or if `calendar` says more
  */
 export function windowsOf(policy: Policy, now: number, calendar: CallerCalendars | undefined): Windows | undefined {
-  return policy.calendar?.windowsAt(now, calendar && calendarOf(policy, calendar))
+  if (policy.calendar === undefined) return undefined
+  const said = calendar && calendarOf(policy, calendar)
+  for (const part of policy.calendar.asks) if (said?.[part] === undefined) throw unsaid(policy, said)
+  return policy.calendar.windowsAt(now, said)
+}
+
+function unsaid({ name, calendar }: Policy, said: CallerCalendar | undefined): HeadgateError {
+  const asks = calendar?.asks ?? []
+  const missing = asks.filter((part) => said?.[part] === undefined).map((part) => `${part}: 'caller'`)
+  return new HeadgateError(
+    'HEADGATE_CALENDAR',
+    `The policy ${shown(name)} has ${missing.join(' and ')}, and the call does not say ${missing.length > 1 ? 'them' : 'it'}. ` +
+      `Give the call calendar: { ${asks.join(', ')} }, or let the option calendar of a middleware return it.`,
+  )
 }
 
 /** What the call says about the customer of a policy's scope. */
@@ -154,13 +167,28 @@ function checkCalendars(calendar: CallerCalendars, policies: readonly Policy[], 
     return
   }
   for (const [scope, said] of Object.entries(calendar)) {
+    const ofScope = policies.filter((policy) => policy.scope === scope)
+    if (ofScope.length === 0 && !hasForm(said)) throw noMember(scope, policies)
     checkForm(said, `calendar.${scope}`)
-    checkAsked(said, askedBy(policies.filter((policy) => policy.scope === scope)))
+    checkAsked(said, askedBy(ofScope))
   }
 }
 
+function noMember(name: string, policies: readonly Policy[]): HeadgateError {
+  const scopes = [...new Set(policies.map(({ scope }) => shown(scope)))].join(', ')
+  return new HeadgateError(
+    'HEADGATE_CALENDAR',
+    `calendar has no member ${name}. It has anchor and timeZone, or for each scope (${scopes}) an object with these. ` +
+      'Write calendar: { anchor: customer.since }.',
+  )
+}
+
+function hasForm(said: unknown): boolean {
+  return typeof said === 'object' && said !== null && !(said instanceof Date)
+}
+
 function checkForm(said: unknown, name: string): void {
-  if (typeof said === 'object' && said !== null) return
+  if (hasForm(said)) return
   const expected = name === 'calendar' ? '{ anchor, timeZone }, or a record of them by scope' : '{ anchor, timeZone }'
   throw invalidOption(name, expected, said, 'Write { anchor: customer.since }.', 'HEADGATE_CALENDAR')
 }
