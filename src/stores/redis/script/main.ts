@@ -9,7 +9,7 @@ import { luaNames } from './kinds.ts'
  * flags, burst, tolerance, number of definition numbers; "Hc0" texts with which stored states of the policy begin, and the formats of
  * these states; the definition numbers as doubles.
  *
- * Requests, packed by wire/whole-message.ts. First "<Bd": 48 (`0`) if nobody waits for the response any more, so that the script
+ * Requests, packed by wire/whole-message.ts. First "<Bd": 48 (`0`) if the call was withdrawn (its connection broke), so that the script
  * does nothing; TTL margin in ms. Then for each request: "<HBddH" plan, verb and flags, time in microseconds (-1: Redis TIME),
  * cost, key. Some requests have more, in this order:
  * - "<H" a key for each further scope
@@ -79,7 +79,7 @@ local function readPlans()
 end
 
 local requests = ARGV[1]
-if byte(requests) == 48 then return redis.error_reply('HEADGATE the response is no longer wanted') end
+if byte(requests) == 48 then return redis.error_reply('HEADGATE the connection broke before Redis answered') end
 margin = unpack('<d', requests, 2) * 1000
 local plans = readPlans()
 local serverTime
