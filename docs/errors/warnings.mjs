@@ -19,7 +19,8 @@ new RateLimiter({ policies: { limit: 100, window: 3600 } })`,
 new RateLimiter({ policies: { limit: 100, window: '1h' } })`,
   },
   HEADGATE_FORWARDED: {
-    meaning: 'A request has a field that proxies write, and its address is used by the limit, `allow` or `deny`, but no proxy is trusted.',
+    meaning:
+      'A request has a field that proxies write, and its address is used by the limit, `allow` or `deny`, but no proxy is trusted.',
     cause:
       'Either a proxy is in front of the application, and all its clients share one limit and the lists `allow` and `deny` see only the address of the proxy, or a client has forged the field. The fields are `X-Forwarded-For`, `X-Real-IP`, ' +
       '`Forwarded`, `CF-Connecting-IP`, `Fly-Client-IP`, `X-Vercel-Forwarded-For` and `X-Nf-Client-Connection-Ip`. `X-Forwarded-For` is looked for ' +
