@@ -9,8 +9,8 @@ import {
   type FindKey,
   findKey,
   type KeyExtractor,
-  onPlatform,
   scopeExtractors,
+  withAddressOf,
 } from './keys/index.ts'
 import { type GuardParts, PlanCheck } from './plan-check.ts'
 import type { LimiterOf, Policies, PoliciesOf, RateLimitArgument } from './rate-limit-options.ts'
@@ -90,7 +90,7 @@ export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
       isOnly && (origin === 'own' || options.keys !== defaults.keys),
     )
     const parts = {
-      framework: onPlatform(framework, options.keys),
+      framework: withAddressOf(options.keys, framework),
       options,
       deadline: new FunctionDeadline(options.functionTimeout),
       enforcement: new Enforcement(options.enforce),
