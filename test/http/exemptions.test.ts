@@ -142,6 +142,16 @@ contract((app) => {
     expect(warned).not.toHaveBeenCalled()
   })
 
+  test('with byIp() among the keys, allow and deny use the address of the framework', async () => {
+    const keys = { default: byIp(), far: byIp({ trustedProxies: 2 }) }
+    const far = fixedWindow({ limit: 99, window: '1d', scope: 'far' })
+    const limit = { policies: [fixedWindow({ limit: 1, window: '1h' }), far], keys, allow: ['203.0.113.7'] }
+    const { url } = await app(limit, { proxies: 1 })
+    const fields = ['198.51.100.1, 203.0.113.7', '198.51.100.1, 203.0.113.7', '203.0.113.7, 203.0.113.8'].map(from)
+    expect(await statuses(url, [...fields, from('198.51.100.1, 203.0.113.8')])).toEqual([200, 200, 200, 429])
+    expect(warned).not.toHaveBeenCalled()
+  })
+
   test.each([
     ['allow', { allow: ['127.0.0.0/8', '::1'] }],
     ['allow, and a key that is no address', { allow: ['127.0.0.0/8', '::1'], keys: ann }],

@@ -39,13 +39,13 @@ type KeysOption<Request, Response> =
 type Keys<Request, Response> = KeysOption<Request, Response> | readonly KeyExtractor<Request, Response>[]
 
 /**
- * How these key extractors find the client's address. If one extractor reads a request field and another asks the framework, the result
- * is the source of the first one. Undefined if no extractor needs an address.
+ * How these key extractors find the client's address. If they find it in several ways, a platform comes first, and then the framework.
+ * Undefined if no extractor needs an address.
  */
 export function addressSource<Request, Response>(keys: Keys<Request, Response>): AddressSource | undefined {
   const extractors = typeof keys === 'function' ? [keys] : Object.values(keys ?? {})
-  const all = extractors.map((extractor) => sources.get(extractor))
-  return all.find((source) => source?.find !== undefined) ?? all.find((source) => source !== undefined)
+  const all = extractors.map((extractor) => sources.get(extractor)).filter((source) => source !== undefined)
+  return all.find(({ isPlatform }) => isPlatform) ?? all.find(({ find }) => find === undefined) ?? all[0]
 }
 
 /**

@@ -126,7 +126,8 @@ function warnOfFields<Request>(request: Request, view: RequestView<Request>): vo
   warnOnce(
     'HEADGATE_FORWARDED',
     `A request has ${found[0]}, but no proxy is trusted. If a proxy is in front, all its clients share one limit, and allow and ` +
-      `deny see only the proxy. ${trustFix(found[0])} If there is no proxy, write keys: byIp({ warn: false }).`,
+      `deny see only the proxy. ${trustFix(found[0])} If there is no proxy, run node --disable-warning=HEADGATE_FORWARDED, or limit ` +
+      'by address with keys: byIp({ warn: false }).',
   )
 }
 
