@@ -70,10 +70,11 @@ export function limitSocketIo(socket: SocketIoLike, limit: MessageLimit<SocketIo
     offAny: (listener?: AnyListener) => change(listener ? listeners.filter((each) => each !== listener) : []),
     listenersAny: () => listeners,
   })
-  const pass = (event: SocketIoMessage, next: (error?: Error) => void) => (error?: Error) => {
-    if (error === undefined) for (const listener of listeners) listener.apply(socket, [...event])
-    next(error)
-  }
-  socket.use((event, next) => limit.take(event, pass(event, next)))
+  socket.use((event, next) => {
+    limit.take(event, (error) => {
+      if (error === undefined) for (const listener of listeners) listener.apply(socket, event)
+      next(error)
+    })
+  })
   socket.on('disconnect', () => limit.end(() => {}))
 }

@@ -22,18 +22,10 @@ export function watchBody(response: Response, watcher: BodyWatcher): Response {
     return response
   }
   const answer = new Response(watched(body.getReader(), watcher), response)
-  if (!answer.headers.has(contentType) && typesLate()) answer.headers.set(contentType, 'text/plain;charset=utf-8')
+  // Bun gives a text its content type only when it sends the text: a stream would have no type, and browsers would guess one.
+  const isUntyped = ({ headers }: Response) => !headers.has('content-type')
+  if (isUntyped(answer) && isUntyped(new Response(''))) answer.headers.set('content-type', 'text/plain;charset=utf-8')
   return answer
-}
-
-const contentType = 'content-type'
-
-/**
- * True in Bun, which gives a text its content type only when it sends the text. The type of a stream would be missing, and browsers would
- * guess it.
- */
-function typesLate(): boolean {
-  return !new Response('').headers.has(contentType)
 }
 
 /** The high-water mark is 0, so that a stream of events is not read before the server asks for a chunk. */
