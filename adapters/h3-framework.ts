@@ -63,7 +63,8 @@ export function h3Framework(own: H3OwnOptions = {}): Framework<H3Event, H3Event>
     trustsProxy: (event) => Boolean(nodeOf(event)?.trustProxy) || view.trustsProxy(event),
     param: ({ context: { params } }, name) => (params && Object.hasOwn(params, name) ? params[name] : undefined),
     // For a route that was declared for all methods, h3 reports the method '', but `routeName` needs undefined.
-    route: ({ context: { matchedRoute } }) => routeName(matchedRoute?.method || undefined, matchedRoute?.route),
+    route: ({ context: { matchedRoute } }) =>
+      routeName(matchedRoute?.method || undefined, matchedRoute?.route ?? '404'),
     attach({ context }, _response, decision) {
       context.rateLimit = decision
     },

@@ -71,7 +71,7 @@ export function honoFramework(own: HonoOwnOptions = {}): Framework<Context, Cont
     param: ({ req }, name) => req.param(name as never) as string | undefined,
     route(context) {
       const route = matchedRoute(context)
-      return routeName(route?.method === 'ALL' ? undefined : route?.method, route?.path)
+      return routeName(route?.method === 'ALL' ? undefined : route?.method, route?.path ?? '404')
     },
     attach: (context, _response, decision) => context.set('rateLimit', decision),
     attached: (context) => context.get('rateLimit') as RequestDecision | undefined,

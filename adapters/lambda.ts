@@ -30,8 +30,9 @@ export interface LambdaResult {
 }
 
 /** The client's address, as AWS has seen it, for the option `address` of `rateLimit`. Undefined if the event has no address. */
-export function lambdaAddress({ requestContext }: LambdaEvent): string | undefined {
-  return requestContext?.http?.sourceIp ?? requestContext?.identity?.sourceIp
+export function lambdaAddress(event: LambdaEvent): string | undefined {
+  const { http, identity } = event?.requestContext ?? {}
+  return http?.sourceIp ?? identity?.sourceIp
 }
 
 /** The Requests that replace invalid events, because no Request can be made from the data of such an event. */
@@ -52,7 +53,8 @@ export function isInvalid(request: Request): boolean {
  *     const limited = limit.wrap((_request, _event) => new Response('hello'))
  *     export const handler = async (event) => lambdaResult(await limited(lambdaRequest(event), event), event)
  */
-export function lambdaRequest(event: LambdaEvent): Request {
+export function lambdaRequest(payload: LambdaEvent): Request {
+  const event = payload ?? {} // a direct invocation may have the payload null
   const method = event.requestContext?.http?.method ?? event.httpMethod ?? 'GET'
   const headers = headersOf(event)
   const url = urlOf(event, headers.get('host'))
@@ -126,21 +128,31 @@ function queryOf({ rawQueryString, multiValueQueryStringParameters }: LambdaEven
 
 /**
  * The result that a Lambda function returns for this Response, in the format of the event's version. Reads the complete body. A
- * body whose content type is text is returned as text, unless it has a content encoding. Any other body is returned in base64.
+ * body in UTF-8 whose content type is text, or that has no content type, is returned as text, unless it has a content encoding. Any other
+ * body is returned in base64.
  */
 export async function lambdaResult(response: Response, event?: LambdaEvent): Promise<LambdaResult> {
   const bytes = new Uint8Array(await response.arrayBuffer())
   const { headers, status } = response
   const isText = /^(text\/|application\/(.*\+)?(json|xml|javascript))/.test(headers.get('content-type') ?? 'text/')
-  const isBase64Encoded = !isText || headers.has('content-encoding')
+  const text = isText && !headers.has('content-encoding') ? textOf(bytes) : undefined
   const cookies = headers.getSetCookie()
   const others = Object.fromEntries([...headers].filter(([name]) => name !== 'set-cookie'))
   return {
     statusCode: status,
     headers: others,
     ...(cookies.length > 0 && cookieFields(cookies, event)),
-    body: isBase64Encoded ? base64(bytes) : new TextDecoder().decode(bytes),
-    isBase64Encoded,
+    body: text ?? base64(bytes),
+    isBase64Encoded: text === undefined,
+  }
+}
+
+/** The text of these bytes. Undefined if the bytes are no UTF-8. */
+function textOf(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    return undefined
   }
 }
 

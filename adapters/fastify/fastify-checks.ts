@@ -74,6 +74,21 @@ export const isChecked: unique symbol = Symbol('headgate.checked')
 
 export type Checked = FastifyRequest & { [isChecked]: boolean }
 
+/** The limit that is registered on each instance of Fastify. Undefined for `rateLimit(false)`. */
+const registered = new WeakMap<FastifyInstance, object | undefined>()
+
+/** @throws HeadgateError if another limit is registered on the instance: the routes would have only the later limit */
+export function checkAlone(app: FastifyInstance, limit: object | undefined): void {
+  if (registered.has(app) && registered.get(app) !== limit) {
+    throw new HeadgateError(
+      'HEADGATE_OPTION',
+      'Two limits are registered on one instance of Fastify, and the later one would replace the other on every route. Register ' +
+        "one limit with all policies: rateLimit({ policies: ['10/1s', '1000/1h'] }).",
+    )
+  }
+  registered.set(app, limit)
+}
+
 /** Marks an instance of Fastify to whose requests this package has added the property `rateLimit`. */
 const decorated: unique symbol = Symbol('headgate.decorated')
 

@@ -15,6 +15,7 @@ import {
 import type { RateLimiter } from '../../src/limiter/index.ts'
 import {
   type Checked,
+  checkAlone,
   checkInstance,
   checkRegistered,
   checkRoute,
@@ -140,6 +141,7 @@ function install(
   try {
     checkVersion(app)
     const guard = makeGuard()
+    checkAlone(app, guard)
     const routes = new RouteGuards(guard?.inherited ?? inherited, configKey)
     const declared: RouteOptions[] = []
     const isFirst = app.printRoutes() === '(empty tree)' // Fastify calls onRoute only for later routes

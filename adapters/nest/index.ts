@@ -17,6 +17,8 @@ import {
   isGuarded,
   isHandler,
   isIntercepted,
+  isLimitedInVain,
+  noEffect,
   takesMessages,
   unseenEnd,
 } from './nest-enhancers.ts'
@@ -102,9 +104,10 @@ export class RateLimitModule implements OnModuleInit {
   }
 
   /**
-   * Makes the limits of all handlers when the application starts. Throws if a limit is invalid. Throws also if a limit of a message handler
-   * has to know when each call ends, and no `RateLimitInterceptor` runs around the handler. After an error, the application does not start.
-   * Gives a warning if the limit of the module is for some handlers, but `RateLimitGuard` runs before none of them.
+   * Makes the limits of all handlers when the application starts. Throws if a limit is invalid, or is on a method that is no handler. Throws
+   * also if a limit of a message handler has to know when each call ends, and no `RateLimitInterceptor` runs around the handler. After an
+   * error, the application does not start. Gives a warning if the limit of the module is for some handlers, but `RateLimitGuard` runs before
+   * none of them.
    */
   onModuleInit(): void {
     let unguarded: string | undefined
@@ -118,8 +121,9 @@ export class RateLimitModule implements OnModuleInit {
       for (const name of this.#scanner.getAllMethodNames(prototype)) {
         const [type, handler] = [metatype as Class, prototype[name] as Handler]
         const isOfModule = this.#limits.find(type, handler).guard === this.#limits.root
-        if (!isHandler(handler)) continue
         const place = `${type.name}.${name}`
+        if (isLimitedInVain(handler)) throw noEffect(place)
+        if (!isHandler(handler)) continue
         const isLimited = isGuarded(this.#config, RateLimitGuard, type, handler)
         if (isLimited) this.#checkEnd(type, handler, place)
         if (isOfModule && isLimited) isUsed = true

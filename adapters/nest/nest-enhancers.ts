@@ -1,7 +1,7 @@
 import type { ApplicationConfig } from '@nestjs/core'
 import { HeadgateError } from '../../src/common/index.ts'
 import { RateLimitInterceptor } from './nest-interceptor.ts'
-import { metadataOf } from './nest-metadata.ts'
+import { limitKey, limitOf, metadataOf, skipKey } from './nest-metadata.ts'
 
 export type Class = abstract new (...args: never[]) => unknown
 export type Handler = (...args: never[]) => unknown
@@ -14,6 +14,18 @@ const patternKeys = ['websockets:message_mapping', 'microservices:pattern', 'gra
 /** True for a method that Nest calls for requests, messages or operations. */
 export function isHandler(handler: Handler): boolean {
   return takesMessages(handler) || metadataOf('path', handler) !== undefined
+}
+
+/**
+ * True for a method with `@RateLimit` that Nest never calls with guards. Such a method has only the metadata of guards and limits. Other
+ * metadata may come from a package that calls the method with guards, such as a package for bots.
+ */
+export function isLimitedInVain(handler: Handler): boolean {
+  const { getMetadataKeys } = Reflect as unknown as { getMetadataKeys(target: object): string[] }
+  const own = [limitKey, skipKey, guardsKey, interceptorsKey]
+  return (
+    !isHandler(handler) && limitOf(handler) !== undefined && getMetadataKeys(handler).every((key) => own.includes(key))
+  )
 }
 
 /** True for a handler of a gateway, a microservice or GraphQL: its calls are messages or operations, not HTTP requests. */
@@ -45,6 +57,15 @@ function is(given: unknown, expected: Class): boolean {
   const types = metadataOf<readonly unknown[]>('design:paramtypes', type) ?? []
   const named = metadataOf<readonly { param: unknown }[]>('self:paramtypes', type) ?? []
   return type.prototype instanceof expected || types.includes(expected) || named.some(({ param }) => param === expected)
+}
+
+/** The error for a limit on a method that is no handler. */
+export function noEffect(place: string): HeadgateError {
+  return new HeadgateError(
+    'HEADGATE_OPTION',
+    `@RateLimit at ${place} has no effect, because this method handles no requests. Put @RateLimit on the handler that calls it, ` +
+      'or call a RateLimiter in the method.',
+  )
 }
 
 /** The error for a limit that has to know when a call ends, on a handler for which no interceptor reports the end of calls. */

@@ -157,7 +157,10 @@ function without({ guard, argument, defaults }: Limit, names: readonly string[],
 function at(place: string, error: unknown): unknown {
   if (!(error instanceof HeadgateError)) return error
   const fix =
-    error.code === 'HEADGATE_DUPLICATE_LIMITER' ? " Here, that is @RateLimit({ policies, name: 'other' })." : ''
+    error.code === 'HEADGATE_DUPLICATE_LIMITER'
+      ? ' If RateLimitModule.forRoot is called twice with this store, call it once, for all modules. Otherwise write here ' +
+        "@RateLimit({ policies, name: 'other' })."
+      : ''
   return new HeadgateError(error.code, `@RateLimit at ${place}: ${error.message}${fix}`, { cause: error })
 }
 

@@ -8,9 +8,9 @@ import {
   isUnixSocket,
   type KeyExtractor,
   mayLackAddress,
-  onPlatform,
   type RequestView,
   warnOfNoAddress,
+  withAddressOf,
 } from '../../src/http/keys/index.ts'
 
 /** The functions that read a request that opens a connection. Such a request passes no router, so it has no parameters and no route. */
@@ -48,7 +48,7 @@ const byAddress = byIp()
  * @throws HeadgateError `HEADGATE_OPTION` for an extractor that returns a promise, `HEADGATE_KEY` for an extractor that returns no text
  */
 export function requestKey(request: IncomingMessage, extractor: KeyExtractor<IncomingMessage> = byAddress): string {
-  const view = onPlatform(upgradeView, extractor)
+  const view = withAddressOf(extractor, upgradeView)
   const key = extractKey(extractor, request, view)
   if (isPromise(key) || key === false) {
     throw new HeadgateError(

@@ -13,8 +13,13 @@ export interface SocketIoLike {
   on(name: 'disconnect', listener: () => void): unknown
   emit(name: 'rate_limited', notice: object): unknown
   listenerCount(name: 'error'): number
+  listenersAny(): readonly AnyListener[]
+  offAny(): unknown
   disconnect(close: boolean): unknown
 }
+
+// biome-ignore lint/suspicious/noExplicitAny: the application's listener has its own types of the values.
+type AnyListener = (...event: any[]) => void
 
 /**
  * A number of packets. If more packets wait to be sent to a client, the client gets no notices, because a client that never
@@ -48,8 +53,28 @@ function buffered({ conn }: SocketIoLike): number {
   return (conn as { writeBuffer?: { length: number } }).writeBuffer?.length ?? 0
 }
 
-/** Adds to the socket a middleware that passes only admitted messages to the application's listeners. */
+/**
+ * Adds to the socket a middleware that passes only admitted messages to the application's listeners. socket.io calls the listeners of
+ * `onAny` before any middleware, so they are kept here, and called for the messages that the middleware passes.
+ */
 export function limitSocketIo(socket: SocketIoLike, limit: MessageLimit<SocketIoMessage>): void {
-  socket.use((event, next) => limit.take(event, next))
+  let listeners = [...socket.listenersAny()]
+  socket.offAny()
+  const change = (changed: AnyListener[]) => {
+    listeners = changed
+    return socket
+  }
+  Object.assign(socket, {
+    onAny: (listener: AnyListener) => change([...listeners, listener]),
+    prependAny: (listener: AnyListener) => change([listener, ...listeners]),
+    offAny: (listener?: AnyListener) => change(listener ? listeners.filter((each) => each !== listener) : []),
+    listenersAny: () => listeners,
+  })
+  socket.use((event, next) => {
+    limit.take(event, (error) => {
+      if (error === undefined) for (const listener of listeners) listener.apply(socket, event)
+      next(error)
+    })
+  })
   socket.on('disconnect', () => limit.end(() => {}))
 }

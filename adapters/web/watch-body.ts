@@ -21,7 +21,11 @@ export function watchBody(response: Response, watcher: BodyWatcher): Response {
     watcher.end(true)
     return response
   }
-  return new Response(watched(body.getReader(), watcher), response)
+  const answer = new Response(watched(body.getReader(), watcher), response)
+  // Bun gives a text its content type only when it sends the text: a stream would have no type, and browsers would guess one.
+  const isUntyped = ({ headers }: Response) => !headers.has('content-type')
+  if (isUntyped(answer) && isUntyped(new Response(''))) answer.headers.set('content-type', 'text/plain;charset=utf-8')
+  return answer
 }
 
 /** The high-water mark is 0, so that a stream of events is not read before the server asks for a chunk. */

@@ -19,9 +19,10 @@ new RateLimiter({ policies: { limit: 100, window: 3600 } })`,
 new RateLimiter({ policies: { limit: 100, window: '1h' } })`,
   },
   HEADGATE_FORWARDED: {
-    meaning: 'A request has a field that proxies write, and is limited by its address, but no proxy is trusted.',
+    meaning:
+      'A request has a field that proxies write, and its address is used by the limit, `allow` or `deny`, but no proxy is trusted.',
     cause:
-      'Either a proxy is in front of the application, and all its clients share one limit, or a client has forged the field. The fields are `X-Forwarded-For`, `X-Real-IP`, ' +
+      'Either a proxy is in front of the application, and all its clients share one limit and the lists `allow` and `deny` see only the address of the proxy, or a client has forged the field. The fields are `X-Forwarded-For`, `X-Real-IP`, ' +
       '`Forwarded`, `CF-Connecting-IP`, `Fly-Client-IP`, `X-Vercel-Forwarded-For` and `X-Nf-Client-Connection-Ip`. `X-Forwarded-For` is looked for ' +
       'in each request, and the others in the first 1000 requests. If the field contains the address by which the request is limited, there is no warning.',
     fix: 'Say which proxy is in front, as [the page on addresses](../addresses.md) describes. If there is no proxy, write `byIp({ warn: false })`.',

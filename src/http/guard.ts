@@ -10,8 +10,8 @@ import {
   type FindKey,
   findKey,
   type KeyExtractor,
-  onPlatform,
   scopeExtractors,
+  withAddressOf,
 } from './keys/index.ts'
 import { type GuardParts, PlanCheck } from './plan-check.ts'
 import type { LimiterOf, Policies, PoliciesOf, RateLimitArgument } from './rate-limit-options.ts'
@@ -89,7 +89,7 @@ export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
     const isOwn = (option: 'keys' | 'calendar') => isOnly && (origin === 'own' || options[option] !== defaults[option])
     this.#extractors = scopeExtractors(options.keys, limiter.scopes, isOwn('keys'))
     const parts = {
-      framework: onPlatform(framework, options.keys),
+      framework: withAddressOf(options.keys, framework),
       options,
       deadline: new FunctionDeadline(options.functionTimeout),
       enforcement: new Enforcement(options.enforce),

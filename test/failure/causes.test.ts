@@ -135,6 +135,26 @@ describe.each(clients)('%s', (_, connect) => {
     expect(lastError).not.toHaveProperty('uncounted')
   })
 
+  test('a connection that breaks before the reply: the error says that the connection broke', async () => {
+    const proxy = await startProxy(open.port)
+    closes.push(() => proxy.close())
+    const own = redisStore({ client: connect(proxy.port), prefix: 'causes', timeout: 5000 })
+    const limiter = new RateLimiter({ name: `causes-${names++}`, policies: '5/1h', store: own })
+    await expect.poll(async () => (await limiter.consume('k')).source).toBe('store')
+    proxy.silent = true
+    const call = limiter.consume('k')
+    await new Promise(setImmediate)
+    proxy.cut()
+    proxy.silent = false
+    expect((await call).source).toBe('fallback')
+    const { lastError } = limiter.health()
+    expect(lastError).toMatchObject({
+      code: 'HEADGATE_STORE',
+      message: expect.stringMatching(/connection broke|socket/i),
+    })
+    expect(lastError).not.toHaveProperty('uncounted')
+  })
+
   test('the warning of the end says how long it took', async () => {
     const server = await startRedis()
     const client = connect(server.port)

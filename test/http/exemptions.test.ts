@@ -2,11 +2,12 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { rateLimit } from '../../adapters/express.ts'
 import { forgetWarnings } from '../../src/common/warn.ts'
 import { watchForwarded } from '../../src/http/keys/by-ip.ts'
-import { byCookie, byHeader, byIp, byParam, combine } from '../../src/index.ts'
+import { byCookie, byHeader, byIp, byParam, combine, fixedWindow } from '../../src/index.ts'
 import { contract, statuses } from '../support/contract.ts'
 import { get } from '../support/frameworks.ts'
 import { headerOf } from '../support/shapes.ts'
 
+const ann = () => 'ann'
 const from = (address: string) => ({ 'x-forwarded-for': address })
 
 const warned = vi.spyOn(process, 'emitWarning')
@@ -122,6 +123,49 @@ contract((app) => {
     expect(await statuses(url, forged)).toEqual([200, 429, 429, 429])
     const ports = ['203.0.113.7:1', '203.0.113.7:2', '[2001:db8::1]:5', '[2001:db8::2]:6'].map(from)
     expect(await statuses(url, ports)).toEqual([200, 429, 200, 429])
+  })
+
+  test('allow, deny and a request without a key use the address behind trustedProxies', async () => {
+    const behind = byIp({ trustedProxies: ['127.0.0.0/8', '::1'] })
+    const lists = { allow: ['127.0.0.0/8', '10.0.0.0/8'], deny: ['203.0.113.9'] }
+    const policies = fixedWindow({ limit: 1, window: '1h' })
+    const daily = fixedWindow({ limit: 99, window: '1d', scope: 'address' })
+    const fields = ['203.0.113.7', '203.0.113.7', '203.0.113.8', '10.0.0.1', '10.0.0.1', '203.0.113.9'].map(from)
+    for (const limit of [
+      { policies, keys: behind },
+      { policies, keys: combine(behind, byHeader('host')) },
+      { policies: [policies, daily], keys: { default: byHeader('x-user'), address: behind } },
+    ]) {
+      const { url } = await app({ ...limit, ...lists })
+      expect(await statuses(url, fields)).toEqual([200, 429, 200, 200, 200, 403])
+    }
+    expect(warned).not.toHaveBeenCalled()
+  })
+
+  test('with byIp() among the keys, allow and deny use the address of the framework', async () => {
+    const keys = { default: byIp(), far: byIp({ trustedProxies: 2 }) }
+    const far = fixedWindow({ limit: 99, window: '1d', scope: 'far' })
+    const limit = { policies: [fixedWindow({ limit: 1, window: '1h' }), far], keys, allow: ['203.0.113.7'] }
+    const { url } = await app(limit, { proxies: 1 })
+    const fields = ['198.51.100.1, 203.0.113.7', '198.51.100.1, 203.0.113.7', '203.0.113.7, 203.0.113.8'].map(from)
+    expect(await statuses(url, [...fields, from('198.51.100.1, 203.0.113.8')])).toEqual([200, 200, 200, 429])
+    expect(warned).not.toHaveBeenCalled()
+  })
+
+  test.each([
+    ['allow', { allow: ['127.0.0.0/8', '::1'] }],
+    ['allow, and a key that is no address', { allow: ['127.0.0.0/8', '::1'], keys: ann }],
+    ['deny, and a key that is no address', { deny: ['203.0.113.9'], keys: ann }],
+  ])('X-Forwarded-For gives a warning if no proxy is trusted, with %s', async (_what, options) => {
+    const silent = { ...options, keys: byIp({ warn: false }) }
+    await get((await app({ limit: 9, window: '1h', ...silent })).url, from('192.0.2.1'))
+    await get((await app({ limit: 9, window: '1h', ...options }, { proxies: 1 })).url, from('192.0.2.1'))
+    await get((await app({ limit: 9, window: '1h', keys: ann, skip: () => false })).url, from('192.0.2.1'))
+    expect(warned).not.toHaveBeenCalled()
+    await get((await app({ limit: 9, window: '1h', ...options })).url, from('192.0.2.1'))
+    expect(warned.mock.calls).toEqual([
+      [expect.stringContaining('allow and deny'), { type: 'HeadgateWarning', code: 'HEADGATE_FORWARDED' }],
+    ])
   })
 
   test('X-Forwarded-For gives one warning if no proxy is trusted, and none if one is', async () => {

@@ -132,7 +132,6 @@ test('options of register are an error if the limiter has its options already', 
   })
   app = fastify()
   await app.register(rateLimit('4/1h'), { prefix: '/api', logLevel: 'warn' })
-  await app.register(rateLimit('4/1h'))
 })
 
 test('a limit beside false is an error, because false limits nothing', () => {

@@ -1,4 +1,5 @@
-import fastify, { type FastifyInstance } from 'fastify'
+import fastify, { type FastifyInstance, type FastifyPluginCallback } from 'fastify'
+import plugin from 'fastify-plugin'
 import { afterEach, expect, test } from 'vitest'
 import { rateLimit } from '../../adapters/fastify/index.ts'
 import { byHeader, policy, RateLimiter } from '../../src/index.ts'
@@ -115,6 +116,28 @@ test('it can be registered twice, for two plugins side by side', async () => {
     )
   }
   expect(await statuses('/a', '/a', '/b', '/b')).toEqual([200, 429, 200, 429])
+})
+
+test.each([
+  ['a limit and a limit', [rateLimit('1/1h'), rateLimit('100/1m')]],
+  ['a limit and limits of routes', [rateLimit('1/1h'), rateLimit(false, { configKey: 'strict' })]],
+  ['limits of routes and a limit', [rateLimit(false), rateLimit('1/1h')]],
+])('two on one instance are an error, because one would replace the other: %s', async (_what, [first, second]) => {
+  app = fastify()
+  await app.register(first as FastifyPluginCallback)
+  await expect(
+    app.register(plugin(async (inner) => void inner.register(second as FastifyPluginCallback))),
+  ).rejects.toEqual(
+    expect.objectContaining({ code: 'HEADGATE_OPTION', message: expect.stringContaining("policies: ['") }),
+  )
+})
+
+test('a limit that is registered twice on one instance counts a request once', async () => {
+  app = fastify()
+  const limit = rateLimit('2/1h')
+  for (const _ of [1, 2]) await app.register(limit)
+  app.get('/', async () => 'ok')
+  expect(await statuses('/', '/', '/')).toEqual([200, 200, 429])
 })
 
 test('a route that is declared before the plugin is loaded keeps its own limit', async () => {

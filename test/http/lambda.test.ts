@@ -1,5 +1,6 @@
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type LambdaEvent, lambdaAddress, lambdaRequest, lambdaResult, rateLimit } from '../../adapters/fetch.ts'
+import { forgetWarnings } from '../../src/common/warn.ts'
 import { byIp, concurrency, fixedWindow } from '../../src/index.ts'
 import { stillStore } from '../support/contract.ts'
 import fc from '../support/fast-check.ts'
@@ -241,4 +242,62 @@ describe('a Request of an event', () => {
   ])('with Host %s is of %s', (host, expected) => {
     expect(new URL(lambdaRequest(functionUrl({ fields: [['host', host]], path: '/p' })).url).host).toBe(expected)
   })
+})
+
+describe('a payload that is no request', () => {
+  test.each([
+    null,
+    undefined,
+    5,
+    'text',
+    [],
+    {},
+    { headers: null, requestContext: null, rawPath: 5, body: 5, cookies: 5 },
+  ])('%j has no address, and is no error', async (payload) => {
+    const { call, byHand, handler } = start('a Function URL')
+    const event = payload as unknown as LambdaEvent
+    expect([(await call(event)).statusCode, (await byHand(event)).statusCode]).toEqual([403, 403])
+    expect(lambdaRequest(event).method).toBe('GET')
+    expect(handler).not.toHaveBeenCalled()
+  })
+})
+
+describe('a body', () => {
+  const [letters, bytes] = [new TextEncoder().encode('\ufeffcafé'), Uint8Array.of(0, 255, 254, 233)]
+  test.each([
+    ['bytes without a type', new Response(bytes), bytes],
+    [
+      'bytes that are called text',
+      new Response(bytes, { headers: { 'content-type': 'text/plain; charset=latin1' } }),
+      bytes,
+    ],
+    ['bytes of a binary type', new Response(letters, { headers: { 'content-type': 'image/png' } }), letters],
+    ['a text without a type', new Response(letters), '\ufeffcafé'],
+    ['a text', new Response('\ufeffcafé'), '\ufeffcafé'],
+    ['nothing', new Response(null), ''],
+  ])('reaches the client unchanged: %s', async (_what, response, sent) => {
+    const { body, isBase64Encoded } = await lambdaResult(response)
+    expect([body, isBase64Encoded]).toEqual(
+      typeof sent === 'string' ? [sent, false] : [Buffer.from(sent).toString('base64'), true],
+    )
+  })
+})
+
+test("the platform 'aws-lambda' with the address of the event gives no warning, and one for a forged field", async () => {
+  forgetWarnings()
+  const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
+  onTestFinished(() => {
+    warned.mockRestore()
+    forgetWarnings()
+  })
+  const limit = rateLimit<LambdaEvent>({ policies: '9/1h', keys: byIp({ platform: 'aws-lambda' }) }, byEvent)
+  const eventOf = services['an HTTP API'] as (sent: Sent) => LambdaEvent
+  for (const field of [sourceIp, `203.0.113.7, ${sourceIp}`, `${sourceIp}, 10.0.0.1`]) {
+    const event = eventOf({ fields: [['x-forwarded-for', field]] })
+    await limit(lambdaRequest(event), event)
+  }
+  expect([await limit.limiter.peek(sourceIp), warned.mock.calls]).toMatchObject([{ remaining: 6 }, []])
+  const forged = eventOf({ fields: [['x-forwarded-for', '203.0.113.7']] })
+  await limit(lambdaRequest(forged), forged)
+  expect([await limit.limiter.peek(sourceIp), warned.mock.calls.length]).toMatchObject([{ remaining: 5 }, 1])
 })

@@ -1,13 +1,19 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { getRequestListener } from '@hono/node-server'
+import { getConnInfo } from '@hono/node-server/conninfo'
 import Router from '@koa/router'
 import express5 from 'express'
 import express4 from 'express4'
 import fastify from 'fastify'
+import { H3, toNodeHandler } from 'h3'
+import { Hono } from 'hono'
 import Koa from 'koa'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { rateLimit as forExpress } from '../../adapters/express.ts'
 import { rateLimit as forFastify } from '../../adapters/fastify/index.ts'
+import { rateLimit as forH3 } from '../../adapters/h3.ts'
+import { rateLimit as forHono } from '../../adapters/hono.ts'
 import { rateLimit as forKoa } from '../../adapters/koa.ts'
 import { forgetWarnings } from '../../src/common/warn.ts'
 import {
@@ -136,6 +142,32 @@ test('Fastify: byRoute is per route for the whole app, and a 404 gives no warnin
   for (const path of ['/a', '/b', '/all/*']) app.get(path, async () => 'ok')
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
   running.push(() => app.close())
+  expect(await statuses(`${url}/a`, [{}, {}, {}])).toEqual([200, 200, 429])
+  expect(await statuses(`${url}/b`, [{}])).toEqual([200])
+  expect(await statuses(`${url}/all/x`, [{}])).toEqual([200])
+  expect(await statuses(`${url}/nowhere`, [{}, {}, {}])).toEqual([404, 404, 429])
+  expect(warned).not.toHaveBeenCalled()
+})
+
+test.each([
+  [
+    'Hono',
+    () => {
+      const app = new Hono().use(forHono(perRoute, { connInfo: getConnInfo }))
+      for (const path of ['/a', '/b', '/all/*']) app.get(path, (context) => context.text('ok'))
+      return getRequestListener(app.fetch, { overrideGlobalObjects: false })
+    },
+  ],
+  [
+    'h3',
+    () => {
+      const app = new H3({ silent: true }).use(forH3(perRoute))
+      for (const path of ['/a', '/b', '/all/**']) app.get(path, () => 'ok')
+      return toNodeHandler(app)
+    },
+  ],
+])('%s: byRoute in app.use is per route, and a 404 gives no warning', async (_, listener) => {
+  const url = await serve(listener() as never)
   expect(await statuses(`${url}/a`, [{}, {}, {}])).toEqual([200, 200, 429])
   expect(await statuses(`${url}/b`, [{}])).toEqual([200])
   expect(await statuses(`${url}/all/x`, [{}])).toEqual([200])

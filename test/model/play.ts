@@ -410,6 +410,8 @@ class Player {
   }
 
   #pour(cost: number, wait: number): Entry {
+    // A plan begins a key that is like new with a new state, which does not know earlier reservations.
+    if (this.#plan !== this.#owner && this.#isNew) this.#generation++
     this.#adopt()
     const carried = this.#foreign ? this.#carried(this.#now) : undefined
     const at = this.#commit()

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { fixedWindow, gcra, slidingLog, smoothBursty, tokenBucket } from '../../src/index.ts'
+import { LateStore } from './late-store.ts'
 import { Timeline } from './timeline.ts'
 
 /** `spacing: 'actual'`: calls that go late keep the policy by the times at which they went. */
@@ -30,6 +31,25 @@ describe('calls behind a late one', () => {
     expect(await timeline.read()).toBe(expected)
     expect(timeline.sleeps.size).toBe(0)
     expect(timeline.mostSleeps).toBe(1)
+  })
+
+  /** A to F come at 0, B to D with rising priorities, so B to D have slots and E and F wait. No timer fires before `busy`. */
+  test.each([
+    [130, 'A+0 D+130 C+230 B+330 E+430 F+530'],
+    [250, 'A+0 D+250 C+350 B+450 E+550 F+650'],
+  ])('on a shared store, calls wait without a busy loop for calls that are late at %s ms', async (busy, expected) => {
+    const timeline = new Timeline()
+    let reads = 0
+    const clock = () => {
+      if (++reads > 10_000) throw new Error('The pacer reads the clock again and again.')
+      return timeline.clock.now()
+    }
+    const pacer = timeline.pacer(even, { ...actual, clock, horizon: 50, store: new LateStore(timeline, 0) })
+    const priorities = { A: 0, B: 1, C: 2, D: 3, E: 0, F: 0 }
+    for (const [name, priority] of Object.entries(priorities)) timeline.write(name, pacer.acquire(1, { priority }))
+    await timeline.pass(10)
+    timeline.clock.set(timeline.start + busy)
+    expect(await timeline.read(2000)).toBe(expected)
   })
 
   test('a function that runs long before its first await goes when that ends', async () => {

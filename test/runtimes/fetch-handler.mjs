@@ -68,7 +68,10 @@ export async function tryFetchHandler(check, dispatch) {
     [429, '0', true],
   ])
 
-  check('a body that is sent to its end', await (await ask('/finite')).text(), 'sent to its end')
+  const finished = await ask('/finite')
+  check('a body that is sent to its end', await finished.text(), 'sent to its end')
+  const type = finished.headers.get('content-type')?.toLowerCase()
+  check('which is a text, so that no browser guesses its type', type, 'text/plain;charset=utf-8')
   check('and then does not count', await eventually(() => streamed.consumeSync('all', { cost: 9 }).allowed), true)
   await streamed.reset('all')
   const { body } = await ask('/endless')

@@ -262,6 +262,25 @@ test('without a connection to a primary, a call rejects at once', async () => {
   }
 })
 
+test('after close, a call rejects at once and is not sent, nor is a call of the same tick', async () => {
+  const store = new WorkerStore('closed', 5000)
+  const limiter = new BareLimiter({ name: 'api', policies: [hundred], store })
+  const [send, connected] = [process.send, process.connected]
+  const sent = vi.fn()
+  try {
+    Object.assign(process, { send: sent, connected: true })
+    const before = failure(limiter.consume('k'))
+    store.close()
+    for (const { code, after } of [await before, await failure(limiter.consume('k'))]) {
+      expect(code).toBe('HEADGATE_STORE')
+      expect(after).toBeLessThan(1000)
+    }
+    expect(sent).not.toHaveBeenCalled()
+  } finally {
+    Object.assign(process, { send, connected })
+  }
+})
+
 test('in a worker, clusterStore ignores the options of the memory store but still checks their names', () => {
   const clock = vi.fn(() => 0)
   Object.assign(cluster, { isPrimary: false })

@@ -4,8 +4,15 @@ import type { Framework } from '../framework.ts'
 import type { KeyExtractor, RequestView } from './key-extractor.ts'
 import type { FindClient } from './platform-address.ts'
 
-/** How a key extractor finds the client's address: from the framework, or with a function that reads a platform's field. */
-type AddressSource = 'framework' | FindClient
+/** How a key extractor finds the client's address. */
+interface AddressSource {
+  /** Reads the address from a request field, for `byIp({ platform })` and `byIp({ trustedProxies })`. Undefined if the framework finds it. */
+  readonly find?: FindClient | undefined
+  /** True if the field is that of a platform, which also reports the address in a runtime that knows no addresses. */
+  readonly isPlatform?: boolean
+  /** False for `byIp({ warn: false })`. */
+  readonly warns?: boolean
+}
 
 /**
  * How each key extractor that needs the client's address finds the address. An extractor of `combine` needs the address if one of its parts
@@ -32,34 +39,26 @@ type KeysOption<Request, Response> =
 type Keys<Request, Response> = KeysOption<Request, Response> | readonly KeyExtractor<Request, Response>[]
 
 /**
- * How these key extractors find the client's address. If one extractor reads a platform's field and another asks the framework, the result
- * is the function for the platform. Undefined if no extractor needs an address.
+ * How these key extractors find the client's address. If they find it in several ways, a platform comes first, and then the framework.
+ * Undefined if no extractor needs an address.
  */
 export function addressSource<Request, Response>(keys: Keys<Request, Response>): AddressSource | undefined {
   const extractors = typeof keys === 'function' ? [keys] : Object.values(keys ?? {})
-  const all = extractors.map((extractor) => sources.get(extractor))
-  return all.find((source) => typeof source === 'function') ?? all.find((source) => source !== undefined)
+  const all = extractors.map((extractor) => sources.get(extractor)).filter((source) => source !== undefined)
+  return all.find(({ isPlatform }) => isPlatform) ?? all.find(({ find }) => find === undefined) ?? all[0]
 }
 
 /**
- * True if one of these key extractors reads the client's address from a platform's field: `byIp({ platform })`, also inside `combine`, or
- * for one scope (name of a key). If not, an adapter whose framework knows no addresses needs the option `address`.
+ * The framework's functions, but `address` returns the address that `byIp({ platform })` or `byIp({ trustedProxies })` in the keys finds.
+ * So `allow`, `deny` and requests without a key use the same address as the key extractor. For other keys, the framework's functions
+ * are returned unchanged.
  */
-export function declaresPlatform<Request, Response>(keys: Keys<Request, Response>): boolean {
-  return typeof addressSource(keys) === 'function'
-}
-
-/**
- * The framework's functions, but `address` returns what the platform in `byIp({ platform })` reports. So `allow`, `deny` and
- * requests without a key use the same address as the key extractor. Without a platform, the framework's functions are returned
- * unchanged.
- */
-export function onPlatform<Request, Response, View extends RequestView<Request>>(
-  framework: View,
+export function withAddressOf<Request, Response, View extends RequestView<Request>>(
   keys: Keys<Request, Response>,
+  framework: View,
 ): View {
-  const find = addressSource(keys)
-  if (typeof find !== 'function') return framework
+  const find = addressSource(keys)?.find
+  if (find === undefined) return framework
   const address = (request: Request) => find(request, framework)
   return Object.create(framework, { address: { value: address } }) as View
 }
@@ -79,7 +78,7 @@ export function checkAddressNeeds<Request, Response>(
   scopes: readonly string[],
 ): void {
   const source = addressSource(keys)
-  if (!framework.addressless || typeof source === 'function') return
+  if (!framework.addressless || source?.isPlatform) return
   const hasDefault = typeof keys === 'function' || keys?.[defaultScope] !== undefined
   const byDefault = !hasDefault && (keys === undefined || scopes.includes(defaultScope))
   const option = byDefault || source !== undefined ? 'keys' : allow ? 'allow' : deny ? 'deny' : undefined

@@ -64,13 +64,12 @@ export function byIp(options: ByIpOptions = {}): KeyExtractor {
   const find = findClient(options, warns)
   if (find !== undefined) {
     const extractor: KeyExtractor = (request, view) => keyOf(keys, find(request, view))
-    return readsAddress(extractor, options.platform === undefined ? 'framework' : find)
+    return readsAddress(extractor, { find, isPlatform: options.platform !== undefined })
   }
   const extractor: KeyExtractor = (request, view) => {
-    if (warns && watching) warnOfForwarded(request, view)
-    return keyOf(keys, view.address(request))
+    return keyOf(keys, warns ? watchedAddress(request, view) : view.address(request))
   }
-  return readsAddress(extractor, 'framework')
+  return readsAddress(extractor, { warns })
 }
 
 function keyOf(keys: AddressKeys, address: string | undefined): string | undefined {
@@ -106,12 +105,13 @@ let watching = true
 let searches = firstRequests
 
 /**
- * Warns if a request has a field of a proxy and no proxy is trusted: either all clients share the quota of the proxy, or a client
- * has forged the field. There is no warning if the field contains the address that the framework reports, because the framework
- * then reads the field.
+ * The client's address, as the framework finds it. Warns if a request has a field of a proxy and no proxy is trusted: either all
+ * clients have the address of the proxy, or a client has forged the field. There is no warning if the field contains the address that
+ * the framework reports, because the framework then reads the field.
  */
-function warnOfForwarded<Request>(request: Request, view: RequestView<Request>): void {
-  if (searches > 0 || view.header(request, 'x-forwarded-for') !== undefined) warnOfFields(request, view)
+export function watchedAddress<Request>(request: Request, view: RequestView<Request>): string | undefined {
+  if (watching && (searches > 0 || view.header(request, 'x-forwarded-for') !== undefined)) warnOfFields(request, view)
+  return view.address(request)
 }
 
 function warnOfFields<Request>(request: Request, view: RequestView<Request>): void {
@@ -125,8 +125,9 @@ function warnOfFields<Request>(request: Request, view: RequestView<Request>): vo
   watching = false
   warnOnce(
     'HEADGATE_FORWARDED',
-    `A request has ${found[0]}, but no proxy is trusted. If a proxy is in front, all its clients share one limit. ` +
-      `${trustFix(found[0])} If there is no proxy, write keys: byIp({ warn: false }).`,
+    `A request has ${found[0]}, but no proxy is trusted. If a proxy is in front, all its clients share one limit, and allow and ` +
+      `deny see only the proxy. ${trustFix(found[0])} If there is no proxy, run node --disable-warning=HEADGATE_FORWARDED, or limit ` +
+      'by address with keys: byIp({ warn: false }).',
   )
 }
 

@@ -32,7 +32,8 @@ export function clientOn(
   return (request, view) => {
     const peer = view.peer(request)
     if (typeof peer === 'string' && !isProxy(peer)) {
-      if (warn !== undefined && fieldIn(request, view, field) !== undefined) warn('stranger', peer)
+      // A field that has the peer's own address is not forged, as in Lambda, where the event tells the peer.
+      if (warn !== undefined && fieldIn(request, view, field)?.includes(peer) === false) warn('stranger', peer)
       return peer
     }
     // Over a unix socket, the peer is the nearest proxy. Over TCP, a missing address means that the client has disconnected.

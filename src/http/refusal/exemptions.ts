@@ -1,23 +1,26 @@
 import { hook, isPromise, type MaybePromise } from '../../common/index.ts'
 import type { Framework } from '../framework.ts'
 import type { GuardOptions } from '../guard-options.ts'
-import { AddressList, type FindKey, warnOfNoAddress } from '../keys/index.ts'
+import { AddressList, addressSource, type FindKey, warnOfNoAddress, watchedAddress } from '../keys/index.ts'
 
 /** What `deny`, `allow` and `skip` decide about a request, before anything is counted. */
 export type Exemption = 'denied' | 'exempt' | 'limited'
 
 /** Decides which requests are limited, by the options `deny`, `allow` and `skip`, in this order. */
 export class Exemptions<Request, Response> {
-  readonly #framework: Framework<Request, Response>
+  /** Finds the address that is looked for in the lists. */
+  readonly #addressOf: (request: Request) => string | undefined
   readonly #deny: Rule<Request, Response> | undefined
   readonly #allow: AddressList | undefined
   readonly #skip: GuardOptions<Request, Response>['skip']
 
   constructor(framework: Framework<Request, Response>, options: GuardOptions<Request, Response>) {
     const { deny, allow, skip } = options
-    this.#framework = framework
+    const source = addressSource(options.keys)
+    const watches = source?.find === undefined && source?.warns !== false
+    this.#addressOf = (request) => (watches ? watchedAddress(request, framework) : framework.address(request))
     if (typeof deny === 'function') this.#deny = deny
-    else if (deny !== undefined) this.#deny = listRule(framework, deny)
+    else if (deny !== undefined) this.#deny = listRule(framework, this.#addressOf, deny)
     this.#allow = allow === undefined ? undefined : new AddressList(allow, 'allow')
     this.#skip = hook(`(request) => request.url === '/health'`)(skip, 'skip')
   }
@@ -36,7 +39,7 @@ export class Exemptions<Request, Response> {
   }
 
   #notDenied(request: Request, response: Response, key: FindKey): MaybePromise<Exemption> {
-    if (this.#allow?.has(this.#framework.address(request))) return 'exempt'
+    if (this.#allow?.has(this.#addressOf(request))) return 'exempt'
     if (this.#skip === undefined) return 'limited'
     const skips = this.#skip(request, response, key)
     return isPromise(skips) ? skips.then(skipped) : skipped(skips)
@@ -48,11 +51,12 @@ type Rule<Request, Response> = (request: Request, response: Response, key: FindK
 /** A rule for a list of addresses. A request without an address cannot be compared with the list, so such a request is denied. */
 function listRule<Request, Response>(
   framework: Framework<Request, Response>,
+  addressOf: (request: Request) => string | undefined,
   deny: readonly string[],
 ): Rule<Request, Response> {
   const list = new AddressList(deny, 'deny')
   return (request) => {
-    const address = framework.address(request)
+    const address = addressOf(request)
     if (address === undefined) warnOfNoAddress(framework, request)
     return address === undefined || list.has(address)
   }

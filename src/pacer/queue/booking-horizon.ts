@@ -90,11 +90,13 @@ export class BookingHorizon {
   /** Waits until the last booked slot (start time) is near, then books the next slots. Called when calls wait without a slot. */
   schedule(): void {
     if (this.#next?.pending || this.#pending > 0 || this.#horizon === Infinity) return
-    const at = this.#lastAt - this.#horizon / 2
-    // At a slow rate, `at` may be in the past, although the next slot (start time) is still beyond the horizon. In this case, the queue
-    // waits until the time of the last slot.
     const { context, now } = this.#queue
-    this.#next = context.scheduler.at(at > now ? at : this.#lastAt, this.#refill)
+    const half = this.#horizon / 2
+    const at = this.#lastAt - half
+    // At a slow rate, `at` may be in the past, although the next slot (start time) is still beyond the horizon. In this case, the queue
+    // waits until the time of the last slot, or for half a horizon if the call of that slot is late (`spacing: 'actual'`).
+    const slow = this.#lastAt > now ? this.#lastAt : now + half
+    this.#next = context.scheduler.at(at > now ? at : slow, this.#refill)
   }
 
   cancel(): void {

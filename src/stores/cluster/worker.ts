@@ -41,6 +41,7 @@ export class WorkerStore implements Store {
    */
   readonly #exchanges = new Map<number, PendingCall<void>>()
   #nextId = 0
+  #closed = false
 
   /** @param timeout the longest time of a call, in milliseconds */
   constructor(name: string, timeout: number, breaker: Partial<BreakerTerms> = {}) {
@@ -56,8 +57,9 @@ export class WorkerStore implements Store {
     return withFailover(this, terms, joins, (bare) => new WorkerLedger(this, packTerms(bare)))
   }
 
-  /** Rejects the pending calls. After that, the store does not keep the process alive. */
+  /** Rejects the pending calls and all later calls. After that, the store does not keep the process alive. */
   close(): void {
+    this.#closed = true
     process.removeListener('message', this.#onMessage)
     process.removeListener('disconnect', this.#onDisconnect)
     this.#onDisconnect()
@@ -80,8 +82,8 @@ export class WorkerStore implements Store {
     this.#terms = new Map()
     this.#forgetTimedOut()
     const ids = requests.map(([id]) => id)
-    if (process.send === undefined || !process.connected) {
-      this.#reject(ids, new Error('there is no connection to the primary'))
+    if (this.#closed || process.send === undefined || !process.connected) {
+      this.#reject(ids, new Error(this.#closed ? 'the store is closed' : 'there is no connection to the primary'))
       return
     }
     this.#watchExchange(ids[0] as number, ids.length)

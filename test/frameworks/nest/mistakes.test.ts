@@ -6,6 +6,7 @@ import {
   Inject,
   Injectable,
   type ModuleMetadata,
+  SetMetadata,
   UseGuards,
 } from '@nestjs/common'
 import { APP_GUARD } from '@nestjs/core'
@@ -13,7 +14,7 @@ import { byHeader, HeadgateError } from 'headgate'
 import { RateLimit, RateLimitGuard, RateLimitModule, SkipRateLimit } from 'headgate/nest'
 import { describe, expect, test } from 'vitest'
 import { headgateWarnings } from '../../support/headgate-warnings.ts'
-import { everywhere, start } from '../support/nest.ts'
+import { everywhere, start, storeAt } from '../support/nest.ts'
 
 /* Mistakes in the options of the module and of decorators: each is an error at start, or gives one warning. */
 
@@ -136,5 +137,63 @@ describe('a limit of the module', () => {
     const metadata = { imports: [RateLimitModule.forRoot('9/1h')], controllers: [pages()] }
     await start('Express', metadata, { prepare: (app) => app.useGlobalGuards(app.get(RateLimitGuard)) })
     expect(await headgateWarnings()).toEqual([])
+  })
+})
+
+type Class = new () => object
+
+describe('@RateLimit on a method', () => {
+  class Files {
+    async list() {
+      return []
+    }
+  }
+  /** The class with decorators on its method, and on itself. */
+  const withMethod = (type: ClassDecorator, ...decorators: MethodDecorator[]) => {
+    class Given extends Files {}
+    const descriptor = { value: async () => [], writable: true, configurable: true }
+    Object.defineProperty(Given.prototype, 'list', descriptor)
+    for (const each of decorators) each(Given.prototype, 'list', descriptor)
+    type(Given)
+    return Given
+  }
+  const limit = RateLimit('5/1m') as MethodDecorator
+  const guard = UseGuards(RateLimitGuard) as MethodDecorator
+  const imports = [RateLimitModule.forRoot('9/1h')]
+
+  test.each([
+    ['a controller', (given: Class) => ({ controllers: [given] }), Controller()],
+    ['a provider', (given: Class) => ({ providers: [given] }), Injectable()],
+  ])('that no request reaches is an error: of %s', async (_, metadata, type) => {
+    for (const decorators of [[limit], [limit, guard]]) {
+      const given = metadata(withMethod(type, ...decorators))
+      await expect(start('Express', { imports, ...given })).rejects.toMatchObject({
+        code: 'HEADGATE_OPTION',
+        message: expect.stringContaining('@RateLimit at Given.list has no effect'),
+      })
+    }
+  })
+
+  test('that code of another package may call, by its own decorator, is none', async () => {
+    const others = withMethod(Injectable(), limit, SetMetadata('bot:command', 'list') as MethodDecorator)
+    withMethod(Injectable(), limit) // a class of no module
+    await start('Express', { imports, providers: [others], controllers: [] })
+  })
+})
+
+test('two modules of limits on one store are an error that names them', async () => {
+  @Controller()
+  class Files {
+    @RateLimit('5/1m')
+    @Get()
+    list() {
+      return []
+    }
+  }
+  const { store } = storeAt()
+  const imports = ['one', 'two'].map((name) => RateLimitModule.forRoot({ name, policies: '9/1h', store }))
+  await expect(start('Express', { imports, controllers: [Files], providers: [everywhere] })).rejects.toMatchObject({
+    code: 'HEADGATE_DUPLICATE_LIMITER',
+    message: expect.stringContaining('RateLimitModule.forRoot'),
   })
 })

@@ -1,11 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { forgetWarnings } from '../../../src/common/warn.ts'
-import { declaresPlatform } from '../../../src/http/keys/index.ts'
 import { createGuard, type Framework } from '../../../src/http.ts'
 import {
   type AddressPlatform,
   type ByIpOptions,
-  byHeader,
   byIp,
   byRoute,
   combine,
@@ -265,14 +263,21 @@ test('each fault gives one warning, and warn: false none', () => {
   expect(faults({ platform: 'nginx' })).toBe(3)
 })
 
-test('declaresPlatform finds a platform in keys of every form', () => {
+test('a framework without addresses needs a platform, in keys of any form', () => {
+  const limit = (keys: unknown) =>
+    createGuard({ ...workers, addressless: true }, { limit: 1, window: '1h', keys: keys as never })
   const there = byIp({ platform: 'vercel' })
-  for (const keys of [there, combine(there, byRoute()), combine(byRoute(), combine(there)), { default: there }]) {
-    expect(declaresPlatform(keys)).toBe(true)
-  }
-  for (const keys of [undefined, byIp(), byIp({ trustedProxies: 1 }), byHeader('x-key'), { default: byIp() }, {}]) {
-    expect(declaresPlatform(keys)).toBe(false)
-  }
+  for (const keys of [there, combine(there, byRoute()), combine(byRoute(), combine(there)), { default: there }])
+    limit(keys)
+  const none = [
+    undefined,
+    byIp(),
+    byIp({ trustedProxies: 1 }),
+    combine(byIp({ trustedProxies: 1 })),
+    { default: byIp() },
+    {},
+  ]
+  for (const keys of none) expect(() => limit(keys)).toThrow("needs the client's address")
 })
 
 /** The framework of a runtime that shows no address. */

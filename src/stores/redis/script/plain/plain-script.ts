@@ -85,7 +85,7 @@ local floor, ceil, never, call = math.floor, math.ceil, math.huge, redis.call
 local pack, unpack, spread = struct.pack, struct.unpack, unpack
 local maxSafe = 9007199254740991
 local form = ARGV[1]
-if form == '0' then return redis.error_reply('HEADGATE the response is no longer wanted') end
+if form == '0' then return redis.error_reply('HEADGATE the connection broke before Redis answered') end
 local cost, now, serverTime = tonumber(ARGV[2]) or 1, tonumber(ARGV[3]), -1
 if not now then
   local time = call('TIME')
