@@ -192,6 +192,27 @@ await new RateLimiter({ policies: '10/1m burst 1' }).reserve('ann', { maxWait: -
 
 await new RateLimiter({ policies: '10/1m burst 1' }).reserve('ann', { maxWait: '2s' })`,
   },
+  HEADGATE_RESERVATIONS: {
+    cause:
+      "A key has 100 open reservations that were made with `onExpiry: 'give-back'`. Each of them needs space in the state of the key until " +
+      'it is settled, until it expires, or until the window ends. The call has changed nothing.',
+    fix:
+      'Settle or cancel each reservation as soon as its work ends. For work with many parts, make one reservation for all parts. Or let ' +
+      'reservations expire sooner.',
+    wrong: `import { RateLimiter } from 'headgate'
+import { quota } from 'headgate/calendar'
+
+const limiter = new RateLimiter({ policies: quota('10000/month') })
+for (let n = 0; n < 200; n++) await limiter.reserve('ann', { expires: '1h', onExpiry: 'give-back' })`,
+    right: `import { RateLimiter } from 'headgate'
+import { quota } from 'headgate/calendar'
+
+const limiter = new RateLimiter({ policies: quota('10000/month') })
+for (let n = 0; n < 200; n++) {
+  const reservation = await limiter.reserve('ann', { expires: '1h', onExpiry: 'give-back' })
+  await reservation.settle(1)
+}`,
+  },
   HEADGATE_HEADERS_SENT: {
     cause: 'The middleware refused a request, but a handler before the middleware had already begun the response.',
     fix: 'Put the middleware before every handler that sends a response.',

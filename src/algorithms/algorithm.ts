@@ -9,9 +9,10 @@ export type Numbers = Float64Array | number[]
 /**
  * Identifies a reservation, so that the reservation can be settled (corrected to its actual cost) later. `since`: the time, the window or
  * the segment in which the reservation's units count. `id`: the id that all open reservations of the state share (`Algorithm.idSlot`).
- * `units`: how many units the reservation took. All three are 0 if the reservation cannot be settled.
+ * `units`: how many units the reservation took. All three are 0 if the reservation cannot be settled. `expiry`: when the state gives the
+ * units back, unless the reservation is settled before; absent if the state keeps them.
  */
-export type Ticket = readonly [since: number, id: number, units: number]
+export type Ticket = readonly [since: number, id: number, units: number, expiry?: number]
 
 /**
  * The kinds of algorithms. A table with an entry for each kind is a `Record` of this type, so the compiler reports every
@@ -61,6 +62,16 @@ export class Report {
 
 const report = new Report()
 
+/** The reservations of a state that give their units back when they expire. `wait` and `report` know them. */
+export interface Expiring {
+  /** True if no more reservations that expire fit into the state. */
+  isFull(s: Numbers, at: number): boolean
+  /** Notes that the reservation with this ticket expires. The state is in an array of its own. */
+  add(s: number[], ticket: Ticket): void
+  /** Notes that the reservation with this ticket was settled, so that it does not expire. Returns false if the state does not have it. */
+  remove(s: Numbers, ticket: Ticket): boolean
+}
+
 /**
  * The arithmetic of one policy: pure functions over `s[i ... i + slots)`, the state of one key. A new key's state is all zeros, and
  * `s[i]` is always the time of the last change. Times and waits are whole microseconds.
@@ -96,6 +107,8 @@ export abstract class Algorithm {
   readonly grows: boolean = false
   /** The most numbers that open reservations add to a state. If above 0, a state with such numbers is stored in its own array. */
   readonly bookingNumbers: number = 0
+  /** The reservations of a state that give their units back when they expire. Absent if no reservation does. */
+  declare readonly expiring?: Expiring
   /** True if a reservation can be granted for a future time. If false, a reservation that has to wait is refused. */
   readonly promises: boolean = false
   /**

@@ -11,6 +11,7 @@ export {
   type Numbers,
   type Policy,
   Report,
+  type Ticket,
   type Windows,
 } from './algorithm.ts'
 export { type CarryRule, carryRules, hasFullQuota, pointTo, type StateRule } from './carry.ts'

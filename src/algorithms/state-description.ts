@@ -47,6 +47,8 @@ export interface Description {
    * time of the last booking.
    */
   readonly booked?: readonly UnitsAt[]
+  /** The units that reservations give back when they expire, the earliest first. */
+  readonly expiring?: readonly UnitsAt[]
 }
 
 /** The limit of a counter: more than any key uses. It is 2^52, because Redis clients may round larger integers. */

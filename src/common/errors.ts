@@ -34,6 +34,7 @@
  *
  * - `HEADGATE_BAN`: the duration or the reason of `ban` is invalid, or a store in memory has too many bans.
  * - `HEADGATE_MAX_WAIT`: the `maxWait` of `reserve` is not from 0 to 366 days.
+ * - `HEADGATE_RESERVATIONS`: a key has too many open reservations that give their units back when they expire.
  * - `HEADGATE_ASYNC_STORE`: `consumeSync` was called on a store that returns promises.
  * - `HEADGATE_UNSUPPORTED`: the store does not support the method. Example: `clear` on a store that cannot list its keys. Or the store
  *   cannot try a list of costs in one step.
@@ -78,6 +79,7 @@ export type ErrorCode =
   | 'HEADGATE_KEY'
   | 'HEADGATE_BAN'
   | 'HEADGATE_MAX_WAIT'
+  | 'HEADGATE_RESERVATIONS'
   | 'HEADGATE_HEADERS_SENT'
   | 'HEADGATE_NO_END'
   | 'HEADGATE_THROWN'

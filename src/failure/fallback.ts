@@ -1,4 +1,5 @@
 import type { Costs, Tickets } from '../algorithms/evaluation/index.ts'
+import type { Ticket } from '../algorithms/index.ts'
 import { monotonicClock } from '../common/index.ts'
 import { type Decision, join, type Source } from '../policy/index.ts'
 import type {
@@ -42,10 +43,10 @@ export interface SharedFailover {
   readonly refunds: DeferredRefunds
   readonly counters: Counters
   /**
-   * For each reservation that was granted without the store, by its tickets: `'local'` if this process counted the reservation, `'open'` if
-   * the reservation is not counted.
+   * For each reservation that was granted without the store, by the list of its tickets and by each ticket, because a settlement may have
+   * some of them: `'local'` if this process counted the reservation, `'open'` if the reservation is not counted.
    */
-  readonly granted: WeakMap<Tickets, 'local' | 'open'>
+  readonly granted: WeakMap<Tickets | Ticket, 'local' | 'open'>
 }
 
 /** Wraps one ledger of the store (for the calls under some policies). While the store fails, this process decides these calls. */
@@ -126,14 +127,17 @@ export class Fallback {
   }
 
   #grant(by: 'local' | 'open', booking: Booking): Booking {
-    if (booking.tickets !== undefined) this.shared.granted.set(booking.tickets, by)
+    const { tickets = [] } = booking
+    for (const ticket of [tickets, ...tickets]) if (ticket !== undefined) this.shared.granted.set(ticket, by)
     return booking
   }
 
   /** Settles or renews a reservation that was granted without the store. Returns undefined if the store granted the reservation. */
   runGranted(command: Command<'settle' | 'renew'>): OutcomeOf<'settle' | 'renew'> | undefined {
     const { tickets } = command
-    const by = tickets === undefined ? undefined : this.shared.granted.get(tickets)
+    const { granted } = this.shared
+    const known = tickets && [tickets, ...tickets].find((ticket) => ticket !== undefined && granted.has(ticket))
+    const by = known && granted.get(known)
     if (by === undefined) return undefined
     if (by === 'open') return this.letThrough(command) as OutcomeOf<'settle' | 'renew'>
     if (command.verb === 'renew') return this.#grant(by, this.quota.run(command as Command<'renew'>))
@@ -157,19 +161,25 @@ export class Fallback {
   }
 
   /** Gives units back to the store. Rejects if the request fails: the units may then stay used, and calls may be refused too early. */
-  async giveBack(keys: readonly string[], costs: Costs, tickets?: Tickets): Promise<void> {
+  async giveBack(
+    keys: readonly string[],
+    costs: Costs,
+    tickets?: Tickets,
+    windows?: Command['windows'],
+  ): Promise<void> {
     const verb = tickets ? 'settle' : 'refund'
-    await this.shared.link.request(this.ledger, { verb, keys, costs, tickets })
+    await this.shared.link.request(this.ledger, { verb, keys, costs, tickets, windows })
   }
 
   /**
    * Gives unused units of a reservation back to the store when the store responds. Does not charge units beyond the reserved cost,
-   * because `run` charges these units.
+   * because `run` charges these units. If the reservation expires, the store also has to know that it is settled.
    */
-  giveBackLater({ keys, costs = 1, tickets }: Command<CallVerb>): void {
-    if (typeof costs === 'number' || costs.every((cost) => cost >= 0)) return
+  giveBackLater({ keys, costs = 1, tickets, windows }: Command<CallVerb>): void {
+    const expires = tickets?.some((ticket) => ticket?.[3] !== undefined)
+    if (typeof costs === 'number' || (costs.every((cost) => cost >= 0) && !expires)) return
     const back = costs.map((cost) => Math.min(0, cost))
-    this.#refundLater(keys, () => this.giveBack(keys, back, tickets))
+    this.#refundLater(keys, () => this.giveBack(keys, back, tickets, windows))
   }
 
   #refundLater(keys: readonly string[], run: () => Promise<unknown>): void {

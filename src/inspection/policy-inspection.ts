@@ -47,6 +47,8 @@ export interface PolicyInspection {
   readonly inFlight?: readonly TimedUnits[]
   /** Units that were reserved for a later time which has not come. `used` includes these units. */
   readonly booked: readonly TimedUnits[]
+  /** Units of open reservations that are given back when the reservation expires, as `onExpiry: 'give-back'` asks. */
+  readonly expiring: readonly TimedUnits[]
   /** True if there may be reservations not settled (corrected to the actual cost) yet. A store has no list of these reservations. */
   readonly reservations: boolean
   /** When a call last wrote the state; undefined if the key has no state under this policy. */
@@ -92,7 +94,14 @@ export function inspectPolicy(
   const retry = waitFor(1)
   const next = remaining >= burst ? 0 : waitFor(remaining + 1)
   const facts: Facts = { at, now, burst, used, retry, next, reset }
-  const { words, numbers, debt = 0, inFlight, booked = [] } = burst === 0 ? none : algorithm.describe(s, facts)
+  const {
+    words,
+    numbers,
+    debt = 0,
+    inFlight,
+    booked = [],
+    expiring = [],
+  } = burst === 0 ? none : algorithm.describe(s, facts)
   const later = (all: readonly UnitsAt[]) => all.map(({ units, time }) => ({ units, after: ceil(time - now) }))
   return {
     name,
@@ -109,6 +118,7 @@ export function inspectPolicy(
     debt,
     ...(inFlight && { inFlight: later(inFlight) }),
     booked: later(booked),
+    expiring: later(expiring),
     reservations: algorithm.idSlot !== undefined && (s[algorithm.idSlot] as number) > 0,
     lastUsedAt: isNew ? undefined : Math.floor((state[0] as number) / 1000),
     carried: foreign !== undefined,

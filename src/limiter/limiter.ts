@@ -1,7 +1,7 @@
 import type { PenaltyOptions } from '../algorithms/bans/index.ts'
 import type { Details } from '../algorithms/evaluation/index.ts'
 import type { Policy } from '../algorithms/index.ts'
-import { callOptions, type Duration, HeadgateError, type MaybePromise, milliseconds } from '../common/index.ts'
+import { callOptions, HeadgateError, type MaybePromise } from '../common/index.ts'
 import type { CallerCalendars, Decision } from '../policy/index.ts'
 import type { CheckedLedger, OnFailure } from '../stores/contract/index.ts'
 import { type AnyCost, askedBy, type CostOptions, costOf, costsOf, type Key, keysOf } from './call-arguments.ts'
@@ -12,12 +12,14 @@ import type { ShownLimiter } from './list-keys.ts'
 import { Operations } from './operator-verbs.ts'
 import type { Plans } from './plans.ts'
 import { Reservation, type ReservedCall } from './reservation.ts'
+import { type ReserveOptions, readReserve } from './reserve-options.ts'
 import { type Usage, type UsageOptions, usageOf } from './usage.ts'
 
 export type { CostOptions, Key } from './call-arguments.ts'
 export type { HeavyKey, TopOptions } from './heaviest/index.ts'
 export { calls } from './limiter-events.ts'
 export type { BanOptions } from './operator-verbs.ts'
+export type { ReserveOptions } from './reserve-options.ts'
 export type { PolicyUsage, Usage, UsageOptions } from './usage.ts'
 
 /** Arguments that only the adapter of a framework passes to a call. */
@@ -30,12 +32,6 @@ export interface CallExtras {
    * decision. Default true.
    */
   readonly enforced?: boolean
-}
-
-/** The options of `reserve`. */
-export interface ReserveOptions extends CostOptions {
-  /** The longest acceptable wait until the reserved time: milliseconds, or a text such as `'2s'`. Default 0: only units available now. */
-  maxWait?: Duration
 }
 
 // The class below assigns these functions, because only code in the class can call its private methods.
@@ -180,12 +176,15 @@ export class RateLimiter extends Operations<RateLimiter> {
    * policies cannot promise a future time: sliding and segmented windows, and several policies together. A cost that such policies do not
    * admit now is refused, and `retryAfter` says when to try again.
    *
-   * Rejects for the same reasons as `consume`, and with `HEADGATE_MAX_WAIT` if `maxWait` is invalid.
+   * With `expires` and `onExpiry: 'give-back'`, a reservation that is never settled, such as one of a process that was killed, gives
+   * its units back when it expires. A later `settle` takes the whole actual cost again.
+   *
+   * Rejects for the same reasons as `consume`, with `HEADGATE_MAX_WAIT` if `maxWait` is invalid, and with `HEADGATE_RESERVATIONS` if
+   * 100 reservations with `onExpiry: 'give-back'` are open for a key.
    */
   async reserve(key: Key, options?: ReserveOptions): Promise<Reservation> {
-    if (options !== undefined) callOptions('reserve', options, ['cost', 'maxWait', 'calendar'])
-    const { cost = 1, maxWait = 0 } = options ?? {}
-    return this.#book(key, cost, milliseconds(maxWait, 'reserve: maxWait', 'HEADGATE_MAX_WAIT', 0), options)
+    const { cost = 1, maxWait, expires, calendar } = readReserve(options, this.policies)
+    return this.#book(key, cost, maxWait, { calendar }, expires)
   }
 
   /**
@@ -219,7 +218,7 @@ export class RateLimiter extends Operations<RateLimiter> {
     return ledger.run(command, extras?.onFailure)
   }
 
-  #book(key: Key, cost: AnyCost, maxWait: number, extras?: CallExtras): MaybePromise<Reservation> {
+  #book(key: Key, cost: AnyCost, maxWait: number, extras?: CallExtras, expires?: number): MaybePromise<Reservation> {
     const { policies } = this
     const ledger = this.#ledger
     const keys = keysOf(key, this.scopes)
@@ -229,7 +228,9 @@ export class RateLimiter extends Operations<RateLimiter> {
     const call = { run, policies, keys, ...asked, load: this.plans.load }
     const weight = weightOf(this.plans.options.heavyKeys)
     const watched = { limiter: this, key, cost, keys, enforced, counts: this.#counts, weight }
-    const booking = watch(watched, () => run({ verb: 'reserve', keys, ...asked, maxWait: maxWait * 1000, details }))
+    const booking = watch(watched, () =>
+      run({ verb: 'reserve', keys, ...asked, maxWait: maxWait * 1000, expires, details }),
+    )
     if ('then' in booking) return booking.then((booked) => new Reservation(call, booked))
     return new Reservation(call, booking)
   }

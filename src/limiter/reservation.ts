@@ -1,5 +1,5 @@
 import type { Alternatives, Costs, Tickets } from '../algorithms/evaluation/index.ts'
-import type { Policy } from '../algorithms/index.ts'
+import type { Policy, Ticket } from '../algorithms/index.ts'
 import { HeadgateError, invalidOption, isPromise, type MaybePromise, shown } from '../common/index.ts'
 import type { Decision } from '../policy/index.ts'
 import { type AskedCosts, type Booking, type Command, costsTaken, type OutcomeOf } from '../stores/contract/index.ts'
@@ -28,7 +28,8 @@ export function settleAndHold(reservation: Reservation, actual: Units): MaybePro
 
 /**
  * Units that were taken from a limiter before the actual cost of the call is known. Call `settle` (which corrects the cost) or `cancel`
- * once: later calls do nothing. If the reservation was refused, `settle` and `cancel` do nothing. Units that are never settled stay used.
+ * once: later calls do nothing. If the reservation was refused, `settle` and `cancel` do nothing. Units that are never settled stay used,
+ * unless the reservation was made with `onExpiry: 'give-back'`.
  */
 export class Reservation {
   /** True if the units were taken. False if the reservation was refused. */
@@ -91,7 +92,7 @@ export class Reservation {
    * and `cancel` also free these units. Rejects for the same reasons as `settle`.
    */
   async release(): Promise<void> {
-    await this.#apply((n) => (this.#holds(n) ? -this.#cost(n) : 0), true)
+    await this.#apply((n) => (this.#holds(n) ? -this.#cost(n) : undefined), true)
   }
 
   /**
@@ -123,14 +124,14 @@ export class Reservation {
     if (this.#settled) return undefined
     this.#settled = true
     const corrected = this.#corrected // if true, only the units in flight still have to be freed
-    return this.#apply((n) => (this.#holds(n) ? -this.#cost(n) : corrected ? 0 : (corrections[n] as number)), true)
+    return this.#apply((n) => (this.#holds(n) ? -this.#cost(n) : corrected ? undefined : corrections[n]), true)
   }
 
   #settleAndHold(actual: Units): MaybePromise<unknown> {
     const corrections = this.#corrections(actual)
     if (this.#settled || this.#corrected) return undefined
     this.#corrected = true
-    return this.#apply((n) => corrections[n] as number, false)
+    return this.#apply((n) => corrections[n], false)
   }
 
   static {
@@ -169,14 +170,23 @@ export class Reservation {
     return !this.#released && this.#call.policies[n]?.algorithm.leases === true
   }
 
-  #apply(correction: (n: number) => number, releases: boolean): MaybePromise<unknown> {
+  /** @param correction the units that a policy has to charge, or below 0 to give back; undefined if this is not yet known, or is done */
+  #apply(correction: (n: number) => number | undefined, releases: boolean): MaybePromise<unknown> {
     const { run, policies, keys, load } = this.#call
     const corrections = policies.map((_, n) => correction(n))
     if (releases && !this.#released && load !== undefined) load.inFlight--
     if (releases) this.#released = true
-    if (corrections.every((units) => units === 0)) return undefined
+    const expire = (settled: boolean) => (ticket: Ticket | undefined, n: number) =>
+      ticket?.[3] !== undefined && (corrections[n] !== undefined) === settled
+    // A reservation that expires has to be settled also if its cost does not change.
+    const costs = corrections.map((units = 0) => units)
+    if (costs.every((units) => units === 0) && !this.#tickets?.some(expire(true))) return undefined
     const settle = () => {
-      const settled = run({ verb: 'settle', keys, costs: corrections, tickets: this.#tickets })
+      const stays = expire(false)
+      const tickets = this.#tickets?.some(stays)
+        ? this.#tickets.map((ticket, n) => (stays(ticket, n) ? undefined : ticket))
+        : this.#tickets
+      const settled = run({ verb: 'settle', keys, costs, tickets })
       return isPromise(settled) ? settled.then(checkCharged) : checkCharged(settled)
     }
     return this.#renewal === undefined ? settle() : this.#renewal.then(settle, settle)

@@ -181,6 +181,8 @@ const operation = fc.record({
     { weight: 1, arbitrary: fc.constantFrom(-59_999_000, -60_000_000, -60_000_001, -90_000_000) },
   ),
   maxWait: fc.constantFrom(0, 1000, 7000, 10_000, 100_000, 1_000_000),
+  /** After how many microseconds a reservation gives its units back; undefined if it keeps them. */
+  expires: fc.option(fc.constantFrom(1, 1000, 7000, 100_000, 1_000_000), { nil: undefined, freq: 2 }),
   details: fc.record({ at: fc.boolean(), nextAfter: fc.boolean() }),
   plan: fc.nat(2),
   ban: fc.record({
@@ -280,7 +282,7 @@ export async function compare(
     alternatives?: Alternatives,
     old?: Reserved,
   ): Promise<void> {
-    const { keys, costs, maxWait } = call
+    const { keys, costs, maxWait, expires } = call
     const bookings = await Promise.all(
       ledgers.map((ledger, n) => {
         const renews = old?.bookings[n]?.tickets
@@ -291,6 +293,7 @@ export async function compare(
           costs,
           alternatives,
           maxWait,
+          expires: renews === undefined ? expires : undefined,
           tickets: renews,
           windows: windowsAt(all[call.plan] as readonly Policy[], now),
         })
@@ -309,7 +312,7 @@ export async function compare(
   }
 
   async function play(operation: Script['operations'][number]): Promise<void> {
-    const { verb, ids, cost, later, maxWait, details, open, again } = operation
+    const { verb, ids, cost, later, maxWait, expires, details, open, again } = operation
     now = Math.max(0, now + later)
     let plan = operation.plan % all.length
     let keys = scopes.map((_, n) => `${ids[n]}`)
@@ -327,9 +330,14 @@ export async function compare(
       verb === 'consume' || verb === 'reserve' || verb === 'peek' ? operation.list?.map(each) : undefined
     let costs: Costs = alternatives?.[0] ?? (operation.costs === undefined ? cost : counts)
     const ledgers = [references, ...stores].map((opened) => opened[plan] as Ledger)
-    if (verb === 'reserve') return reserve(ledgers, { plan, keys, costs, maxWait }, alternatives)
+    if (verb === 'reserve') return reserve(ledgers, { plan, keys, costs, maxWait, expires }, alternatives)
     if (verb === 'renew') {
-      return reserve(ledgers, { plan, keys, costs: (old as Reserved).costs, maxWait: 0 }, undefined, old)
+      return reserve(
+        ledgers,
+        { plan, keys, costs: (old as Reserved).costs, maxWait: 0, expires: undefined },
+        undefined,
+        old,
+      )
     }
     if (verb === 'settle') {
       const { costs: reserved } = old as Reserved
@@ -381,12 +389,13 @@ interface Reserved {
   readonly keys: string[]
   readonly costs: Costs
   readonly maxWait: number
+  readonly expires: number | undefined
   bookings: readonly Booking[]
 }
 
 /** Another process has ids of its own. @param timed false to leave out the times of the tickets too */
 function withoutIds({ tickets, ...rest }: Booking, timed: boolean): unknown {
-  return { ...rest, tickets: tickets?.map((ticket) => ticket && [timed && ticket[0], ticket[2]]) }
+  return { ...rest, tickets: tickets?.map((ticket) => ticket && [timed && ticket[0], ticket[2], ticket[3]]) }
 }
 
 function ledgersOf(store: Store, [first, ...more]: readonly LedgerTerms[]): Ledger[] {

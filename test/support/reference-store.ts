@@ -11,10 +11,11 @@ import {
 } from '../../src/algorithms/bans/ban.ts'
 import { pointTo } from '../../src/algorithms/carry.ts'
 import { type DecidingVerb, Evaluation, effectiveTime } from '../../src/algorithms/evaluation/evaluation.ts'
+import { isFull } from '../../src/algorithms/evaluation/granted.ts'
 import { revive } from '../../src/algorithms/kinds.ts'
 import type { Clock, Decision, Policy, Store } from '../../src/index.ts'
 import type { Booking, Command, Ledger, LedgerTerms, OutcomeOf, Verb } from '../../src/store.ts'
-import { type BanTerms, elsewhere } from '../../src/stores/contract/index.ts'
+import { type BanTerms, elsewhere, tooMany } from '../../src/stores/contract/index.ts'
 
 /** The reference for every store: evaluations over plain arrays, which the tests can read. */
 export class ReferenceStore implements Store {
@@ -101,6 +102,7 @@ export class ReferenceLedger implements Ledger {
     costs = 1,
     alternatives,
     maxWait = 0,
+    expires,
     tickets: given,
     details,
     windows,
@@ -112,11 +114,12 @@ export class ReferenceLedger implements Ledger {
     const decides = refuses ? 'peek' : verb
     if (alternatives === undefined) this.#evaluation.evaluate(decides, this.#clock(), costs, maxWait, given)
     else this.#evaluation.evaluateFirst(decides, this.#clock(), alternatives, maxWait)
+    if (expires !== undefined && isFull(this.#evaluation)) return elsewhere(tooMany)
     if (verb === 'refund' || verb === 'settle') this.#evaluation.giveBack()
     const committed = this.#evaluation.commit('store', details)
     const decision = ban === undefined ? committed : withBan(committed, ban, refuses)
     const reserves = verb === 'reserve' || verb === 'renew'
-    const tickets = reserves && decision.allowed ? this.#evaluation.tickets(++this.#ids.last) : undefined
+    const tickets = reserves && decision.allowed ? this.#evaluation.tickets(expires, ++this.#ids.last) : undefined
     this.#save(keys)
     if (!reserves) return decision
     if (!decision.allowed) return { decision, wait: 0, tickets: undefined }

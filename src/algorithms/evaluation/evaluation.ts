@@ -14,7 +14,7 @@ import { alone, type Decision, join, type Source, type Verdict } from '../../pol
 import type { Policy, Ticket, Windows } from '../algorithm.ts'
 import { withLag } from '../effective-time.ts'
 import type { Alternatives, Costs, DecidingVerb, Details, Tickets } from './call-terms.ts'
-import { canPromise, ticketOf } from './granted.ts'
+import { canPromise, correctionOf, ticketOf } from './granted.ts'
 import { newReservationId, PolicyEvaluation, refund, restart, settle, unitsKnown } from './policy-evaluation.ts'
 import { tellReached } from './reached-thresholds.ts'
 import { TriedCosts } from './tried-costs.ts'
@@ -142,6 +142,7 @@ export class Evaluation {
 
   private waitOf(evaluation: PolicyEvaluation, cost: number, ticket: Ticket | undefined): number {
     const { verb, now } = this
+    if (verb === 'settle') cost = correctionOf(evaluation, now, cost, ticket)
     if (verb === 'charge' || (verb === 'settle' && cost > 0)) return evaluation.evaluateCharge(now, cost)
     if (verb === 'renew') return evaluation.evaluateRenewal(now, cost, ticket)
     if (verb !== 'refund' && verb !== 'settle') return evaluation.evaluate(now, cost)
@@ -260,12 +261,12 @@ export class Evaluation {
 
   /**
    * The tickets of the reservation that was just committed, one for each policy: what is needed to settle it.
-   * @param id the id that a state gets if it has no open reservations yet
+   * @param expires after how many microseconds it expires @param id the id that a state gets if it has no open reservations yet
    */
-  tickets(id: number = newReservationId()): Tickets {
+  tickets(expires?: number, id: number = newReservationId()): Tickets {
     const { policies, given, now } = this
     const renews = this.verb === 'renew'
-    return policies.map((evaluation, n) => ticketOf(evaluation, now, id, renews, given?.[n]) ?? given?.[n])
+    return policies.map((evaluation, n) => ticketOf(evaluation, now, id, renews, given?.[n], expires) ?? given?.[n])
   }
 
   /** For `refund` and `settle`, between `evaluate` and `commit`: gives units back, or charges the units used beyond the reserved units. */

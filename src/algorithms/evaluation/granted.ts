@@ -1,5 +1,6 @@
-/* What a reservation needs besides a decision: whether a later time can be promised, and the tickets of a granted reservation. */
+/* What a reservation needs besides a decision: whether it can be granted, its tickets, and what a settlement corrects. */
 import type { Ticket } from '../algorithm.ts'
+import { effectiveTime } from '../effective-time.ts'
 import type { PolicyEvaluation } from './policy-evaluation.ts'
 
 /**
@@ -20,6 +21,7 @@ export function canPromise(policies: readonly PolicyEvaluation[], now: number): 
 /**
  * The ticket of a reservation under one policy; undefined if the reservation took no unit.
  * @param id the id that the state gets if it has no open reservations yet
+ * @param expires after how many microseconds the reservation gives its units back, if the algorithm knows such reservations
  * @param renewed for a renewal: the earlier ticket
  */
 export function ticketOf(
@@ -28,14 +30,52 @@ export function ticketOf(
   id: number,
   renews: boolean,
   renewed: Ticket | undefined,
+  expires: number | undefined,
 ): Ticket | undefined {
   const { wait, cost, delay } = evaluation
   evaluation.delay = 0
   const { algorithm, s, i, at } = renews ? evaluation.own(now) : evaluation
-  const { idSlot } = algorithm
+  const { idSlot, expiring } = algorithm
   if (wait > 0 || cost === 0) return undefined
   if (renews && (!algorithm.leases || renewed === undefined)) return undefined
   if (idSlot === undefined) return [0, 0, cost]
   if ((s[i + idSlot] as number) <= 0) s[i + idSlot] = id
-  return [algorithm.bookedAt(s, i, at, delay), s[i + idSlot] as number, cost]
+  const since = algorithm.bookedAt(s, i, at, delay)
+  if (expires === undefined || expiring === undefined || expiring.isFull(s, at))
+    return [since, s[i + idSlot] as number, cost]
+  const ticket: Ticket = [since, s[i + idSlot] as number, cost, at + expires]
+  expiring.add(s as number[], ticket)
+  return ticket
+}
+
+/** An evaluation, as `isFull` reads it. */
+interface Evaluated {
+  readonly takes: boolean
+  readonly policies: readonly PolicyEvaluation[]
+}
+
+/**
+ * True if an admitted reservation that expires must not be committed, because it would be one too many for a policy. A shadow policy
+ * refuses nothing: it keeps the units of a reservation that is one too many.
+ */
+export function isFull({ takes, policies }: Evaluated): boolean {
+  if (!takes) return false
+  return policies.some(({ policy, algorithm: { expiring }, s, at, cost }) => {
+    return cost > 0 && !policy.shadow && expiring?.isFull(s, at) === true
+  })
+}
+
+/**
+ * How many units a settlement charges, or below 0 gives back. From its expiry on, a reservation has given its units back, so that its
+ * settlement charges the whole actual cost.
+ */
+export function correctionOf(
+  evaluation: PolicyEvaluation,
+  now: number,
+  correction: number,
+  ticket: Ticket | undefined,
+): number {
+  if (ticket?.[3] === undefined) return correction
+  const { algorithm, s, i } = evaluation.own(now)
+  return effectiveTime(algorithm, s[i] as number, now) < ticket[3] ? correction : correction + ticket[2]
 }

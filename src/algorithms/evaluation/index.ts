@@ -15,3 +15,4 @@ export {
   type Tickets,
   unitsBack,
 } from './evaluation.ts'
+export { isFull } from './granted.ts'

@@ -240,6 +240,9 @@ export function settle(evaluation: PolicyEvaluation, now: number, ticket: Ticket
   const { cost } = evaluation
   const { algorithm, s, i, at } = evaluation.own(now)
   if (ticket !== undefined && algorithm.lapsed?.(s, i, at, ticket)) return
+  // A settlement at the expiry or later charges: the state then gives the units back by itself.
+  const { expiring } = algorithm
+  if (ticket?.[3] !== undefined && at < ticket[3] && expiring?.remove(s, ticket)) evaluation.changed(now)
   if (cost > 0) {
     if (evaluation.wait > 0) return // the numbers would not stay exact
     algorithm.take(s, i, at, cost, 0)

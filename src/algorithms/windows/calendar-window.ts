@@ -11,12 +11,14 @@
  *
  * A call without windows, such as a refund that comes late, changes only a window that runs.
  *
- * State: last (us), used units, start and end of the window (us), told (see thresholds.ts), id of the open reservations (0: none).
+ * State: last (us), used units, start and end of the window (us), told (see thresholds.ts), id of the open reservations (0: none). A
+ * state with reservations that expire also has their numbers (see expiring-reservations.ts). They lapse with their window.
  * Bound: `limit` in each window, so 2 * limit across a boundary.
  */
 import { Algorithm, type Numbers, type Report, type Ticket, type Windows } from '../algorithm.ts'
 import { ratioUp } from '../exact-math.ts'
 import { type Description, debtWords, type Facts, timeText, toMilliseconds, usedWords } from '../state-description.ts'
+import { ExpiringReservations, mostExpiring } from './expiring-reservations.ts'
 
 /** One day in microseconds. */
 const day = 86_400_000_000
@@ -29,6 +31,8 @@ export class CalendarWindow extends Algorithm {
   override readonly idCountsRefunds = true
   override readonly toldSlot = 4
   override readonly settles = true
+  override readonly bookingNumbers: number = 3 * mostExpiring
+  override readonly expiring: ExpiringReservations = new ExpiringReservations(6, 5)
   readonly span: number
   readonly limit: number
   /** The windows that the present call brings; all 0 if it brings none. In an object, because algorithms are frozen. */
@@ -68,11 +72,16 @@ export class CalendarWindow extends Algorithm {
    * forgotten it. If the clock went back by `tolerance` or more, the window is that of the clock, and used units stay used.
    */
   #runs(s: Numbers, i: number, at: number): boolean {
-    return at < (s[i + 3] as number) && at >= (s[i] as number) && (s[i + 1] !== 0 || s[i + 4] !== 0)
+    return at < (s[i + 3] as number) && at >= (s[i] as number) && (this.#countedAt(s, i, at) !== 0 || s[i + 4] !== 0)
   }
 
   #usedAt(s: Numbers, i: number, at: number): number {
-    return at < (s[i + 3] as number) ? (s[i + 1] as number) : 0
+    return at < (s[i + 3] as number) ? this.#countedAt(s, i, at) : 0
+  }
+
+  /** The used units of the stored window, without those of expired reservations. */
+  #countedAt(s: Numbers, i: number, at: number): number {
+    return s[i + 5] === 0 ? (s[i + 1] as number) : this.expiring.usedAt(s, s[i + 1] as number, at)
   }
 
   #toldAt(s: Numbers, i: number, at: number): number {
@@ -81,7 +90,8 @@ export class CalendarWindow extends Algorithm {
 
   wait(s: Numbers, i: number, at: number, cost: number): number {
     if (this.#usedAt(s, i, at) + cost <= this.limit) return 0
-    return cost > this.limit ? Infinity : this.#endAt(s, i, at) - at
+    if (cost > this.limit) return Infinity
+    return Math.min(this.#endAt(s, i, at), this.expiring.freeAt(s, s[i + 1] as number, this.limit - cost)) - at
   }
 
   take(s: Numbers, i: number, at: number, cost: number): void {
@@ -89,6 +99,7 @@ export class CalendarWindow extends Algorithm {
     if (!this.#runs(s, i, at) && !this.#open(s, i, at)) return
     s[i] = at
     s[i + 1] = used + cost
+    if (s[i + 5] !== 0) this.expiring.drop(s, at)
   }
 
   /**
@@ -102,8 +113,13 @@ export class CalendarWindow extends Algorithm {
     if (at >= (s[i] as number)) s[i + 4] = 0
     s[i + 2] = start
     s[i + 3] = end
-    s[i + 5] = 0
+    this.#forgetTickets(s, i)
     return true
+  }
+
+  #forgetTickets(s: Numbers, i: number): void {
+    s[i + 5] = 0
+    this.expiring.clear(s)
   }
 
   report(s: Numbers, i: number, at: number, out: Report): void {
@@ -147,7 +163,11 @@ export class CalendarWindow extends Algorithm {
     this.take(s, i, at, 0)
     const used = Math.min(s[i + 1] as number, (from as CalendarWindow).limit)
     s[i + 1] = Math.min(this.limit, ratioUp(used, times, per))
-    if (times !== per) s[i + 5] = 0
+    if (times !== per) this.#forgetTickets(s, i)
+  }
+
+  override scaledWait(s: Numbers, i: number, at: number, cost: number, capacity: number): number {
+    return this.wait(s, i, at, ratioUp(cost, this.limit, capacity))
   }
 
   /** The larger number of used units, until the later end, which is as strict as both states. What was told to one key counts as told. */
@@ -157,6 +177,7 @@ export class CalendarWindow extends Algorithm {
     const start = s[i + 3] === end ? (s[i + 2] as number) : (t[j + 2] as number)
     const told = Math.max(this.#toldAt(s, i, at), this.#toldAt(t, j, at))
     s.fill(0, i, i + this.slots)
+    this.expiring.clear(s)
     if (used === 0 && told === 0) return
     s[i] = at
     s[i + 1] = used
@@ -185,6 +206,7 @@ export class CalendarWindow extends Algorithm {
       words: usedWords(facts, `${debtWords(debt)}${rest}`),
       numbers: running ? { used, windowStart: toMilliseconds(start), windowEnd: toMilliseconds(end) } : { used: 0 },
       debt,
+      expiring: running ? this.expiring.list(s) : [],
     }
   }
 }

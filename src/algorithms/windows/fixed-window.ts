@@ -1,4 +1,4 @@
-import { HeadgateError, oneOf } from '../../common/index.ts'
+import { flag, HeadgateError, oneOf } from '../../common/index.ts'
 import type { PolicyOptions, PolicySettings } from '../../policy/index.ts'
 import type { Calendar, Policy, Windows } from '../algorithm.ts'
 import { IntervalBucket } from '../buckets/index.ts'
@@ -19,6 +19,11 @@ export interface FixedWindowOptions extends PolicyOptions {
    * none. Example: `[0.8, 1]`.
    */
   thresholds?: readonly number[]
+  /**
+   * True for reservations that give their units back when they expire, `reserve(key, { expires: '10m', onExpiry: 'give-back' })`,
+   * for windows of at least one second that start on the clock. Default false.
+   */
+  giveBack?: boolean
 }
 
 /** A calendar whose windows start at multiples of their length since the epoch. */
@@ -41,14 +46,15 @@ class EvenCalendar implements Calendar {
 
 /**
  * At most `limit` units in each window. Up to 2 * limit units may be admitted close together, at the end of one window and the
- * start of the next. See interval-bucket.ts. With `thresholds`, the arithmetic is that of `calendarWindow`, whose state remembers what
- * was told.
+ * start of the next. See interval-bucket.ts. With `thresholds` or `giveBack`, the arithmetic is that of `calendarWindow`, whose state
+ * remembers what was told, and which reservations expire.
  * @throws HeadgateError if an option is unknown or out of range
  */
 export function fixedWindow(options: FixedWindowOptions): Policy {
-  const extra = ['align', 'thresholds']
-  if (options?.thresholds !== undefined)
-    return definePolicy('fixedWindow', options, extra, toldWindow, toldParts(options))
+  const extra = ['align', 'thresholds', 'giveBack']
+  const giveBack = flag()(options?.giveBack, 'fixedWindow: giveBack')
+  if (options?.thresholds !== undefined || giveBack)
+    return definePolicy('fixedWindow', options, extra, evenWindow, calendarParts(options))
   return definePolicy('fixedWindow', options, extra, (settings, window) =>
     windowBuilder('fixedWindow', options.align)(settings, window),
   )
@@ -57,18 +63,18 @@ export function fixedWindow(options: FixedWindowOptions): Policy {
 /** One day in microseconds. */
 const day = 86_400_000_000
 
-const toldWindow = ({ limit }: PolicySettings, window: number) => new CalendarWindow(limit, 0, window / day)
+const evenWindow = ({ limit }: PolicySettings, window: number) => new CalendarWindow(limit, 0, window / day)
 
 /** The calendar and the thresholds of a fixed window. Shorter windows could end while a message is on its way to the store. */
-function toldParts({ align, thresholds: given }: FixedWindowOptions) {
+function calendarParts({ align, thresholds: given }: FixedWindowOptions) {
   return ({ window }: PolicySettings): Pick<Policy, 'calendar' | 'thresholds'> => {
-    const thresholds = readThresholds(given, 'fixedWindow: thresholds') as readonly number[]
+    const thresholds = readThresholds(given, 'fixedWindow: thresholds')
     if (alignReader(align, 'fixedWindow: align') === 'clock' && window >= 1000) {
-      return { calendar: new EvenCalendar(window * 1000), thresholds }
+      return { calendar: new EvenCalendar(window * 1000), ...(thresholds && { thresholds }) }
     }
     throw new HeadgateError(
       'HEADGATE_OPTION',
-      "fixedWindow: thresholds needs a window of at least 1 s that starts on the clock. Leave out align: 'first-request', or use a longer window.",
+      `fixedWindow: ${thresholds ? 'thresholds' : 'giveBack'} needs a window of at least 1 s that starts on the clock. Leave out align: 'first-request', or use a longer window.`,
     )
   }
 }

@@ -5,6 +5,7 @@
 
 export { CalendarWindow } from './calendar-window.ts'
 export { type CounterOptions, counter, isCounter } from './counter.ts'
+export { mostExpiring } from './expiring-reservations.ts'
 export { type FixedWindowOptions, fixedWindow } from './fixed-window.ts'
 export { SegmentedWindow, type SegmentedWindowOptions, segmentedWindow } from './segmented-window.ts'
 export { SlidingWindow, slidingWindow } from './sliding-window.ts'

@@ -1,7 +1,8 @@
 import type { Policy, Windows } from '../../algorithms/index.ts'
+import { mostExpiring } from '../../algorithms/windows/index.ts'
 import { HeadgateError, invalidOption, isPromise, type MaybePromise, shown, wallClock } from '../../common/index.ts'
 import type { CallerCalendar, CallerCalendars } from '../../policy/index.ts'
-import type { Command, Elsewhere, OutcomeOf, Verb } from './command.ts'
+import { type Command, type Elsewhere, type OutcomeOf, tooMany, type Verb } from './command.ts'
 import type { CheckedLedger, Health } from './health.ts'
 import type { OnFailure } from './on-store-error.ts'
 
@@ -76,7 +77,7 @@ export class CalendarLedger implements CheckedLedger {
     onFailure: OnFailure | undefined,
   ): MaybePromise<OutcomeOf<V>> {
     const now = elsewhereOf(outcome)
-    if (now === undefined) return outcome
+    if (now === undefined || now === tooMany) return decided(outcome)
     this.#place(command, now)
     const second = this.opened.run(command, onFailure)
     return isPromise(second) ? second.then(decided) : decided(second)
@@ -101,9 +102,21 @@ export async function runPart<T>(
   return now === undefined ? outcome : decided(await run(allWindows(policies, now, calendar)))
 }
 
-/** The outcome of a second attempt. @throws HeadgateError `HEADGATE_STORE` if the store's clock is elsewhere again */
+/**
+ * The outcome, which is not tried again.
+ * @throws HeadgateError `HEADGATE_STORE` if the store's clock is elsewhere again
+ * @throws HeadgateError `HEADGATE_RESERVATIONS` if a key has too many reservations that expire
+ */
 function decided<T>(outcome: T): T {
-  if (elsewhereOf(outcome) === undefined) return outcome
+  const now = elsewhereOf(outcome)
+  if (now === undefined) return outcome
+  if (now === tooMany) {
+    throw new HeadgateError(
+      'HEADGATE_RESERVATIONS',
+      `The key has ${mostExpiring} open reservations with onExpiry: 'give-back', so it gets no more. Settle or cancel each of them when ` +
+        'its work ends, make one reservation for a whole batch, or let reservations expire sooner.',
+    )
+  }
   throw new HeadgateError(
     'HEADGATE_STORE',
     "The store's clock jumped between two attempts of a call by more than a window of its calendar. Check the clock of the store.",

@@ -72,6 +72,11 @@ export interface Command<V extends Verb = Verb> {
   /** For `reserve`: the longest wait that the caller accepts, in whole microseconds. Default 0. */
   readonly maxWait?: number | undefined
   /**
+   * For `reserve`: after how many microseconds the reservation gives its units back, unless it is settled before. Only policies whose
+   * algorithm has `expiring` give units back. Undefined if the units stay used.
+   */
+  readonly expires?: number | undefined
+  /**
    * For `settle` and `renew`: the tickets, which identify the reserved units. `renew` starts the leases of the units anew under policies
    * that count units in flight (`Algorithm.leases`), and returns new tickets for these policies. The tickets of other policies do not
    * change.
@@ -122,13 +127,19 @@ export interface Booking {
   readonly tickets: Tickets | undefined
 }
 
-/** The outcome of a command whose `windows` do not contain the store's time. The command can be tried again with that time. */
+/**
+ * The outcome of a command that was not decided, and changed nothing: its `windows` do not contain the store's time, or it is a
+ * reservation that expires, and its key has too many.
+ */
 export interface Elsewhere {
-  /** The store's time in whole microseconds. */
+  /** The store's time in whole microseconds, with which the command can be tried again. `tooMany` for too many reservations. */
   readonly elsewhere: number
   /** Of a command over several parts: the verdicts of the parts that were decided, and then undone. Their thresholds are told. */
   readonly policies?: readonly Verdict[]
 }
+
+/** The number of `Elsewhere` if a key has too many reservations that expire. */
+export const tooMany: number = Infinity
 
 /** Makes the outcome `Elsewhere`, which no caller but `openLedger` sees. */
 export function elsewhere(now: number, policies?: readonly Verdict[]): never {

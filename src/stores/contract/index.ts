@@ -17,6 +17,7 @@ export {
   type Outcome,
   type OutcomeOf,
   type ScanTerms,
+  tooMany,
   type Verb,
 } from './command.ts'
 export { Deadlines } from './deadlines.ts'

@@ -10,7 +10,7 @@
  */
 
 import { banAt, isBannable, isPast, longestBan, newBan, type StoredBan, withBan } from '../../algorithms/bans/index.ts'
-import { effectiveTime, type PolicyEvaluation } from '../../algorithms/evaluation/index.ts'
+import { effectiveTime, isFull, type PolicyEvaluation } from '../../algorithms/evaluation/index.ts'
 import {
   type Algorithm,
   type Definition,
@@ -29,6 +29,7 @@ import {
   type Command,
   elsewhere,
   type OutcomeOf,
+  tooMany,
   type Verb,
 } from './command.ts'
 import type { ScopedEvaluation } from './scoped-evaluation.ts'
@@ -146,7 +147,7 @@ function runState(
   command: Command<StateVerb>,
   now: number,
 ): Booking | Decision | undefined {
-  const { verb, costs = 1, alternatives, maxWait = 0, tickets, details, windows } = command
+  const { verb, costs = 1, alternatives, maxWait = 0, expires, tickets, details, windows } = command
   if (verb === 'reset') {
     for (const key of keys) key?.reset()
     return undefined
@@ -167,11 +168,12 @@ function runState(
   const decides = refused ? 'peek' : verb
   if (alternatives === undefined) evaluation.evaluate(decides, now, costs, maxWait, tickets)
   else evaluation.evaluateFirst(decides, now, alternatives, maxWait)
+  if (expires !== undefined && isFull(evaluation)) return elsewhere(tooMany)
   if (verb === 'refund' || verb === 'settle') evaluation.giveBack()
   const found = evaluation.commit('store', details)
   const decision = ban === undefined ? found : withBan(found, ban, refused)
   const reserves = verb === 'reserve' || verb === 'renew'
-  const outcome = reserves ? bookingOf(decision, evaluation.delay, () => evaluation.tickets()) : decision
+  const outcome = reserves ? bookingOf(decision, evaluation.delay, () => evaluation.tickets(expires)) : decision
   for (const [n, { policies }] of scopes.entries()) keys[n]?.update(policies, now)
   return outcome
 }

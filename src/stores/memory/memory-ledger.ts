@@ -1,5 +1,5 @@
 import { isBannable, withBan } from '../../algorithms/bans/index.ts'
-import { type DecidingVerb, Evaluation } from '../../algorithms/evaluation/index.ts'
+import { type DecidingVerb, Evaluation, isFull } from '../../algorithms/evaluation/index.ts'
 import type { Policy } from '../../algorithms/index.ts'
 import type { Clock } from '../../common/index.ts'
 import type { KeptKey, KeyPage } from '../../inspection/index.ts'
@@ -15,6 +15,7 @@ import {
   type Outcome,
   type OutcomeOf,
   type ScanTerms,
+  tooMany,
   type Verb,
 } from '../contract/index.ts'
 import { keptKey, keptPage } from './inspect-memory.ts'
@@ -92,7 +93,8 @@ export class MemoryLedger implements Ledger {
 
   private reserve(command: Command<'reserve' | 'renew'>): Booking {
     const decision = this.decideUnlessBanned(command)
-    return bookingOf(decision, this.evaluation.delay, () => this.evaluation.tickets())
+    if ('elsewhere' in decision) return decision as never
+    return bookingOf(decision, this.evaluation.delay, () => this.evaluation.tickets(command.expires))
   }
 
   /** Decides a call. A call with a banned key is decided by a peek, which takes no units, and is then refused. */
@@ -106,7 +108,7 @@ export class MemoryLedger implements Ledger {
   }
 
   private decide(
-    { verb, keys, costs = 1, alternatives, maxWait = 0, tickets, details }: Command<DecidingVerb>,
+    { verb, keys, costs = 1, alternatives, maxWait = 0, expires, tickets, details }: Command<DecidingVerb>,
     now = this.clock(),
   ): Decision {
     const { evaluation, only } = this
@@ -114,8 +116,9 @@ export class MemoryLedger implements Ledger {
     if (alternatives === undefined) evaluation.evaluate(verb, now, costs, maxWait, tickets)
     else evaluation.evaluateFirst(verb, now, alternatives, maxWait)
     if (verb === 'refund' || verb === 'settle') this.giveBack(keys, now)
+    if (expires !== undefined && isFull(evaluation)) return elsewhere(tooMany)
     if (!found) this.claim(keys, now)
-    if (verb === 'reserve') this.openBookings()
+    if (verb === 'reserve') this.openBookings(expires !== undefined)
     const decision = evaluation.commit('store', details)
     if (only === undefined) this.keep(now)
     if (!evaluation.allowed) this.noteRefused()
@@ -149,8 +152,8 @@ export class MemoryLedger implements Ledger {
     this.evaluation.giveBack()
   }
 
-  private openBookings(): void {
-    if (this.evaluation.takes) for (const scope of this.scopes) scope.openBookings()
+  private openBookings(expire: boolean): void {
+    if (this.evaluation.takes) for (const scope of this.scopes) scope.openBookings(expire)
   }
 
   private keep(now: number): void {

@@ -103,9 +103,10 @@ export class Scope {
   /**
    * Moves each state that can have reservations to a separate array, which can grow. Called after `claim`, before a reservation is
    * made.
+   * @param expire true for a reservation that expires
    */
-  openBookings(): void {
-    this.states.openBookings(this.policies, this.row)
+  openBookings(expire: boolean): void {
+    this.states.openBookings(this.policies, this.row, expire)
   }
 
   /**

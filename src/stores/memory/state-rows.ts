@@ -1,6 +1,17 @@
 import { PolicyEvaluation } from '../../algorithms/evaluation/index.ts'
 import type { Policy } from '../../algorithms/index.ts'
-import { copyState, holds, isBooked, isUnused, listOf, numbersOf, quotaLeft, type State, stateTime } from './state.ts'
+import {
+  copyState,
+  hasBookings,
+  holds,
+  isBooked,
+  isUnused,
+  listOf,
+  numbersOf,
+  quotaLeft,
+  type State,
+  stateTime,
+} from './state.ts'
 
 /**
  * The most bytes of an overflow table, including a hash of four bytes for each row: under one plan (set of policies), and under several.
@@ -156,8 +167,8 @@ export class StateRows {
       const own = this.#arrays[row * policies.length + n]
       if (own === undefined) continue
       const policy = policies[n] as PolicyEvaluation
-      const { grows, idSlot } = policy.algorithm
-      if (grows || own[idSlot as number] !== 0) {
+      const { algorithm } = policy
+      if (algorithm.grows || hasBookings(algorithm, own, 0)) {
         policy.s = own
         policy.i = 0
       } else {
@@ -174,12 +185,15 @@ export class StateRows {
     this.#arrays[index] = numbers
   }
 
-  /** Moves each state of this row that a reservation can make longer from `#numbers` to `#arrays`. */
-  openBookings(policies: readonly PolicyEvaluation[], row: number): void {
+  /**
+   * Moves each state of this row that a reservation can make longer from `#numbers` to `#arrays`.
+   * @param expire true for a reservation that expires
+   */
+  openBookings(policies: readonly PolicyEvaluation[], row: number, expire: boolean): void {
     for (let n = 0; n < policies.length; n++) {
       const policy = policies[n] as PolicyEvaluation
       const { algorithm, s, i } = policy
-      if (algorithm.bookingNumbers === 0 || Array.isArray(s)) continue
+      if (algorithm.bookingNumbers === 0 || (algorithm.expiring && !expire) || Array.isArray(s)) continue
       const booked = Array.from(s.subarray(i, i + algorithm.slots))
       this.#setArray(row, n, booked)
       policy.s = booked

@@ -1,5 +1,5 @@
 import { effectiveTime } from '../../algorithms/evaluation/index.ts'
-import { type Numbers, type Policy, Report } from '../../algorithms/index.ts'
+import { type Algorithm, type Numbers, type Policy, Report } from '../../algorithms/index.ts'
 
 /** The state of one key under one policy. Its numbers begin at `s[i]`. */
 export interface State {
@@ -24,7 +24,12 @@ function lengthOf({ policy: { algorithm }, s, i }: State): number {
 
 /** True if the state has open reservations. Such a state is in a separate array. */
 export function isBooked({ policy: { algorithm }, s, i }: State): boolean {
-  return algorithm.bookingNumbers > 0 && s[i + (algorithm.idSlot as number)] !== 0
+  return algorithm.bookingNumbers > 0 && hasBookings(algorithm, s, i)
+}
+
+/** The same for an algorithm whose states can have open reservations. Of `expiring`, only reservations that expire need an array. */
+export function hasBookings({ expiring, slots, idSlot }: Algorithm, s: Numbers, i: number): boolean {
+  return expiring === undefined ? s[i + (idSlot as number)] !== 0 : Array.isArray(s) && s.length > i + slots
 }
 
 /** True if all numbers of the state are zero, as for a new key. */

@@ -86,10 +86,11 @@ export class RedisLedger implements Ledger {
   }
 
   async #decide(command: Command<DecidingVerb>, keys: readonly string[]): Promise<Decision | Booking> {
-    const { verb, costs = 1, keys: named, report, alternatives, maxWait, details, tickets, windows, calendar } = command
+    const { verb, costs = 1, keys: named, report, windows, calendar } = command
+    const { alternatives, maxWait, expires, details, tickets } = command
     const key = report && reportKey(this.#context.prefix, keys[0] as string, report.by)
     const numbered = key === undefined ? undefined : { report: { ...(report as NumberedReport), key } }
-    const terms = { alternatives, maxWait, details, tickets, windows, calendar }
+    const terms = { alternatives, maxWait, expires, details, tickets, windows, calendar }
     const extras = { ...terms, late: this.#late(named), ...numbered }
     const response = await this.#sendOther(this.#request(verb, keys, costs, extras))
     const decision = decisionOf(this.#plan.policies, response, details)

@@ -101,9 +101,10 @@ function makers.reserve()
     return p.algorithm.fits(p, p.s, p.at, cost, p.wait - (p.at - now))
   end
 
-  -- For each policy, adds to the reply: 0, or 1 and the ticket (time and id).
+  -- For each policy, adds to the reply: 0, or 1 and the ticket (time and id), or 2 and the ticket of a reservation that expires.
   -- @param id the id for states that have no open reservation yet
-  function respondTickets(policies, id)
+  -- @param expires after how many microseconds the reservation gives its units back; 0 if it keeps them
+  function respondTickets(policies, id, expires)
     for n = 1, #policies do
       local p = policies[n]
       local from, s, at, ahead = p, p.s, p.at, p.delay or 0
@@ -121,9 +122,14 @@ function makers.reserve()
         respond(0)
       else
         if s[from.idSlot] <= 0 then s[from.idSlot] = id end
-        respond(1)
+        local expire = expires > 0 and from.expiring and not make('expiring').isFull(s, at)
+        respond(expire and 2 or 1)
         respond(from.algorithm.bookedAt(from, s, at, ahead))
         respond(s[from.idSlot])
+        if expire then
+          make('expiring').add(s, s[from.idSlot], cost, at + expires)
+          respond(at + expires)
+        end
       end
     end
   end

@@ -20,7 +20,7 @@ import { luaNames } from './kinds.ts'
  * - how long a refused call has to wait, if its settlement counts the refusal
  * - "<Hdd" for a report with a number: the key under which the number is stored, the number, for how many microseconds Redis
  *   keeps the number
- * - the maxWait of a reservation or renewal, and the id for its tickets
+ * - the maxWait of a reservation or renewal, the id for its tickets, and after how many microseconds it gives its units back (0: never)
  * - "<dHc0" the duration and the reason of a ban
  * - the units of a lease, and how many microseconds the lease has to last
  */
@@ -112,7 +112,7 @@ repeat
   reply, size = {}, 1
   local position, length = 10, #requests
   while position <= length do
-    local planIndex, verbAndFlags, key, maxWait, id, units, shortestLife, refusedFor, broken, elsewhere, banned
+    local planIndex, verbAndFlags, key, maxWait, expires, id, units, shortestLife, refusedFor, broken, elsewhere, banned
     planIndex, verbAndFlags, now, cost, key, position = unpack('<HBddH', requests, position)
     local policies = plans[planIndex]
     verb = verbAndFlags % 8
@@ -146,7 +146,7 @@ repeat
       end
       respond(broken and 5 or 1)
     else
-      maxWait, costs, list = 0, nil, nil
+      maxWait, expires, costs, list = 0, 0, nil, nil
       if not plain then
         verbs = make('verbs')
         if verbAndFlags % 128 >= 64 and cost > 0 then
@@ -160,7 +160,7 @@ repeat
         if verb == SETTLE and verbAndFlags >= 128 then refusedFor, position = unpack('<d', requests, position) end
       end
       if verb == RESERVE or verb == RENEW then
-        maxWait, id, position = unpack('<dd', requests, position)
+        maxWait, id, expires, position = unpack('<ddd', requests, position)
         make('reserve')
       end
       if elsewhere then
@@ -179,8 +179,13 @@ repeat
           verbs.giveBack(policies, verbAndFlags >= 128)
           if verbAndFlags >= 128 then verbs.countRefusal(policies, refusedFor) end
         end
-        commit(policies, verbAndFlags % 16 >= 8 or (verbAndFlags % 32 >= 16 and not allowed))
-        if allowed and (verb == RESERVE or verb == RENEW) then respondTickets(policies, id) end
+        if expires > 0 and takes and make('expiring').tooMany(policies) then
+          respond(7)
+          respond(never)
+        else
+          commit(policies, verbAndFlags % 16 >= 8 or (verbAndFlags % 32 >= 16 and not allowed))
+          if allowed and (verb == RESERVE or verb == RENEW) then respondTickets(policies, id, expires) end
+        end
       end
       if verbAndFlags % 64 >= 32 then
         units, shortestLife, position = unpack('<dd', requests, position)

@@ -5,7 +5,7 @@
 export const verbs = `
 -- Makes the functions for requests that are not plain: all but consume, reserve and peek at one cost for every policy.
 function makers.verbs()
-  local own, changed, keepsNothing, unitsKnown, waitToRenew, refund, countRefund, settle
+  local own, changed, keepsNothing, unitsKnown, correctionOf, close, waitToRenew, refund, countRefund, settle
   local verbs = {}
   make('refused')
 
@@ -46,11 +46,22 @@ function makers.verbs()
     return refunded == 0 and ticket.units or p.idCountsRefunds and refunded > 0 and max(0, ticket.units - refunded) or 0
   end
 
+  -- How many units a settlement charges, or below 0 gives back. From its expiry on, a reservation has given its units back.
+  function correctionOf(p, correction, ticket)
+    if not ticket or not ticket.expiry then return correction end
+    local _, _, at = own(p)
+    return at < ticket.expiry and correction or correction + ticket.units
+  end
+
   function verbs.longestWait(policies)
     for n = 1, #policies do
       local p, wait = policies[n], 0
       if costs then cost = costs[n] end
       p.at = effectiveTime(p, p.s[1], now)
+      if verb == SETTLE and costs then
+        cost = correctionOf(p, cost, verbs.tickets[n])
+        costs[n] = cost
+      end
       if verb == CHARGE or (verb == SETTLE and cost > 0) then
         local from, s, at = own(p)
         if not (keepsNothing(p) or from.algorithm.fits(from, s, at, cost, 0)) then wait = never end
@@ -106,9 +117,10 @@ function makers.verbs()
     for n = 1, count do
       present, position = unpack('<B', ARGV[1], position)
       list[n] = false
-      if present == 1 then
+      if present > 0 then
         local ticket = {}
         ticket.since, ticket.id, ticket.units, position = unpack('<ddd', ARGV[1], position)
+        if present == 2 then ticket.expiry, position = unpack('<d', ARGV[1], position) end
         list[n] = ticket
       end
     end
@@ -133,7 +145,13 @@ function makers.verbs()
     for n = 1, #policies do
       local p = policies[n]
       if costs then cost = costs[n] end
-      if verb == REFUND then refund(p) elseif not (keepsCounted and p.countRefused) then settle(p, verbs.tickets[n]) end
+      if verb == REFUND then
+        refund(p)
+      elseif keepsCounted and p.countRefused then
+        close(p, verbs.tickets[n])
+      else
+        settle(p, verbs.tickets[n])
+      end
     end
   end
 
@@ -151,9 +169,16 @@ function makers.verbs()
     if id > 0 then s[idSlot] = id + cost <= maxSafe and id + cost or 0 end
   end
 
+  -- Notes that a reservation does not expire, because it is settled before.
+  function close(p, ticket)
+    local _, s, at = own(p)
+    if ticket and ticket.expiry and at < ticket.expiry and make('expiring').remove(s, ticket) then changed(p) end
+  end
+
   function settle(p, ticket)
     local from, s, at = own(p)
     if ticket and from.algorithm.lapsed and from.algorithm.lapsed(from, s, at, ticket.since) then return end
+    close(p, ticket)
     if cost > 0 then
       if p.wait > 0 or keepsNothing(p) then return end
       from.algorithm.take(from, s, at, cost, 0)

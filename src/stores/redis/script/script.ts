@@ -12,7 +12,7 @@ import { main } from './main.ts'
 import { verbs } from './other-verbs.ts'
 import { records } from './records.ts'
 import { states } from './states.ts'
-import { bookings, exactMath, smooth } from './steps/index.ts'
+import { bookings, exactMath, expiringReservations, smooth } from './steps/index.ts'
 import { leases } from './take-leases.ts'
 import { triedCosts } from './tried-costs.ts'
 
@@ -28,6 +28,7 @@ export type ScriptPart =
   | 'carry'
   | 'leases'
   | 'bookings'
+  | 'expiringReservations'
   | 'others'
   | 'defaults'
   | 'smooth'
@@ -51,6 +52,7 @@ export const parts: Readonly<Record<ScriptPart, string>> = {
   others: 'function makers.others()\n',
   defaults,
   smooth,
+  expiringReservations,
   ...luaOf(false),
   endOfOthers: 'end\n',
   main,

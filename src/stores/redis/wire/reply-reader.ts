@@ -2,6 +2,7 @@ import { callBan, forever, isBannable } from '../../../algorithms/bans/index.ts'
 import type { Costs, DecidingVerb, Tickets } from '../../../algorithms/evaluation/index.ts'
 import { type Policy, partOf, type Threshold } from '../../../algorithms/index.ts'
 import type { RefusedCost } from '../../../policy/index.ts'
+import { tooMany } from '../../contract/index.ts'
 import type { PackedPlan } from '../script/index.ts'
 import type { ScriptRequest } from './script-request.ts'
 import type { PolicyReport, ResponseBan, ScriptResponse } from './script-response.ts'
@@ -35,10 +36,7 @@ export class ReplyReader {
     const now = requestTime < 0 ? this.#now : requestTime
     const first = this.#next()
     if (first === 5) return undefined
-    if (first === 7) {
-      const elsewhere = this.#next()
-      return { now: elsewhere, allowed: false, elsewhere, repeats: false, ...nothing }
-    }
+    if (first === 7) return this.#elsewhere()
     const ban = first === 6 ? this.#ban(request, now) : undefined
     const outcome = ban === undefined ? first : this.#next()
     const allowed = outcome === 1 || outcome === 2
@@ -75,6 +73,12 @@ export class ReplyReader {
     }
   }
 
+  /** Reads why nothing was decided: the time in none of the request's windows, or -1 if the key has too many reservations that expire. */
+  #elsewhere(): ScriptResponse {
+    const time = this.#next()
+    return { now: time, allowed: false, elsewhere: time < 0 ? tooMany : time, repeats: false, ...nothing }
+  }
+
   /** Reads a ban: when it ends (-1: never), the index of the scope (kind) of the banned key, and the reason, which may be empty. */
   #ban({ plan, verb }: ScriptRequest, now: number): ResponseBan {
     const end = this.#next()
@@ -99,8 +103,10 @@ export class ReplyReader {
    */
   #tickets({ plan, tickets }: ScriptRequest, costs: Costs): Tickets {
     return plan.policies.map((_, n) => {
-      if (this.#next() === 0) return tickets?.[n]
-      return [this.#next(), this.#next(), typeof costs === 'number' ? costs : (costs[n] as number)] as const
+      const form = this.#next()
+      if (form === 0) return tickets?.[n]
+      const ticket = [this.#next(), this.#next(), typeof costs === 'number' ? costs : (costs[n] as number)] as const
+      return form === 1 ? ticket : [...ticket, this.#next()]
     })
   }
 

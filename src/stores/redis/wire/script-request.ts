@@ -9,6 +9,8 @@ export interface RequestExtras {
   readonly alternatives?: Alternatives | undefined
   /** For a reservation: the longest wait with which the reservation is granted, in microseconds. */
   readonly maxWait?: number | undefined
+  /** For a reservation that expires: after how many microseconds it gives its units back. */
+  readonly expires?: number | undefined
   /** For a settlement (correction to the actual cost) or a renewal: the tickets that the reservation returned. */
   readonly tickets?: Tickets | undefined
   readonly details?: Details | undefined

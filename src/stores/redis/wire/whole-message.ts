@@ -61,7 +61,7 @@ export function wholeArgs(
 /** How many bytes a packed request has at most. */
 function largestSizeOf({ plan, alternatives = [], ban }: ScriptRequest): number {
   const banBytes = ban === undefined ? 0 : 10 + Buffer.byteLength(ban.reason ?? '')
-  return 64 + 2 * plan.scopes.length + (65 + 8 * alternatives.length) * plan.policies.length + banBytes
+  return 64 + 2 * plan.scopes.length + (73 + 8 * alternatives.length) * plan.policies.length + banBytes
 }
 
 /** The number of the verb plus the flags of the request. */
@@ -94,6 +94,7 @@ function writeRequest(
     now,
     windows,
     maxWait = 0,
+    expires = 0,
     tickets,
     punish,
     report,
@@ -126,6 +127,7 @@ function writeRequest(
   if (verb === 'reserve' || verb === 'renew') {
     at = buffer.writeDoubleLE(maxWait, at)
     at = buffer.writeDoubleLE(newReservationId(), at)
+    at = buffer.writeDoubleLE(expires, at)
   }
   if (ban !== undefined) at = writeBan(buffer, at, ban)
   if (lease === undefined) return at
@@ -140,7 +142,8 @@ function writeBan(buffer: Buffer, at: number, { duration, reason = '' }: BanTerm
 }
 
 function writeTicket(buffer: Buffer, at: number, ticket: Tickets[number]): number {
-  at = buffer.writeUInt8(ticket === undefined ? 0 : 1, at)
-  for (const number of ticket ?? []) at = buffer.writeDoubleLE(number, at)
+  const numbers = ticket?.filter((number) => number !== undefined) ?? []
+  at = buffer.writeUInt8(Math.max(0, numbers.length - 2), at)
+  for (const number of numbers) at = buffer.writeDoubleLE(number, at)
   return at
 }

@@ -1,6 +1,6 @@
 /**
  * The Lua of algorithms/windows/calendar-window.ts. State: last, used, start, end, told, id of the open reservations. `p.starts` has
- * the four starts of windows that the request brings (see main.ts).
+ * the four starts of windows that the request brings (see main.ts). The reservations that expire are in `s.more`.
  */
 export const calendarWindow = `
 function makers.calendarWindow()
@@ -10,7 +10,7 @@ function makers.calendarWindow()
 
   function window.define(p, span, limit, months, days)
     p.slots, p.idSlot, p.idCountsRefunds, p.limit, p.months, p.days = 6, 6, true, limit, months, days
-    p.span, p.starts = span, { 0, 0, 0, 0 }
+    p.span, p.starts, p.expiring = span, { 0, 0, 0, 0 }, true
   end
 
   function startAt(p, s, at)
@@ -27,16 +27,18 @@ function makers.calendarWindow()
   end
 
   function runs(s, at)
-    return at < s[4] and at >= s[1] and (s[2] ~= 0 or s[5] ~= 0)
+    return at < s[4] and at >= s[1] and (usedAt(s, at) ~= 0 or s[5] ~= 0)
   end
 
   function usedAt(s, at)
-    return at < s[4] and s[2] or 0
+    local used = at < s[4] and s[2] or 0
+    return s.more and make('expiring').usedAt(s, used, at) or used
   end
 
   function window.wait(p, s, at, cost)
     if usedAt(s, at) + cost <= p.limit then return 0 end
-    return cost > p.limit and never or endAt(p, s, at) - at
+    if cost > p.limit then return never end
+    return min(endAt(p, s, at), s.more and make('expiring').freeAt(s, s[2], p.limit - cost) or never) - at
   end
 
   function window.take(p, s, at, cost)
@@ -44,13 +46,14 @@ function makers.calendarWindow()
     if not runs(s, at) and not open(p, s, at) then return end
     s[1] = at
     s[2] = used + cost
+    if s.more then make('expiring').drop(s, at) end
   end
 
   function open(p, s, at)
     local start, finish = startAt(p, s, at), endAt(p, s, at)
     if finish <= at or p.starts[4] == 0 then return false end
     if at >= s[1] then s[5] = 0 end
-    s[3], s[4], s[6] = start, finish, 0
+    s[3], s[4], s[6], s.more = start, finish, 0, nil
     return true
   end
 
@@ -97,7 +100,11 @@ function makers.calendarWindow()
     function window.carry(p, s, at, from, times, per)
       window.take(p, s, at, 0)
       s[2] = min(p.limit, ratioUp(min(s[2], from.limit), times, per))
-      if times ~= per then s[6] = 0 end
+      if times ~= per then s[6], s.more = 0, nil end
+    end
+
+    function window.scaledWait(p, s, at, cost, capacity)
+      return window.wait(p, s, at, ratioUp(cost, p.limit, capacity))
     end
   end)
 end
