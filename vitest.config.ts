@@ -14,7 +14,7 @@ const packed = ['test/{package,neighbours}.test.ts']
 const servers = [
   'test/stores/{redis/*,shares/redis}.test.ts',
   'test/stores/{cluster,fleet,memcached,postgres}*.test.ts',
-  'test/stores/{calendar-servers,hostile-names,releases,size,unknown-kind,usage}.test.ts',
+  'test/stores/{calendar-servers,hostile-names,releases,size,thresholds,unknown-kind,usage}.test.ts',
   'test/failure/{bursts,causes,drills,faults,half-open*}.test.ts',
   'test/compat/redis.test.ts',
   'test/moving-in/upstash-ratelimit.test.ts',
@@ -26,14 +26,14 @@ const parts = [
   'test/{package,readme}.test.ts',
   'test/algorithms/exact-math.test.ts',
   'test/calendar/golden.test.ts',
-  'test/limiter/alternatives-{law,model}.test.ts',
+  'test/limiter/{alternatives-{law,model},thresholds}.test.ts',
   'test/failure/flapping.test.ts',
   'test/http/keys/{address,by-cookie}.test.ts',
   'test/pacer/{properties,set-rate,settling}.test.ts',
   'test/stores/memory/overflow-plans.test.ts',
   'test/stores/shares/{share-fleet,worst-case}.test.ts',
   'test/stores/redis/{acl,contract,docs}.test.ts',
-  'test/stores/{calendar*,compare-and-set,fleet-calendar,memcached,releases}.test.ts',
+  'test/stores/{calendar*,compare-and-set,fleet-calendar,memcached,releases,thresholds}.test.ts',
   'test/testing/faulty-store.test.ts',
 ]
 const installServers = './test/support/programs.ts'

@@ -9,6 +9,7 @@ import type { Store } from '../../src/stores/contract/index.ts'
 import { ShareStore } from '../../src/stores/shares/share-store.ts'
 import { faultyStore, ManualClock } from '../../src/testing/index.ts'
 import { asyncStore } from '../support/async-store.ts'
+import { sqliteClient, sqliteDatabase } from '../support/sqlite.ts'
 import { describeThresholds, limiterOf, type MakeStore } from '../support/thresholds.ts'
 
 const memory = (clock: ManualClock) => memoryStore({ clock: clock.now })
@@ -37,6 +38,10 @@ function recordStore(clock: ManualClock): Store {
 }
 
 for (const [name, make] of stores) describeThresholds(name, make, 150)
+let prefixes = 0
+for (const { name, create } of [sqliteDatabase(), sqliteClient()]) {
+  describeThresholds(name, ({ now }) => create(now, `told-${prefixes++}`), 20)
+}
 
 const month = calendarWindow({ limit: 10, every: 'month', thresholds: [1, 0.8] })
 

@@ -10,7 +10,7 @@ import {
   slidingLog,
 } from '../../src/index.ts'
 import { ManualClock } from '../../src/testing/index.ts'
-import { day } from './depth.ts'
+import { day, rounds } from './depth.ts'
 import { evenCalendarWindow } from './even-calendar.ts'
 import { type Random, randomOf } from './seeded-random.ts'
 
@@ -351,7 +351,8 @@ async function play(create: (clock: () => number) => Store, seed: number, calls:
  * @param runs how many random scripts of 250 calls
  */
 export function testCostListModel(name: string, create: (clock: () => number) => Store, runs: number): void {
-  test(`${name} decides lists of costs as the model does, and settles to the budget that has paid`, async () => {
+  const title = `${name} decides lists of costs as the model does, and settles to the budget that has paid`
+  test(title, { timeout: rounds(60_000, 600_000) }, async () => {
     const sums = [0, 0, 0, 0, 0]
     for (let run = 0; run < runs; run++) {
       const paidBy = await play(create, day * 1000 + run, 250)

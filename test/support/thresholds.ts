@@ -1,8 +1,16 @@
 /* When thresholds are told: timelines, and a law that plays random calls. Each store plays them. */
 import { describe, expect, test } from 'vitest'
 import { calendarWindow } from '../../src/calendar/index.ts'
-import { fixedWindow, type Policy, RateLimiter, type Store, type ThresholdEvent } from '../../src/index.ts'
+import {
+  fixedWindow,
+  type Policy,
+  RateLimiter,
+  type Reservation,
+  type Store,
+  type ThresholdEvent,
+} from '../../src/index.ts'
 import { ManualClock } from '../../src/testing/index.ts'
+import { rounds } from './depth.ts'
 import fc from './fast-check.ts'
 
 const day = 86_400_000
@@ -40,6 +48,7 @@ export function describeThresholds(name: string, make: MakeStore, runs: number):
   describe(`thresholds in ${name}`, () => {
     timelines(make)
     law(make, runs)
+    lawBesideOtherParts(make, rounds(Math.ceil(runs / 5), runs))
   })
 }
 
@@ -201,5 +210,132 @@ function law(make: MakeStore, runs: number): void {
       }),
       { numRuns: runs },
     )
-  })
+  }, 120_000)
+}
+
+const parts = [0.25, 0.8, 1]
+
+/** A quota of each user by the day, and one of each team by the week. */
+const ownAndPool = (own: number, pool: number) => [
+  calendarWindow({ name: 'own', limit: own, every: 'day', scope: 'user', thresholds: parts }),
+  calendarWindow({ name: 'pool', limit: pool, every: 'week', scope: 'team', thresholds: parts }),
+]
+
+const monday = Date.UTC(2026, 10, 23)
+const lengths = { own: day, pool: 7 * day }
+
+type Owner = keyof typeof lengths
+type Units = Readonly<Record<Owner, number>>
+const owners: readonly Owner[] = ['own', 'pool']
+
+const mixedSteps = fc.array(
+  fc.record({
+    verb: fc.constantFrom(
+      ...(['consume', 'list', 'charge', 'refund', 'reserve', 'settle', 'cancel', 'usage', 'reset', 'forget'] as const),
+    ),
+    large: fc.boolean(),
+    user: fc.constantFrom('ann', 'bob'),
+    team: fc.constantFrom('red', 'blue'),
+    own: fc.nat(3),
+    pool: fc.nat(6),
+    pause: fc.oneof({ weight: 6, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat(2 * day) }),
+  }),
+  { minLength: 20, maxLength: 60 },
+)
+
+function lawBesideOtherParts(make: MakeStore, runs: number): void {
+  test('beside plans, lists of costs, usage, reset and forget: who pays tells its own thresholds once', async () => {
+    await fc.assert(
+      fc.asyncProperty(mixedSteps, async (sequence) => {
+        const { limiter, clock, told } = limiterOf(ownAndPool(4, 10), make)
+        const lists = limiter.store.traits?.alternatives === true
+        const plans = [limiter, limiter.withPlan(ownAndPool(9, 25))] as const
+        const open: {
+          key: { user: string; team: string }
+          plan: RateLimiter
+          taken: Units
+          since: Units
+          reservation: Reservation
+        }[] = []
+        /** The largest part that was told, by the policy, the key and the window. */
+        const most = new Map<string, number>()
+        const windows = (): Units => {
+          const passed = clock.milliseconds - monday
+          return { own: Math.floor(passed / lengths.own), pool: Math.floor(passed / lengths.pool) }
+        }
+        for (const [n, { verb, large, user, team, own, pool, pause }] of sequence.entries()) {
+          clock.advance(pause)
+          let key: { user: string; team: string } = { user, team }
+          let plan = plans[large ? 1 : 0]
+          const cost = own + pool === 0 ? { own: 1, pool: 1 } : { own, pool }
+          const taken = await run()
+          const expected: string[] = []
+          const { policies } = await plan.peek(key)
+          for (const [place, owner] of owners.entries()) {
+            if (taken[owner] <= 0) continue
+            const id = owner === 'own' ? key.user : key.team
+            const name = `${id} ${windows()[owner]}`
+            const { used = 0, limit = 0 } = policies[place] ?? {}
+            const reached = parts.filter((part) => part > (most.get(name) ?? 0) && used >= Math.ceil(part * limit))
+            most.set(name, reached.at(-1) ?? most.get(name) ?? 0)
+            expected.push(...reached.map((part) => `${id} ${part}@${used}`))
+          }
+          expect(told(), `step ${n}, ${verb}`).toEqual(expected)
+
+          function forget(...ids: string[]): void {
+            for (const name of most.keys()) if (ids.includes(name.split(' ', 1)[0] as string)) most.delete(name)
+          }
+
+          /** Runs the step. Returns the units that it took. */
+          async function run(): Promise<Units> {
+            const nothing = { own: 0, pool: 0 }
+            if (verb === 'consume') return (await plan.consume(key, { cost })).allowed ? cost : nothing
+            if (verb === 'charge') return (await plan.charge(key, { cost })).allowed ? cost : nothing
+            if (verb === 'list') {
+              const costs = [
+                { own: own + 1, pool: 0 },
+                { own: 0, pool: pool + 1 },
+              ] as const
+              const call = plan.consume(key, { cost: costs })
+              if (lists) return (await call).allowed ? (costs[(await call).tried?.length ?? 0] as Units) : nothing
+              await expect(call).rejects.toMatchObject({ code: 'HEADGATE_UNSUPPORTED' })
+              return nothing
+            }
+            if (verb === 'reserve') {
+              const reservation = await plan.reserve(key, { cost })
+              if (!reservation.allowed) return nothing
+              open.push({ key, plan, taken: cost, since: windows(), reservation })
+              return cost
+            }
+            if (verb === 'settle' || verb === 'cancel') {
+              const booked = open.shift()
+              if (booked === undefined) return nothing
+              const { taken, since, reservation } = booked
+              key = booked.key
+              plan = booked.plan
+              await (verb === 'cancel' ? reservation.cancel() : reservation.settle({ own, pool }))
+              const now = windows()
+              const more = (owner: Owner) =>
+                verb === 'settle' && (taken[owner] === 0 || since[owner] === now[owner])
+                  ? { own, pool }[owner] - taken[owner]
+                  : 0
+              return { own: more('own'), pool: more('pool') }
+            }
+            if (verb === 'refund') await plan.refund(key, { cost })
+            if (verb === 'usage') await plan.usage(large ? key : { team })
+            if (verb === 'reset') {
+              await plan.reset(key)
+              forget(user, team)
+            }
+            if (verb === 'forget') {
+              await plan.forget([{ user }])
+              forget(user)
+            }
+            return nothing
+          }
+        }
+      }),
+      { numRuns: runs },
+    )
+  }, 120_000)
 }
