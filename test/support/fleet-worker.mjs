@@ -2,6 +2,8 @@
  * One process of a fleet. The task is JSON in the first argument. It makes its calls when it gets the message `go`, so that
  * all processes start at the same time, and sends the result. It ends when the fleet disconnects it.
  */
+import { appendFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { createClient } from '@libsql/client'
 import { fixedWindow, RateLimiter, slidingLog } from 'headgate'
 import { calendarWindow } from 'headgate/calendar'
@@ -16,7 +18,7 @@ import { MemcacheClient } from 'memcache-client'
 import { Pool } from 'pg'
 import { chargeBase, settleCalls, settlementPolicies, usedUnits } from './fleet-settlements.mjs'
 
-const { kind, ports, policy, limit, calls, processes, store, seconds } = JSON.parse(process.argv[2])
+const { kind, ports, policy, limit, calls, processes, store, seconds, keys, folder } = JSON.parse(process.argv[2])
 const [port] = ports
 /** How far the clock of this process is ahead of the clock of the machine, in milliseconds. */
 let ahead = 0
@@ -61,6 +63,7 @@ const policies = {
   slidingLog: () => slidingLog(window),
   days: () => calendarWindow({ limit, every: 'day', timeZone: 'Europe/Berlin' }),
   seconds: () => ({ ...calendarWindow({ limit, every: 'day' }), calendar: quickCalendar }),
+  told: () => calendarWindow({ limit, every: 'year', thresholds: [0.5, 1] }),
   settlements: () => settlementPolicies(calls * processes, processes),
 }
 const limiter = new RateLimiter({
@@ -68,6 +71,8 @@ const limiter = new RateLimiter({
   policies: policies[policy](),
   store: stores[kind](),
   onStoreError: 'throw',
+  // A file has what was told also after this process was killed.
+  onThreshold: ({ key, threshold }) => appendFileSync(join(folder, `${process.pid}`), `${key} ${threshold}\n`),
 })
 
 /** Makes the calls, 32 of them in flight, or calls until a time of the machine. Returns how many were admitted. */
@@ -82,12 +87,26 @@ async function consumeCalls(until) {
   return admitted
 }
 
+/** Spends the quota of each key. Each process begins with other keys. The first process has one call in flight. */
+async function spendKeys(place) {
+  const first = Math.floor((place * keys) / processes)
+  let next = 0
+  async function caller() {
+    while (next < keys) {
+      const key = `k${(first + next++) % keys}`
+      while ((await limiter.consume(key)).allowed);
+    }
+  }
+  await Promise.all(Array.from({ length: place === 0 ? 1 : 32 }, caller))
+}
+
 if (policy === 'settlements') await chargeBase(limiter)
 else await limiter.peek('everybody')
 process.on('disconnect', () => process.exit())
-process.on('message', async ({ go, time, until, peek }) => {
+process.on('message', async ({ go, time, until, peek, place }) => {
   if (time !== undefined) ahead = time - machineTime()
-  if (go)
+  if (place !== undefined) process.send({ result: await spendKeys(place) })
+  if (go && place === undefined)
     process.send({ result: policy === 'settlements' ? await settleCalls(limiter, calls) : await consumeCalls(until) })
   if (peek) process.send({ used: await usedUnits(limiter) })
 })

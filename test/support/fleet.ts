@@ -1,5 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import cluster, { type Worker } from 'node:cluster'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'vitest'
 
@@ -27,6 +30,9 @@ export interface FleetTask extends FleetSize {
   store: object
   /** For the policy `seconds`: the length of its windows. */
   seconds?: number
+  /** For the policy `told`: how many keys have a quota, and the folder for the events of each process. */
+  keys?: number
+  folder?: string
 }
 
 /** Units by policy and key. */
@@ -73,6 +79,31 @@ export async function admittedInTwoWindows(task: Omit<FleetTask, 'policy'>, seco
     })
     return results.reduce((total, each) => total + each, 0)
   })
+}
+
+/**
+ * Spends the quotas of keys. Returns the events of thresholds that the processes got, as `key threshold`.
+ * @param kills true to kill the first process in the middle. It has one call in flight
+ */
+export async function toldBy(task: Omit<FleetTask, 'policy' | 'calls'>, kills: boolean): Promise<string[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'headgate-told-'))
+  const told = () => readdirSync(folder).flatMap((file) => readFileSync(join(folder, file), 'utf8').trim().split('\n'))
+  try {
+    await run({ ...task, calls: 0, policy: 'told', folder }, async (fleet) => {
+      const [victim, ...others] = fleet
+      const living = kills ? others : fleet
+      const results = living.map((each) => message(each, 'result'))
+      for (const [place, each] of fleet.entries()) each.send({ place })
+      if (kills) {
+        while (told().length < (task.keys ?? 0) / 4) await new Promise((wake) => setTimeout(wake, 5))
+        ;(victim as ChildProcess).kill('SIGKILL')
+      }
+      await Promise.all(results)
+    })
+    return told()
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
 }
 
 /** Runs calls that reserve and settle. In the end exactly what was settled is used, and nothing is in flight. */
