@@ -9,6 +9,7 @@ import type { Store } from '../../src/stores/contract/index.ts'
 import { ShareStore } from '../../src/stores/shares/share-store.ts'
 import { faultyStore, ManualClock } from '../../src/testing/index.ts'
 import { asyncStore } from '../support/async-store.ts'
+import { MapDatabase } from '../support/map-store.ts'
 import { sqliteClient, sqliteDatabase } from '../support/sqlite.ts'
 import { describeThresholds, limiterOf, type MakeStore } from '../support/thresholds.ts'
 
@@ -192,6 +193,32 @@ test('a call whose answer comes after its timeout tells too, because the store h
   expect(told).toEqual([])
   release()
   await vi.waitFor(() => expect(told).toEqual([0.5]))
+})
+
+test('two processes that write two keys at the same time: what was told before a write is undone is told once', async () => {
+  const database = new MapDatabase()
+  const clock = new ManualClock(Date.UTC(2026, 10, 23))
+  const told: string[] = []
+  const policies = ['a', 'b'].map((scope) => {
+    return calendarWindow({ name: scope, scope, limit: 10, every: 'month', thresholds: [0.5] })
+  })
+  const processOf = (name: string) =>
+    new RateLimiter({
+      name: 'api',
+      policies,
+      store: database.store({ clock: clock.now }),
+      onStoreError: 'throw',
+      onThreshold: ({ scope, used }) => void told.push(`${name} ${scope}@${used}`),
+    })
+  const [slow, fast] = [processOf('slow'), processOf('fast')]
+  database.before = async (key) => {
+    if (!key.includes(':b:')) return
+    database.before = () => undefined
+    await fast.consume({ a: 'x', b: 'y' }) // after the slow process has written the key of a, and before that of b
+  }
+  await slow.consume({ a: 'x', b: 'y' }, { cost: 5 })
+  expect(told.toSorted()).toEqual(['slow a@5', 'slow b@6'])
+  expect((await slow.usage({ a: 'x', b: 'y' })).policies).toMatchObject([{ used: 6 }, { used: 6 }])
 })
 
 test('a middleware passes the hook to its limiter, also with policies of the request', async () => {

@@ -43,17 +43,22 @@ export function withoutThresholds(ledger: Ledger | undefined): Ledger | undefine
   return ledger instanceof ThresholdLedger ? ledger.opened : ledger
 }
 
-/** Tells of the thresholds that an outcome of the store reports. @param keys the key of each scope */
+/**
+ * Tells of the thresholds that an outcome of the store reports.
+ * @param keys the key of each scope
+ * @param places the indexes of the policies whose thresholds are told; undefined for all
+ */
 export function tellThresholds(
   { name, policies, scopes, onThreshold }: LedgerTerms,
   keys: readonly (string | undefined)[],
   outcome: unknown,
+  places?: readonly number[],
 ): void {
   const { decision = outcome } = Object(outcome) as { readonly decision?: unknown }
   const { policies: verdicts = [] } = Object(decision) as Partial<Decision>
   for (const [n, verdict] of verdicts.entries()) {
     const { reached = [], used: counted, limit, resetAt = 0 } = Object(verdict) as Verdict
-    if (reached.length === 0) continue
+    if (reached.length === 0 || places?.includes(n) === false) continue
     const policy = policies[n] as Policy
     const { scope } = policy
     const key = keys[scopes.indexOf(scope)] as string

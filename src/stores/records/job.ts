@@ -38,6 +38,8 @@ export interface RecordCall {
    * can be given back.
    */
   readonly late: (outcome: StateOutcome, tickets: Tickets | undefined) => void
+  /** Tells of the thresholds in an outcome that the caller does not get, of the policies with these indexes. */
+  readonly tell?: (outcome: StateOutcome, places: readonly number[]) => void
 }
 
 /** A text that has to be saved for a key. */
@@ -133,6 +135,12 @@ export class Job {
     const { code, message, cause } = error
     const uncounted = new HeadgateError(code, message, { cause, uncounted: true })
     for (const { pending } of this.#calls) pending.reject(pending.sent ? error : uncounted)
+  }
+
+  /** Tells of the thresholds of a key whose units were withdrawn, because its text still says that they are told. */
+  tell(index: number): void {
+    const { places } = this.scoped.scopes[index] as EvaluationScope
+    for (const [n, { tell }] of this.#calls.entries()) tell?.(this.#results[n]?.outcome, places)
   }
 
   /**

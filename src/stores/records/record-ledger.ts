@@ -152,13 +152,16 @@ export class RecordLedger implements Ledger {
   #call(scoped: ScopedEvaluation, keys: readonly string[], command: Command<StateVerb>): Promise<StateOutcome> {
     const { deadlines, queue } = this.#context
     const now = this.#context.clock()
+    const tell = (outcome: StateOutcome, places?: readonly number[]) => {
+      if (scoped === this.whole) tellThresholds(this.#terms, command.keys, outcome, places)
+    }
     const late = (outcome: StateOutcome, tickets: Tickets | undefined) => {
-      if (scoped === this.whole) tellThresholds(this.#terms, command.keys, outcome)
+      tell(outcome)
       this.#takeBack(keys, command, outcome, tickets)
     }
     return deadlines.promise((pending) => {
       pending.sent = false
-      queue.add(scoped, keys, { command, now, pending, late })
+      queue.add(scoped, keys, { command, now, pending, late, tell })
     })
   }
 
@@ -181,7 +184,13 @@ export class RecordLedger implements Ledger {
     for (const [n, key] of keys.entries()) {
       const pending = new PendingCall<StateOutcome>(deadlines, ignore, ignore)
       const command = this.#takingBack(n, costsTaken(call, decision), decision, tickets)
-      queue.add(this.#parts[n] as ScopedEvaluation, [key], { command, now: clock(), pending, late: ignore })
+      queue.add(this.#parts[n] as ScopedEvaluation, [key], {
+        command,
+        now: clock(),
+        pending,
+        late: ignore,
+        tell: ignore,
+      })
     }
   }
 

@@ -165,7 +165,9 @@ export class SwapRunner<Version> {
       const untouched = found.text === write.text
       const before = write.before === undefined ? emptyText : { text: write.before, life: write.life }
       const saved = untouched ? before : job.withdraw(write.index, found.text, now)
-      if (await this.#swap(key, saved, found.version)) return
+      if (!(await this.#swap(key, saved, found.version))) continue
+      if (!untouched) job.tell(write.index)
+      return
     }
   }
 }
