@@ -189,7 +189,6 @@ export class RecordLedger implements Ledger {
         now: clock(),
         pending,
         late: ignore,
-        tell: ignore,
       })
     }
   }

@@ -45,14 +45,14 @@ export async function sendInTwoPhases(
     throw error
   })
   const allowed = responses.every((response) => response.allowed)
+  const again = responses.some(({ elsewhere }) => elsewhere !== undefined)
   // If a key is banned, no penalty in any slot counts the refusal.
-  const punish = responses.some(({ ban, elsewhere }) => ban?.refuses || elsewhere !== undefined)
-    ? undefined
-    : longestDelay(responses)
+  const punish = again || responses.some(({ ban }) => ban?.refuses) ? undefined : longestDelay(responses)
   if (!allowed && takes) {
     await allOf(
       groups.map(async (group, n) => {
-        responses[n] = await giveBack(send, whole, group, responses[n] as ScriptResponse, punish)
+        const undone = await giveBack(send, whole, group, responses[n] as ScriptResponse, punish)
+        if (!again) responses[n] = undone // a call that runs again tells of the thresholds that its units have reached
       }),
     )
   }
