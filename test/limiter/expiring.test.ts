@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { calendarWindow } from '../../src/calendar/index.ts'
 import { fixedWindow, lruStore, memoryStore, RateLimiter, type ReserveOptions, tokenBucket } from '../../src/index.ts'
+import { ManualClock } from '../../src/testing/index.ts'
 import { describeExpiring } from '../support/expiring.ts'
 import { MapDatabase } from '../support/map-store.ts'
 import { sqliteDatabase } from '../support/sqlite.ts'
@@ -42,4 +43,21 @@ test('a fixed window with giveBack starts on the clock, and is not shorter than 
   }
   expect(() => fixedWindow({ limit: 1, window: '1m', giveBack: 1 as never })).toThrow(/giveBack/)
   expect(fixedWindow({ limit: 1, window: '1m', giveBack: false }).algorithm.kind).toBe('intervalBucket')
+})
+
+test('a full memory store gives back what it has not merged, and never more than was reserved', async () => {
+  const clock = new ManualClock(Date.UTC(2026, 10, 23, 12))
+  const store = memoryStore({ clock: clock.now, maxKeys: 8 })
+  const limiter = new RateLimiter({ policies: calendarWindow({ limit: 10, every: 'month' }), store })
+  const keys = Array.from({ length: 60 }, (_, n) => `k${n}`)
+  for (const key of keys) {
+    await limiter.consume(key, { cost: 3 })
+    await limiter.reserve(key, { cost: 4, expires: '10m', onExpiry: 'give-back' })
+  }
+  const used = async (key: string) => (await limiter.peek(key)).policies[0]?.used as number
+  for (const key of keys) expect(await used(key)).toBeGreaterThanOrEqual(7)
+  clock.advance(10 * 60_000)
+  const after = await Promise.all(keys.map(used))
+  expect(Math.min(...after)).toBe(3)
+  expect(after.filter((each) => each === 3).length).toBeGreaterThanOrEqual(8)
 })

@@ -185,6 +185,30 @@ function settlements(make: MakeStore): void {
     expect(await used()).toEqual([6])
   })
 
+  test('of several open reservations, the one that is settled does not expire', async () => {
+    for (const settled of [0, 1, 2]) {
+      const { clock, reserve, used } = limiterOf(month(20), make)
+      const units = [5, 5, 3]
+      const open = [await reserve('ann', 5), await reserve('ann', 5, '20m'), await reserve('ann', 3)]
+      await open[settled]?.settle(units[settled] as number)
+      clock.advance(10 * minute)
+      expect(await used(), `at 10 min, ${settled}`).toEqual([settled === 1 ? 5 : 5 + (units[settled] as number)])
+      clock.advance(10 * minute)
+      expect(await used(), `at 20 min, ${settled}`).toEqual([units[settled]])
+    }
+  })
+
+  test('refunds of more than an open reservation leave nothing to give back', async () => {
+    const { limiter, clock, reserve, used } = limiterOf(month(), make)
+    const reservation = await reserve('ann', 2)
+    await limiter.consume('ann', { cost: 8 })
+    await limiter.refund('ann', { cost: 5 })
+    clock.advance(10 * minute)
+    expect(await used()).toEqual([5])
+    await reservation.cancel()
+    expect(await used()).toEqual([5])
+  })
+
   test('refunds come out of what an open reservation gives back', async () => {
     const { limiter, clock, reserve, used } = limiterOf(month(), make)
     await limiter.consume('ann', { cost: 2 })
@@ -305,6 +329,24 @@ function others(make: MakeStore): void {
     expect(await used()).toEqual([4, 1])
     clock.advance(10 * minute)
     expect(await used()).toEqual([1, 1])
+  })
+
+  test('one too many for one key changes nothing under another key, and a shadow policy keeps the units', async () => {
+    const team = calendarWindow({ limit: 1000, every: 'month', scope: 'team', name: 'team' })
+    const user = calendarWindow({ limit: 5, every: 'day', scope: 'user', name: 'user' })
+    const options = { expires: '10m', onExpiry: 'give-back' } as const
+    for (const shadow of [false, true]) {
+      const { limiter, clock } = limiterOf([shadow ? { ...team, shadow } : team, user], make)
+      const used = async () => (await limiter.usage({ team: 'red', user: 'new' })).policies.map((each) => each.used)
+      for (let n = 0; n < 100; n++) await limiter.reserve({ team: 'red', user: `u${n}` }, options)
+      const more = limiter.reserve({ team: 'red', user: 'new' }, options)
+      if (!shadow) await expect(more).rejects.toThrow(expect.objectContaining({ code: 'HEADGATE_RESERVATIONS' }))
+      expect([(await more.catch(() => undefined))?.allowed, await used()]).toEqual(
+        shadow ? [true, [101, 1]] : [undefined, [100, 0]],
+      )
+      clock.advance(10 * minute)
+      expect(await used()).toEqual(shadow ? [1, 0] : [0, 0])
+    }
   })
 
   test('an inspection shows open reservations and when they expire', async () => {

@@ -197,6 +197,54 @@ const mutations: readonly Mutations[] = [
       ['if used > 0 then', 'if used > 1 then'],
     ],
   },
+  {
+    part: 'expiringReservations',
+    on: ['calendarWindow'],
+    changes: [
+      ['s[6] - s.more[k + 1]', '0'],
+      ['more[k] <= at do', 'more[k] < at do'],
+      ['if used <= most then', 'if used < most then'],
+      ['used = used - unitsOf(s, k) if', 'if'],
+      ['firstAfter(s, expiry)', '1'],
+      ['removeFirst(s, 1, firstAfter(s, at) - 1)', 'removeFirst(s, 1, #s.more)'],
+    ],
+  },
+  {
+    part: 'calendarWindow',
+    on: ['calendarWindow'],
+    changes: [
+      ['(usedAt(s, at) ~= 0 or', '(s[2] ~= 0 or'],
+      ["if s.more then make('expiring').drop(s, at) end", ''],
+      ['finish, 0, nil', 'finish, 0, s.more'],
+      ["make('expiring').freeAt(s, s[2], p.limit - cost) or never", 'never or never'],
+    ],
+  },
+  {
+    part: 'calendarWindow',
+    on: ['scale'],
+    of: 'calendarWindow',
+    changes: [
+      ['s[6], s.more = 0, nil', 's[6] = 0'],
+      ['ratioUp(cost, p.limit, capacity)', 'cost'],
+    ],
+  },
+  {
+    part: 'verbs',
+    on: ['calendarWindow'],
+    changes: [
+      ['correction + ticket.units', 'correction'],
+      ['at < ticket.expiry and make', 'make'],
+      ["make('expiring').remove(s, ticket) then changed(p) end", 'false then changed(p) end'],
+    ],
+  },
+  {
+    part: 'evaluation',
+    on: ['calendarWindow'],
+    changes: [
+      ['expires > 0 and from.expiring', 'from.expiring'],
+      ['cost, at + expires)', 'cost, now + expires)'],
+    ],
+  },
   ...[
     ['bucket', 'ratioUp(s[2], p.weight, from.weight)', 'ratioUp(s[2], 1 + p.weight, from.weight)'],
     ['bucket', 'ratioUp(level, p.weight, from.weight)', 'ratioUp(level, 1 + p.weight, from.weight)'],
