@@ -15,7 +15,7 @@ import { APP_GUARD, BaseExceptionFilter, NestFactory } from '@nestjs/core'
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express'
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify'
 import { RateLimitDecision, RateLimitGuard, RateLimitModule } from '../../../adapters/nest/index.ts'
-import { addressSource } from '../../../src/http/keys/index.ts'
+import { addressSource, readsAddress } from '../../../src/http/keys/address-source.ts'
 import type { RequestDecision } from '../../../src/index.ts'
 import { type App, type AppOptions, upgrading } from '../../support/frameworks.ts'
 
@@ -49,9 +49,10 @@ type Anything = Record<string, unknown>
  * properties of the request, or of the response where they get that.
  */
 function adapted(options: unknown): unknown {
-  // An extractor for a platform reads no request itself, and is known by its identity.
-  if (typeof options === 'function' && addressSource(options as never)?.isPlatform) return options
-  if (typeof options === 'function') return (...args: unknown[]) => options(...args.map(opened(args)))
+  if (typeof options === 'function') {
+    const adaptedFunction = (...args: unknown[]) => options(...args.map(opened(args)))
+    return readsAddress(adaptedFunction, addressSource(options as never))
+  }
   if (typeof options !== 'object' || options === null || Object.getPrototypeOf(options) !== Object.prototype)
     return options
   const { store, limiter, ...functions } = options as Anything
