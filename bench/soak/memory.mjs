@@ -24,7 +24,7 @@ const slice = 200
 /** The oracle forgets keys that no longer count when it knows more than this. So its memory stays flat too. */
 const crowd = 5000
 /** The clock goes back by at most this many milliseconds. */
-const furthest = 9_999
+const furthest = 99_999
 /** In microseconds. A store may forget a key that has had its full quota and no call for so long, even if the clock then goes back. */
 const grace = 10_000_000n
 
@@ -61,7 +61,7 @@ class Scenario {
     if (odds < 0.97) clock.set(clock.milliseconds + random.below(8000) / 1000)
     else if (!this.jumps || odds < 0.98) clock.set(clock.milliseconds + random.pick([50, 1000, 2000, 3_600_000]))
     else {
-      const back = clock.milliseconds - random.pick([0.001, 5, 300, 999, 5000, furthest])
+      const back = clock.milliseconds - random.pick([0.001, 5, 300, 999, 5000, 59_999, 60_000, furthest])
       clock.set(Math.max(back, this.latest - furthest))
     }
   }

@@ -2,9 +2,11 @@
  * Counts what may be admitted in the most naive way. No state is compressed, no number is a float, and nothing is shared
  * with the library. Times are BigInt microseconds. One object is one key.
  *
- * Each object has its own effective time. A clock that goes back by less than a window stands still. A clock that goes back
- * further is taken as the new time, with the use as of the last admitted call.
+ * Each object has its own effective time. A clock that goes back by less than a window, or by less than 60 seconds, stands still.
+ * A clock that goes back further is taken as the new time, with the use as of the last admitted call.
  */
+
+const leastTolerance = 60_000_000n
 
 class Oracle {
   last = 0n
@@ -20,7 +22,8 @@ class Oracle {
 
   /** The effective time. */
   reckon(now) {
-    const at = now < this.last && this.last - now < this.span ? this.last : now
+    const tolerance = this.span > leastTolerance ? this.span : leastTolerance
+    const at = now < this.last && this.last - now < tolerance ? this.last : now
     if (at < this.last) {
       this.back(at)
       this.last = at
