@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { defineConfig } from 'rolldown'
+import { parseAst } from 'rolldown/parseAst'
 import manifest from './package.json' with { type: 'json' }
 import { declarations } from './rolldown.declarations.mjs'
 import { entries } from './rolldown.entries.mjs'
@@ -21,7 +22,7 @@ function licenses({ moduleIds }) {
 
 const readable = {
   // With the names of the sources, so that stack traces need no source map. The declarations have the comments.
-  minify: false,
+  minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
   minifyInternalExports: false,
   comments: { legal: false, annotation: true, jsdoc: false },
   banner: licenses,
@@ -36,6 +37,30 @@ const scripts = {
   },
 }
 
+/** The statements of blocks, the cases of switches and the members of classes that `node` contains. */
+function* statementsIn(node) {
+  for (const [name, child] of Object.entries(node)) {
+    if (typeof child !== 'object' || child === null) continue
+    const isList = Array.isArray(child) && child.length > 1
+    if (isList && (name === 'body' || name === 'cases' || node.type === 'SwitchCase')) yield* child
+    yield* statementsIn(child)
+  }
+}
+
+/** Gives each statement a line of its own, because Node and Jest print the line of an error. */
+const lines = {
+  name: 'lines',
+  generateBundle(_options, bundle) {
+    for (const chunk of Object.values(bundle)) {
+      const starts = Array.from(statementsIn(parseAst(chunk.code)), ({ start }) => start).sort((a, b) => a - b)
+      chunk.code = [0, ...starts]
+        .map((start, n) => chunk.code.slice(start, starts[n]))
+        .join('\n')
+        .trimStart()
+    }
+  },
+}
+
 /** Small modules that nearly every entry loads are one file. */
 const codeSplitting = { groups: [{ name: 'common', test: /\/src\/common\// }] }
 
@@ -43,15 +68,15 @@ export default defineConfig([
   {
     input: { ...entries, ...platforms, 'headgate-postgres': 'src/stores/postgres/print-schema.ts' },
     platform: 'neutral',
-    plugins: [scripts],
+    plugins: [scripts, lines],
     external,
     output: { ...readable, codeSplitting, dir: 'dist', cleanDir: true, chunkFileNames: 'chunks/[name].js' },
   },
   {
-    // For Jest, for bundlers, and for Node's `require` where it cannot load ES modules. Names stay, only blanks go.
+    // For Jest, for bundlers, and for Node's `require` where it cannot load ES modules.
     input: { ...entries, ...platforms },
     platform: 'neutral',
-    plugins: [scripts],
+    plugins: [scripts, lines],
     external,
     output: {
       ...readable,
@@ -61,7 +86,6 @@ export default defineConfig([
       dir: 'dist/cjs',
       entryFileNames: '[name].cjs',
       chunkFileNames: 'chunks/[name].cjs',
-      minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
       footer: ({ exports }) =>
         exports.includes('module.exports') ? "module.exports = exports['module.exports'];" : '',
     },

@@ -8,6 +8,9 @@ import { dts } from 'rolldown-plugin-dts'
 /** Frameworks that are ES modules. A CommonJS declaration may import their types only if it says so. */
 const esModules = /^import (\{[^}]*\}) from ("(?:hono|h3|@hono\/|@nestjs\/)[^"]*");$/gm
 
+/** The names of the source files, in comments. */
+const sources = /^\n*\/\/ (?:src|adapters|node_modules)\/.*\n/gm
+
 /** What a declaration adds to the types of such a framework. Only an ES module may. */
 const additions = /^declare module ["']h3["'] \{\n[\s\S]*?^\}\n/gm
 
@@ -52,7 +55,9 @@ const shared = {
   name: 'shared-declarations',
   generateBundle(_options, bundle) {
     for (const chunk of Object.values(bundle)) {
-      const imported = chunk.code.replace(esModules, 'import type $1 from $2 with { "resolution-mode": "import" };')
+      const imported = chunk.code
+        .replace(sources, '')
+        .replace(esModules, 'import type $1 from $2 with { "resolution-mode": "import" };')
       const path = `./${chunk.fileName.split('/').at(-1).replace('.d.cts', '')}`
       const [code, added] = withoutAdditions(imported, `${path}.mjs`)
       chunk.code = code
