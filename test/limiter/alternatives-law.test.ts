@@ -33,7 +33,7 @@ test.each<[string, (clock: () => number) => Store]>([
   ['lruStore', (clock) => lruStore({ clock })],
 ])('%s: a list takes what calls with one cost after the other would take', async (_, create) => {
   let byPool = 0
-  for (let run = 0; run < rounds(60, 1000); run++) {
+  for (let run = 0; run < rounds(20, 1000); run++) {
     const random = randomOf(day * 1000 + run)
     const plans = plansOf(random)
     const clock = new ManualClock()
