@@ -203,9 +203,9 @@ describe('@fastify/rate-limit', () => {
       app.get('/', async () => 'hello')
       await app.inject('/')
       const other = client.duplicate()
-      await other.call('CLIENT', 'PAUSE', '10000', 'ALL')
+      await other.call('CLIENT', 'PAUSE', '2000', 'ALL')
       const { statusCode, body } = await app.inject('/')
-      await other.call('CLIENT', 'UNPAUSE')
+      // Redis replies when the pause is over.
       await other.quit()
       expect([statusCode, body]).toEqual([500, expect.stringContaining('Redis')])
       expect((await app.inject('/')).statusCode).toBe(200)
