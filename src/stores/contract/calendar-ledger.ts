@@ -145,8 +145,9 @@ function allWindows(
 export function windowsOf(policy: Policy, now: number, calendar: CallerCalendars | undefined): Windows | undefined {
   if (policy.calendar === undefined) return undefined
   const said = calendar && calendarOf(policy, calendar)
-  for (const part of policy.calendar.asks) if (said?.[part] === undefined) throw unsaid(policy, said)
-  return policy.calendar.windowsAt(now, said)
+  const windows = policy.calendar.windowsAt(now, said)
+  if (windows === undefined) throw unsaid(policy, said)
+  return windows
 }
 
 function unsaid({ name, calendar }: Policy, said: CallerCalendar | undefined): HeadgateError {
