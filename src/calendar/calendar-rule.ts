@@ -175,24 +175,28 @@ function isMoment(anchor: number): boolean {
   return Math.abs(anchor) >= leastMilliseconds
 }
 
+/** The code of `-`. */
+const dash = 45
+
 /** The days since 1970-01-01 of a text such as `2026-02-15`. Undefined for another form. */
 function dateOf(text: string): Day | undefined {
-  if (text.length !== 10 || text[4] !== '-' || text[7] !== '-') return undefined
+  if (text.length !== 10 || text.charCodeAt(4) !== dash || text.charCodeAt(7) !== dash) return undefined
   const year = digits(text, 0, 4)
   const month = digits(text, 5, 7)
   const day = digits(text, 8, 10)
-  if (!(year >= 1 && month >= 1 && month <= 12 && day >= 1)) return undefined
+  if (year < 1 || month < 1 || month > 12 || day < 1) return undefined
   const first = firstOf((year - 1970) * 12 + month - 1)
   const date = first + day - 1
   return day <= 28 || monthOf(date) === monthOf(first) ? date : undefined
 }
 
-/** The number of these digits of a text. NaN if one of them is no digit. */
+/** The number of these digits of a text. -1 if one of them is no digit. */
 function digits(text: string, from: number, to: number): number {
   let number = 0
   for (let k = from; k < to; k++) {
     const digit = text.charCodeAt(k) - 48
-    number = digit >= 0 && digit <= 9 ? number * 10 + digit : Number.NaN
+    if (digit < 0 || digit > 9) return -1
+    number = number * 10 + digit
   }
   return number
 }
