@@ -133,19 +133,22 @@ export class CalendarRule implements Calendar {
 
   /** The date of an anchor, in whole days since 1970-01-01. A day of a month is that day of January 1970. */
   #dayOf(anchor: Anchor, zone: TimeZone, option?: 'calendar.anchor'): Day {
-    const isMonth = this.#length.months === 1
-    const isNumber = typeof anchor === 'number'
-    if (isMonth && isNumber && isDayOfMonth(anchor)) return anchor - 1
+    if (typeof anchor === 'number' && this.#length.months === 1 && isDayOfMonth(anchor)) return anchor - 1
     const date = typeof anchor === 'string' ? dateOf(anchor) : undefined
     if (date !== undefined) return date
     const moment = momentOf(anchor)
-    const least = isNumber ? leastMilliseconds : millisecondsOfDay
+    const least = typeof anchor === 'number' ? leastMilliseconds : millisecondsOfDay
     if (Math.abs(moment) >= least && moment >= firstMoment && moment <= lastMoment) return zone.dateAt(moment)
+    throw this.#wrongAnchor(anchor, option)
+  }
+
+  #wrongAnchor(anchor: Anchor, option: 'calendar.anchor' | undefined): HeadgateError {
+    const isMonth = this.#length.months === 1
     const expected = `${isMonth ? 'a day from 1 to 31, ' : ''}a date or a moment (a number in milliseconds, not in seconds)`
-    const inSeconds = isNumber && isMoment(anchor * 1000) && !isMoment(anchor)
+    const inSeconds = typeof anchor === 'number' && isMoment(anchor * 1000) && !isMoment(anchor)
     const example = `anchor: ${inSeconds ? `${anchor} * 1000` : isMonth ? '15' : "'2026-02-15'"}`
-    if (option === undefined) throw wrong('anchor', expected, anchor, example)
-    throw invalidOption(option, expected, anchor, `Write calendar: { ${example} }.`, 'HEADGATE_CALENDAR')
+    if (option === undefined) return wrong('anchor', expected, anchor, example)
+    return invalidOption(option, expected, anchor, `Write calendar: { ${example} }.`, 'HEADGATE_CALENDAR')
   }
 
   #checkCombination(): void {
