@@ -133,16 +133,22 @@ const callers = { anchor: 'caller', timeZone: 'caller' }
 
 /** Windows of a month: the options of the policy, and what the call of the customer n says. Each call makes the objects anew. */
 const months = {
-  'of the policy': [{ anchor: 15, timeZone: 'Europe/Berlin' }, () => undefined],
-  'by a day of the month': [caller, (n) => ({ calendar: { anchor: 1 + (n % 31) } })],
-  'by a date as text': [caller, (n) => ({ calendar: { anchor: texts[n] } })],
-  'by a Date': [caller, (n) => ({ calendar: { anchor: days[n] } })],
-  'by a day and a time zone': [callers, (n) => ({ calendar: { anchor: 1 + (n % 31), timeZone: zones[n % 3] } })],
-  'by a Date and a time zone': [callers, (n) => ({ calendar: { anchor: days[n], timeZone: zones[n % 3] } })],
+  'of the policy': { options: { anchor: 15, timeZone: 'Europe/Berlin' }, said: () => undefined },
+  'by a day of the month': { options: caller, said: (n) => ({ calendar: { anchor: 1 + (n % 31) } }) },
+  'by a date as text': { options: caller, said: (n) => ({ calendar: { anchor: texts[n] } }) },
+  'by a Date': { options: caller, said: (n) => ({ calendar: { anchor: days[n] } }) },
+  'by a day and a time zone': {
+    options: callers,
+    said: (n) => ({ calendar: { anchor: 1 + (n % 31), timeZone: zones[n % 3] } }),
+  },
+  'by a Date and a time zone': {
+    options: callers,
+    said: (n) => ({ calendar: { anchor: days[n], timeZone: zones[n % 3] } }),
+  },
 }
 
 /** Both limiters get the same keys, one after the other, in turns in one process. */
-function compareMonth([options, said]) {
+function compareMonth({ options, said }) {
   const keys = addresses(days.length)
   const month = new RateLimiter({ policies: calendarWindow({ limit: open, every: 'month', ...options }) })
   const fixed = new RateLimiter({ policies: fixedWindow({ limit: open, window: '30d' }) })
