@@ -36,7 +36,7 @@ export async function timedDifference(without, withIt) {
     for (const [n, { run }] of sides.entries()) least[n] = Math.min(least[n], (await run()).cpuNs)
   }
   const [withoutNs, cpuNs] = least
-  return { cpuNsAdded: cpuNs - withoutNs, withoutNs, cpuNs }
+  return { cpuNsAdded: cpuNs - withoutNs, times: cpuNs / withoutNs, withoutNs, cpuNs }
 }
 
 /** `run` makes one batch of calls, and returns the nanoseconds of a call. `warm` finds how many calls make a batch. */

@@ -1,7 +1,8 @@
-import { memoryStore, RateLimiter, slidingLog } from 'headgate'
+import { fixedWindow, memoryStore, RateLimiter, slidingLog } from 'headgate'
+import { calendarWindow } from 'headgate/calendar'
 import { addresses, uniform, zipf } from '../lib/keys.mjs'
 import { defineSuite } from '../lib/suite.mjs'
-import { syncLoop, timed } from '../lib/timing.mjs'
+import { syncLoop, timed, timedDifference } from '../lib/timing.mjs'
 import { floors, inTurns, ours, peers, read, several } from '../targets/memory.mjs'
 
 /** So large that no call is refused, however long the run is. */
@@ -124,6 +125,57 @@ const logs = [100, 10_000].flatMap((limit) => [
   { target: `an array of times, filtered, ${limit} a day`, kind: 'floor', measure: () => filteredLog(limit) },
 ])
 
+const days = Array.from({ length: 10_000 }, (_, n) => new Date(Date.UTC(2024, n % 24, 1 + (n % 28), n % 24)))
+const texts = days.map((day) => day.toISOString().slice(0, 10))
+const zones = ['Europe/Berlin', 'America/New_York', 'Asia/Kolkata']
+const caller = { anchor: 'caller' }
+const callers = { anchor: 'caller', timeZone: 'caller' }
+
+/** Windows of a month: the options of the policy, and what the call of the customer n says. Each call makes the objects anew. */
+const months = {
+  'of the policy': { options: { anchor: 15, timeZone: 'Europe/Berlin' }, said: () => undefined },
+  'by a day of the month': { options: caller, said: (n) => ({ calendar: { anchor: 1 + (n % 31) } }) },
+  'by a date as text': { options: caller, said: (n) => ({ calendar: { anchor: texts[n] } }) },
+  'by a Date': { options: caller, said: (n) => ({ calendar: { anchor: days[n] } }) },
+  'by a day and a time zone': {
+    options: callers,
+    said: (n) => ({ calendar: { anchor: 1 + (n % 31), timeZone: zones[n % 3] } }),
+  },
+  'by a Date and a time zone': {
+    options: callers,
+    said: (n) => ({ calendar: { anchor: days[n], timeZone: zones[n % 3] } }),
+  },
+}
+
+/** Both limiters get the same keys, one after the other, in turns in one process. */
+function compareMonth({ options, said }) {
+  const keys = addresses(days.length)
+  const month = new RateLimiter({ policies: calendarWindow({ limit: open, every: 'month', ...options }) })
+  const fixed = new RateLimiter({ policies: fixedWindow({ limit: open, window: '30d' }) })
+  const loop = (ask) => {
+    let next = 0
+    return (n) => {
+      let admitted = 0
+      for (let i = 0; i < n; i++) {
+        next = next + 1 < keys.length ? next + 1 : 0
+        if (read(ask(next))) admitted++
+      }
+      return admitted
+    }
+  }
+  return timedDifference(
+    loop((n) => fixed.consumeSync(keys[n])),
+    loop((n) => month.consumeSync(keys[n], said(n))),
+  )
+}
+
+const anchors = Object.entries(months).map(([target, terms]) => ({
+  workload: 'calendarWindow by its anchor, 10,000 keys',
+  target,
+  kind: 'headgate',
+  measure: () => compareMonth(terms),
+}))
+
 /** CPU time first, because a busy machine hardly changes it. On a quiet machine both are the same. */
 const columns = [
   { metric: 'cpuNs', label: 'CPU ns' },
@@ -151,6 +203,15 @@ export default defineSuite({
       name: 'a full log, one hot key',
       ratio: { to: 'headgate slidingLog, 100 a day', label: 'to headgate, 100 a day' },
     },
+    {
+      name: 'calendarWindow by its anchor, 10,000 keys',
+      metric: 'times',
+      columns: [
+        { metric: 'times', label: 'x fixedWindow' },
+        { metric: 'cpuNs', label: 'CPU ns' },
+        { metric: 'withoutNs', label: 'CPU ns of fixedWindow' },
+      ],
+    },
   ],
   cases: [
     ...decisions,
@@ -158,6 +219,7 @@ export default defineSuite({
     ...refusals,
     ...unions,
     ...logs.map((each) => ({ workload: 'a full log, one hot key', ...each })),
+    ...anchors,
   ],
   aims: [
     { workload: 'one hot key', target: 'headgate slidingWindow', metric: 'cpuNs', most: 90 },
@@ -186,5 +248,6 @@ export default defineSuite({
       most: 2,
     },
     { workload: 'a full log, one hot key', target: 'headgate slidingLog, 10000 a day', metric: 'cpuNs', most: 200 },
+    ...anchors.map(({ workload, target }) => ({ workload, target, metric: 'times', most: 1.3 })),
   ],
 })

@@ -43,11 +43,11 @@ export interface Calendar {
   /** True if all windows have the length `window` of the policy. */
   readonly even?: boolean
   /**
-   * The windows around `now`.
-   * @param caller what a call says about its customer: all that the policy asks for. Only this is read
+   * The windows around `now`. Undefined if the call does not say all that the policy asks for.
+   * @param caller what a call says about its customer. Only what the policy asks for is read
    * @throws HeadgateError `HEADGATE_CALENDAR` if a value is invalid
    */
-  windowsAt(now: number, caller: CallerCalendar | undefined): Windows
+  windowsAt(now: number, caller: CallerCalendar | undefined): Windows | undefined
 }
 
 /** The numbers that `Algorithm.report` calculates from a state, for one time. */

@@ -1,14 +1,16 @@
-import { LRUCache } from 'lru-cache'
 import type { Windows } from '../algorithms/index.ts'
-import { getOrInsert } from '../common/index.ts'
 import type { Day, TimeZone } from './time-zone.ts'
 
-/** When windows begin. One of `months` and `days` is above 0, the other one is 0. */
-export interface Rule {
-  /** The length of a window in months: 1 for a month, 3 for a quarter, 12 for a year. */
+/** The length of a window. One of `months` and `days` is above 0, the other one is 0. */
+export interface Length {
+  /** 1 for a month, 3 for a quarter, 12 for a year. */
   readonly months: number
-  /** The length of a window in days: 1 for a day, 7 for a week. */
+  /** 1 for a day, 7 for a week. */
   readonly days: number
+}
+
+/** When windows begin. */
+export interface Rule extends Length {
   /** A date on which a window begins. Of a rule in months, only its month matters, and for single months nothing of it. */
   readonly anchor: Day
   /**
@@ -19,39 +21,13 @@ export interface Rule {
   readonly zone: TimeZone
 }
 
-const millisecondsOfDay = 86_400_000
-
-/** The last windows of each rule of a zone. At most 1,000 rules of a zone are kept: months and quarters have 124, years 372. */
-const lastWindows = new WeakMap<TimeZone, LRUCache<number, Windows>>()
-
 /**
  * The window at a moment, and its neighbours. The end of a window is the start of the next one. A window without any moment is left
  * out: the day that a zone skips when it crosses the date line.
  * @param now whole microseconds since the epoch
  */
 export function windowsAt(rule: Rule, now: number): Windows {
-  const known = getOrInsert(lastWindows, rule.zone, newCache)
-  const key = keyOf(rule)
-  let windows = known.get(key)
-  if (windows === undefined || now < windows[1] || now >= windows[2]) {
-    windows = findWindows(rule, Math.floor(now / 1000))
-    known.set(key, windows)
-  }
-  return windows
-}
-
-function newCache(): LRUCache<number, Windows> {
-  return new LRUCache({ max: 1000 })
-}
-
-/** A number that rules of a zone share only if their windows are the same. `n * n + phase` is unique, as a phase is below n. */
-function keyOf({ months, days, anchor, dayOfMonth }: Rule): number {
-  if (months === 0) return -(days * days + modulo(anchor, days))
-  const phase = months === 1 ? 0 : modulo(monthOf(anchor), months)
-  return (months * months + phase) * 32 + dayOfMonth
-}
-
-function findWindows(rule: Rule, ms: number): Windows {
+  const ms = Math.floor(now / 1000)
   const { zone } = rule
   let index = indexOf(rule, zone.dateAt(ms))
   const startOf = (window: number) => zone.startOf(firstDay(rule, window))
@@ -64,6 +40,19 @@ function findWindows(rule: Rule, ms: number): Windows {
   const end = startOf(next)
   while (startOf(next) === end) next++
   return [startOf(previous) * 1000, start * 1000, end * 1000, startOf(next) * 1000]
+}
+
+/** How many numbers `numberOf` has for windows of this length. */
+export function numbersOf({ months, days }: Length): number {
+  return 32 * months || days
+}
+
+/** A number that two anchors share only if their windows in a time zone are the same. */
+export function numberOf({ months, days }: Length, anchor: Day): number {
+  if (months === 0) return modulo(anchor, days)
+  if (anchor >= 0 && anchor < 31) return anchor + 1 // January 1970, which has the anchors that are days of a month
+  const date = monthAndDay(anchor)
+  return months === 1 ? date & 31 : modulo(date >> 5, months) * 32 + (date & 31)
 }
 
 /** The window that has this date, counted from the anchor. */
@@ -81,24 +70,35 @@ function firstDay({ months, days, anchor, dayOfMonth }: Rule, index: number): Da
   return Math.min(firstOf(month) + dayOfMonth, firstOfNext) - 1
 }
 
+/** The months since January 1970. */
+export function monthOf(day: Day): number {
+  return monthAndDay(day) >> 5
+}
+
 /**
- * The months since January 1970. The arithmetic is `civil_from_days` of Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms".
- * Every call needs it, and a Date takes 100 ns. Years begin in March, so that a leap day is the last day of its year. `| 0` leaves
- * out fractions, in half the time of Math.floor.
+ * The months since January 1970, times 32, plus the day of the month. The arithmetic is `civil_from_days` of Howard Hinnant,
+ * "chrono-Compatible Low-Level Date Algorithms". Calls need it, and a Date takes 100 ns. Years begin in March, so that a leap day is the
+ * last day of its year. `| 0` leaves out fractions, in half the time of Math.floor.
  */
-function monthOf(day: Day): number {
+function monthAndDay(day: Day): number {
   const sinceYear0 = day + 719_468
   const era = Math.floor(sinceYear0 / 146_097)
   const dayOfEra = sinceYear0 - era * 146_097
   const leapDays = ((dayOfEra / 1460) | 0) - ((dayOfEra / 36_524) | 0) + ((dayOfEra / 146_096) | 0)
   const year = ((dayOfEra - leapDays) / 365) | 0
   const dayOfYear = dayOfEra - (year * 365 + ((year / 4) | 0) - ((year / 100) | 0))
-  return (era * 400 + year - 1970) * 12 + (((dayOfYear * 5 + 2) / 153) | 0) + 2
+  const month = ((dayOfYear * 5 + 2) / 153) | 0
+  return ((era * 400 + year - 1970) * 12 + month + 2) * 32 + dayOfYear - (((month * 153 + 2) / 5) | 0) + 1
 }
 
-/** The first day of a month. @param month months since January 1970 */
-function firstOf(month: number): Day {
-  return Date.UTC(1970, month) / millisecondsOfDay
+/** The first day of a month, by `days_from_civil` of the same paper. @param month months since January 1970 */
+export function firstOf(month: number): Day {
+  const sinceYear0 = month + 1970 * 12 - 2
+  const era = Math.floor(sinceYear0 / 4800)
+  const monthOfEra = sinceYear0 - era * 4800
+  const year = (monthOfEra / 12) | 0
+  const dayOfYear = (((monthOfEra - year * 12) * 153 + 2) / 5) | 0
+  return era * 146_097 + year * 365 + ((year / 4) | 0) - ((year / 100) | 0) + dayOfYear - 719_468
 }
 
 /** The remainder, from 0 to `divisor` - 1. */

@@ -1,8 +1,7 @@
-import { LRUCache } from 'lru-cache'
 import type { Calendar, Windows } from '../algorithms/index.ts'
-import { getOrInsert, HeadgateError, invalidOption, shown } from '../common/index.ts'
+import { HeadgateError, invalidOption, shown } from '../common/index.ts'
 import type { CallerCalendar } from '../policy/index.ts'
-import { type Rule, windowsAt } from './boundaries.ts'
+import { firstOf, type Length, monthOf, numberOf, numbersOf, windowsAt } from './boundaries.ts'
 import { type Day, TimeZone } from './time-zone.ts'
 
 /** The length of a window. */
@@ -14,11 +13,6 @@ export type Anchor = NonNullable<CallerCalendar['anchor']>
 const weekdays = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'] as const
 
 export type Weekday = (typeof weekdays)[number]
-
-interface Length {
-  readonly months: number
-  readonly days: number
-}
 
 const lengths: Readonly<Record<string, Length>> = {
   day: { months: 0, days: 1 },
@@ -64,19 +58,14 @@ interface RuleOptions {
   readonly weekStart: Weekday | undefined
 }
 
-/** What a customer's anchor and time zone mean, and the windows of the last call. */
-interface Customer {
-  readonly rule: Rule
-  windows: Windows
+/** The last windows in a time zone, by the numbers of `numberOf`. */
+interface ZoneWindows {
+  readonly zone: TimeZone
+  readonly windows: (Windows | undefined)[]
 }
 
-type Customers = LRUCache<number | string, Customer>
-
-function newCustomers(): Customers {
-  return new LRUCache({ max: 400 })
-}
-
-const none: Windows = [0, 0, 0, 0]
+/** Enough for each zone of the IANA database. */
+const mostZones = 500
 
 /**
  * When the windows of a policy begin. Its public members are constant and part of a plan's text, so that two plans that differ only
@@ -89,10 +78,11 @@ export class CalendarRule implements Calendar {
   readonly weekStart: Weekday | undefined
   readonly asks: Calendar['asks']
   readonly #length: Length
-  /** The rule, if no call has to say anything. */
-  readonly #fixed: Rule | undefined
-  /** The last customers, by their time zone and then by their anchor. */
-  readonly #customers = new LRUCache<string, Customers>({ max: 100 })
+  /** The anchor. Undefined if each call has to say it. */
+  readonly #anchor: Anchor | undefined
+  /** The windows in the policy's time zone. Undefined if each call has to say its time zone. */
+  readonly #own: ZoneWindows | undefined
+  readonly #others = new Map<string, ZoneWindows>()
 
   /** @throws HeadgateError `HEADGATE_CALENDAR` */
   constructor({ every, anchor, timeZone = 'UTC', weekStart }: RuleOptions) {
@@ -103,56 +93,62 @@ export class CalendarRule implements Calendar {
     this.asks = Object.freeze((['anchor', 'timeZone'] as const).filter((part) => this[part] === 'caller'))
     this.#length = checkPeriod(every)
     this.#checkCombination()
-    const zone = TimeZone.of(timeZone === 'caller' ? 'UTC' : timeZone)
-    const rule = this.#ruleOf(anchor === 'caller' ? undefined : anchor, zone)
-    this.#fixed = anchor === 'caller' || timeZone === 'caller' ? undefined : rule
+    this.#own = timeZone === 'caller' ? undefined : this.#newZone(TimeZone.of(timeZone))
+    this.#anchor = anchor === 'caller' ? undefined : (this.anchor ?? this.#firstDay())
+    if (anchor !== undefined && anchor !== 'caller') this.#dayOf(anchor, this.#own?.zone ?? TimeZone.of('UTC'))
     Object.freeze(this)
   }
 
-  windowsAt(now: number, caller: CallerCalendar | undefined): Windows {
-    if (this.#fixed !== undefined) return windowsAt(this.#fixed, now)
-    const { anchor, timeZone } = caller as Required<CallerCalendar>
-    const ofZone = getOrInsert(this.#customers, this.timeZone === 'caller' ? timeZone : this.timeZone, newCustomers)
-    const day = this.anchor === 'caller' ? anchor : (this.anchor as Anchor)
-    const name = day instanceof Date ? day.getTime() : day
-    // A Date may have the name of a number that is no moment.
-    let customer = typeof day === 'number' && !isMoment(day) && !isDayOfMonth(day) ? undefined : ofZone.get(name)
-    if (customer === undefined) {
-      const zone = this.timeZone === 'caller' ? TimeZone.of(timeZone, 'calendar.timeZone') : TimeZone.of(this.timeZone)
-      customer = { rule: this.#ruleOf(day, zone, 'calendar.anchor'), windows: none }
-      ofZone.set(name, customer)
-    }
-    const { windows } = customer
-    if (now < windows[1] || now >= windows[2]) customer.windows = windowsAt(customer.rule, now)
-    return customer.windows
+  #newZone(zone: TimeZone): ZoneWindows {
+    return { zone, windows: new Array(numbersOf(this.#length)) }
   }
 
-  #ruleOf(anchor: Anchor | undefined, zone: TimeZone, option?: 'calendar.anchor'): Rule {
-    const { months, days } = this.#length
-    if (anchor !== undefined) {
-      const day = this.#dayOf(anchor, zone, option)
-      const dayOfMonth = new Date(day * millisecondsOfDay).getUTCDate()
-      return { months, days, anchor: day, dayOfMonth, zone }
-    }
-    const first = days === 7 ? (weekdays.indexOf(this.weekStart ?? 'monday') + 7 - firstWeekday) % 7 : 0
-    return { months, days, anchor: first, dayOfMonth: 1, zone }
+  /** The date with which windows begin if there is no anchor. */
+  #firstDay(): string {
+    const days = this.#length.days === 7 ? weekdays.indexOf(this.weekStart ?? 'monday') + 7 - firstWeekday : 0
+    return `1970-01-0${1 + (days % 7)}`
+  }
+
+  windowsAt(now: number, caller: CallerCalendar | undefined): Windows | undefined {
+    const anchor = this.#anchor ?? caller?.anchor
+    const own = this.#own ?? this.#windowsIn(caller?.timeZone)
+    if (anchor === undefined || own === undefined) return undefined
+    const day = this.#dayOf(anchor, own.zone, 'calendar.anchor')
+    const number = numberOf(this.#length, day)
+    const known = own.windows[number]
+    if (known !== undefined && now >= known[1] && now < known[2]) return known
+    const windows = windowsAt({ ...this.#length, anchor: day, dayOfMonth: number % 32, zone: own.zone }, now)
+    own.windows[number] = windows
+    return windows
+  }
+
+  #windowsIn(name: string | undefined): ZoneWindows | undefined {
+    const known = this.#others.get(name as string)
+    if (known !== undefined || name === undefined) return known
+    const own = this.#newZone(TimeZone.of(name, 'calendar.timeZone'))
+    if (this.#others.size >= mostZones) this.#others.clear()
+    this.#others.set(name, own)
+    return own
   }
 
   /** The date of an anchor, in whole days since 1970-01-01. A day of a month is that day of January 1970. */
   #dayOf(anchor: Anchor, zone: TimeZone, option?: 'calendar.anchor'): Day {
-    const isMonth = this.#length.months === 1
-    const isNumber = typeof anchor === 'number'
-    if (isMonth && isNumber && isDayOfMonth(anchor)) return anchor - 1
+    if (typeof anchor === 'number' && this.#length.months === 1 && isDayOfMonth(anchor)) return anchor - 1
     const date = typeof anchor === 'string' ? dateOf(anchor) : undefined
     if (date !== undefined) return date
-    const moment = typeof anchor === 'string' ? momentOf(anchor) : Number(anchor)
-    const least = isNumber ? leastMilliseconds : millisecondsOfDay
+    const moment = momentOf(anchor)
+    const least = typeof anchor === 'number' ? leastMilliseconds : millisecondsOfDay
     if (Math.abs(moment) >= least && moment >= firstMoment && moment <= lastMoment) return zone.dateAt(moment)
+    throw this.#wrongAnchor(anchor, option)
+  }
+
+  #wrongAnchor(anchor: Anchor, option: 'calendar.anchor' | undefined): HeadgateError {
+    const isMonth = this.#length.months === 1
     const expected = `${isMonth ? 'a day from 1 to 31, ' : ''}a date or a moment (a number in milliseconds, not in seconds)`
-    const inSeconds = isNumber && isMoment(anchor * 1000) && !isMoment(anchor)
+    const inSeconds = typeof anchor === 'number' && isMoment(anchor * 1000) && !isMoment(anchor)
     const example = `anchor: ${inSeconds ? `${anchor} * 1000` : isMonth ? '15' : "'2026-02-15'"}`
-    if (option === undefined) throw wrong('anchor', expected, anchor, example)
-    throw invalidOption(option, expected, anchor, `Write calendar: { ${example} }.`, 'HEADGATE_CALENDAR')
+    if (option === undefined) return wrong('anchor', expected, anchor, example)
+    return invalidOption(option, expected, anchor, `Write calendar: { ${example} }.`, 'HEADGATE_CALENDAR')
   }
 
   #checkCombination(): void {
@@ -182,16 +178,36 @@ function isMoment(anchor: number): boolean {
   return Math.abs(anchor) >= leastMilliseconds
 }
 
-/** The days since 1970-01-01 of a text such as `2026-02-15`. Undefined for another form, NaN is never returned. */
+/** The code of `-`. */
+const dash = 45
+
+/** The days since 1970-01-01 of a text such as `2026-02-15`. Undefined for another form. */
 function dateOf(text: string): Day | undefined {
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(text) || text < '0001') return undefined
-  const ms = Date.parse(`${text}T00:00:00Z`)
-  return Number.isNaN(ms) || new Date(ms).toISOString().slice(0, 10) !== text ? undefined : ms / millisecondsOfDay
+  if (text.length !== 10 || text.charCodeAt(4) !== dash || text.charCodeAt(7) !== dash) return undefined
+  const year = digits(text, 0, 4)
+  const month = digits(text, 5, 7)
+  const day = digits(text, 8, 10)
+  if (year < 1 || month < 1 || month > 12 || day < 1) return undefined
+  const first = firstOf((year - 1970) * 12 + month - 1)
+  const date = first + day - 1
+  return day <= 28 || monthOf(date) === monthOf(first) ? date : undefined
 }
 
-/** The moment of a text with a date, a time and an offset, such as `2026-02-15T10:00:00Z`. NaN for another form. */
-function momentOf(text: string): number {
-  return /^\d{4}-\d{2}-\d{2}T.*(Z|[+-]\d{2}:?\d{2})$/.test(text) ? Date.parse(text) : Number.NaN
+/** The number of these digits of a text. -1 if one of them is no digit. */
+function digits(text: string, from: number, to: number): number {
+  let number = 0
+  for (let k = from; k < to; k++) {
+    const digit = text.charCodeAt(k) - 48
+    if (digit < 0 || digit > 9) return -1
+    number = number * 10 + digit
+  }
+  return number
+}
+
+/** The moment of a Date, a number, or a text with a date, a time and an offset, such as `2026-02-15T10:00:00Z`. NaN for another form. */
+function momentOf(anchor: Anchor): number {
+  if (typeof anchor !== 'string') return anchor instanceof Date ? anchor.getTime() : Number(anchor)
+  return /^\d{4}-\d{2}-\d{2}T.*(Z|[+-]\d{2}:?\d{2})$/.test(anchor) ? Date.parse(anchor) : Number.NaN
 }
 
 function wrong(option: string, expected: string, got: unknown, example: string): HeadgateError {

@@ -9,6 +9,9 @@ const millisecondsOfDay = 86_400_000
 /** Enough for each zone of the IANA database. A zone takes about 45 KB, and 0.3 ms to make. */
 const zones = new LRUCache<string, TimeZone>({ max: 500 })
 
+/** Enough for the days of ten years, on which customers have come. */
+const mostOffsets = 4096
+
 /** Month, day, year, hour, minute and second, in this order. */
 const numbers = /\d+/g
 
@@ -21,8 +24,8 @@ export class TimeZone {
   readonly id: string
   /** Shows what the local clocks show. Undefined for UTC. */
   readonly #clocks: Intl.DateTimeFormat | undefined
-  /** The offsets at midnights of UTC. Windows that follow each other ask for the same ones. */
-  readonly #offsets = new LRUCache<Day, number>({ max: 256 })
+  /** The offsets at midnights of UTC. Windows that follow each other ask for the same ones, and so do customers of one day. */
+  readonly #offsets = new Map<Day, number>()
 
   private constructor(id: string, option: string) {
     this.id = id
@@ -75,7 +78,14 @@ export class TimeZone {
   /** The offset at the first moment of this date in UTC. */
   #offsetOn(day: Day): number {
     if (this.#clocks === undefined) return 0
-    return getOrInsert(this.#offsets, day, () => this.#readOffset(day * millisecondsOfDay))
+    return this.#offsets.get(day) ?? this.#keepOffset(day)
+  }
+
+  #keepOffset(day: Day): number {
+    if (this.#offsets.size >= mostOffsets) this.#offsets.clear()
+    const offset = this.#readOffset(day * millisecondsOfDay)
+    this.#offsets.set(day, offset)
+    return offset
   }
 
   #readOffset(ms: number): number {

@@ -210,7 +210,8 @@ export class RateLimiter extends Operations<RateLimiter> {
     const weight = weightOf(this.plans.options.heavyKeys)
     const alternatives = asked?.alternatives
     const details = extras?.details
-    const command = { verb: 'consume', keys, costs, alternatives, details, calendar: extras?.calendar } as const
+    const calendar = extras?.calendar
+    const command = { verb: 'consume', keys, costs, alternatives, details, calendar, windows: undefined } as const
     if (weight > 0 || calls.hasSubscribers) {
       const call = { limiter: this, key, cost, keys, enforced: extras?.enforced, counts: this.#counts, weight }
       return watch(call, () => ledger.run(command, extras?.onFailure))

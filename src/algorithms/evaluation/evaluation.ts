@@ -70,8 +70,8 @@ export class Evaluation {
    */
   place(windows: readonly (Windows | undefined)[] | undefined, now: number): boolean {
     const { calendars } = this
-    if (calendars.length === 0) return true
-    for (const n of calendars) {
+    for (let k = 0; k < calendars.length; k++) {
+      const n = calendars[k] as number
       const around = windows?.[n] ?? noWindows
       if (around !== noWindows && (now < around[0] || now >= around[3])) {
         this.takes = false
