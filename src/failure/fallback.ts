@@ -2,15 +2,17 @@ import type { Costs, Tickets } from '../algorithms/evaluation/index.ts'
 import type { Ticket } from '../algorithms/index.ts'
 import { monotonicClock } from '../common/index.ts'
 import { type Decision, join, type Source } from '../policy/index.ts'
-import type {
-  Booking,
-  Command,
-  Ledger,
-  LedgerTerms,
-  OnStoreError,
-  OpenLedger,
-  OutcomeOf,
-  Verb,
+import {
+  type Booking,
+  type Command,
+  type KeyCalendar,
+  type Ledger,
+  type LedgerTerms,
+  type OnStoreError,
+  type OpenLedger,
+  type OutcomeOf,
+  runPart,
+  type Verb,
 } from '../stores/contract/index.ts'
 import type { DeferredRefunds } from './deferred-refunds.ts'
 import type { LocalQuota } from './local-quota.ts'
@@ -162,24 +164,26 @@ export class Fallback {
 
   /** Gives units back to the store. Rejects if the request fails: the units may then stay used, and calls may be refused too early. */
   async giveBack(
-    keys: readonly string[],
+    command: KeyCalendar & Pick<Command<CallVerb>, 'keys'>,
     costs: Costs,
     tickets?: Tickets,
-    windows?: Command['windows'],
   ): Promise<void> {
+    const { keys } = command
     const verb = tickets ? 'settle' : 'refund'
-    await this.shared.link.request(this.ledger, { verb, keys, costs, tickets, windows })
+    await runPart(this.terms.policies, command, (windows) =>
+      this.shared.link.request(this.ledger, { verb, keys, costs, tickets, windows }),
+    )
   }
 
   /**
    * Gives unused units of a reservation back to the store when the store responds. Does not charge units beyond the reserved cost,
    * because `run` charges these units. If the reservation expires, the store also has to know that it is settled.
    */
-  giveBackLater({ keys, costs = 1, tickets, windows }: Command<CallVerb>): void {
+  giveBackLater({ keys, costs = 1, tickets, windows, calendar }: Command<CallVerb>): void {
     const expires = tickets?.some((ticket) => ticket?.[3] !== undefined)
     if (typeof costs === 'number' || (costs.every((cost) => cost >= 0) && !expires)) return
     const back = costs.map((cost) => Math.min(0, cost))
-    this.#refundLater(keys, () => this.giveBack(keys, back, tickets, windows))
+    this.#refundLater(keys, () => this.giveBack({ keys, windows, calendar }, back, tickets))
   }
 
   #refundLater(keys: readonly string[], run: () => Promise<unknown>): void {

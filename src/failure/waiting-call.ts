@@ -35,7 +35,7 @@ export class WaitingCall<V extends CallVerb> extends StoreRequest<V> {
   override late(outcome: OutcomeOf<V>): void {
     const { verb, keys, tickets: renewed } = this.command
     const giveBack = (units: Costs, taken?: Tickets) => {
-      this.#fallback.giveBack(keys, units, taken).catch(() => undefined)
+      this.#fallback.giveBack({ keys }, units, taken).catch(() => undefined)
     }
     if (verb === 'consume' && (outcome as Decision).allowed) giveBack(costsTaken(this.command, outcome as Decision))
     if (verb !== 'reserve' && verb !== 'renew') return

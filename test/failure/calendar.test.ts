@@ -104,6 +104,17 @@ test.each([-400, -1, 1, 400])('the store is charged also if its clock is %i days
   expect(await consume()).toMatchObject({ source: 'store', remaining: 7 })
 })
 
+test.each([-400, 400])('a settlement is given back also if the clock of the store is %i days ahead', async (days) => {
+  const clock = new ManualClock()
+  const store = new FailingStore(new ManualClock(clock.milliseconds + days * day))
+  const fixture = new FailoverFixture(daily, { planOf: { clock, store } as FailoverFixture })
+  const { tickets } = await fixture.ledger.run({ verb: 'reserve', keys: ['k'], costs: 5 })
+  await fixture.down()
+  await fixture.ledger.run({ verb: 'settle', keys: ['k'], costs: [-2], tickets })
+  await fixture.up()
+  expect(await fixture.peek()).toBe('store 7')
+})
+
 test('a settlement that the store does not get is given back once, also if no window of the process runs', async () => {
   const monthly = calendarWindow({ limit: 30, every: 'month' })
   const fixture = new FailoverFixture([daily, monthly])

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { expect, test } from 'vitest'
+import { quota } from '../../../src/calendar/index.ts'
 import { memoryStore, RateLimiter, tokenBucket } from '../../../src/index.ts'
 import { redisStore } from '../../../src/stores/redis/index.ts'
 import { shareStore } from '../../../src/stores/shares/index.ts'
@@ -198,6 +199,23 @@ test('leases and shares: both processes together never admit more than twice the
   const strict = new RateLimiter({ name: 'api', policies: '100/1h fixed-window', store: exact })
   expect((await strict.peek('k')).policies[0]?.used).toBeGreaterThanOrEqual(admitted)
 })
+
+test.each([800, -800])(
+  'Redis counts each report under a calendar once, if the clocks are %i days apart',
+  async (days) => {
+    const clock = () => (Date.now() + days * 86_400_000) * 1000
+    const exact = redisStore({ client, prefix: `shares-apart-${days}`, timeout: '5s', clock })
+    const limiter = new RateLimiter({
+      name: 'api',
+      policies: quota('100/year'),
+      store: shareStore({ store: exact, instances: 2, report: '20ms' }),
+    })
+    const decisions = await Promise.all(Array.from({ length: 40 }, () => limiter.consume('k')))
+    expect(decisions.every(({ allowed }) => allowed)).toBe(true)
+    await sleep(100)
+    expect((await limiter.peek('k')).policies[0]?.used).toBe(40)
+  },
+)
 
 const redis = () => redisStore({ client })
 

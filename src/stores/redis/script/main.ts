@@ -156,7 +156,7 @@ repeat
           costs, position = verbs.readCosts(#policies, position)
         end
         if verb == SETTLE or verb == RENEW then verbs.tickets, position = verbs.readTickets(#policies, position) end
-        if verb == CHARGE and verbAndFlags >= 128 then position = verbs.readReport(#policies, position, broken) end
+        if verb == CHARGE and verbAndFlags >= 128 then position = verbs.readReport(#policies, position, broken or elsewhere) end
         if verb == SETTLE and verbAndFlags >= 128 then refusedFor, position = unpack('<d', requests, position) end
       end
       if verb == RESERVE or verb == RENEW then
