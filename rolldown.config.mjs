@@ -53,10 +53,8 @@ const lines = {
   generateBundle(_options, bundle) {
     for (const chunk of Object.values(bundle)) {
       const starts = Array.from(statementsIn(parseAst(chunk.code)), ({ start }) => start).sort((a, b) => a - b)
-      chunk.code = [0, ...starts]
-        .map((start, n) => chunk.code.slice(start, starts[n]))
-        .join('\n')
-        .trimStart()
+      const statements = [0, ...starts].map((start, n) => chunk.code.slice(start, starts[n]))
+      chunk.code = statements.join('\n').trimStart()
     }
   },
 }
@@ -80,6 +78,8 @@ export default defineConfig([
     external,
     output: {
       ...readable,
+      comments: { legal: false, annotation: false, jsdoc: false },
+      minify: { ...readable.minify, compress: { sequences: false, joinVars: false } },
       codeSplitting,
       format: 'cjs',
       exports: 'named',

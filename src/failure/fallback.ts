@@ -139,7 +139,7 @@ export class Fallback {
     const { tickets } = command
     const { granted } = this.shared
     const known = tickets && [tickets, ...tickets].find((ticket) => ticket !== undefined && granted.has(ticket))
-    const by = known && granted.get(known)
+    const by = known === undefined ? undefined : granted.get(known)
     if (by === undefined) return undefined
     if (by === 'open') return this.letThrough(command) as OutcomeOf<'settle' | 'renew'>
     if (command.verb === 'renew') return this.#grant(by, this.quota.run(command as Command<'renew'>))

@@ -30,11 +30,7 @@ interface Subject {
   used(key?: string): Promise<number[]>
 }
 
-export function limiterOf(
-  policies: Policy | Policy[],
-  make: MakeStore,
-  options?: Partial<RateLimiterOptions>,
-): Subject {
+function limiterOf(policies: Policy | Policy[], make: MakeStore, options?: Partial<RateLimiterOptions>): Subject {
   const clock = new ManualClock(Date.UTC(2026, 10, 23, 12))
   const name = `expiring-${names++}`
   const limiter = new RateLimiter({ name, policies, store: make(clock), onStoreError: 'throw', ...options })
