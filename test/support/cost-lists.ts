@@ -170,6 +170,24 @@ export function describeCostLists(name: string, create: Create): void {
       expect((await limiter.consume(key, { cost: ownThenPool })).allowed).toBe(true)
     })
 
+    test('if another cost has the shortest wait once the refusal is counted, the decision shows that cost', async () => {
+      const { limiter } = setup(create, [
+        fixedWindow({ name: 'own', limit: 10, window: '15s', scope: 'org', countRefused: true }),
+        fixedWindow({ name: 'pool', limit: 10, window: '10s', scope: 'pool' }),
+      ])
+      await limiter.consume(key, { cost: { own: 9, pool: 8 } })
+      const cost = [
+        { own: 2, pool: 1 },
+        { own: 1, pool: 3 },
+      ]
+      const { retryAfter, policies } = await limiter.consume(key, { cost })
+      expect(retryAfter).toBe(15_000)
+      expect(policies.map(({ name, used, retryAfter }) => [name, used, retryAfter])).toEqual([
+        ['own', 10, 15_000],
+        ['pool', 8, 0],
+      ])
+    })
+
     test('reservations settle to the budget that paid, in any order', async () => {
       const { limiter } = setup(create, [
         fixedWindow({ name: 'own', limit: 10, window: '1h', scope: 'org' }),
