@@ -62,14 +62,15 @@ test.each(Object.entries(warnings))(
   },
 )
 
-test.each(Object.entries(codeOf('10/1s burst 20')))(
-  'the code of the playground for %s runs',
-  async (framework, code) => {
-    const onAnyPort = code.replace(/\b(listen\(|port: )3000/, '$10')
-    const file = write(
-      `playground-${framework.replaceAll(' ', '-')}`,
-      `${onAnyPort}\nsetImmediate(() => process.exit(0))\n`,
-    )
-    await expect(run(process.execPath, [fileURLToPath(file)])).resolves.toMatchObject({ stderr: '' })
-  },
-)
+test.each(
+  ['10/1s burst 20', '1000/month'].flatMap((text) =>
+    Object.entries(codeOf(text)).map((each) => [text, ...each] as const),
+  ),
+)('the code of the playground for %s in %s runs', async (text, framework, code) => {
+  const onAnyPort = code.replace(/\b(listen\(|port: )3000/, '$10')
+  const file = write(
+    `playground-${text}-${framework}`.replaceAll(/\W/g, '-'),
+    `${onAnyPort}\nsetImmediate(() => process.exit(0))\n`,
+  )
+  await expect(run(process.execPath, [fileURLToPath(file)])).resolves.toMatchObject({ stderr: '' })
+})

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
-import { policy } from 'headgate'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { policyFrom } from '../../lab/engine/policy-from.mjs'
 import { simulate, workloadOf } from '../../lab/engine/simulate.mjs'
 import { launch, openPage } from './browser.mjs'
 import { serve } from './site.mjs'
@@ -48,11 +48,11 @@ describe('the numbers of the page are those of the core', () => {
     ['flash-crowd', { rate: 8, seconds: 30, clients: 2, seed: 9 }],
     ['retry-jitter', { rate: 20, seconds: 30, clients: 60, seed: 3 }],
   ])('%s', async (workload, terms) => {
-    const policies = { a: '10/1s', b: '7/1s burst 15' }
+    const policies = { a: '10/1s', b: workload === 'steady' ? '200/day Asia/Tokyo' : '7/1s burst 15' }
     await open({ workload, ...terms, ...policies })
     await control('finish').click()
     for (const [lane, text] of Object.entries(policies)) {
-      const made = policy(text)
+      const made = policyFrom(text)
       const requests = workloadOf(workload, { ...terms, duration: terms.seconds * 1000 }, made)
       const { admitted, refused, mostInAnyWindow: most } = await simulate(requests, made, { sharedKey: true })
       expect(admitted + refused).toBeGreaterThan(50)

@@ -1,4 +1,4 @@
-import { policy } from 'headgate'
+import { policyFrom } from '../engine/policy-from.mjs'
 import { UsageError } from './usage-error.mjs'
 
 /** The policies of the command line. @throws HeadgateError for an invalid text, UsageError without a policy */
@@ -8,7 +8,7 @@ export function policiesOf(texts, use) {
 }
 
 function rateOf(text) {
-  const made = policy(text)
+  const made = policyFrom(text)
   if (made.algorithm.leases) {
     throw new UsageError(
       `${JSON.stringify(text)} limits requests in flight, and nothing here says when a request ends.`,

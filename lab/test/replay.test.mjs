@@ -1,6 +1,6 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { madeLines, smallLog, visitLines } from './support/made-log.mjs'
@@ -21,6 +21,21 @@ function plainly(file) {
     plain.slidingWindow(requests, 100, 900),
   ]
 }
+
+test('a quota of a day counts the days of its time zone', async () => {
+  const file = join(mkdtempSync(join(tmpdir(), 'lab-quota-')), 'hours.json')
+  // From 22:00 to 03:00 in UTC, which is midnight in Tokyo plus seven hours, and midnight in Berlin minus one.
+  const hours = Array.from({ length: 6 }, (_, n) => ({
+    time: Date.UTC(2026, 10, 23, 22 + n) / 1000,
+    ip: '203.0.113.7',
+  }))
+  writeFileSync(file, hours.map((line) => JSON.stringify(line)).join('\n'))
+  const texts = ['2/day', '2/day Europe/Berlin', '2/day Asia/Tokyo', '2/month']
+  const { policies } = await resultOf(['replay', file, ...texts.flatMap((text) => ['--policy', text])])
+  const admitted = Object.fromEntries(policies.map(({ policy, admitted }) => [policy, admitted]))
+  expect(admitted).toEqual({ '2/day': 4, '2/day Europe/Berlin': 3, '2/day Asia/Tokyo': 2, '2/month': 2 })
+  rmSync(dirname(file), { recursive: true })
+})
 
 describe('replay of the made log', () => {
   test('which is the one that its generator makes', () => {

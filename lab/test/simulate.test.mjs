@@ -1,6 +1,6 @@
-import { policy } from 'headgate'
 import { expect, test } from 'vitest'
 import { fairness } from '../engine/fairness.mjs'
+import { policyFrom } from '../engine/policy-from.mjs'
 import { randomOf } from '../engine/random.mjs'
 import { simulate, workloadOf } from '../engine/simulate.mjs'
 import { resultOf, runLab } from './support/run-lab.mjs'
@@ -8,7 +8,7 @@ import { resultOf, runLab } from './support/run-lab.mjs'
 const terms = { rate: 20, duration: 60_000, clients: 4, seed: 7 }
 
 function play(name, text, { fleet = {}, ...more } = {}) {
-  const made = policy(text)
+  const made = policyFrom(text)
   return simulate(workloadOf(name, { ...terms, ...more }, made), made, fleet)
 }
 
@@ -26,13 +26,18 @@ test.each([
   expect((await play('boundary', text)).mostInAnyWindow).toBe(most)
 })
 
+test('steady: each client meets the quota of a day', async () => {
+  const { requests, admitted, mostOfAClient } = await play('steady', '100/day', { duration: 600_000 })
+  expect([requests, admitted, mostOfAClient]).toEqual([12_000, 400, 100])
+})
+
 test('bursts: a bucket admits its burst, and what it refills in 10 s', async () => {
   const { requests, admitted } = await play('bursts', '1/1s burst 5', { clients: 1 })
   expect([requests, admitted]).toEqual([1200, 30])
 })
 
 test('flash crowd: clients of the crowd come in the middle third, at ten times the rate', async () => {
-  const made = policy('1000/1s')
+  const made = policyFrom('1000/1s')
   const { requests } = workloadOf('flash-crowd', terms, made)
   const crowd = requests.filter(({ time }) => time >= 20_000 && time < 40_000).length
   expect(crowd / (requests.length - crowd)).toBeGreaterThan(4.5)

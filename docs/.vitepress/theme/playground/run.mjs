@@ -1,4 +1,5 @@
-import { policy, RateLimiter } from 'headgate'
+import { RateLimiter } from 'headgate'
+import { policyFrom } from '../../../../lab/engine/policy-from.mjs'
 import { Simulation } from '../../../../lab/engine/simulation.mjs'
 import { VirtualClock } from '../../../../lab/engine/trial.mjs'
 import { OpenStore } from './open-store.mjs'
@@ -9,7 +10,7 @@ export const epoch = Date.UTC(2026, 0, 1)
 
 /** A policy from its text. @throws HeadgateError with the fix */
 export function policyOf(text) {
-  const made = policy(text)
+  const made = policyFrom(text)
   if (made.algorithm.leases) throw new Error('The playground shows rates: a request has no end here. Write 10/1s.')
   return made
 }

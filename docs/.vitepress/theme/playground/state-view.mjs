@@ -24,6 +24,10 @@ const views = {
     const ended = Math.floor((at - start) / window)
     return { name: 'window', bars: [{ label: 'used', value: Math.max(0, spent - ended * rate), most: burst }] }
   },
+  calendarWindow: ([limit], [, used, , end], at) => ({
+    name: 'window',
+    bars: [{ label: 'used', value: at < end ? used : 0, most: limit }],
+  }),
   slidingWindow: ([limit], [, began, inCurrent, inPrevious], at, window) => {
     const start = at - (at % window)
     const ahead = Math.round((start - began) / window)
