@@ -150,15 +150,22 @@ function resultOf(call: Call<unknown>, goesOn: boolean): FetchResult {
   }
 }
 
-/** Runs the handler. If the handler throws, the error is thrown to the runtime, which sends status 500. */
+/** Runs the handler. If the handler throws, the error is thrown to the runtime, which sends status 500, or a redirect. */
 async function answered(call: Call<unknown>, handler: Handler, rest: unknown[]): Promise<Response | undefined> {
   const { answer, request } = call
   try {
     return apply(call, await answer.make(() => handler(request, ...rest)))
   } catch (error) {
-    answer.end(500, false)
+    answer.end(isRedirect(error) ? 307 : 500, false)
     throw error
   }
+}
+
+/** True for what `redirect` of Next.js or SvelteKit throws: the framework then sends a redirect, which is no failure. */
+function isRedirect(thrown: unknown): boolean {
+  const { digest, location } = (thrown ?? {}) as { digest?: unknown; location?: unknown }
+  if (thrown instanceof Error) return typeof digest === 'string' && digest.startsWith('NEXT_REDIRECT;')
+  return typeof location === 'string'
 }
 
 /**

@@ -1,6 +1,7 @@
 import { type Handle, json, type RequestEvent, redirect } from '@sveltejs/kit'
 import { byIp } from 'headgate'
 import { rateLimit } from 'headgate/fetch'
+import { notFound, permanentRedirect, redirect as redirectInNext } from 'next/navigation.js'
 import { NextRequest, NextResponse } from 'next/server'
 import { afterAll, expect, test } from 'vitest'
 import { headgateWarnings } from '../../support/headgate-warnings.ts'
@@ -28,6 +29,19 @@ test('Next.js: a route handler gets its parameters and the decision, and each ad
   const refused = await call('203.0.113.1')
   expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, expect.stringMatching(/^\d+$/)])
   expect((await call('203.0.113.2')).status).toBe(200)
+})
+
+test('what redirect of Next.js and SvelteKit throws counts as a success, and what notFound throws as a failure', async () => {
+  const keys = byIp({ platform: 'vercel' })
+  const left = async (count: 'successes' | 'failures', handler: () => never) => {
+    const limit = rateLimit({ policies: '3/1h', count, keys })
+    for (let n = 0; n < 2; n++) await expect(limit.wrap(handler)(vercel('203.0.113.6'))).rejects.toBeDefined()
+    return (await limit.limiter.peek('203.0.113.6')).remaining
+  }
+  for (const redirects of [() => redirectInNext('/a;500;'), () => permanentRedirect('/'), () => redirect(303, '/')]) {
+    expect([await left('successes', redirects), await left('failures', redirects)]).toEqual([1, 3])
+  }
+  expect([await left('successes', notFound), await left('failures', notFound)]).toEqual([3, 1])
 })
 
 test('Next.js: a proxy lets a request on with the fields, and refuses it before the route', async () => {

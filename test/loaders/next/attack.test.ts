@@ -8,14 +8,18 @@ import { buildAndStart } from './serve.ts'
 /* A whole application of Next, with route handlers, a middleware, a server action and the pages API, and clients that attack it. */
 
 const limits = `
-import { byIp, RateLimiter } from 'headgate'
+import { byIp } from 'headgate'
 import { rateLimit } from 'headgate/fetch'
 
 const key = ({ request }: { request: Request }) => new URL(request.url).searchParams.get('key') ?? undefined
 export const shared = rateLimit('3/1h', { keys: byIp({ platform: 'nginx' }) })
 export const held = rateLimit({ name: 'held', policies: '4 at once lease 1s', keys: key })
 export const failures = rateLimit({ name: 'failures', policies: '5/1h', keys: key, count: 'failures' })
-export const actions = new RateLimiter({ name: 'actions', policies: '3/1h' })
+export const accounts = rateLimit({ name: 'accounts', policies: '3/1h', keys: () => 'all', count: 'successes' })
+const create = () => rateLimit({ name: 'acted', policies: '3/1h', keys: byIp({ platform: 'nginx' }) })
+const kept = globalThis as { acted?: ReturnType<typeof create> }
+kept.acted ??= create()
+export const { acted } = kept
 export const runs: Record<string, number> = {}
 `
 
@@ -61,12 +65,21 @@ export const POST = GET
 `,
   'app/api/two/route.ts': `export { GET } from '../one/route'`,
   'app/api/attacked/[handler]/route.ts': attacked,
+  'app/api/accounts/route.ts': `
+import { redirect } from 'next/navigation'
+import { accounts } from '../../../lib/limits'
+export const POST = accounts.wrap(() => redirect('/welcome'))
+`,
+  'app/api/acted/route.ts': `
+import { acted } from '../../../lib/limits'
+export const GET = acted.wrap(() => new Response('admitted'))
+`,
   'app/act/page.tsx': `
 import { headers } from 'next/headers'
-import { actions } from '../../lib/limits'
+import { acted } from '../../lib/limits'
 async function send() {
   'use server'
-  const { allowed } = await actions.consume((await headers()).get('x-real-ip') ?? 'none')
+  const { allowed } = await acted.limiter.consume((await headers()).get('x-real-ip') ?? 'none')
   if (!allowed) throw new Error('refused')
 }
 export default () => <form action={send}><button>send</button></form>
@@ -121,6 +134,9 @@ test('a whole application limits what it promises to limit', async () => {
   for (const odd of ['x', '1.2.3.4, 5.6.7.8', '999.1.1.1'])
     expect(await status('/api/one', { 'x-real-ip': odd })).toBe(403)
 
+  // A redirect by Next's own function counts as a success.
+  expect(await five(() => status('/api/accounts', {}, 'POST'))).toEqual([307, 307, 307, 429, 429])
+
   // The middleware, also for requests that claim to come from Next itself.
   const home = { 'x-real-ip': '203.0.113.20' }
   expect(await five(() => status('/', home))).toEqual(three)
@@ -142,6 +158,7 @@ test('a whole application limits what it promises to limit', async () => {
     return body
   }
   expect(await five(() => status('/act', acting, 'POST', form()))).toEqual([200, 200, 200, 500, 500])
+  expect(await status('/api/acted', acting)).toBe(429) // the limit of the action, from globalThis
   expect(await five((n) => status('/api/old', { 'x-forwarded-for': `198.51.100.${n}, 203.0.113.50` }))).toEqual(three)
 
   // Clients that leave route handlers: units are free afterwards, and failures are counted.
