@@ -121,6 +121,22 @@ test('a file that was deleted fails calls within a second', async () => {
   expect(String(error)).toContain('was deleted or replaced. Open the database and the store anew.')
 })
 
+test('a file that was deleted or replaced fails the calls of a client of promises within a second', async () => {
+  for (const replace of [false, true]) {
+    const path = newPath()
+    const client = createClient({ url: `file:${path}` })
+    onTestFinished(() => client.close())
+    const limiter = limiterOn(sqliteStore({ database: client, timeout: '5s' }))
+    await limiter.consume('ann')
+    rmSync(path)
+    if (replace) open(path).exec('CREATE TABLE other (key)')
+    await new Promise((wake) => setTimeout(wake, 1100))
+    const error = await limiter.consume('ann').catch((caught) => caught)
+    expect(error).toMatchObject({ code: 'HEADGATE_STORE', uncounted: true })
+    expect(String(error)).toContain('was deleted or replaced. Open the database and the store anew.')
+  }
+})
+
 test('a damaged page fails the calls that read it, with the fix', () => {
   const path = newPath()
   const first = open(path)

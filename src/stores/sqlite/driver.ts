@@ -49,6 +49,8 @@ export interface SqliteTransaction {
 
 /** A client whose methods return promises: @libsql/client. */
 export interface SqliteClient {
+  /** `'file'` if the database is a file of this machine. Without it, the store does not notice a deleted or replaced file. */
+  readonly protocol?: string
   execute(statement: Bound): Promise<Rows>
   transaction(mode: 'write'): Promise<SqliteTransaction>
   /** Opens a new connection in place of the current one. Optional: a client may lack this method. */

@@ -27,11 +27,47 @@ export function openFile(database: SqliteDatabase, sql: Sql, synchronous: Durabi
 
 /** The path of the database's file; undefined for a database in memory. */
 function pathOf(database: SqliteDatabase): string | undefined {
-  const list = database.prepare('PRAGMA database_list').all() as { name: string; file: string | null }[]
+  return mainPath(database.prepare(listFiles).all())
+}
+
+/** Lists the files of a connection. */
+export const listFiles = 'PRAGMA database_list'
+
+/** The path of the main file in the rows of `listFiles`; undefined for a database in memory. */
+export function mainPath(rows: readonly unknown[]): string | undefined {
+  const list = rows as { name: string; file: string | null }[]
   return list.find(({ name }) => name === 'main')?.file || undefined
 }
 
-export function inodeOf(path: string): number | undefined {
+/** The time between two checks that the file was not deleted or replaced, in microseconds. */
+const checkEvery = 1_000_000
+
+/** The path of an open file, which another file may take. */
+export class FilePlace {
+  readonly #path: string | undefined
+  readonly #inode: number | undefined
+  #checked = 0
+
+  /** @param path undefined for a database in memory */
+  constructor(path: string | undefined) {
+    this.#path = path
+    this.#inode = path === undefined ? undefined : inodeOf(path)
+  }
+
+  /** Throws if the file was deleted or replaced. No other process uses that file any more, so rows written to it would be lost. */
+  check(): void {
+    if (this.#path === undefined) return
+    const now = monotonicClock()
+    if (now - this.#checked < checkEvery) return
+    if (inodeOf(this.#path) !== this.#inode) {
+      const message = `The file ${shown(this.#path)} was deleted or replaced. Open the database and the store anew.`
+      throw new HeadgateError('HEADGATE_STORE', message, { uncounted: true })
+    }
+    this.#checked = now
+  }
+}
+
+function inodeOf(path: string): number | undefined {
   return statSync(path, { throwIfNoEntry: false })?.ino
 }
 

@@ -4,18 +4,15 @@
  * readers never wait.
  */
 import { LRUCache } from 'lru-cache'
-import { HeadgateError, monotonicClock, shown } from '../../common/index.ts'
+import { HeadgateError, monotonicClock } from '../../common/index.ts'
 import type { Durability, SavedText } from '../records/index.ts'
 import type { SqliteDatabase, SqliteStatement } from './driver.ts'
-import { inodeOf, openFile, openTimeout } from './open-file.ts'
+import { FilePlace, openFile, openTimeout } from './open-file.ts'
 import { layoutKey, type Sql, sweepEvery } from './sql.ts'
 import { isBusy, sqliteError } from './sqlite-error.ts'
 
 /** The most characters of keys and stored texts in `#known`: enough for about 20,000 keys with the state of one bucket. */
 const knownSize = 4_000_000
-
-/** The time between two checks that the file was not deleted or replaced, in microseconds. */
-const checkEvery = 1_000_000
 
 interface Row {
   readonly key: string
@@ -46,10 +43,7 @@ export class SqliteFile {
   readonly #page: SqliteStatement
   readonly #remove: SqliteStatement
   readonly #clear: SqliteStatement
-  /** The path of the file; undefined for a database in memory. */
-  readonly #path: string | undefined
-  readonly #inode: number | undefined
-  #checked = 0
+  readonly #place: FilePlace
   /** For each key: the text that this process saved last. */
   readonly #known = new LRUCache<string, string>({
     maxSize: knownSize,
@@ -72,7 +66,8 @@ export class SqliteFile {
     this.#timeout = timeout
     this.#ttlMargin = ttlMargin
     try {
-      this.#path = openFile(database, sql, synchronous)
+      const path = openFile(database, sql, synchronous)
+      this.#place = new FilePlace(path)
       database.exec(`PRAGMA busy_timeout = ${timeout}`)
       const prepare = (statement: string) => database.prepare(statement)
       this.#begin = prepare('BEGIN IMMEDIATE')
@@ -90,7 +85,6 @@ export class SqliteFile {
     } catch (cause) {
       throw sqliteError(cause, openTimeout, false)
     }
-    this.#inode = this.#path === undefined ? undefined : inodeOf(this.#path)
   }
 
   /**
@@ -103,7 +97,7 @@ export class SqliteFile {
     let begun = false
     try {
       this.#checkOpen()
-      this.#checkPlace()
+      this.#place.check()
       this.#beginWithin()
       begun = true
       const result = use()
@@ -172,7 +166,7 @@ export class SqliteFile {
     const { inTransaction, isTransaction } = this.#database
     if ((inTransaction ?? isTransaction) !== false || this.#saved >= sweepEvery) return false
     try {
-      this.#checkPlace()
+      this.#place.check()
       const startedAt = monotonicClock()
       const expires = this.#expires(now, life)
       const done = before === undefined ? this.#add.run(key, text, expires) : this.#swap.run(text, expires, key, before)
@@ -244,17 +238,5 @@ export class SqliteFile {
     if (this.#database.open !== false) return
     const message = 'The database is closed. Close it after the last call: server.close(), then database.close().'
     throw new HeadgateError('HEADGATE_STORE', message, { uncounted: true })
-  }
-
-  /** Throws if the file was deleted or replaced. No other process uses that file any more, so rows written to it would be lost. */
-  #checkPlace(): void {
-    if (this.#path === undefined) return
-    const now = monotonicClock()
-    if (now - this.#checked < checkEvery) return
-    if (inodeOf(this.#path) !== this.#inode) {
-      const message = `The file ${shown(this.#path)} was deleted or replaced. Open the database and the store anew.`
-      throw new HeadgateError('HEADGATE_STORE', message, { uncounted: true })
-    }
-    this.#checked = now
   }
 }

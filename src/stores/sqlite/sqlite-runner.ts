@@ -7,6 +7,7 @@ import { type HeadgateError, monotonicClock } from '../../common/index.ts'
 import { Deadlines, exchanged, exchangeStart } from '../contract/index.ts'
 import type { Job, ReadTexts, TextPage } from '../records/index.ts'
 import type { Bound, Rows, SqliteClient, SqliteTransaction } from './driver.ts'
+import { FilePlace, listFiles, mainPath } from './open-file.ts'
 import { endOf, layout, layoutKey, otherLayout, pageSize, type Sql, sweepEvery } from './sql.ts'
 import { isBusy, sqliteError } from './sqlite-error.ts'
 
@@ -45,6 +46,8 @@ export class SqliteRunner {
   /** The last key that the last sweep checked. The next sweep begins after this key. */
   #swept = layoutKey
   #opened: Promise<void> | undefined
+  /** Where the file is; undefined before the file is open, and for a server. */
+  #place: FilePlace | undefined
   /**
    * Ends the wait for a transaction whose driver does not answer, after twice the timeout. By that time, the calls of the
    * transaction have timed out.
@@ -113,6 +116,7 @@ export class SqliteRunner {
     let failure: HeadgateError | undefined
     try {
       await this.#prepared()
+      this.#place?.check()
       transaction = await this.#begin()
       const { decided, saved } = await this.#decide(transaction, jobs)
       commits = saved.length > 0
@@ -168,6 +172,8 @@ export class SqliteRunner {
     } finally {
       transaction.close()
     }
+    if (client.protocol !== 'file') return // a server tells the path of a file on its own machine
+    this.#place = new FilePlace(mainPath(rowsOf(await client.execute({ sql: listFiles, args: [] }))))
   }
 
   /**
