@@ -1,4 +1,4 @@
-import { isQuota } from '../../../../lab/engine/policy-from.mjs'
+import { isQuota } from '../../../../lab/engine/is-quota.mjs'
 
 /** The code that enforces a policy, for each framework. */
 export function codeOf(text) {
