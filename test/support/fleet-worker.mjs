@@ -88,17 +88,19 @@ async function consumeCalls(until) {
   return admitted
 }
 
-/** Spends the quota of each key. Each process begins with other keys. The first process has one call in flight. */
+/** Spends the quota of each key. Each process begins with other keys. The first process has one call in flight. Returns the admitted units. */
 async function spendKeys(place) {
   const first = Math.floor((place * keys) / processes)
   let next = 0
+  let admitted = 0
   async function caller() {
     while (next < keys) {
       const key = `k${(first + next++) % keys}`
-      while ((await limiter.consume(key)).allowed);
+      while ((await limiter.consume(key)).allowed) admitted++
     }
   }
   await Promise.all(Array.from({ length: place === 0 ? 1 : 32 }, caller))
+  return admitted
 }
 
 if (policy === 'settlements') await chargeBase(limiter)
