@@ -46,7 +46,6 @@ const mutations: readonly Mutations[] = [
       ['if #refusals == #alternatives then', 'if false then'],
       ['if #refusals == #alternatives then', 'if true then'],
       ['return waitNow(p, each[place])', 'return p.wait'],
-      ['do p.wait = waitNow(p, costs[n]) end', 'do end'],
     ],
   },
   {
