@@ -3,9 +3,9 @@
  * headgate-lab: what would a limit do, and what does a limit do in production? Some commands play requests through the
  * code of headgate that will enforce the limit. The other commands read the keys that limiters keep in a store.
  */
-import { commands, usage } from './cli/commands.mjs'
+import { commandOf, usage, version } from './cli/commands.mjs'
 import { parse } from './cli/options.mjs'
-import { finish } from './cli/output.mjs'
+import { checkFolder, finish, plainOutput } from './cli/output.mjs'
 import { printable } from './report/columns.mjs'
 
 try {
@@ -17,15 +17,20 @@ try {
   process.exitCode = 2
 }
 
-/** @param {string[]} argv */
+/** @param {string[]} argv @returns {Promise<number>} the exit code */
 async function main(argv) {
-  const [name, ...args] = argv
-  const command = commands[name]
-  if (command === undefined || args.includes('--help')) {
-    console.log(command === undefined ? usage : command.help)
-    return name === undefined || name === '--help' || command !== undefined ? 0 : 2
-  }
+  const [name, ...args] = plainOutput(argv)
+  if (name === undefined || name === '--help') return print(usage)
+  if (name === '--version') return print(version)
+  const command = commandOf(name)
+  if (args.includes('--help')) return print(command.help)
   const options = parse(name, command, args)
+  if (options.html !== undefined) checkFolder(options.html)
   const outcome = await command.run(options)
   return finish(outcome, options)
+}
+
+function print(text) {
+  console.log(text)
+  return 0
 }

@@ -18,8 +18,8 @@ await writeMadeLog(file, { lines: millions * million, clients: 20_000, perSecond
 
 const replay = new Replay([{ text: '30/1m', policy: policy('30/1m') }])
 const before = process.cpuUsage().user
-const { linesPerSecond } = await readLog(
-  file,
+const { lines, seconds: read } = await readLog(
+  [file],
   { key: 'address', ipv6Prefix: 56, format: undefined, fields: undefined },
   (client, record) => {
     replay.request(client, record)
@@ -28,7 +28,9 @@ const { linesPerSecond } = await readLog(
 )
 const seconds = (process.cpuUsage().user - before) / million
 const perCpuSecond = Math.round((millions * million) / seconds)
-console.log(`${linesPerSecond} lines a second, ${perCpuSecond} a second of CPU, ${replay.result().clients} clients`)
+console.log(
+  `${Math.round(lines / read)} lines a second, ${perCpuSecond} a second of CPU, ${replay.result().clients} clients`,
+)
 rmSync(home, { recursive: true })
 
 function report(done) {

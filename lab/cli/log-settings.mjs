@@ -13,15 +13,20 @@ export function logSettings(options) {
   }
 }
 
-/** The path of the log, or `-` for the standard input. @throws UsageError if there is neither */
-export function logFile({ file }, use) {
-  if (file === undefined && process.stdin.isTTY) throw new UsageError('No log is given.', `Write: headgate-lab ${use}`)
-  if (file === undefined || file === '-') return '-'
+/** The paths of the logs; `-` is the standard input. @throws UsageError if there is none */
+export function logFiles({ positionals }, use) {
+  if (positionals.length === 0 && process.stdin.isTTY)
+    throw new UsageError('No log is given.', `Write: headgate-lab ${use}`)
+  if (positionals.length === 0) return ['-']
+  for (const file of positionals) if (file !== '-') checkLog(file)
+  return [...new Set(positionals)]
+}
+
+function checkLog(file) {
   const found = statSync(file, { throwIfNoEntry: false })
   if (found === undefined)
     throw new UsageError(`There is no file ${file}.`, 'Name a log, or pipe one into the command.')
   if (found.isDirectory()) throw new UsageError(`${file} is a folder.`, 'Name a log.')
-  return file
 }
 
 function fieldMap(text) {

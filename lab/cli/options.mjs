@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { formatNames } from '../log/parse-lines.mjs'
 import { UsageError } from './usage-error.mjs'
 
 const common = {
@@ -14,7 +15,7 @@ export const logOptions = {
     type: 'string',
     default: 'address',
     help: 'FIELD',
-    about: 'who is a client: a field, or several: address+agent',
+    about: 'who is a client: a field or its path, or several: address+agent',
   },
   'ipv6-prefix': {
     type: 'string',
@@ -22,7 +23,7 @@ export const logOptions = {
     help: 'BITS',
     about: 'leading bits of an IPv6 address that name one client',
   },
-  format: { type: 'string', help: 'NAME', about: 'common, alb, cloudfront or json; found by itself if left out' },
+  format: { type: 'string', help: 'NAME', about: `${formatNames.join(', ')}; found for each line if left out` },
   fields: { type: 'string', help: 'MAP', about: 'for JSON lines: time=ts,address=peer.ip' },
 }
 
@@ -35,16 +36,16 @@ export function helpOf(use, options, more = common) {
   return `headgate-lab ${use}\n\n${lines.join('\n')}`
 }
 
-/** The values of a command's options, and its `file`. @throws UsageError */
+/** The values of a command's options, and its `positionals`. @throws UsageError */
 export function parse(name, command, args) {
   const options = { ...command.options, ...(command.common ?? common) }
   const config = Object.fromEntries(Object.entries(options).map(([key, { about, help, ...rest }]) => [key, rest]))
   const { values, positionals } = parsed(name, args, config)
-  if (positionals.length > (command.positionals ?? (command.takesFile ? 1 : 0))) {
+  if (positionals.length > (command.positionals ?? (command.takesFiles ? Infinity : 0))) {
     const extra = positionals.at(-1)
     throw new UsageError(`${name} does not take ${JSON.stringify(extra)}.`, `Write: headgate-lab ${command.use}`)
   }
-  return { ...values, 'fail-above': shareOf(values['fail-above']), file: positionals[0], positionals }
+  return { ...values, 'fail-above': shareOf(values['fail-above']), positionals }
 }
 
 function parsed(name, args, options) {

@@ -1,7 +1,9 @@
-import { writeFileSync } from 'node:fs'
+import { statSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { printableJson } from '../report/columns.mjs'
 import { htmlOf } from '../report/html.mjs'
 import { textOf } from '../report/text.mjs'
+import { UsageError } from './usage-error.mjs'
 
 /**
  * Prints the outcome of a command, and returns the exit code: the outcome's code if it has one, else 1 if a share is
@@ -22,4 +24,23 @@ export function finish(outcome, options) {
 
 function percent(share) {
   return `${Number((share * 100).toPrecision(3))} %`
+}
+
+/** The arguments without `--no-color`, which other tools need: the lab prints no colours. */
+export function plainOutput(argv) {
+  return argv.filter((each) => each !== '--no-color')
+}
+
+/** A report that cannot be written must not cost the whole work first. @throws UsageError */
+export function checkFolder(file) {
+  const folder = dirname(file)
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) {
+    throw new UsageError(
+      `There is no folder ${folder} for the report.`,
+      'Make the folder, or name another file with --html.',
+    )
+  }
+  if (statSync(file, { throwIfNoEntry: false })?.isDirectory()) {
+    throw new UsageError(`${file} is a folder.`, 'Name a file with --html, such as report.html.')
+  }
 }

@@ -1,19 +1,43 @@
 import { Presets, SingleBar } from 'cli-progress'
 import { count, duration } from '../report/format.mjs'
 
-const none = { read() {}, lines() {}, stop() {} }
-const format = '{bar} {percentage}% | {lines} lines | {rate} lines/s | {left} left'
+const none = { read() {}, lines() {}, done() {}, stop() {} }
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
-/**
- * A bar on a terminal's standard error: how much of the file is read, the lines a second, and the time left. It hides the cursor, and a
- * signal that ends the process brings it back.
- */
+/** A bar on a terminal's standard error: how much of the file is read, the lines a second, and the time left. */
 export function progressBar(size) {
   if (!process.stderr.isTTY || size === undefined || size === 0) return none
-  const bar = new SingleBar({ format, hideCursor: true }, Presets.shades_classic)
+  const bar = startBar('{bar} {percentage}% | {lines} lines | {rate} lines/s | {left} left', size, {
+    lines: '0',
+    rate: '0',
+    left: '?',
+  })
   const began = performance.now()
   let read = 0
+  return {
+    ...none,
+    read: (bytes) => {
+      read += bytes
+    },
+    lines(lines) {
+      const took = performance.now() - began
+      const left = duration(Math.round((took * (size - read)) / read))
+      bar.update(read, { lines: count(lines), rate: count(Math.round((lines * 1000) / took)), left })
+    },
+    stop: bar.stop,
+  }
+}
+
+/** A bar for work whose done part, from 0 to 1, is known. @param {string} what such as `limits are tried` */
+export function workBar(what) {
+  if (!process.stderr.isTTY) return none
+  const bar = startBar(`{bar} {percentage}% | ${what}`, 100, {})
+  return { ...none, done: (part) => bar.update(Math.floor(part * 100), {}), stop: bar.stop }
+}
+
+/** Starts a bar. The bar hides the cursor, and a signal that ends the process brings it back. */
+function startBar(format, total, values) {
+  const bar = new SingleBar({ format, hideCursor: true }, Presets.shades_classic)
   const stop = () => {
     for (const signal of signals) process.off(signal, endBy)
     bar.stop()
@@ -23,16 +47,6 @@ export function progressBar(size) {
     process.kill(process.pid, signal)
   }
   for (const signal of signals) process.once(signal, endBy)
-  bar.start(size, 0, { lines: '0', rate: '0', left: '?' })
-  return {
-    read: (bytes) => {
-      read += bytes
-    },
-    lines(lines) {
-      const took = performance.now() - began
-      const left = duration(Math.round((took * (size - read)) / read))
-      bar.update(read, { lines: count(lines), rate: count(Math.round((lines * 1000) / took)), left })
-    },
-    stop,
-  }
+  bar.start(total, 0, values)
+  return { update: (done, shown) => bar.update(done, shown), stop }
 }

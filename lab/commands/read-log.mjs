@@ -1,16 +1,18 @@
 import { progressBar } from '../cli/progress.mjs'
 import { UsageError } from '../cli/usage-error.mjs'
 import { clientKey } from '../log/client-key.mjs'
+import { mergeLogs } from '../log/merge-logs.mjs'
 import { LineParser } from '../log/parse-lines.mjs'
-import { readLines, sizeOf } from '../log/read-lines.mjs'
+import { sizeOf } from '../log/read-lines.mjs'
 import { TimeOrder } from '../log/time-order.mjs'
 
 /**
- * Reads a log and calls `each(client, record)` for every request, in the order of time.
- * @returns facts about the log: its format, lines, bad lines, and the time that reading took
+ * Reads the logs as one, and calls `each(client, record)` for every request, in the order of time.
+ * @param {string[]} files
+ * @returns facts about the log: its formats, lines, bad lines, and the time that reading took
  */
-export async function readLog(file, { key, ipv6Prefix, format, fields }, each) {
-  const parser = new LineParser({ format, fields })
+export async function readLog(files, { key, ipv6Prefix, format, fields }, each) {
+  const parsers = new Map(files.map((file) => [file, new LineParser({ format, fields })]))
   const order = new TimeOrder()
   const keyOf = clientKey(key, ipv6Prefix)
   const began = performance.now()
@@ -18,30 +20,26 @@ export async function readLog(file, { key, ipv6Prefix, format, fields }, each) {
   const play = (records) => {
     for (const record of records) each(record.client, record)
   }
-  const bar = progressBar(await sizeOf(file))
+  const bar = progressBar(await sizeOf(files))
   try {
-    for await (const lines of readLines(file, bar.read)) {
-      for (const line of lines) {
-        const record = parser.record(line)
-        if (record === undefined) continue
+    for await (const records of mergeLogs(parsers, bar.read)) {
+      for (const record of records) {
         requests++
         const client = keyOf(record)
         if (client === undefined) keyless++
         else play(order.add(slim(client, record)))
       }
-      bar.lines(parser.lines)
+      bar.lines(linesOf(parsers))
     }
     play(order.end())
-  } catch (error) {
-    if (error.code === undefined) throw error
-    throw new UsageError(
-      `${file === '-' ? 'The standard input' : file} cannot be read: ${error.message}.`,
-      'Give a whole log, plain or gzip.',
-    )
   } finally {
     bar.stop()
   }
-  return summary(file, parser, order.late, requests, keyless, performance.now() - began, key)
+  const facts = factsOf(parsers)
+  if (requests === 0) throw noRecord(facts)
+  if (keyless === requests) throw noKey(facts, key)
+  const { paths, ...shown } = facts
+  return { ...shown, keyless, late: order.late, seconds: (performance.now() - began) / 1000 }
 }
 
 /** The fields of a record that are counted. Many records are held to be sorted, so other fields are dropped. */
@@ -49,22 +47,44 @@ function slim(client, { time, status, route, agent }) {
   return { time, client, status, route, agent }
 }
 
-function summary(file, parser, late, requests, keyless, took, key) {
-  const { lines, bad, badLines, format } = parser
-  if (requests === 0) throw noRecord(file, badLines)
-  if (keyless === requests) {
-    throw new UsageError(`No line of ${file} has the field ${key}.`, 'Name a field of the log with --key.')
-  }
-  const seconds = took / 1000
-  return { file, format, lines, bad, badLines, keyless, late, seconds, linesPerSecond: Math.round(lines / seconds) }
+function linesOf(parsers) {
+  let lines = 0
+  for (const parser of parsers.values()) lines += parser.lines
+  return lines
 }
 
-function noRecord(file, badLines) {
+/** What the parsers of all files have seen. */
+function factsOf(parsers) {
+  const all = [...parsers.values()]
+  const each = (field) => [...new Set(all.flatMap((parser) => parser[field]))]
+  return {
+    file: [...parsers.keys()].join(' '),
+    format: each('formats').join(', '),
+    lines: linesOf(parsers),
+    bad: all.reduce((sum, { bad }) => sum + bad, 0),
+    badLines: each('badLines').slice(0, 3),
+    paths: each('paths'),
+  }
+}
+
+function noKey({ file, paths }, key) {
+  const usual = ['address', 'user', 'agent', 'host', 'referer', 'forwarded', 'status', 'method', 'path']
+  const known = (paths.length === 0 ? usual : paths).join(', ')
+  return new UsageError(`No line of ${file} has the field ${key}.`, `Name a field of the log with --key: ${known}.`)
+}
+
+function noRecord({ file, badLines, paths }) {
+  if (paths.length > 0) {
+    return new UsageError(
+      `No line of ${file} has a time that the lab knows. The fields of the log are ${paths.join(', ')}.`,
+      'Say which fields have the time and the address: --fields time=ts,address=peer.ip',
+    )
+  }
   const [first] = badLines
   const found =
-    first === undefined ? 'It has no other lines than empty ones and headers.' : `The first line is: ${first.text}`
+    first === undefined ? 'It has no other lines than empty ones and headers.' : `The first line is: "${first.text}".`
   return new UsageError(
     `No line of ${file} has a known format. ${found}`,
-    'Common and Combined Log Format, AWS ALB, CloudFront and JSON lines are read. For JSON, map its fields: --fields time=ts,address=peer.ip',
+    'The lab reads Common and Combined Log Format, JSON lines (pino, Caddy, Traefik, Envoy, Google, Cloudflare), Envoy, HAProxy, AWS ALB, CloudFront and W3C.',
   )
 }

@@ -1,4 +1,4 @@
-import { logFile, logSettings } from '../cli/log-settings.mjs'
+import { logFiles, logSettings } from '../cli/log-settings.mjs'
 import { helpOf, logOptions } from '../cli/options.mjs'
 import { policiesOf } from '../cli/policies.mjs'
 import { Replay } from '../engine/replay.mjs'
@@ -16,7 +16,7 @@ export const replay = {
   use,
   options,
   help: helpOf(use, options),
-  takesFile: true,
+  takesFiles: true,
   run,
 }
 
@@ -24,7 +24,7 @@ async function run(options) {
   const policies = policiesOf(options.policy, use)
   const settings = logSettings(options)
   const played = new Replay(policies)
-  const log = await readLog(logFile(options, use), settings, (client, record) => played.request(client, record))
+  const log = await readLog(logFiles(options, use), settings, (client, record) => played.request(client, record))
   const result = { command: 'replay', key: settings.key, log, ...played.result() }
   const worst = result.policies.reduce((a, b) => (b.refusedShare > a.refusedShare ? b : a))
   return { result, report: replayReport(result), worst: { what: `${worst.policy} refuses`, share: worst.refusedShare } }

@@ -1,4 +1,4 @@
-import { logFile, logSettings } from '../cli/log-settings.mjs'
+import { logFiles, logSettings } from '../cli/log-settings.mjs'
 import { helpOf, logOptions, numberOf, oneOf } from '../cli/options.mjs'
 import { policiesOf } from '../cli/policies.mjs'
 import { UsageError } from '../cli/usage-error.mjs'
@@ -34,7 +34,7 @@ export const simulate = {
   use,
   options,
   help: `${helpOf(use, options)}\n\nWorkloads:\n${names.map((name) => `  ${name.padEnd(14)} ${workloads[name].about}`).join('\n')}`,
-  takesFile: true,
+  takesFiles: true,
   run,
 }
 
@@ -68,13 +68,16 @@ async function run(options) {
 /** Returns a function that makes the workload for each policy. The workload of a log is the same for all policies. */
 async function workloadMaker(name, terms, options) {
   if (name !== 'log') {
-    if (options.file === undefined) return { make: (policy) => workloadOf(name, terms, policy) }
-    throw new UsageError(`The workload ${name} reads no file.`, `Write --workload log to play ${options.file}.`)
+    if (options.positionals.length === 0) return { make: (policy) => workloadOf(name, terms, policy) }
+    throw new UsageError(
+      `The workload ${name} reads no file.`,
+      `Write --workload log to play ${options.positionals.join(' ')}.`,
+    )
   }
   const requests = []
   const clients = new Names()
   let start
-  const log = await readLog(logFile(options, use), logSettings(options), (client, { time }) => {
+  const log = await readLog(logFiles(options, use), logSettings(options), (client, { time }) => {
     start ??= Math.floor(time / 86_400_000) * 86_400_000 // a boundary of every window up to a day, as in the log
     requests.push({ time: time - start, client: clients.numberOf(client) })
   })

@@ -1,8 +1,7 @@
+import { manyAgents } from './client-profiles.mjs'
 import { GrowingCounts } from './growing-counts.mjs'
 import { Names } from './names.mjs'
 
-/** A client with this many user agents stands for many users, such as a company behind one address. */
-const manyAgents = 20
 /** The same request within this many milliseconds after a failure is a retry. */
 const retryWithin = 2000
 /** A share of requests from which on a caution is shown. */
@@ -34,7 +33,7 @@ export class Cautions {
     return [
       [
         this.#shared.size > 0,
-        `${this.#shared.size} clients have ${manyAgents} agents or more. They may be many users behind one address: a limit by address treats them as one.`,
+        `${this.#shared.size === 1 ? '1 client has' : `${this.#shared.size} clients have`} ${manyAgents} agents or more, perhaps many users behind one address. A limit by address treats them as one.`,
       ],
       [this.#wholeSeconds, 'Times have whole seconds only. Windows of a few seconds are less exact than they look.'],
       [
@@ -50,6 +49,11 @@ export class Cautions {
         `The log is shorter than ${longest.length === 1 ? 'the longest window' : `${longest.length} of the windows`}. A limit for such a window is a guess.`,
       ],
     ].flatMap(([applies, text]) => (applies ? [text] : []))
+  }
+
+  /** How many user agents a client has. */
+  agentsOf(client) {
+    return this.#agentsOf.of(client)
   }
 
   #countRetry(client, time, status = '', route) {

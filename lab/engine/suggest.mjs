@@ -1,60 +1,108 @@
 import { slidingWindow, tokenBucket } from 'headgate'
 import { Cautions } from './cautions.mjs'
+import { ClientProfiles } from './client-profiles.mjs'
 import { mostInWindow } from './most-in-window.mjs'
 import { Names } from './names.mjs'
 import { quantiles } from './quantiles.mjs'
 import { share } from './replay.mjs'
 import { RequestColumns } from './request-columns.mjs'
 import { trialOf, VirtualClock } from './trial.mjs'
+import { roundLimit, verdictWindow } from './verdict.mjs'
 
 const windows = { '1s': 1000, '10s': 10_000, '1m': 60_000, '15m': 900_000, '1h': 3_600_000, '1d': 86_400_000 }
 
-/** Finds limits from the requests of a log. It keeps 12 bytes for each request, and replays them for every limit. */
+/** After so many clients, a trial begins with an empty store again, so that no store is ever full. */
+const clientsOfTrial = 10_000
+/** How many clients the verdict names. */
+const named = 10
+
+/**
+ * Finds limits from the requests of a log. It keeps 12 bytes for each request, and replays them for every limit, one client after the other: no
+ * client changes what a limit does to another one.
+ */
 export class Suggestion {
   #names = new Names()
   #requests = new RequestColumns()
   #cautions = new Cautions()
+  #profiles = new ClientProfiles()
+  #times
+  #keys
+  /** For each window: the most requests of each client in any such window, and the clients in the order of this number. */
   #peaks = {}
+  #busiest = {}
+  #onProgress = () => {}
 
   /** The records must come in the order of their times. */
   request(client, record) {
     const number = this.#names.numberOf(client)
     this.#requests.add(number, record.time)
     this.#cautions.request(number, record)
+    this.#profiles.request(number, record)
   }
 
-  /** @param affect the largest share of clients that a limit may refuse anything, from 0 to 1 */
-  result(affect) {
+  /**
+   * @param {{ affect: number, refuse: number }} bounds the largest share of clients that a limit may refuse anything, and the largest share
+   *   of requests that it may refuse, from 0 to 1
+   * @param {(done: number) => void} [onProgress] called with the part of the work that is done, from 0 to 1
+   */
+  async result(bounds, onProgress = () => {}) {
+    this.#onProgress = onProgress
+    this.#countPeaks()
+    const rows = []
     const requests = this.#requests
-    const times = requests.byClient(this.#names.size)
-    for (const [name, window] of Object.entries(windows))
-      this.#peaks[name] = times.map((each) => mostInWindow(each, window))
-    const from = requests.time(0)
-    const to = requests.time(requests.length - 1)
-    const rows = Object.keys(windows).map((name) => this.#window(name, affect))
-    const cautions = this.#cautions.list(to - from, Object.values(windows))
+    const [from, to] = [requests.time(0), requests.time(requests.length - 1)]
+    const work = this.#workOfGrid()
+    const total = work.reduce((sum, { requests }) => sum + requests, 0) + Object.keys(windows).length * requests.length
+    let done = 0
+    const step = async (amount) => {
+      done += amount
+      this.#onProgress(done / total)
+      await new Promise((resolve) => setImmediate(resolve)) // so that a signal can end the process
+    }
+    for (const name of Object.keys(windows)) {
+      rows.push(this.#window(name, bounds))
+      await step(requests.length)
+    }
+    const grid = []
+    for (const { name, limit, requests } of work) {
+      const cell = { window: name, ...this.#play(name, slidingWindow({ limit, window: windows[name] }), limit) }
+      const row = grid.at(-1)
+      if (row?.limit === limit) row.windows.push(cell)
+      else grid.push({ limit, windows: [cell] })
+      await step(requests)
+    }
     return {
       requests: requests.length,
       clients: this.#names.size,
       from,
       to,
-      affect,
+      ...bounds,
       windows: rows,
-      grid: this.#grid(),
-      cautions,
+      grid,
+      cautions: this.#cautions.list(to - from, Object.values(windows)),
+      verdict: this.#verdict(rows, to - from),
     }
   }
 
-  #window(name, affect) {
+  #countPeaks() {
+    const clients = this.#names.size
+    this.#times = this.#requests.byClient(clients)
+    this.#keys = Array.from({ length: clients }, (_, client) => String(client))
+    for (const [name, window] of Object.entries(windows)) {
+      const peaks = Float64Array.from(this.#times, (each) => mostInWindow(each, window))
+      this.#peaks[name] = peaks
+      this.#busiest[name] = Uint32Array.from(peaks.keys()).sort((a, b) => peaks[b] - peaks[a])
+    }
+  }
+
+  #window(name, bounds) {
     const peaks = this.#peaks[name]
-    const most = largest(peaks)
-    const fits = (play) => play.clientsAffected <= affect * this.#names.size
-    const limit = least(1, 2 * most, (limit) =>
-      fits(this.#play(name, slidingWindow({ limit, window: windows[name] }), limit)),
-    )
-    const bucket = (burst) => tokenBucket({ limit, window: windows[name], burst })
-    const burst = least(1, most, (burst) => fits(this.#play(name, bucket(burst), Math.min(burst, limit))))
-    const played = this.#play(name, slidingWindow({ limit, window: windows[name] }), limit)
+    const most = peaks[this.#busiest[name][0]] ?? 1
+    const window = windows[name]
+    const fits = (policy, limit) => this.#fits(name, policy, limit, bounds)
+    const limit = least(1, 2 * most, (limit) => fits(slidingWindow({ limit, window }), limit))
+    const burst = least(1, most, (burst) => fits(tokenBucket({ limit, window, burst }), Math.min(burst, limit)))
+    const played = this.#play(name, slidingWindow({ limit, window }), limit)
     return {
       window: name,
       quantiles: quantiles(peaks),
@@ -62,45 +110,97 @@ export class Suggestion {
     }
   }
 
-  /** The refused requests, and the clients with one, for limits of the series 1, 2, 5, 10 and every window. */
-  #grid() {
-    const most = largest(this.#peaks['1d'])
-    return series(most).map((limit) => ({
-      limit,
-      windows: Object.entries(windows).map(([name, window]) => ({
-        window: name,
-        ...this.#play(name, slidingWindow({ limit, window }), limit),
-      })),
-    }))
+  /** The cells of the grid, limits of the series 1, 2, 5, 10 by every window, with the requests that each has to play. */
+  #workOfGrid() {
+    const peaks = this.#peaks['1d']
+    const most = peaks[this.#busiest['1d'][0]] ?? 1
+    return series(most).flatMap((limit) =>
+      Object.keys(windows).map((name) => ({ name, limit, requests: this.#requestsAbove(name, limit) })),
+    )
+  }
+
+  #requestsAbove(name, limit) {
+    let requests = 0
+    for (const client of this.#busiest[name]) {
+      if (this.#peaks[name][client] <= limit / 2) break
+      requests += this.#times[client].length
+    }
+    return requests
+  }
+
+  /** True if the limit refuses few enough clients and requests. It ends as soon as it does not. */
+  #fits(name, policy, limit, { affect, refuse }) {
+    let clients = affect * this.#names.size
+    let requests = refuse * this.#requests.length
+    for (const { refused } of this.#refusals(name, policy, limit)) {
+      if (refused === 0) continue
+      clients--
+      requests -= refused
+      if (clients < 0 || requests < 0) return false
+    }
+    return true
+  }
+
+  #play(name, policy, limit, onClient = (_client, _refused) => {}) {
+    let [refused, affected] = [0, 0]
+    for (const each of this.#refusals(name, policy, limit)) {
+      if (each.refused === 0) continue
+      refused += each.refused
+      affected++
+      onClient(each.client, each.refused)
+    }
+    return {
+      refused,
+      refusedShare: share(refused, this.#requests.length),
+      clientsAffected: affected,
+      clientsAffectedShare: share(affected, this.#names.size),
+    }
   }
 
   /**
-   * Replays the requests of the clients that the limit could refuse. A client that never has more than half the limit
-   * in any window is never refused: its two halves of a sliding window, or its bucket, are never full.
+   * Replays the requests of the clients that the limit could refuse, the busiest client first. A client that never has more than half the
+   * limit in any window is never refused: its two halves of a sliding window, or its bucket, are never full.
    */
-  #play(name, policy, limit) {
+  *#refusals(name, policy, limit) {
     const peaks = this.#peaks[name]
-    const requests = this.#requests
     const clock = new VirtualClock()
-    const trial = trialOf(policy, clock)
-    const affected = new Set()
-    let refused = 0
-    for (let n = 0; n < requests.length; n++) {
-      const client = requests.client(n)
-      if (peaks[client] <= limit / 2) continue
-      clock.set(requests.time(n))
-      if (trial.consumeSync(String(client)).allowed) continue
-      refused++
-      affected.add(client)
-    }
-    const clients = this.#names.size
-    return {
-      refused,
-      refusedShare: share(refused, requests.length),
-      clientsAffected: affected.size,
-      clientsAffectedShare: share(affected.size, clients),
+    let trial = trialOf(policy, clock)
+    let played = 0
+    for (const client of this.#busiest[name]) {
+      if (peaks[client] <= limit / 2) return
+      if (++played % clientsOfTrial === 0) trial = trialOf(policy, clock)
+      yield { client, refused: refusalsOf(trial, clock, this.#keys[client], this.#times[client]) }
     }
   }
+
+  /** One policy to begin with: a round limit for one of the windows, and whom it would have refused. */
+  #verdict(rows, span) {
+    const { window, suggested } = verdictWindow(rows, span, windows)
+    const limit = roundLimit(suggested.limit)
+    const hit = []
+    const played = this.#play(window, slidingWindow({ limit, window: windows[window] }), limit, (client, refused) =>
+      hit.push({ client, refused }),
+    )
+    const clients = hit
+      .sort((a, b) => b.refused - a.refused)
+      .slice(0, named)
+      .map(({ client, refused }) => ({
+        name: this.#names.nameOf(client),
+        requests: this.#times[client].length,
+        refused,
+        looksLike: this.#profiles.guess(client, this.#cautions.agentsOf(client)),
+      }))
+    return { policy: `${limit}/${window}`, limit, window, ...played, clients }
+  }
+}
+
+function refusalsOf(trial, clock, key, times) {
+  let refused = 0
+  for (let n = 0; n < times.length; n++) {
+    clock.set(times[n])
+    if (!trial.consumeSync(key).allowed) refused++
+  }
+  return refused
 }
 
 /** The least whole number from `low` to `high` that fits, if every larger one fits too. */
@@ -121,9 +221,4 @@ function series(most) {
       if (digit * power >= most) return limits
     }
   }
-}
-
-/** The largest number, at least 1. `Math.max` fails with a million arguments. */
-function largest(numbers) {
-  return numbers.reduce((a, b) => Math.max(a, b), 1)
 }

@@ -1,9 +1,9 @@
 import { addressKey } from 'headgate'
-import { text } from './json-lines.mjs'
+import { at, text } from './json-lines.mjs'
 
 /**
- * A function that names the client of a record: by its address, another field, or several joined with `+`.
- * @param {string} text such as `address`, `user` or `address+agent`
+ * A function that names the client of a record: by its address, another field, the path of a field, or several joined with `+`.
+ * @param {string} text such as `address`, `user`, `req.headers.x-api-key` or `address+agent`
  * @param {number} ipv6Prefix how many leading bits of an IPv6 address name one client
  */
 export function clientKey(text, ipv6Prefix = 56) {
@@ -22,7 +22,7 @@ function partOf(name, ipv6Prefix) {
       return address === undefined ? undefined : addressKey(address.split(',')[0], ipv6Prefix)
     }
   }
-  return (record) => present(record[name])
+  return (record) => present(at(record, name))
 }
 
 /** A log writes `-` for a field without a value. */

@@ -1,11 +1,11 @@
-/* Logs whose `#Fields:` line names the fields: CloudFront's standard log, and W3C Extended Log Format. */
+/* Logs whose `#Fields:` line names the fields: W3C Extended Log Format, as IIS and CloudFront write it. */
 import { request } from './common-log.mjs'
 import { parseTime } from './time.mjs'
 
 const header = /^#Fields:\s*(.+)$/
 
 export const fieldList = {
-  name: 'cloudfront',
+  name: 'w3c',
   detect: (line) => /^#(Version|Fields|Software|Date):/.test(line),
   parser() {
     let names = []

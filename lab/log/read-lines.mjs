@@ -23,9 +23,11 @@ export async function* readLines(file, onRead) {
   if (rest !== '') yield [rest]
 }
 
-/** The bytes of a file; undefined for the standard input. */
-export async function sizeOf(file) {
-  return file === '-' ? undefined : (await stat(file)).size
+/** The bytes of all files together; undefined if one is the standard input. */
+export async function sizeOf(files) {
+  if (files.includes('-')) return undefined
+  const sizes = await Promise.all(files.map(async (file) => (await stat(file)).size))
+  return sizes.reduce((sum, size) => sum + size, 0)
 }
 
 async function unzipped(source, onRead) {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { barsHtml, cellHtml, escaped } from './pictures.mjs'
+import { nameOfColumn } from './text.mjs'
 
 const require = createRequire(import.meta.url)
 const uplot = (file) => readFileSync(require.resolve(`uplot/dist/${file}`), 'utf8')
@@ -32,10 +33,11 @@ ${own('page-script.js')}</script>
 `
 }
 
-function sectionHtml({ heading, notes = [], tables = [], charts = [], curves = [], bars = [] }, all) {
+function sectionHtml({ heading, notes = [], code = [], tables = [], charts = [], curves = [], bars = [] }, all) {
   return `<section>
 <h2>${escaped(heading)}</h2>
 ${notes.map((note) => `<p>${escaped(note)}</p>`).join('\n')}
+${code.length === 0 ? '' : `<pre><code>${escaped(code.join('\n'))}</code></pre>`}
 ${charts.map((chart) => chartHtml(chart, all.indexOf(chart), heading)).join('\n')}
 ${bars.length > 0 ? barsHtml(bars, heading) : ''}
 ${tables.map((table) => tableHtml(table, heading)).join('\n')}
@@ -57,9 +59,9 @@ accept. The least limit below it is marked.</p>
 /** A wide table scrolls by itself, also by the keyboard. */
 function tableHtml({ columns, rows, shades, marked }, heading) {
   const side = columns.map((name) => (name.startsWith('#') ? ' class="number"' : ''))
-  const head = columns.map((name, n) => `<th scope="col"${side[n]}>${escaped(name.replace('#', ''))}</th>`).join('')
+  const head = columns.map((name, n) => `<th scope="col"${side[n]}>${escaped(nameOfColumn(name))}</th>`).join('')
   const cells = (row, k) => row.map((cell, n) => cellHtml(cell, side[n], shades?.[k][n], marked?.[k][n])).join('')
-  const label = escaped(`${heading}: ${columns[0]}`)
+  const label = escaped(`${heading}: ${nameOfColumn(columns[0])}`)
   return `<div class="table${shades === undefined ? '' : ' grid'}" role="region" tabindex="0" aria-label="${label}"><table><thead><tr>${head}</tr></thead>
 <tbody>${rows.map((row, k) => `<tr>${cells(row, k)}</tr>`).join('\n')}</tbody></table></div>${marked === undefined ? '' : shadesNote}`
 }

@@ -11,7 +11,8 @@ function drawOne(chart, number) {
   return chart.limits === undefined ? drawTimes(chart, number) : drawCurve(chart, number)
 }
 
-function drawTimes({ title, times, relative, series }, number) {
+function drawTimes({ title, times, relative, ...chart }, number) {
+  const bars = barsOf(chart)
   const place = document.getElementById(`chart-${number}`)
   const style = getComputedStyle(document.documentElement)
   const colours = [style.getPropertyValue('--first'), style.getPropertyValue('--second')]
@@ -24,18 +25,30 @@ function drawTimes({ title, times, relative, series }, number) {
     title,
     width: place.clientWidth,
     height: 260,
-    scales: { x: { time: !relative } },
+    scales: { x: { time: !relative }, y: { range: () => [0, highestOfTimes * 1.05] } },
     tzDate: utc,
+    legend: { live: false },
     axes: [relative ? axis : { ...axis, space: 100, values: (_plot, times) => times.map(dayAndTime) }, axis],
-    series: [
-      relative
-        ? { label: 'second' }
-        : { label: 'UTC', value: (_plot, time) => (time === null ? '--' : dayAndTime(time)) },
-      ...series.map((each, n) => lineOf(each, colours[n], n)),
-    ],
+    series: [{ label: relative ? 'second' : 'UTC' }, ...series.map((each, n) => barsOf(each, colours[n]))],
   }
-  return new uPlot(options, [seconds, ...series.map(({ values }) => values)], place)
+  return new uPlot(options, [seconds, ...bars.map(({ values }) => values)], place)
 }
+
+/** What is drawn, from back to front: if the chart is stacked, the first series stands below the second one. */
+function barsOf({ stacked, series }) {
+  const bars = series.map((each, colour) => ({ ...each, colour }))
+  if (!stacked) return bars
+  const [below, above] = bars
+  return [{ ...above, values: above.values.map((value, n) => value + below.values[n]) }, below]
+}
+
+function barOptions(label, fill) {
+  return { label, stroke: fill, fill, width: 0, paths: uPlot.paths.bars({ size: [0.9] }), points: { show: false } }
+}
+
+/** The largest value of all charts over time: these charts have one scale, so that they can be compared. */
+const overTime = charts.filter(({ times }) => times !== undefined)
+const highestOfTimes = Math.max(1, ...overTime.flatMap((chart) => barsOf(chart).flatMap(({ values }) => values)))
 
 /** The options of a line. The second line is also dashed, for readers who see no colours. */
 function lineOf({ name }, stroke, n) {
@@ -49,12 +62,13 @@ function drawCurve({ title, limits, series, level, marked }, number) {
   const [quiet, line, text] = ['--quiet', '--line', '--text'].map((name) => style.getPropertyValue(name))
   const colours = [style.getPropertyValue('--first'), style.getPropertyValue('--second')]
   const axis = { stroke: quiet, grid: { stroke: line, width: 1 } }
-  const share = (value) => (value === null ? '--' : `${Number(value.toPrecision(3))} %`)
+  const share = (value) => `${Number(value.toPrecision(3))} %`
   const highest = Math.max(...series.flatMap(({ values }) => values), level * 2, 0.1)
   const options = {
     title,
     width: place.clientWidth,
     height: 240,
+    legend: { live: false },
     scales: {
       x: { time: false, distr: 3, range: () => [1, Math.max(10, limits.at(-1))] },
       y: { distr: 4, asinh: Math.max(level, 0.01), range: () => [0, highest] },
@@ -67,10 +81,7 @@ function drawCurve({ title, limits, series, level, marked }, number) {
         values: (_plot, values) => values.map((each) => (each === null || each < 0 ? '' : share(each))),
       },
     ],
-    series: [
-      { label: 'limit' },
-      ...series.map((each, n) => ({ ...lineOf(each, colours[n], n), value: (_plot, each) => share(each) })),
-    ],
+    series: [{ label: 'limit' }, ...series.map((each, n) => lineOf(each, colours[n], n))],
     hooks: { draw: [(plot) => drawLevel(plot, { level, marked, quiet, text })] },
   }
   return new uPlot(options, [limits, ...series.map(({ values }) => values)], place)

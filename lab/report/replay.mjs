@@ -1,11 +1,11 @@
 import { count, duration, percent, time } from './format.mjs'
 
 export function replayReport(result) {
-  const { requests, clients, policies, overTime } = result
+  const { policies, overTime } = result
   return {
     title: `Replay of ${logName(result.log)}`,
-    facts: [...logFacts(result.log), `${count(requests)} requests of ${count(clients)} clients, ${span(result)}`],
-    sections: [summary(policies), sideBySide(policies), ...policies.map((policy) => details(policy, overTime))],
+    facts: [...logFacts(result.log), trafficOf(result)],
+    sections: [...policies.map((policy) => details(policy, overTime)), sideBySide(policies), summary(policies)],
   }
 }
 
@@ -14,19 +14,27 @@ export function logName({ file }) {
   return file === '-' ? 'the standard input' : file.replace(/^.*[\\/]/, '')
 }
 
-export function logFacts({ format, lines, bad, badLines, keyless, late, linesPerSecond }) {
+export function logFacts({ format, lines, bad, badLines, keyless, late, seconds }) {
   return [
-    `${count(lines)} lines of the format ${format}, ${count(linesPerSecond)} a second`,
+    `${count(lines)} ${lines === 1 ? 'line' : 'lines'} of the format ${format}, read in ${duration(seconds * 1000)}`,
     ...(bad > 0
-      ? [`${count(bad)} bad lines were left out, such as line ${badLines[0].line}: ${badLines[0].text}`]
+      ? [
+          `${count(bad)} bad ${bad === 1 ? 'line was' : 'lines were'} left out, such as line ${badLines[0].line}: ${badLines[0].text}`,
+        ]
       : []),
-    ...(keyless > 0 ? [`${count(keyless)} lines name no client and were left out`] : []),
-    ...(late > 0 ? [`${count(late)} lines came too late to be sorted`] : []),
+    ...(keyless > 0
+      ? [
+          `${count(keyless)} ${keyless === 1 ? 'line names' : 'lines name'} no client, and ${keyless === 1 ? 'was' : 'were'} left out`,
+        ]
+      : []),
+    ...(late > 0 ? [`${count(late)} ${late === 1 ? 'line' : 'lines'} came too late to be sorted`] : []),
   ]
 }
 
-export function span({ from, to }) {
-  return `${time(from)} to ${time(to)} UTC`
+/** How many requests came, of how many clients, and when. */
+export function trafficOf({ requests, clients, from, to }) {
+  const whose = `${count(requests)} ${requests === 1 ? 'request' : 'requests'} of ${count(clients)} ${clients === 1 ? 'client' : 'clients'}`
+  return `${whose}, ${time(from)} to ${time(to)} UTC`
 }
 
 function summary(policies) {
@@ -71,5 +79,5 @@ function top(field, values) {
     count(requests),
     percent(refused / requests),
   ])
-  return { columns: [field === 'clients' ? 'client' : field, '#refused', '#of requests', '#share'], rows }
+  return { columns: [field === 'clients' ? 'client' : `~${field}`, '#refused', '#of requests', '#share'], rows }
 }

@@ -21,7 +21,7 @@ export function simulateReport({
   return {
     title: `Simulation of the workload ${workload}`,
     facts: [...(log === undefined ? [`The workload: ${terms}`] : logFacts(log)), fleet],
-    sections: [counts(policies), waits(policies), ...policies.map(overTime)],
+    sections: [...policies.map(overTime), waits(policies), counts(policies)],
   }
 }
 
@@ -50,12 +50,10 @@ function waits(policies) {
     '#fairness',
     '#least and most of a client',
   ]
-  const rows = policies.map(({ policy, retryAfter, waited, fairness, leastOfAClient, mostOfAClient }) => [
+  const rows = policies.map(({ policy, refused, retryAfter, waited, fairness, leastOfAClient, mostOfAClient }) => [
     policy,
-    duration(retryAfter.p50),
-    duration(retryAfter.max),
-    duration(waited.p50),
-    duration(waited.max),
+    ...[retryAfter.p50, retryAfter.max].map((told) => (refused === 0 ? '-' : duration(told))),
+    ...[waited.p50, waited.max].map((wait) => (refused === 0 ? '-' : duration(wait))),
     fairness.toFixed(3),
     `${count(leastOfAClient)} and ${count(mostOfAClient)}`,
   ])
@@ -71,5 +69,8 @@ function overTime({ policy, overTime: { times, admitted, refused } }) {
     { name: 'admitted', values: admitted },
     { name: 'refused', values: refused },
   ]
-  return { heading: `Policy ${policy}`, charts: [{ title: 'Requests over time', relative: true, times, series }] }
+  return {
+    heading: `Policy ${policy}`,
+    charts: [{ title: 'Requests over time', relative: true, stacked: true, times, series }],
+  }
 }

@@ -5,7 +5,7 @@ function nameOf({ key, hash }) {
   return key === undefined ? `${hash} (hashed)` : key
 }
 
-const columns = ['limiter', 'scope', 'key', 'state', 'policy', '#used', '#share', 'last used']
+const columns = ['~limiter', '~scope', 'key', 'state', '~policy', '#used', '#share', '~last used']
 
 export function keyTable(rows) {
   return { columns, rows: rows.map(cells) }

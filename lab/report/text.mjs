@@ -1,28 +1,31 @@
-import plot from 'simple-ascii-chart'
+import { barChart } from './bar-chart.mjs'
 import { cut, padding, printable, widthOf } from './columns.mjs'
-import { count, duration, time } from './format.mjs'
+import { duration, time } from './format.mjs'
 
 /**
  * A report, as every command makes it. A column is given by its name. A name that starts with `#` aligns the column to
- * the right. Long cells are cut, unless the table is `whole`. The times of a chart are milliseconds since the epoch, or
- * since the start if `relative`.
+ * the right; a name that starts with `~` says that the column matters less. Long texts are cut, unless the table is `whole`. The times of a chart are milliseconds since the epoch, or
+ * since the start if `relative`. A page draws the second series of a `stacked` chart above the first one.
  *
  * Only a page has pictures: the `shades` of a table, from 0 to 1, and the cells that it marks; curves over a limit, in percent, with
  * a level and a marked limit; and bars of quantiles.
  *
  * @typedef {{ columns: string[], rows: string[][], whole?: boolean, shades?: (number | undefined)[][], marked?: boolean[][] }} Table
- * @typedef {{ title: string, relative?: boolean, times: number[], series: { name: string, values: number[] }[] }} Chart
+ * @typedef {{ title: string, relative?: boolean, stacked?: boolean, times: number[], series: { name: string, values: number[] }[] }} Chart
  * @typedef {{ title: string, limits: number[], series: { name: string, values: number[] }[], level: number, marked: number }} Curve
  * @typedef {{ label: string, quantiles: Record<string, number> }} Bar
- * @typedef {{ heading: string, notes?: string[], tables?: Table[], charts?: Chart[], curves?: Curve[], bars?: Bar[] }} Section
+ * @typedef {{ heading: string, notes?: string[], code?: string[], tables?: Table[], charts?: Chart[], curves?: Curve[], bars?: Bar[] }} Section
  * @typedef {{ title: string, facts: string[], sections: Section[] }} Report
  */
 
-const columns = 72
+/** A chart is at most this wide. */
+const mostOfChart = 72
 
 /** Cells are cut at this many columns. On a narrow terminal they are cut shorter, but never below the least width. */
 const mostOfCell = 60
 const leastOfCell = 8
+/** Cells of a column that matters less may be cut to this. */
+const leastOfMinor = 5
 
 /** The report for a terminal. @param {Report} report */
 export function textOf({ title, facts, sections }) {
@@ -34,11 +37,12 @@ function underlined(text, line) {
   return [shown, line.repeat(shown.length)]
 }
 
-function sectionText({ heading, notes = [], tables = [], charts = [] }) {
+function sectionText({ heading, notes = [], code = [], tables = [], charts = [] }) {
   return [
     '',
     ...underlined(heading, '-'),
     ...notes.map(printable),
+    ...(code.length === 0 ? [] : ['', ...code.map((line) => `  ${printable(line)}`), '']),
     ...charts.map(chartText),
     ...tables.flatMap((table) => [tableText(table), '']),
   ]
@@ -51,14 +55,22 @@ function terminalWidth() {
 
 /** @param {Table} table @param {number} [most] the columns that it may take */
 export function tableText({ columns, rows, whole = false }, most = terminalWidth()) {
-  const names = columns.map((name) => name.replace('#', ''))
+  const names = columns.map(nameOfColumn)
   const lines = [names, ...rows].map((cells) => cells.map(printable))
   const needed = names.map((_, n) => Math.max(...lines.map((cells) => widthOf(cells[n]))))
-  const widths = whole ? needed : fitted(needed, most - 2 * names.length)
+  const parts = whole ? [{ shown: [...names.keys()], widths: needed }] : fittedParts(columns, needed, most)
+  return parts.map(({ shown, widths }) => partText(columns, lines, shown, widths)).join('\n\n')
+}
+
+export function nameOfColumn(column) {
+  return column.replace(/^[#~]/, '')
+}
+
+function partText(columns, lines, shown, widths) {
   const line = (cells) =>
-    cells
-      .map((cell, n) => {
-        const text = cut(cell, widths[n])
+    shown
+      .map((n) => {
+        const text = cut(cells[n], widths[n])
         const space = padding(text, widths[n])
         return columns[n].startsWith('#') ? space + text : text + space
       })
@@ -67,38 +79,56 @@ export function tableText({ columns, rows, whole = false }, most = terminalWidth
   return lines.map((cells) => `  ${line(cells)}`).join('\n')
 }
 
-/** The widths of the columns. If they do not fit, the widest column is made narrower. */
-function fitted(needed, most) {
-  const widths = needed.map((width) => Math.min(width, mostOfCell))
+/**
+ * The columns that are shown side by side, and their widths. If the table is too wide, the columns that matter least become narrower first,
+ * then the other texts. Numbers are never cut: if they do not fit, the table goes on below, with the first column again.
+ */
+function fittedParts(columns, needed, most) {
+  const widths = needed.map((width, n) => (columns[n].startsWith('#') ? width : Math.min(width, mostOfCell)))
+  const over = () => totalOf(widths) - most
+  for (const kind of [/^~/, /^[^#]/]) narrow(widths, columns, kind, over)
+  if (over() <= 0) return [{ shown: [...columns.keys()], widths }]
+  const parts = [[0]]
+  for (let n = 1; n < columns.length; n++) {
+    const part = parts.at(-1)
+    if (part.length > 1 && totalOf([...part, n].map((each) => widths[each])) > most) parts.push([0, n])
+    else part.push(n)
+  }
+  return parts.map((shown) => ({ shown, widths }))
+}
+
+function totalOf(widths) {
+  return widths.reduce((sum, width) => sum + width + 2, 0)
+}
+
+/** Makes the widest column of one kind narrower until the table fits, but no column narrower than the least width. */
+function narrow(widths, columns, kind, over) {
+  const least = kind.test('~') ? leastOfMinor : leastOfCell
   for (;;) {
-    const widest = Math.max(...widths)
-    const over = widths.reduce((sum, width) => sum + width, 0) - most
-    if (over <= 0 || widest <= leastOfCell) return widths
-    widths[widths.indexOf(widest)] = Math.max(leastOfCell, widest - over)
+    const some = [...columns.keys()].filter((n) => kind.test(columns[n]) && widths[n] > least)
+    if (over() <= 0 || some.length === 0) return
+    const widest = some.reduce((a, b) => (widths[b] > widths[a] ? b : a))
+    widths[widest] = Math.max(least, widths[widest] - over())
   }
 }
 
+/** The series of a chart as bars, one below the other, on one scale. */
 function chartText({ title, times, relative, series }) {
-  const shown = series.map(({ values }) => widen(values))
   const from = times[0] ?? 0
+  const width = Math.min(mostOfChart, terminalWidth() - 12)
   const label = (at) => (relative ? duration(at) : time(at))
-  const drawn = plot(shown, {
-    width: columns,
-    height: 8,
-    hideXAxisTicks: true,
-    formatter: (value) => count(Math.round(value)),
-    ...(process.stdout.isTTY ? { color: ['ansiBlue', 'ansiYellow', 'ansiMagenta', 'ansiCyan'] } : {}),
-  })
-  const names = series.map(({ name }) => name).join(', ')
-  return `\n${title} (${names}), ${label(from)} to ${label(times.at(-1) ?? from)}\n${drawn}\n`
+  const shown = series.map(({ name, values }) => ({ name, values: widen(values, width) }))
+  const most = Math.max(...shown.flatMap(({ values }) => values))
+  const ends = { from: label(from), to: label(times.at(-1) ?? from) }
+  const charts = shown.flatMap(({ name, values }) => [`${title}: ${name}`, ...barChart({ values, most, ...ends }), ''])
+  return ['', ...charts].join('\n')
 }
 
-/** Makes one point for each column of the terminal: the sum of the values that fall into the column. */
-function widen(values) {
-  const size = Math.max(1, Math.ceil(values.length / columns))
-  const points = []
-  for (let n = 0; n < values.length; n += size) {
-    points.push([n / size, values.slice(n, n + size).reduce((sum, value) => sum + value, 0)])
-  }
-  return points
+/** One value for each column of the terminal: the sum of the values that fall into the column. */
+function widen(values, width) {
+  const size = Math.max(1, Math.ceil(values.length / width))
+  const sums = []
+  for (let n = 0; n < values.length; n += size)
+    sums.push(values.slice(n, n + size).reduce((sum, value) => sum + value, 0))
+  return sums
 }

@@ -1,9 +1,11 @@
+import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { gunzipSync } from 'node:zlib'
+import { promisify } from 'node:util'
+import { gunzipSync, gzipSync } from 'node:zlib'
 import { afterAll, expect, test } from 'vitest'
-import { madeLog, resultOf, runLab } from './support/run-lab.mjs'
+import { madeLog, main, resultOf, runLab } from './support/run-lab.mjs'
 
 const home = mkdtempSync(join(tmpdir(), 'headgate-lab-'))
 afterAll(() => rmSync(home, { recursive: true, force: true }))
@@ -74,14 +76,26 @@ test.each([
   [['replay', madeLog, '--policy', '4 at once'], "Give a rate, such as '30/1m'."],
   [['replay', 'no.log', '--policy', '1/1m'], 'There is no file no.log. Name a log'],
   [['replay', home, '--policy', '1/1m'], 'is a folder. Name a log'],
-  [['replay', madeLog, 'more', '--policy', '1/1m'], 'replay does not take "more".'],
+  [['replay', madeLog, 'more', '--policy', '1/1m'], 'There is no file more. Name a log'],
+  [['redis', 'redis://localhost', 'top', 'key', 'more'], 'redis does not take "more".'],
+  [['repaly'], 'There is no command "repaly". The commands are replay, suggest, simulate, redis, postgres, sqlite.'],
+  [
+    ['replay', madeLog, '--policy', '1/1m', '--html', '/no/such/report.html'],
+    'There is no folder /no/such for the report.',
+  ],
+  [['replay', madeLog, '--policy', '1/1m', '--html', home], 'is a folder. Name a file with --html'],
+  [
+    ['suggest', madeLog, '--framework', 'rails'],
+    '--framework must be one of express, koa, fastify, hono, nest, got "rails".',
+  ],
+  [['suggest', madeLog, '--refuse', 'few'], '--refuse must be a share, got "few".'],
   [
     ['replay', madeLog, '--policy', '1/1m', '--key', 'colour'],
-    'has the field colour. Name a field of the log with --key.',
+    'has the field colour. Name a field of the log with --key: address, user, agent,',
   ],
   [
     ['replay', madeLog, '--policy', '1/1m', '--format', 'xml'],
-    '--format must be one of json, cloudfront, alb, common, got "xml".',
+    '--format must be one of json, w3c, alb, envoy, haproxy, common, got "xml".',
   ],
   [['replay', madeLog, '--policy', '1/1m', '--fields', 'time'], '--fields does not understand "time". Write time=ts'],
   [
@@ -108,7 +122,7 @@ test('a policy that headgate refuses leads to the page of the error', async () =
 test('a log without any known line says which formats are read', async () => {
   const { code, stderr } = await runLab(['replay', '-', '--policy', '1/1m'], 'a\nb\n')
   expect(stderr).toContain(
-    'The first line is: a Common and Combined Log Format, AWS ALB, CloudFront and JSON lines are read.',
+    'The first line is: "a". The lab reads Common and Combined Log Format, JSON lines (pino, Caddy,',
   )
   expect(code).toBe(2)
 })
@@ -191,9 +205,71 @@ test.each([
 ])('a log with %s is an error in a sentence', async (_, log) => {
   const commands = [['replay', '--policy', '10/1s'], ['suggest'], ['simulate', '--workload', 'log', '--policy', '1/1d']]
   for (const { code, stdout, stderr } of await Promise.all(commands.map((args) => runLab([...args, '-'], log)))) {
-    expect(stderr).toMatch(/^No line of - has (a known format|the field address)\. .*\n$/)
+    expect(stderr).toMatch(/^No line of - has (a known format|a time that the lab knows|the field address)\. .*\n$/)
     expect([code, stdout]).toEqual([2, ''])
   }
+})
+
+test('several files are one log, in whatever order they are named', async () => {
+  const lines = text.trimEnd().split('\n')
+  const pieces = [
+    lines.slice(0, 700),
+    lines.slice(700).filter((_, n) => n % 2 === 0),
+    lines.slice(700).filter((_, n) => n % 2),
+  ]
+  const files = pieces.map((piece, n) => {
+    const file = join(home, `access.log.${n}${n === 0 ? '.gz' : ''}`)
+    writeFileSync(file, n === 0 ? gzipSync(piece.join('\n')) : piece.join('\n'))
+    return file
+  })
+  const args = ['--policy', '5/1m', '--policy', '10/1s']
+  const [one, several] = await Promise.all([
+    resultOf(['replay', madeLog, ...args]),
+    resultOf(['replay', ...files.reverse(), ...args]),
+  ])
+  const numbers = ({ policies }) =>
+    policies.map(({ refused, clientsAffected, clients }) => [refused, clientsAffected, clients])
+  expect(numbers(several)).toEqual(numbers(one))
+  expect([several.log.lines, several.log.late]).toEqual([1500, 0])
+})
+
+test('the fields of a JSON log that the lab does not know are listed', async () => {
+  const line = '{"when":"2026-03-05","peer":{"ip":"198.51.100.1"}}\n'
+  const { code, stderr } = await runLab(['replay', '-', '--policy', '1/1m'], line)
+  expect([code, stderr]).toEqual([
+    2,
+    'No line of - has a time that the lab knows. The fields of the log are when, peer.ip. Say which fields have the time and the address: --fields time=ts,address=peer.ip\n',
+  ])
+  const known = await runLab(['replay', '-', '--policy', '1/1m', '--key', 'user'], line.replace('when', 'time'))
+  expect(known.stderr).toBe('No line of - has the field user. Name a field of the log with --key: time, peer.ip.\n')
+  const byPath = await resultOf(
+    ['replay', '-', '--policy', '1/1m', '--key', 'peer.ip'],
+    line.replace('when', 'time').repeat(3),
+  )
+  expect(byPath.policies[0].refused).toBe(2)
+})
+
+test('a wide table keeps its numbers on a terminal of 80 columns', async () => {
+  const { stdout } = await promisify(execFile)('script', [
+    '-qec',
+    `stty cols 80; ${process.execPath} ${main} suggest ${madeLog}`,
+    '/dev/null',
+  ])
+  const shown = stdout.slice(stdout.indexOf('Requests refused / clients affected'), stdout.indexOf('The least limits'))
+  expect(shown).not.toContain('…')
+  expect(shown).toContain('94.67 % / 80')
+  const table = shown.split(/\r?\n/).filter((line) => line.startsWith('  '))
+  expect(Math.max(...table.map((line) => line.length))).toBeLessThanOrEqual(80)
+})
+
+test('colours and the version', async () => {
+  expect((await runLab(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
+  const { stdout } = await promisify(execFile)('script', [
+    '-qec',
+    `${process.execPath} ${main} replay ${madeLog} --policy 5/1m`,
+    '/dev/null',
+  ])
+  expect(stdout.slice(stdout.lastIndexOf('Replay of'))).not.toContain('\u001b[')
 })
 
 test('a gzip file that is cut off is an error, not a result', async () => {
