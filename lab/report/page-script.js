@@ -29,7 +29,10 @@ function drawTimes({ title, times, relative, ...chart }, number) {
     tzDate: utc,
     legend: { live: false },
     axes: [relative ? axis : { ...axis, space: 100, values: (_plot, times) => times.map(dayAndTime) }, axis],
-    series: [{ label: relative ? 'second' : 'UTC' }, ...series.map((each, n) => barsOf(each, colours[n]))],
+    series: [
+      { label: relative ? 'second' : 'UTC' },
+      ...bars.map(({ name, colour }) => barOptions(name, colours[colour])),
+    ],
   }
   return new uPlot(options, [seconds, ...bars.map(({ values }) => values)], place)
 }
