@@ -3,32 +3,36 @@ import { confirm } from '../cli/confirm.mjs'
 import { helpOf, numberOf, oneOf } from '../cli/options.mjs'
 import { UsageError } from '../cli/usage-error.mjs'
 import { printable } from '../report/columns.mjs'
+import { count } from '../report/format.mjs'
 import { checkReport, inspectionReport, keysReport } from '../report/store.mjs'
 import { orders, rowOf, Top } from '../store/rank.mjs'
 import { watch } from '../store/watch.mjs'
 
 const actions = {
-  top: 'the keys that are refused for longest, then those that have used most of their limit',
+  top: 'the keys that are refused for longest, then those that have used most of their limit; live on a terminal',
   list: 'the keys that limiters keep; --refused for those that are refused now',
   inspect: 'KEY: each policy of the key, in a sentence',
+  ban: 'KEY --for 1h: refuses the key until the ban ends; asks first',
   unban: 'KEY: lifts its ban, by hand or by a penalty; asks first',
   reset: 'KEY: deletes the key, so that it has its full quota; asks first',
-  watch: 'a live table; q ends it',
+  watch: 'the same as top, and one table after the other where there is no terminal',
   check: 'the server, its settings and rights, the clock, and the layout of the keys',
 }
-const withKey = ['inspect', 'unban', 'reset']
+const withKey = ['inspect', 'ban', 'unban', 'reset']
 
 const shared = {
   json: { type: 'boolean', about: 'print the result as JSON' },
   prefix: { type: 'string', default: 'headgate', help: 'PREFIX', about: 'the prefix of the store' },
   limiter: { type: 'string', help: 'NAME', about: 'only keys of this limiter' },
   scope: { type: 'string', help: 'NAME', about: 'only keys of this scope' },
+  for: { type: 'string', help: 'TIME', about: 'ban: how long, such as 1h, or forever' },
+  reason: { type: 'string', help: 'TEXT', about: 'ban: why; the decision of a refused call has it' },
   limit: { type: 'string', default: '20', help: 'NUMBER', about: 'the most keys to show' },
   by: { type: 'string', default: 'refused', help: 'ORDER', about: `top and watch: by ${orders.join(', ')}` },
-  refused: { type: 'boolean', about: 'list: only keys that are refused now' },
-  every: { type: 'string', default: '2', help: 'SECONDS', about: 'watch: how often to look' },
+  refused: { type: 'boolean', about: 'list, top and watch: only keys that are refused now' },
+  every: { type: 'string', default: '2', help: 'SECONDS', about: 'top and watch: how often to look' },
   frames: { type: 'string', help: 'NUMBER', about: 'watch: end after so many; without a terminal, 1' },
-  yes: { type: 'boolean', about: 'unban and reset: do not ask' },
+  yes: { type: 'boolean', about: 'ban, unban and reset: do not ask' },
   help: { type: 'boolean', about: 'list the options' },
 }
 
@@ -78,6 +82,11 @@ function settingsOf(kind, use, { positionals: [url, action, key], ...values }) {
     throw new UsageError(`${action} needs a key.`, `Write: headgate-lab ${kind} <url> ${action} 203.0.113.7`)
   if (!needsKey && key !== undefined)
     throw new UsageError(`${action} takes no key, got ${JSON.stringify(key)}.`, 'Use inspect for one key.')
+  if (action === 'ban' && values.for === undefined)
+    throw new UsageError(
+      'ban needs a time.',
+      `Write: headgate-lab ${kind} <url> ban 203.0.113.7 --for 1h --reason scans`,
+    )
   const terminal = process.stdout.isTTY === true && values.json !== true
   return {
     url,
@@ -91,20 +100,24 @@ function settingsOf(kind, use, { positionals: [url, action, key], ...values }) {
     frames: values.frames === undefined ? (terminal ? Infinity : 1) : numberOf(values.frames, 'frames', 1, 1_000_000),
     json: values.json === true,
     yes: values.yes === true,
+    ban: { duration: values.for, reason: values.reason },
   }
 }
 
 const perform = {
-  async top({ server, inspector }, { filter, most, order, none }) {
+  async top(store, settings) {
+    const { server, inspector } = store
+    const { filter, most, order, none, refused: refusedOnly } = settings
+    if (process.stdout.isTTY === true && !settings.json) return perform.watch(store, settings)
     const top = new Top(most, order)
     let [keys, refused] = [0, 0]
     for await (const stored of inspector.list(filter)) {
       const row = rowOf(stored)
       keys++
       if (row.refused) refused++
-      top.add(row)
+      if (row.refused || !refusedOnly) top.add(row)
     }
-    const facts = [`${keys} keys, ${refused} refused now`]
+    const facts = [`${count(keys)} ${keys === 1 ? 'key' : 'keys'}, ${count(refused)} refused now`]
     return {
       result: { keys, refused, top: top.rows },
       report: keysReport({ title: `Top by ${order}`, server, facts, rows: top.rows, none }),
@@ -119,7 +132,7 @@ const perform = {
       rows.push(row)
       if (rows.length === most) break
     }
-    const facts = rows.length === most ? [`The first ${most}; --limit shows more`] : []
+    const facts = rows.length === most ? [`The first ${count(most)}; --limit shows more`] : []
     return {
       result: { keys: rows },
       report: keysReport({
@@ -135,6 +148,20 @@ const perform = {
   async inspect(store, settings) {
     const found = await find(store, settings)
     return { result: { keys: found }, report: inspectionReport(store.server, found), code: found.length === 0 ? 1 : 0 }
+  },
+
+  async ban(store, settings) {
+    const { duration, reason } = settings.ban
+    const found = await find(store, settings)
+    const { limiter, scope = 'default', key } = settings.filter
+    if (found.length === 0 && limiter === undefined)
+      throw new UsageError(
+        'There is no such key yet.',
+        'Name the limiter that is to refuse the key: --limiter api, and its --scope.',
+      )
+    const keys = found.length > 0 ? found : [{ limiter, scope, key, storeKey: `${limiter}, ${scope}: ${key}` }]
+    const words = { question: `Ban for ${duration}`, done: 'Banned', field: 'banned' }
+    return change(keys, settings, words, (_storeKey, stored) => store.ban(stored, duration, reason))
   },
 
   async unban(store, settings) {
@@ -171,7 +198,7 @@ async function change(found, { action, yes }, { none, question, done, field }, a
   const nothing = (text) => ({ result: { [field]: [] }, text, code: 1 })
   if (found.length === 0) return nothing(`${none} Nothing was changed.`)
   if (!yes && !(await confirm(`${question} ${names}?`, action))) return nothing('Nothing was changed.')
-  for (const storeKey of storeKeys) await act(storeKey)
+  for (const stored of found) await act(stored.storeKey, stored)
   return { result: { [field]: storeKeys }, text: `${done} ${names}.`, code: 0 }
 }
 

@@ -5,7 +5,7 @@ function nameOf({ key, hash }) {
   return key === undefined ? `${hash} (hashed)` : key
 }
 
-const columns = ['~limiter', '~scope', 'key', 'state', '~policy', '#used', '#share', '~last used']
+const columns = ['~limiter', '~scope', 'key', 'state', '~policy', '#used', '#share', '~used ago']
 
 export function keyTable(rows) {
   return { columns, rows: rows.map(cells) }
@@ -21,8 +21,8 @@ function cells(row) {
     inspection === undefined ? 'unreadable' : stateOf({ refused, retryAfter, bannedFor }),
     policy === undefined ? byHand : policy.name,
     policy === undefined ? '' : usedOf(policy),
-    inspection === undefined ? '' : percent(share),
-    lastUsedAt === undefined ? '' : `${duration(Math.max(0, inspection.at - lastUsedAt))} ago`,
+    share === undefined ? '' : percent(share),
+    lastUsedAt === undefined ? '' : duration(Math.max(0, inspection.at - lastUsedAt)),
   ]
 }
 

@@ -80,7 +80,7 @@ async function scriptCheck(nodes, sha) {
   if (found.every(([there]) => there === 1))
     return ok('script', `the whole script of this version is loaded (${sha.slice(0, 8)})`)
   // The usual calls have scripts of their own, whose names depend on the policies.
-  return ok('script', `the whole script of this version is not loaded (${sha.slice(0, 8)}): no call has needed it yet`)
+  return ok('script', `no call has needed the whole script of this version yet (${sha.slice(0, 8)})`)
 }
 
 /** @param {Record<string, any>} info */

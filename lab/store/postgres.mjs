@@ -1,5 +1,6 @@
-import { inspectPostgres } from 'headgate/postgres'
+import { inspectPostgres, postgresStore } from 'headgate/postgres'
 import pg from 'pg'
+import { banIn } from './ban-key.mjs'
 import { checkPostgres } from './check-postgres.mjs'
 import { serverError, serverOf } from './server-url.mjs'
 
@@ -22,5 +23,6 @@ export async function openPostgres(url, { prefix, table }) {
       throw error.name === 'HeadgateError' ? error : serverError('Postgres', server, error)
     }
   }
-  return { server, inspector, check, close: () => pool.end() }
+  const ban = banIn(postgresStore({ pool, prefix, table, timeout: 5000 }))
+  return { server, inspector, ban, check, close: () => pool.end() }
 }

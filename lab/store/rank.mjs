@@ -3,17 +3,20 @@
  */
 
 const by = {
-  refused: (row) => row.retryAfter * 1e6 + row.share,
-  share: (row) => row.share,
+  refused: (row) => row.retryAfter * 1e6 + row.fullest,
+  share: (row) => row.fullest,
   ban: (row) => row.bannedFor * 1e6 + row.retryAfter,
 }
 
 export const orders = Object.keys(by)
 
-/** One row for a stored key: its binding policy, and the units that are used under this policy. */
+/**
+ * One row for a stored key: its binding policy, and the share of its units that are used. A penalty and a ban have no share. `fullest` is the
+ * largest share of all policies.
+ */
 export function rowOf(stored) {
   const { inspection } = stored
-  if (inspection === undefined) return { ...stored, refused: false, retryAfter: 0, bannedFor: 0, share: 0 }
+  if (inspection === undefined) return { ...stored, refused: false, retryAfter: 0, bannedFor: 0, fullest: 0 }
   const { refused, retryAfter, policies, lastUsedAt, ban, at } = inspection
   const shares = policies.filter(({ kind }) => kind !== 'penalty').map((policy) => ({ policy, share: shareOf(policy) }))
   const fullest = shares.reduce((a, b) => (b.share > a.share ? b : a), { policy: policies[0], share: 0 })
@@ -22,7 +25,8 @@ export function rowOf(stored) {
     ban === undefined ? 0 : ban.until - at,
     ...policies.filter(({ kind }) => kind === 'penalty').map((policy) => policy.retryAfter),
   )
-  return { ...stored, refused, retryAfter, bannedFor, share: fullest.share, policy: binding, lastUsedAt }
+  const share = shares.find(({ policy }) => policy === binding)?.share
+  return { ...stored, refused, retryAfter, bannedFor, share, fullest: fullest.share, policy: binding, lastUsedAt }
 }
 
 function shareOf({ used, burst, kind, limit }) {

@@ -1,5 +1,6 @@
-import { inspectRedis } from 'headgate/redis'
+import { inspectRedis, redisStore } from 'headgate/redis'
 import { Cluster, Redis } from 'ioredis'
+import { banIn } from './ban-key.mjs'
 import { checkRedis } from './check-redis.mjs'
 import { serverError, serverOf } from './server-url.mjs'
 
@@ -42,7 +43,8 @@ export async function openRedis(url, { prefix, names }) {
       throw error.name === 'HeadgateError' ? error : serverError('Redis', server, error)
     }
   }
-  return { server, inspector, check, close: () => client.disconnect() }
+  const ban = banIn(redisStore({ client, prefix, timeout: patience }))
+  return { server, inspector, ban, check, close: () => client.disconnect() }
 }
 
 /** @throws HeadgateError for an invalid prefix */

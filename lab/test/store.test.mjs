@@ -117,7 +117,7 @@ describe.each(stores)('%s', (kind, url) => {
     expect(top[0]).toMatchObject({ limiter: 'api', scope: 'user', refused: true })
     expect(top[0].policy.name).toBe('1h')
     const { stdout } = await runLab([kind, url, 'top', '--by', 'ban', '--limiter', 'api'])
-    expect(stdout).toMatch(/last used\n +api +user +ann +banned/)
+    expect(stdout).toMatch(/used ago\n +api +user +ann +banned/)
     expect(stdout.split('\n').find((line) => line.includes('ann'))).toMatch(/100\.00 %/)
   })
 
@@ -239,12 +239,56 @@ describe.each(stores)('%s', (kind, url) => {
 
   test('watch draws in place on a terminal, and ends on q and on Ctrl-C', async () => {
     for (const key of ['q', '\u0003']) {
-      const { code, output } = await onTerminal([kind, url, 'watch', '--every', '1'], { 'q to quit': key })
+      const { code, output } = await onTerminal([kind, url, 'watch', '--every', '1'], { 'q quit': key })
       expect(code).toBe(0)
       expect(output).toContain('\u001b[?1049h')
       expect(output.trimEnd().endsWith('\u001b[?25h\u001b[?1049l')).toBe(true)
       expect(output).toMatch(/refused +\d+ +[▁-█]/)
     }
+  })
+
+  test('ban refuses a key for a time, by a reason, also a key that has never called', async () => {
+    const limiter = limiters.get(kind)
+    const asked = await onTerminal(
+      [kind, url, 'ban', 'peggy', '--for', '1h', '--limiter', 'banned', '--scope', 'user'],
+      {
+        '[y/N]': 'n\r',
+      },
+    )
+    expect([asked.code, (await limiter.peek('peggy')).allowed]).toEqual([1, true])
+    const args = ['ban', 'peggy', '--for', '1h', '--reason', 'scans', '--limiter', 'banned', '--scope', 'user', '--yes']
+    expect((await runLab([kind, url, ...args])).code).toBe(0)
+    const { allowed, ban: found, retryAfter } = await limiter.consume('peggy')
+    expect([allowed, found?.reason, retryAfter > 3_590_000 && retryAfter <= 3_600_000]).toEqual([false, 'scans', true])
+    await limiter.consume('victor')
+    expect((await resultOf([kind, url, 'ban', 'victor', '--for', 'forever', '--yes'])).banned).toHaveLength(1)
+    expect(await limiter.peek('victor')).toMatchObject({ allowed: false, retryAfter: Infinity, remaining: 0 })
+    for (const key of ['peggy', 'victor']) await limiter.reset(key)
+    await says(kind, [url, 'ban', 'ann'], 'ban needs a time.')
+    await says(kind, [url, 'ban', 'ann', '--for', 'long', '--limiter', 'api', '--scope', 'user', '--yes'], 'ban')
+    await says(kind, [url, 'ban', 'nobody', '--for', '1h', '--yes'], 'There is no such key yet. Name the limiter')
+  })
+
+  test('on a terminal, keys find, explain, ban and unban a key', async () => {
+    const limiter = limiters.get(kind)
+    await limiter.consume('walter')
+    const { code, output } = await onTerminal(
+      [kind, url, 'top', '--limiter', 'banned', '--every', '60'],
+      [
+        ['q quit', '/'],
+        ['Find keys with', 'walter\r'],
+        ['with walter', '\r'],
+        ['1 of 3 units is used', ' '],
+        ['q quit', 'b'],
+        ['Ban walter for: 1h', '\b\b2h\r'],
+        ['Banned walter.', 'u'],
+        ['Unban walter?', '\r'],
+        ['Unbanned walter.', 'q'],
+      ],
+    )
+    expect([code, output.includes('banned 2 h')]).toEqual([0, true])
+    expect(await limiter.peek('walter')).toMatchObject({ allowed: true, remaining: 2 })
+    await limiter.reset('walter')
   })
 
   test('watch without a terminal prints one frame, or as many as it is told', async () => {
@@ -320,7 +364,7 @@ describe('check of redis', () => {
     expect(stdout).toMatch(/PROBLEM {2}layout +2 keys, 5 bytes; 2 cannot be read, such as headgate:api:\{(ann|list)\}/)
     expect(stdout).toMatch(/warning {2}expiry +2 keys never expire/)
     expect(stdout).toMatch(/warning {2}eviction +allkeys-lru/)
-    expect(stdout).toMatch(/ok {7}script +the whole script of this version is not loaded/)
+    expect(stdout).toMatch(/ok {7}script +no call has needed the whole script of this version yet/)
     await server.stop()
   })
 
@@ -390,14 +434,14 @@ function onTerminal(args, answers, before = '') {
   const quoted = [process.execPath, main, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ')
   const child = spawn('script', ['-qec', before + quoted, '/dev/null'], { env: { ...process.env, TERM: 'xterm' } })
   let output = ''
-  const left = { ...answers }
+  const left = Array.isArray(answers) ? [...answers] : Object.entries(answers)
+  let from = 0
   child.stdout.setEncoding('utf8').on('data', (text) => {
     output += text
-    for (const [seen, answer] of Object.entries(left)) {
-      if (!output.includes(seen)) continue
-      delete left[seen]
-      child.stdin.write(answer)
-    }
+    const at = left.length === 0 ? -1 : output.indexOf(left[0][0], from)
+    if (at < 0) return
+    from = output.length
+    child.stdin.write(left.shift()[1])
   })
   return new Promise((resolve) => child.on('close', (code) => resolve({ code, output })))
 }
