@@ -41,7 +41,8 @@ export function alerts({ window, breakerFor, fallbackFor, share, usual, times, l
     },
     {
       alert: 'HeadgateRefusals',
-      expr: `${refusals} > ${least} and ${refusals} > ${times} * ${rate('refused|banned', usual, ` offset ${window}`)}`,
+      // A limiter that has never refused has no usual rate: its first refusals are unusual.
+      expr: `${refusals} > ${least} unless ${refusals} <= ${times} * ${rate('refused|banned', usual, ` offset ${window}`)}`,
       for: '0s',
       severity: 'ticket',
       summary: '{{ $labels.limiter }} refuses {{ $value | humanize }} calls a second, far more than usual.',

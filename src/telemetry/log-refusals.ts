@@ -50,7 +50,7 @@ type WriteLine = (fields: RefusalFields, message: string) => unknown
 
 /** The options of `logRefusals`. */
 export interface LogRefusalsOptions {
-  /** A logger of pino, the console, or a function. Example: `(fields, message) => winston.warn(message, fields)`. */
+  /** A logger of pino, the console (which gets one line of text with JSON), or a function. Example: `(fields, message) => winston.warn(message, fields)`. */
   logger: { warn: WriteLine } | WriteLine
   /** The shortest time between two lines of a key, in milliseconds or as text. Default `'10s'`. */
   sample?: Duration
@@ -121,7 +121,7 @@ class RefusalLog {
   constructor(options: LogRefusalsOptions) {
     const read = readOptions('logRefusals', options, readers)
     const { logger, sample, maxLines, key, secret = randomSecret(), clock } = read
-    this.#write = typeof logger === 'function' ? logger : (fields, message) => logger.warn(fields, message)
+    this.#write = writerOf(logger)
     this.#interval = sample * 1000
     this.#maxLines = maxLines
     this.#shownKey = shownBy(key, secret)
@@ -195,6 +195,13 @@ class RefusalLog {
     if (typeof key === 'string') return { key: shown(key) }
     return { key: Object.fromEntries(Object.entries(key).map(([scope, own]) => [scope, shown(own)])) }
   }
+}
+
+/** The console gets one text: it would print an object on a line for each of its fields. */
+function writerOf(logger: LogRefusalsOptions['logger']): WriteLine {
+  if (typeof logger === 'function') return logger
+  if (logger === console) return (fields, message) => console.warn(`${message} ${JSON.stringify(fields)}`)
+  return (fields, message) => logger.warn(fields, message)
 }
 
 function loggerFailed(error: unknown): void {

@@ -124,6 +124,15 @@ test('errors of the store are logged, with the console or with a function', asyn
   warn.mockRestore()
 })
 
+test('the console prints a refusal as one line, whatever the key', async () => {
+  const printed = vi.spyOn(console, 'warn').mockImplementation(() => {})
+  const { limiter } = fixture({ logger: console })
+  for (let n = 0; n < 2; n++) await limiter.consume('ann\nann')
+  const fields = `{"limiter":"${limiter.name}","policy":"hour","result":"refused","key":"ann\\nann","cost":1,"limit":1,`
+  expect(printed.mock.calls).toEqual([[expect.stringContaining(`rate limit: refused ${fields}`)]])
+  expect(printed.mock.calls[0]?.[0]).not.toContain('\n')
+})
+
 test('a logger that throws breaks no call, and stopping removes the listener', async () => {
   const { limiter } = fixture({
     logger() {

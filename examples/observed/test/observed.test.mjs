@@ -74,7 +74,7 @@ test('every panel has data, and each alert fires when it should and not before',
     for (const { title, unit, queries } of panels) {
       const series = []
       for (const [legend, query] of Object.entries(queries)) {
-        const found = await prometheus.range(query.replaceAll('$window', '5s'), start, end, 1)
+        const found = await prometheus.range(chosenAll(query), start, end, 1)
         const numbers = found.flatMap(({ values }) => values.map(([, value]) => Number(value)))
         assert.ok(numbers.some(Number.isFinite), `${title}: no data for ${query}`)
         for (const { metric, values } of found) series.push({ name: nameOf(legend, metric), points: values })
@@ -89,6 +89,11 @@ test('every panel has data, and each alert fires when it should and not before',
     await Promise.all([prometheus.stop(), redis.stop()])
   }
 })
+
+/** A query of a panel, for all jobs, instances and limiters. */
+function chosenAll(query) {
+  return query.replaceAll('$window', '5s').replaceAll(/\$\w+/g, '.*')
+}
 
 function nameOf(legend, metric) {
   return legend.replace(/\{\{(\w+)\}\}/g, (_, label) => metric[label] ?? '').trim()
@@ -144,6 +149,33 @@ test('with the times of production, an alert waits as long as it says', () => {
       },
     ],
   }
+  // The first attack on a limiter that has never refused: no series before the 30th minute.
+  tests.tests.push({
+    interval: '30s',
+    input_series: [{ series: decisions('refused'), values: '_x60 0+600x4 2400x60' }],
+    promql_expr_test: Object.entries({ '30m': 0, '31m': 1, '34m': 1, '50m': 0 }).map(([eval_time, firing]) => ({
+      expr: 'count(ALERTS{alertname="HeadgateRefusals", alertstate="firing"})',
+      eval_time,
+      exp_samples: firing === 0 ? [] : [{ value: 1 }],
+    })),
+  })
+  // Names as a collector writes them.
+  const collected = (query) => query.replaceAll('$window', '5m').replaceAll(/\$\w+/g, '.*')
+  const [latency] = Object.values(panels.find(({ title }) => title === 'Store latency').queries)
+  tests.tests.push({
+    interval: '30s',
+    input_series: [
+      {
+        series: 'headgate_store_duration_seconds_bucket{job="app", instance="a", store="redis", le="0.001"}',
+        values: '0+10x40',
+      },
+      {
+        series: 'headgate_store_duration_seconds_bucket{job="app", instance="a", store="redis", le="+Inf"}',
+        values: '0+10x40',
+      },
+    ],
+    promql_expr_test: [{ expr: `count(${collected(latency)})`, eval_time: '10m', exp_samples: [{ value: 1 }] }],
+  })
   const file = join(home, 'test.yml')
   writeFileSync(file, JSON.stringify(tests))
   const { status, stdout, stderr } = spawnSync('promtool', ['test', 'rules', file], { encoding: 'utf8' })
