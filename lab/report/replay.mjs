@@ -9,6 +9,24 @@ export function replayReport(result) {
   }
 }
 
+/** The numbers of each policy so far, for a log that is still written. */
+export function followReport(result) {
+  const { log, requests, policies } = result
+  const facts = [
+    `${count(log.lines)} lines, ${count(log.bad)} bad`,
+    ...(requests === 0 ? ['No request yet'] : [trafficOf(result)]),
+  ]
+  return {
+    title: `Replay of ${logName(log)}, as it is written`,
+    facts,
+    sections: [summary(policies), ...policies.map(heaviest)],
+  }
+}
+
+function heaviest({ policy, clients }) {
+  return { heading: `Clients that ${policy} refuses`, tables: clients.length === 0 ? [] : [top('clients', clients)] }
+}
+
 /** The log as a title names it: without its folder. */
 export function logName({ file }) {
   return file === '-' ? 'the standard input' : file.replace(/^.*[\\/]/, '')

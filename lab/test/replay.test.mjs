@@ -1,11 +1,13 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { appendFileSync, mkdtempSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { madeLines, smallLog, visitLines } from './support/made-log.mjs'
 import * as plain from './support/plain-counts.mjs'
-import { madeLog, resultOf } from './support/run-lab.mjs'
+import { madeLog, main, resultOf, runLab } from './support/run-lab.mjs'
 
 const policies = ['10/1m', '5/10s fixed-window', '5/10s sliding-log', '20/1m burst 10', '100/15m']
 const replay = (file, ...more) => resultOf(['replay', file, ...policies.flatMap((text) => ['--policy', text]), ...more])
@@ -93,4 +95,48 @@ test('a log of four days, longer than every window, is counted as the definition
   // Every policy refuses something, and not to everybody.
   for (const { refused, affected } of expected)
     expect(affected > 0 && refused > 20 && affected < names.size / 2).toBe(true)
+})
+
+test('--follow goes on with a log that is written, cut and replaced', async () => {
+  const home = mkdtempSync(join(tmpdir(), 'headgate-lab-'))
+  const file = join(home, 'live.log')
+  const lineAt = (second) =>
+    `198.51.100.1 - - [05/Mar/2026:09:08:${String(second).padStart(2, '0')} +0000] "GET / HTTP/1.1" 200 12\n`
+  writeFileSync(file, lineAt(1) + lineAt(2))
+  const child = spawn(process.execPath, [main, 'replay', file, '--policy', '3/1m', '--follow', '--json'])
+  const steps = [
+    [2, () => appendFileSync(file, lineAt(3) + lineAt(4).slice(0, 30))],
+    [3, () => appendFileSync(file, lineAt(4).slice(30))],
+    [
+      4,
+      () => {
+        renameSync(file, `${file}.1`)
+        writeFileSync(file, `${lineAt(5)}\n`)
+      },
+    ],
+    [
+      5,
+      () => {
+        truncateSync(file)
+        appendFileSync(file, lineAt(6))
+      },
+    ],
+    [6, () => child.kill('SIGINT')],
+  ]
+  const refused = []
+  const lines = createInterface({ input: child.stdout })
+  lines.on('line', (line) => {
+    const { requests, policies } = JSON.parse(line)
+    if (steps[0]?.[0] !== requests) return
+    refused.push(policies[0].refused)
+    steps.shift()[1]()
+  })
+  const code = await new Promise((resolve) => child.on('close', resolve))
+  expect([code, refused]).toEqual([0, [0, 0, 1, 2, 3]])
+  rmSync(home, { recursive: true })
+})
+
+test('--follow reads one file', async () => {
+  const { code, stderr } = await runLab(['replay', madeLog, '-', '--policy', '3/1m', '--follow'])
+  expect([code, stderr]).toEqual([2, expect.stringContaining('--follow reads one file. Write: headgate-lab replay')])
 })
