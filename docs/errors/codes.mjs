@@ -103,6 +103,17 @@ policy('100 per minute')`,
 
 policy('100/1m token-bucket burst 20')`,
   },
+  HEADGATE_POLICY_FILE: {
+    cause:
+      'A policy file cannot be read, is no JSON, or has another form than policies by limiters. The same code is the error of `plan`, if the file has no such limiter or plan.',
+    fix: 'The message of the error begins with the file, the line and the place. While an invalid new version stands in the file, the old policies stay in force.',
+    wrong: `import { policiesFrom } from 'headgate/policy-file'
+
+policiesFrom({ limits: { api: ['100/15m'] } })`,
+    right: `import { policiesFrom } from 'headgate/policy-file'
+
+policiesFrom({ limiters: { api: ['100/15m'] } })`,
+  },
   HEADGATE_PENALTY: {
     cause: 'A number of a penalty is out of range, such as `after: 0`.',
     fix: 'The message of the error names the option and its range. Pass a number in that range.',

@@ -14,6 +14,7 @@
  * - `HEADGATE_RATE`: a rate is not a positive, finite number, or is too slow to be counted exactly.
  * - `HEADGATE_POLICY`: a policy is written in an unknown form, or a store does not know the algorithm of a policy.
  *   `limitMessages` also throws this code, and `acquire` of a pacer rejects with it, for a policy that counts units in flight.
+ * - `HEADGATE_POLICY_FILE`: a policy file cannot be read, is no JSON, has another form, or has no such limiter or plan.
  * - `HEADGATE_PENALTY`: an option of a penalty is out of range.
  * - `HEADGATE_DUPLICATE_POLICY`: two policies of a limiter have the same name.
  * - `HEADGATE_DUPLICATE_LIMITER`: two limiters on a store have the same name.
@@ -71,6 +72,7 @@ export type ErrorCode =
   | 'HEADGATE_CALENDAR'
   | 'HEADGATE_INEXACT'
   | 'HEADGATE_POLICY'
+  | 'HEADGATE_POLICY_FILE'
   | 'HEADGATE_PENALTY'
   | 'HEADGATE_DUPLICATE_POLICY'
   | 'HEADGATE_DUPLICATE_LIMITER'

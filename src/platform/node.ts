@@ -50,3 +50,28 @@ export const afterPendingEvents: Platform['afterPendingEvents'] = (run) => {
 export const isolatesRequests: Platform['isolatesRequests'] = false
 
 export const realTimers: Platform['realTimers'] = { setTimeout, clearTimeout }
+
+const fs = () => process.getBuiltinModule('node:fs')
+
+/** How often a file is read, in milliseconds. Events of the file system get lost for links, mounts and editors that replace a file. */
+const interval = 500
+
+export const files: Platform['files'] = {
+  read: (path) => fs().readFileSync(path, 'utf8'),
+  poll(path, onText, onError) {
+    let ended = false
+    const read = () => {
+      fs().readFile(path, 'utf8', (error, text) => {
+        if (ended) return
+        if (error === null) onText(text)
+        else onError(error)
+        timer.refresh()
+      })
+    }
+    const timer = setTimeout(read, interval).unref()
+    return () => {
+      ended = true
+      clearTimeout(timer)
+    }
+  },
+}

@@ -35,4 +35,17 @@ export interface Platform {
   readonly isolatesRequests: boolean
   /** The timers of the runtime. The fake timers of a test runner do not replace these timers. */
   readonly realTimers: Timers
+  /** Files, if the runtime has them. */
+  readonly files:
+    | {
+        /** The text of a file. Throws if it cannot be read. */
+        readonly read: (path: string | URL) => string
+        /** Reads a file twice a second, and calls `onText` each time, or `onError`. Returns a function that ends this. Keeps no process alive. */
+        readonly poll: (
+          path: string | URL,
+          onText: (text: string) => void,
+          onError: (error: unknown) => void,
+        ) => () => void
+      }
+    | undefined
 }

@@ -49,3 +49,5 @@ export const realTimers: Platform['realTimers'] = {
 export const afterPendingEvents: Platform['afterPendingEvents'] = (run) => {
   setTimeout(run, 0)
 }
+
+export const files: Platform['files'] = undefined

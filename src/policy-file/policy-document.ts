@@ -1,0 +1,214 @@
+import type { PenaltyOptions } from '../algorithms/bans/index.ts'
+import { gcra, leakyBucket, tokenBucket } from '../algorithms/buckets/index.ts'
+import { type Policy, policy } from '../algorithms/index.ts'
+import { concurrency, slidingLog } from '../algorithms/logs/index.ts'
+import { counter, fixedWindow, segmentedWindow, slidingWindow } from '../algorithms/windows/index.ts'
+import { calendarWindow, quota } from '../calendar/index.ts'
+import { HeadgateError, shown } from '../common/index.ts'
+import { type Plan, RateLimiter } from '../limiter/index.ts'
+import { type JsonNode, JsonProblem, readJson } from './json-document.ts'
+
+/** The plans of one limiter: the plan without a name, and those with one. */
+export interface LimiterPlans {
+  readonly own: PlanOfFile | undefined
+  readonly plans: ReadonlyMap<string, PlanOfFile>
+}
+
+/** A plan as limiters take it: always the same frozen object until the file changes. */
+export type PlanOfFile = 'unlimited' | Plan
+
+/** The limiters of a policy file by their names. */
+export type PolicyDocument = ReadonlyMap<string, LimiterPlans>
+
+const constructors: Readonly<Record<string, (options: never) => Policy>> = {
+  'sliding-window': slidingWindow,
+  'fixed-window': fixedWindow,
+  'segmented-window': segmentedWindow,
+  'sliding-log': slidingLog,
+  'token-bucket': tokenBucket,
+  'leaky-bucket': leakyBucket,
+  gcra,
+  counter,
+  concurrency,
+  calendar: calendarWindow,
+}
+
+/** True for the text of a quota, such as `1000/month`, which `policy` does not know. */
+const isQuota = /\/\s*(\d+\s+)?(day|week|month|quarter|year)s?\b/i
+
+/**
+ * Reads and checks a policy file.
+ * @param source the name of the file for errors; undefined for an object
+ * @throws HeadgateError `HEADGATE_POLICY_FILE` if the text is no JSON or has another form, and the codes of policies and penalties. The
+ *   message begins with the line and the place
+ */
+export function readPolicyDocument(text: string, source: string | undefined): PolicyDocument {
+  const reader = new DocumentReader(source)
+  return reader.read(text)
+}
+
+class DocumentReader {
+  readonly #source: string | undefined
+
+  constructor(source: string | undefined) {
+    this.#source = source
+  }
+
+  read(text: string): PolicyDocument {
+    const root = this.#json(text)
+    const members = this.#object(root, '', ['$schema', 'limiters'], 'Write { "limiters": { "api": ["100/15m"] } }.')
+    const limiters = members.get('limiters')
+    if (limiters === undefined)
+      throw this.#error(root, '', 'has no "limiters".', 'Write { "limiters": { "api": ["100/15m"] } }.')
+    const byName = this.#object(limiters, 'limiters', undefined, 'Write { "api": ["100/15m"] }.')
+    return new Map([...byName].map(([name, node]) => [name, this.#limiter(node, `limiters.${name}`)]))
+  }
+
+  #json(text: string): JsonNode {
+    try {
+      return readJson(text)
+    } catch (problem) {
+      if (!(problem instanceof JsonProblem)) throw problem
+      throw this.#error(
+        problem,
+        '',
+        problem.message,
+        'Correct the JSON. JSON has no comments, and no comma after the last element.',
+      )
+    }
+  }
+
+  #limiter(node: JsonNode, path: string): LimiterPlans {
+    if (node.members === undefined || isPolicy(node))
+      return { own: this.#plan(node, path, undefined), plans: new Map() }
+    const members = this.#object(node, path, ['policies', 'penalty', 'plans'], '')
+    const penalty = members.get('penalty')
+    const own = members.get('policies')
+    const plans = members.get('plans')
+    if (own === undefined && plans === undefined) {
+      throw this.#error(node, path, 'has neither "policies" nor "plans".', 'Write "policies": ["100/15m"].')
+    }
+    const named =
+      plans === undefined ? new Map<string, JsonNode>() : this.#object(plans, `${path}.plans`, undefined, '')
+    return {
+      own: own && this.#plan(own, `${path}.policies`, penalty),
+      plans: new Map([...named].map(([name, plan]) => [name, this.#plan(plan, `${path}.plans.${name}`, penalty)])),
+    }
+  }
+
+  /** @param inherited the penalty of the limiter, for a plan that says none */
+  #plan(node: JsonNode, path: string, inherited: JsonNode | undefined): PlanOfFile {
+    if (node.value === 'unlimited') return 'unlimited'
+    if (node.members === undefined || isPolicy(node))
+      return this.#checked(node, path, this.#policies(node, path), inherited)
+    const members = this.#object(node, path, ['policies', 'penalty'], '')
+    const policies = members.get('policies')
+    if (policies === undefined) throw this.#error(node, path, 'has no "policies".', 'Write "policies": ["100/15m"].')
+    return this.#checked(node, path, this.#policies(policies, `${path}.policies`), members.get('penalty') ?? inherited)
+  }
+
+  #policies(node: JsonNode, path: string): readonly Policy[] {
+    if (node.items === undefined) return [this.#policy(node, path)]
+    if (node.items.length === 0)
+      throw this.#error(node, path, 'is empty.', 'Write ["100/15m"], or "unlimited" for a plan without limits.')
+    return node.items.map((item, n) => this.#policy(item, `${path}[${n}]`))
+  }
+
+  #policy(node: JsonNode, path: string): Policy {
+    return this.#at(node, path, () => {
+      if (typeof node.value === 'string') return fromText(node.value, {})
+      if (node.members === undefined) {
+        throw new HeadgateError(
+          'HEADGATE_POLICY_FILE',
+          `A policy is a text or an object, got ${shown(node.value)}. Write "100/15m".`,
+        )
+      }
+      return fromObject(node.value as Record<string, unknown>)
+    })
+  }
+
+  /** The plan, if a limiter takes it: names are different, and the penalty is valid. */
+  #checked(node: JsonNode, path: string, policies: readonly Policy[], penalty: JsonNode | undefined): PlanOfFile {
+    const given = penalty?.value
+    const plan = {
+      policies: Object.freeze(policies),
+      ...(given !== undefined && { penalty: given as PenaltyOptions | false }),
+    }
+    const name = 'policy-file'
+    this.#at(node, path, () => new RateLimiter({ name, policies }))
+    if (penalty !== undefined && given !== false) {
+      this.#at(penalty, path, () => new RateLimiter({ name, policies, penalty: given as PenaltyOptions }))
+    }
+    return Object.freeze(plan)
+  }
+
+  /** Runs a constructor, and says in its error where in the file the policy stands. */
+  #at<Result>(node: JsonNode, path: string, make: () => Result): Result {
+    try {
+      return make()
+    } catch (error) {
+      if (!(error instanceof HeadgateError)) throw error
+      const named = [...(node.members ?? [])].find(([name]) => error.message.includes(`${name} must`))
+      const at = named?.[1] ?? node.members?.get('policy') ?? node
+      throw new HeadgateError(error.code, `${this.#place(at, path)} ${error.message}`)
+    }
+  }
+
+  #object(
+    node: JsonNode,
+    path: string,
+    known: readonly string[] | undefined,
+    fix: string,
+  ): ReadonlyMap<string, JsonNode> {
+    const { members } = node
+    if (members === undefined) throw this.#error(node, path, `should be an object, not ${shown(node.value)}.`, fix)
+    const other = [...members.keys()].find((name) => known?.includes(name) === false)
+    if (other === undefined) return members
+    throw this.#error(
+      members.get(other) as JsonNode,
+      path,
+      `has an unknown property ${JSON.stringify(other)}.`,
+      `The properties are ${known?.join(', ')}.`,
+    )
+  }
+
+  #error(node: { line: number }, path: string, problem: string, fix: string): HeadgateError {
+    return new HeadgateError(
+      'HEADGATE_POLICY_FILE',
+      `${this.#place(node, path)} ${problem}${fix === '' ? '' : ` ${fix}`}`,
+    )
+  }
+
+  #place({ line }: { readonly line: number }, path: string): string {
+    const where = this.#source === undefined ? 'The policies' : `${this.#source}, line ${line}`
+    return path === '' ? `${where}:` : `${where}, ${path}:`
+  }
+}
+
+/** True for an object that is one policy, and not a limiter or a plan. */
+function isPolicy({ members }: JsonNode): boolean {
+  return members !== undefined && ['policy', 'algorithm', 'limit'].some((name) => members.has(name))
+}
+
+function fromText(text: string, options: object): Policy {
+  return isQuota.test(text) ? quota(text, options) : policy(text, options)
+}
+
+/** A policy from `{ "policy": "100/15m", "scope": "user" }` or `{ "algorithm": "token-bucket", "limit": 100, ... }`. */
+function fromObject({ policy: text, algorithm, ...options }: Record<string, unknown>): Policy {
+  if (text !== undefined && algorithm !== undefined) {
+    throw new HeadgateError(
+      'HEADGATE_POLICY_FILE',
+      'A policy has a "policy" or an "algorithm", not both. Write { "policy": "100/15m" }.',
+    )
+  }
+  if (text !== undefined) return fromText(text as string, options)
+  const name = algorithm ?? (options.every === undefined ? 'sliding-window' : 'calendar')
+  if (typeof name !== 'string' || !Object.hasOwn(constructors, name)) {
+    throw new HeadgateError(
+      'HEADGATE_POLICY_FILE',
+      `There is no algorithm ${shown(algorithm)}. The algorithms are ${Object.keys(constructors).join(', ')}.`,
+    )
+  }
+  return (constructors[name] as (options: object) => Policy)(options)
+}

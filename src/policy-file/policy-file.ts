@@ -1,0 +1,186 @@
+import { files } from '#platform'
+import { asError, callHook, HeadgateError, hook, readOptions, reason, shown, warnOnce } from '../common/index.ts'
+import type { PlanLike } from '../limiter/index.ts'
+import { changesBetween, lineOf, type PolicyChange } from './policy-changes.ts'
+import { type PolicyDocument, readPolicyDocument } from './policy-document.ts'
+
+export type { PolicyChange } from './policy-changes.ts'
+
+/** The options of `policiesFrom`. */
+export interface PolicyFileOptions {
+  /**
+   * Called with what has changed when a new version of the file is in force. Default: prints a line for each change with `console.info`.
+   * Example: `(changes) => logger.info({ changes }, 'policies changed')`.
+   */
+  onChange?: ((changes: readonly PolicyChange[]) => unknown) | undefined
+  /** Called when a new version of the file is invalid, so that the old one stays. Default: one warning for each version. */
+  onInvalid?: ((error: HeadgateError) => unknown) | undefined
+}
+
+/** What a policy file says of itself. */
+export interface PolicyFileHealth {
+  /** When the version in force was read, in milliseconds since the epoch. */
+  readonly since: number
+  /** The error of a newer version of the file, which is not in force. Undefined if the file is what is in force. */
+  readonly error?: HeadgateError
+  /** Since when the file has that error, in milliseconds since the epoch. */
+  readonly invalidSince?: number
+}
+
+const readers = {
+  onChange: hook('(changes) => logger.info({ changes })'),
+  onInvalid: hook('(error) => logger.error(error)'),
+}
+
+/**
+ * Policies from a JSON file, or from an object of the same form. The file is looked at twice a second. A valid new version takes effect at
+ * the next call of each limiter that asks `plan`; used units stay used, as with plans. Of an invalid new version nothing takes effect.
+ *
+ *     const limits = policiesFrom('policies.json')
+ *     app.use(rateLimit({ name: 'api', policies: () => limits.plan('api'), store }))
+ *     limiter.withPlan(limits.plan('api', customer.plan)).consume(customer.id)
+ *
+ * @throws HeadgateError `HEADGATE_POLICY_FILE` if the file cannot be read or has another form, and the codes of policies. The message begins
+ *   with the line
+ */
+export function policiesFrom(source: string | URL | object, options: PolicyFileOptions = {}): PolicyFile {
+  return new PolicyFile(source, options)
+}
+
+/** The policies of a file, as they are now. See `policiesFrom`. */
+export class PolicyFile {
+  readonly #name: string | undefined
+  readonly #options: PolicyFileOptions
+  readonly #stop: () => void
+  /** The limiters and plans that were asked for: a new version must have them. */
+  readonly #asked = new Map<string, { readonly limiter: string; readonly plan: string | undefined }>()
+  #document: PolicyDocument
+  #text: string
+  #since = Date.now()
+  #error: { readonly error: HeadgateError; readonly since: number } | undefined
+
+  constructor(source: string | URL | object, options: PolicyFileOptions = {}) {
+    this.#options = readOptions('policiesFrom', options, readers)
+    if (typeof source !== 'string' && !(source instanceof URL)) {
+      this.#text = JSON.stringify(source) ?? ''
+      this.#document = readPolicyDocument(this.#text, undefined)
+      this.#stop = () => {}
+      return
+    }
+    if (files === undefined) {
+      throw new HeadgateError(
+        'HEADGATE_UNSUPPORTED',
+        "This runtime has no files. Pass an object: policiesFrom({ limiters: { api: ['100/15m'] } }).",
+      )
+    }
+    this.#name = String(source)
+    this.#text = this.#readNow(files.read, source)
+    this.#document = readPolicyDocument(this.#text, this.#name)
+    this.#stop = files.poll(
+      source,
+      (text) => this.#look(text),
+      (error) => this.#refuse(this.#unreadable(error)),
+    )
+  }
+
+  /**
+   * The plan of a limiter as it is now, for `policies` of a middleware and for `withPlan`. Until the file changes, it is the same object, so
+   * that a limiter finds it at once.
+   * @param limiter the name of a limiter in the file
+   * @param plan the name of one of its plans. Default: the `policies` of the limiter
+   * @throws HeadgateError `HEADGATE_POLICY_FILE` if the file has no such limiter or plan
+   */
+  plan(limiter: string, plan?: string): PlanLike {
+    const found = planIn(this.#document, limiter, plan)
+    if (found === undefined) throw this.#missing(this.#document, limiter, plan)
+    const name = plan === undefined ? limiter : `${limiter}\n${plan}`
+    if (!this.#asked.has(name)) this.#asked.set(name, { limiter, plan })
+    return found
+  }
+
+  /** Since when the version in force applies, and what is wrong with a newer one. */
+  health(): PolicyFileHealth {
+    const error = this.#error
+    return { since: this.#since, ...(error !== undefined && { error: error.error, invalidSince: error.since }) }
+  }
+
+  /** Looks at the file no longer. The policies stay as they are. */
+  close(): void {
+    this.#stop()
+  }
+
+  #readNow(read: (path: string | URL) => string, source: string | URL): string {
+    try {
+      return read(source)
+    } catch (error) {
+      throw this.#unreadable(error)
+    }
+  }
+
+  #unreadable(error: unknown): HeadgateError {
+    return new HeadgateError(
+      'HEADGATE_POLICY_FILE',
+      `${this.#name} cannot be read: ${reason(error)} Check the path, which begins at the working directory.`,
+    )
+  }
+
+  #look(text: string): void {
+    if (text === this.#text && this.#error === undefined) return
+    try {
+      const document = readPolicyDocument(text, this.#name)
+      for (const { limiter, plan } of this.#asked.values()) {
+        if (planIn(document, limiter, plan) === undefined) throw this.#missing(document, limiter, plan)
+      }
+      this.#put(text, document)
+    } catch (error) {
+      this.#refuse(asError(error) as HeadgateError)
+    }
+  }
+
+  #put(text: string, document: PolicyDocument): void {
+    const changes = changesBetween(this.#document, document)
+    this.#document = document
+    this.#text = text
+    this.#error = undefined
+    if (changes.length === 0) return
+    this.#since = Date.now()
+    const { onChange = (all: readonly PolicyChange[]) => this.#log(all) } = this.#options
+    callHook('onChange of policiesFrom', onChange, changes, 'calls')
+  }
+
+  #log(changes: readonly PolicyChange[]): void {
+    for (const change of changes) console.info(`${this.#name}: ${lineOf(change)}`)
+  }
+
+  #refuse(error: HeadgateError): void {
+    if (this.#error?.error.message === error.message) return
+    this.#error = { error, since: this.#error?.since ?? Date.now() }
+    const {
+      onInvalid = (found: HeadgateError) =>
+        warnOnce(found.code, `The old policies stay in force. ${found.message}`, found.message),
+    } = this.#options
+    callHook('onInvalid of policiesFrom', onInvalid, error, 'calls')
+  }
+
+  #missing(document: PolicyDocument, limiter: string, plan: string | undefined): HeadgateError {
+    const file = this.#name ?? 'The policies'
+    const found = document.get(limiter)
+    const names = (given: Iterable<string>) => [...given].join(', ') || 'none'
+    if (found === undefined) {
+      return new HeadgateError(
+        'HEADGATE_POLICY_FILE',
+        `${file}: there is no limiter ${shown(limiter)}. The limiters are ${names(document.keys())}.`,
+      )
+    }
+    const missing = plan === undefined ? 'no "policies"' : `no plan ${shown(plan)}`
+    return new HeadgateError(
+      'HEADGATE_POLICY_FILE',
+      `${file}: the limiter ${shown(limiter)} has ${missing}. Its plans are ${names(found.plans.keys())}.`,
+    )
+  }
+}
+
+function planIn(document: PolicyDocument, limiter: string, plan: string | undefined): PlanLike | undefined {
+  const found = document.get(limiter)
+  return plan === undefined ? found?.own : found?.plans.get(plan)
+}

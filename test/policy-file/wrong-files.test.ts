@@ -1,0 +1,142 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { readJson } from '../../src/policy-file/json-document.ts'
+import { readPolicyDocument } from '../../src/policy-file/policy-document.ts'
+
+const right = {
+  limiters: {
+    login: '5/15m sliding-log',
+    api: {
+      policies: ['10/1s burst 20', { policy: '1000/month', name: 'monthly', scope: 'tenant' }],
+      penalty: { after: 5, within: '1m', ban: ['1h', '1d'] },
+      plans: { pro: [{ algorithm: 'token-bucket', limit: 3, window: '1h' }], max: 'unlimited' },
+    },
+  },
+}
+const text = JSON.stringify(right, undefined, 2)
+
+function errorOf(wrong: string) {
+  try {
+    readPolicyDocument(wrong, 'policies.json')
+  } catch (error) {
+    return error as Error & { code: string }
+  }
+  throw new Error(`accepted: ${wrong}`)
+}
+
+/** A mistake: what to replace, by what, the line on which it stands, the code, and a part of the message. */
+const mistakes: [from: string, to: string, line: number, code: string, says: string][] = [
+  [
+    '"limiters"',
+    '"limits"',
+    2,
+    'HEADGATE_POLICY_FILE',
+    'unknown property "limits". The properties are $schema, limiters.',
+  ],
+  ['"5/15m sliding-log"', '"5 in 15m"', 3, 'HEADGATE_POLICY', "Write '100/15m'"],
+  ['"5/15m sliding-log"', '"0/15x"', 3, 'HEADGATE_WINDOW', "'15m'"],
+  ['"5/15m sliding-log"', '5', 3, 'HEADGATE_POLICY_FILE', 'A policy is a text or an object, got 5. Write "100/15m".'],
+  ['"5/15m sliding-log"', 'null', 3, 'HEADGATE_POLICY_FILE', 'got null'],
+  ['"5/15m sliding-log"', '[]', 3, 'HEADGATE_POLICY_FILE', 'limiters.login: is empty.'],
+  ['"5/15m sliding-log"', '{}', 3, 'HEADGATE_POLICY_FILE', 'has neither "policies" nor "plans".'],
+  ['"5/15m sliding-log"', '{ "policies": [] }', 3, 'HEADGATE_POLICY_FILE', 'is empty.'],
+  [
+    '"policies": [',
+    '"polices": [',
+    5,
+    'HEADGATE_POLICY_FILE',
+    'unknown property "polices". The properties are policies, penalty, plans.',
+  ],
+  ['"10/1s burst 20"', '"10/1s burst 0"', 6, 'HEADGATE_BURST', 'limiters.api.policies[0]'],
+  ['"1000/month"', '"1000/fortnight"', 8, 'HEADGATE_POLICY', 'Write'],
+  ['"1000/month"', '"1000/month Mars/Phobos"', 8, 'HEADGATE_CALENDAR', 'time zone'],
+  ['"scope": "tenant"', '"scope": ""', 10, 'HEADGATE_SCOPE', 'scope must'],
+  ['"name": "monthly"', '"name": "1s"', 5, 'HEADGATE_DUPLICATE_POLICY', 'Two policies are named'],
+  ['"name": "monthly"', '"nmae": "monthly"', 8, 'HEADGATE_OPTION', 'nmae'],
+  ['"after": 5', '"after": 0', 14, 'HEADGATE_PENALTY', 'after must be'],
+  ['"after": 5', '"afer": 5', 13, 'HEADGATE_OPTION', 'afer'],
+  ['"within": "1m"', '"within": "soon"', 15, 'HEADGATE_PENALTY', 'within must'],
+  [
+    '"token-bucket"',
+    '"bucket"',
+    23,
+    'HEADGATE_POLICY_FILE',
+    'There is no algorithm "bucket". The algorithms are sliding-window,',
+  ],
+  ['"limit": 3', '"limit": -3', 25, 'HEADGATE_LIMIT', 'limit must be'],
+  ['"limit": 3', '"limit": 3.5', 25, 'HEADGATE_LIMIT', 'limit must be'],
+  ['"limit": 3', '"limit": "3"', 25, 'HEADGATE_LIMIT', 'limit must be'],
+  ['"window": "1h"', '"window": "1 hour of"', 26, 'HEADGATE_WINDOW', 'window must be'],
+  ['"window": "1h"', '"window": 0', 26, 'HEADGATE_WINDOW', 'window must be'],
+  ['"max": "unlimited"', '"max": "unlimted"', 29, 'HEADGATE_POLICY', 'got "unlimted"'],
+  ['"max": "unlimited"', '"pro": "unlimited"', 29, 'HEADGATE_POLICY_FILE', 'The name "pro" stands here a second time.'],
+  ['"algorithm": "token-bucket"', '"algorithm": "gcra", "policy": "1/1s"', 24, 'HEADGATE_POLICY_FILE', 'not both'],
+]
+
+describe('a wrong file is an error with its line, a code and a fix', () => {
+  test.each(mistakes)('%s -> %s', (from, to, line, code, says) => {
+    expect(text).toContain(from)
+    const error = errorOf(text.replace(from, to))
+    expect(error.code).toBe(code)
+    expect(error.message).toContain(says)
+    expect(error.message).toMatch(new RegExp(`^policies\\.json, line ${line}(, |:)`))
+  })
+
+  test('whatever character is lost, added or cut', () => {
+    fc.assert(
+      fc.property(
+        fc.nat(text.length - 1),
+        fc.constantFrom('cut', 'lose', '{', '}', ']', ',', '"', ':', 'x', '\u0000'),
+        (at, how) => {
+          const wrong =
+            how === 'cut'
+              ? text.slice(0, at)
+              : text.slice(0, at) + (how === 'lose' ? '' : how) + text.slice(how === 'lose' ? at + 1 : at)
+          let parsed: unknown
+          try {
+            parsed = JSON.parse(wrong)
+          } catch {
+            const error = errorOf(wrong)
+            expect([error.code, /^policies\.json, line \d+: .+ Correct the JSON\./.test(error.message)]).toEqual([
+              'HEADGATE_POLICY_FILE',
+              true,
+            ])
+            return
+          }
+          fc.pre(JSON.stringify(parsed) !== JSON.stringify(right))
+          // Still JSON: then it is either valid, as with another name, or an error with a line.
+          try {
+            readPolicyDocument(wrong, 'policies.json')
+          } catch (error) {
+            expect((error as Error).message).toMatch(/^policies\.json, line \d+/)
+          }
+        },
+      ),
+      { numRuns: 300 },
+    )
+  })
+})
+
+test('JSON is read as JSON.parse reads it, with the lines of the values', () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), fc.constantFrom(0, 2, '\t', '\r\n'), (value, space) => {
+      const written = JSON.stringify(value, undefined, space)
+      expect(readJson(written).value).toEqual(JSON.parse(written))
+    }),
+    { numRuns: 300 },
+  )
+  const { members } = readJson('{\n "a": 1,\n\n "b": [\n  2]}')
+  expect([members?.get('a')?.line, members?.get('b')?.line, members?.get('b')?.items?.[0]?.line]).toEqual([2, 4, 5])
+  expect(() => readJson('['.repeat(60))).toThrow('more than 50 times')
+  expect(() => readJson('{} x')).toThrow('The document should end here')
+})
+
+test('a name of Object.prototype is a name', () => {
+  const document = readPolicyDocument(
+    '{"limiters":{"__proto__":"5/1m","constructor":{"plans":{"toString":"6/1m"}}}}',
+    undefined,
+  )
+  expect([...document.keys()]).toEqual(['__proto__', 'constructor'])
+  expect(document.get('constructor')?.plans.get('toString')).toMatchObject({ policies: [{ limit: 6 }] })
+  expect(document.get('constructor')?.plans.get('valueOf')).toBeUndefined()
+})
