@@ -51,11 +51,20 @@ function* statementsIn(node) {
 const lines = {
   name: 'lines',
   generateBundle(_options, bundle) {
-    for (const chunk of Object.values(bundle)) {
+    for (const chunk of Object.values(bundle).filter(({ type }) => type === 'chunk')) {
       const starts = Array.from(statementsIn(parseAst(chunk.code)), ({ start }) => start).sort((a, b) => a - b)
       const statements = [0, ...starts].map((start, n) => chunk.code.slice(start, starts[n]))
       chunk.code = statements.join('\n').trimStart()
     }
+  },
+}
+
+/** Ships the JSON schema of policy files. */
+const schema = {
+  name: 'schema',
+  generateBundle() {
+    const text = readFileSync(`${import.meta.dirname}/src/policy-file/policies.schema.json`, 'utf8')
+    this.emitFile({ type: 'asset', fileName: 'policies.schema.json', source: JSON.stringify(JSON.parse(text)) })
   },
 }
 
@@ -66,7 +75,7 @@ export default defineConfig([
   {
     input: { ...entries, ...platforms, 'headgate-postgres': 'src/stores/postgres/print-schema.ts' },
     platform: 'neutral',
-    plugins: [scripts, lines],
+    plugins: [scripts, lines, schema],
     external,
     output: { ...readable, codeSplitting, dir: 'dist', cleanDir: true, chunkFileNames: 'chunks/[name].js' },
   },

@@ -2,7 +2,7 @@ import type { PenaltyOptions } from '../algorithms/bans/index.ts'
 import { gcra, leakyBucket, tokenBucket } from '../algorithms/buckets/index.ts'
 import { type Policy, policy } from '../algorithms/index.ts'
 import { concurrency, slidingLog } from '../algorithms/logs/index.ts'
-import { counter, fixedWindow, segmentedWindow, slidingWindow } from '../algorithms/windows/index.ts'
+import { fixedWindow, segmentedWindow, slidingWindow } from '../algorithms/windows/index.ts'
 import { calendarWindow, quota } from '../calendar/index.ts'
 import { HeadgateError, shown } from '../common/index.ts'
 import { type Plan, RateLimiter } from '../limiter/index.ts'
@@ -28,7 +28,6 @@ const constructors: Readonly<Record<string, (options: never) => Policy>> = {
   'token-bucket': tokenBucket,
   'leaky-bucket': leakyBucket,
   gcra,
-  counter,
   concurrency,
   calendar: calendarWindow,
 }

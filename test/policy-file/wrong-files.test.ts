@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { Ajv } from 'ajv'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { readJson } from '../../src/policy-file/json-document.ts'
@@ -139,4 +141,48 @@ test('a name of Object.prototype is a name', () => {
   expect([...document.keys()]).toEqual(['__proto__', 'constructor'])
   expect(document.get('constructor')?.plans.get('toString')).toMatchObject({ policies: [{ limit: 6 }] })
   expect(document.get('constructor')?.plans.get('valueOf')).toBeUndefined()
+})
+
+const schema = JSON.parse(readFileSync(new URL('../../src/policy-file/policies.schema.json', import.meta.url), 'utf8'))
+const validate = new Ajv({ strict: true, allowUnionTypes: true, strictRequired: false }).compile(schema)
+
+describe('the schema for editors', () => {
+  test('accepts what is accepted', () => {
+    const algorithms: object[] = [
+      { limit: 1, window: '1m' },
+      { algorithm: 'fixed-window', limit: 1, window: '1m', align: 'first-request', label: 'minute' },
+      { algorithm: 'segmented-window', limit: 1, window: 60_000, segments: 6, countRefused: true },
+      { algorithm: 'leaky-bucket', limit: 1, window: '1m', shadow: true },
+      { algorithm: 'token-bucket', limit: 1, window: '1m', burst: 2, refill: 'interval' },
+      { algorithm: 'gcra', limit: 1, window: '1.5h' },
+      { algorithm: 'concurrency', limit: 1, lease: '30s', scope: 'user' },
+      { every: 'month', limit: 1, anchor: 31, timeZone: 'Europe/Berlin', thresholds: [0.8, 1] },
+      { algorithm: 'calendar', every: { months: 2 }, limit: 1, anchor: '2026-02-15' },
+      { policy: '500/day', timeZone: 'Europe/Berlin', name: 'daily' },
+    ]
+    const documents = [
+      right,
+      ...algorithms.map((policy) => ({
+        $schema: 'x',
+        limiters: { api: policy, b: { plans: { a: [policy], b: policy } } },
+      })),
+      {
+        limiters: {
+          api: { policies: '1/1m', plans: { free: { policies: '1/1m', penalty: false } } },
+          at: ['4 at once lease 30s'],
+        },
+      },
+    ]
+    for (const document of documents) {
+      expect(readPolicyDocument(JSON.stringify(document), undefined).size).toBeGreaterThan(0)
+      expect([document, validate(document) || validate.errors]).toEqual([document, true])
+    }
+  })
+
+  /** What only the limiter knows: the meaning of a text, and names that are there twice. */
+  const onlyTheLimiter = /in 15m|15x|burst 0|fortnight|Mars|"name": "1s"|1 hour of|"pro": "unl/
+
+  test.each(mistakes.filter(([, to]) => !onlyTheLimiter.test(to)))('refuses %s -> %s', (from, to) => {
+    expect(validate(JSON.parse(text.replace(from, to)))).toBe(false)
+  })
 })
