@@ -240,6 +240,13 @@ describe('misuse is an error', () => {
     ],
     ['cost', () => limitMessages(socket(), '1/1s', { cost: 0 }), 'HEADGATE_COST', /cost/],
     ['cost null', () => limitMessages(socket(), '1/1s', { cost: null as never }), 'HEADGATE_COST', /cost/],
+    [
+      'a cost of another policy',
+      () => limitMessages(socket(), two, { key: 'k', cost: { a: 1, c: 0 } }),
+      'HEADGATE_COST',
+      /"c"/,
+    ],
+    ['only', () => limitMessages(socket(), '1/1s', { only: ['say'] } as never), 'HEADGATE_OPTION', /no event name/],
     ['notify', () => limitMessages(socket(), '1/1s', { notify: true as never }), 'HEADGATE_OPTION', /notify/],
     ['maxQueue', () => limitMessages(socket(), '1/1s', { maxQueue: 0 }), 'HEADGATE_OPTION', /maxQueue/],
     [
