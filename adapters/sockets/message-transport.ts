@@ -1,6 +1,6 @@
 import type { Policy } from '../../src/algorithms/index.ts'
 import { asError, HeadgateError, reason, warnOnce } from '../../src/common/index.ts'
-import { retryAfterSeconds, tryAgain } from '../../src/http/index.ts'
+import { clientRefusal, retryAfterSeconds, tryAgain } from '../../src/http/index.ts'
 import type { MessageRefusal } from './message-options.ts'
 
 /** The functions that a message limit needs from the library of a socket. */
@@ -25,7 +25,7 @@ export interface MessageTransport<Message> {
 export interface Notice {
   readonly error: 'too_many_messages' | 'unavailable'
   readonly message: string
-  /** The label or the name of the policy that refused the message. Null if no policy refused the message. */
+  /** The label or the name of the policy that refused the message. Null if no policy did, or one with `listed: false`. */
   readonly policy: string | null
   /** Whole milliseconds until a new attempt makes sense. Null for a message that can never be admitted. */
   readonly retryAfterMs: number | null
@@ -35,14 +35,14 @@ export function noticeOf(
   { reason: why, decision, retryAfter }: MessageRefusal<unknown>,
   policies: readonly Policy[],
 ): Notice {
-  const seconds = retryAfterSeconds(retryAfter)
+  const told = decision === undefined ? { policy: null, retryAfter } : clientRefusal(decision, policies)
+  const seconds = retryAfterSeconds(told.retryAfter)
   const advice = seconds === undefined ? 'It cannot be admitted.' : tryAgain(seconds)
   return {
     error: why === 'store' ? 'unavailable' : 'too_many_messages',
     message: `${why === 'store' ? 'Service unavailable.' : 'Too many messages.'} ${advice}`,
-    policy:
-      decision === undefined ? null : (policies.find(({ name }) => name === decision.policy)?.label ?? decision.policy),
-    retryAfterMs: seconds === undefined ? null : retryAfter,
+    policy: told.policy,
+    retryAfterMs: seconds === undefined ? null : told.retryAfter,
   }
 }
 

@@ -19,6 +19,7 @@ export type {
   RateLimitOptions,
 } from './rate-limit-options.ts'
 export { guardOptionsOf, withLimiterParts } from './read-argument.ts'
+export { clientRefusal } from './refusal/index.ts'
 export type {
   DecisionEvent,
   DenialEvent,

@@ -18,7 +18,7 @@ const guardOptions: readonly string[] = [...inherited, 'cost', 'settle', 'count'
 const limiterParts = ['store', 'penalty', 'onChange', 'instances', 'storeTimeout', 'top', 'onThreshold']
 const policiesOptions = ['policies', 'name', ...limiterParts, ...guardOptions]
 /** The options of a middleware's single policy, without `shadow` (never refuse): it could be taken for an option of the middleware. */
-const policyOptions = ['limit', 'window', 'name', 'scope', 'countRefused', 'label']
+const policyOptions = ['limit', 'window', 'name', 'scope', 'countRefused', 'label', 'listed']
 
 export function inheritedOf<Request, Response>(
   options: GuardOptions<Request, Response>,
