@@ -157,8 +157,10 @@ describe('legacy: { policy }', () => {
   })
 
   test('under a plan without that policy, the binding policy is shown', async () => {
-    const plans = () => [day]
-    expect(numbers(await ask({ policies: plans, headers: headers('minute') }))[0]).toBe('5')
+    const trial = fixedWindow({ name: 'minute', limit: 9, window: '1m', shadow: true })
+    for (const plan of [[day], [trial, day]]) {
+      expect(numbers(await ask({ policies: () => plan, headers: headers('minute') }))[0]).toBe('5')
+    }
   })
 
   test.each<[string, Policy[], string]>([

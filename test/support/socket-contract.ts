@@ -153,6 +153,15 @@ export function describeMessages(name: string, library: SocketLibrary): void {
       expect(own.connections[0]?.limit.limiter).toBe(shared.connections[0]?.limit.limiter)
     })
 
+    test('a notice does not name a policy that is not listed', async () => {
+      const policies = tokenBucket({ name: 'internal', limit: 1, window: '1h', listed: false })
+      const { connect } = await serve(new RateLimiter({ policies, store: memoryStore() }))
+      const client = await connect()
+      client.send('a', 'b')
+      await eventually(() => expect(client.notices).toMatchObject([{ error: 'too_many_messages', policy: null }]))
+      expect(JSON.stringify(client.notices)).not.toContain('internal')
+    })
+
     test('the states of a closed connection are given up, whose key nobody else has', async () => {
       const store = memoryStore()
       const server = await serve(new RateLimiter({ policies: '2/1h', store }))
