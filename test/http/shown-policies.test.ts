@@ -89,6 +89,17 @@ describe('listed: false', () => {
     expect(problem.body).not.toMatch(/internal|none|admits nobody|costs more/)
   })
 
+  test('of a list of costs, the legacy fields show the policy that admitted the request', async () => {
+    const own = fixedWindow({ name: 'own', limit: 1, window: '1d' })
+    const address = fixedWindow({ name: 'address', limit: 99, window: '1m', listed: false })
+    const cost = [
+      { own: 1, minute: 0, address: 1 },
+      { own: 0, minute: 1, address: 1 },
+    ]
+    const { headers } = await ask({ policies: [own, minute, address], cost }, 2)
+    expect([headers['X-RateLimit-Limit'], headers['X-RateLimit-Remaining']]).toEqual(['9', '8'])
+  })
+
   test('a ban by hand is named, and so is a penalty', async () => {
     const store = memoryStore()
     const penalty = { after: 1, within: '1h', ban: '2h' }

@@ -124,9 +124,10 @@ function showing(some: readonly Policy[], policies: readonly Policy[], write: Wr
   return (decision, sink, response, key) => {
     const verdicts = decision.policies.filter((_verdict, n) => isShown[n])
     const allowed = verdicts.every((verdict) => verdict.allowed || verdict.shadow)
-    // No verdict shows a ban by hand, so a decision with a ban keeps its numbers.
-    const { ban, source, at } = decision
-    const part = ban ? { ...decision, policies: verdicts } : join(allowed, verdicts, source, at)
+    const { ban, source, at, policy, tried } = decision
+    // No verdict shows a ban by hand, or which cost of a list was admitted, so such a decision keeps its numbers.
+    const admitted = tried !== undefined && decision.allowed && verdicts.some(({ name }) => name === policy)
+    const part = ban || admitted ? { ...decision, policies: verdicts } : join(allowed, verdicts, source, at)
     write(part, sink, response, key)
   }
 }
