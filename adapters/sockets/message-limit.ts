@@ -10,7 +10,7 @@ import type { SocketKey } from './socket-key.ts'
 type Pass = (error?: Error) => void
 
 /** The result for a message that is not limited. */
-const free = { allowed: true, retryAfter: 0 } as const
+const free = { free: true, retryAfter: 0 } as const
 
 /** The result for a message: the decision, or the error that the limiter or the option `cost` threw. */
 type Outcome = Decision | typeof free | { readonly error: unknown }
@@ -204,7 +204,7 @@ export class MessageLimit<Message> {
 
   #settle(message: Message, pass: Pass, outcome: Outcome): void {
     if ('error' in outcome) this.#failed(message, pass, outcome.error)
-    else if (outcome.allowed) pass()
+    else if ('free' in outcome || outcome.allowed) pass()
     else this.#refuse({ reason: 'limit', decision: outcome, retryAfter: outcome.retryAfter, message })
   }
 
