@@ -8,7 +8,7 @@ declare module 'fastify' {
   interface HeadgateRouteLimits {}
 
   interface FastifyContextConfig {
-    /** The limit of this route, in place of the global limit; false for no limit. Default: the global limit. Example: `'5/1m'`. */
+    /** The limit of this route, in place of the global limit; false for no limit. Default: the global limit. Example: `'5/1m sliding-log'`. */
     rateLimit?: HeadgateRouteLimits[keyof HeadgateRouteLimits] | false
   }
 }

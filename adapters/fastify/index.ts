@@ -42,7 +42,7 @@ type PluginOptions = RateLimitOptions<FastifyRequest, FastifyReply> & FastifyOwn
 interface FastifyOwnOptions {
   /**
    * The property of a route's config that has the limit of the route. Two rate limiters on one server need different
-   * properties. Default `'rateLimit'`. Example: `'headgate'`, for `{ config: { headgate: '5/1m' } }`.
+   * properties. Default `'rateLimit'`. Example: `'headgate'`, for `{ config: { headgate: '5/1m sliding-log' } }`.
    */
   configKey?: string | undefined
 }
@@ -69,7 +69,7 @@ export type FastifyRateLimit<Limiter = RateLimiter> = FastifyPluginCallback & {
 
 /**
  * A Fastify plugin. The plugin limits every route of the instance on which you register the plugin, and requests for which there is no
- * route. A route has its own limit with `config: { rateLimit: '5/1m' }`, and no limit with `config: { rateLimit: false }`. The decision is
+ * route. A route has its own limit with `config: { rateLimit: '5/1m sliding-log' }`, and no limit with `config: { rateLimit: false }`. The decision is
  * on `request.rateLimit`. A refused request gets status 429. An error of a function in the options, such as `keys`, or of a synchronous
  * store goes to the error handler. If an asynchronous store fails, `onStoreError` decides about the request. The limiter is
  * `limit.limiter`: a `PlanLimiter`, with a limiter for each set of policies, if the policies are a function of the request.

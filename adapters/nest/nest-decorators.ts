@@ -15,7 +15,7 @@ type ClassOrMethodDecorator = ClassDecorator & MethodDecorator
  * resolver or a gateway, and its handlers share one quota. The decorator also adds the guard that enforces the limit. The limit
  * inherits the store and the options of the module.
  *
- *     @RateLimit('5/1m')
+ *     @RateLimit('5/1m sliding-log')
  *     @Post('login')
  *     login() { ... }
  *

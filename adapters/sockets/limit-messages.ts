@@ -5,7 +5,7 @@ import { MessageLimit } from './message-limit.ts'
 import { type MessageOptions, readMessageOptions } from './message-options.ts'
 import type { MessageTransport } from './message-transport.ts'
 import { sharedLimiter } from './shared-limiter.ts'
-import { limitSocketIo, type SocketIoLike, type SocketIoMessage, socketIoTransport } from './socket-io.ts'
+import { limitSocketIo, type SocketIoLike, type SocketIoOptions, socketIoTransport } from './socket-io.ts'
 import { socketKey } from './socket-key.ts'
 import { limitWebSocket, type WebSocketLike, type WebSocketMessage, webSocketTransport } from './ws.ts'
 
@@ -36,7 +36,7 @@ export interface LimitedMessages {
 export function limitMessages(
   socket: SocketIoLike,
   policies: PolicyLikes | RateLimiter,
-  options?: MessageOptions<SocketIoMessage>,
+  options?: SocketIoOptions,
 ): LimitedMessages
 export function limitMessages(
   socket: WebSocketLike,
@@ -50,7 +50,7 @@ export function limitMessages(
 ): LimitedMessages {
   if (isSocketIo(socket)) {
     const own = keyOfConnection(socket.conn)
-    const limit = messageLimit(socketIoTransport(socket), own, policies, options as MessageOptions<SocketIoMessage>)
+    const limit = messageLimit(socketIoTransport(socket), own, policies, options as SocketIoOptions)
     limitSocketIo(socket, limit)
     return limit
   }
@@ -75,7 +75,7 @@ function messageLimit<Message>(
 ): MessageLimit<Message> {
   const limiter = sharedLimiter('messages', policies)
   checkEnds(limiter)
-  const settings = readMessageOptions(options, limiter)
+  const settings = readMessageOptions(options, limiter, transport.eventOf)
   return new MessageLimit(limiter, socketKey(options, limiter.scopes, own), settings, transport)
 }
 

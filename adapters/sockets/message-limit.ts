@@ -2,15 +2,18 @@ import { callHook, Fifo, HeadgateError, isPromise, longestSleep, type MaybePromi
 import { decide, type Key, type RateLimiter } from '../../src/limiter/index.ts'
 import type { Decision } from '../../src/policy/index.ts'
 import type { ConnectionKey } from './connection-key.ts'
-import { checkedMessageCost, type MessageRefusal, type MessageSettings } from './message-options.ts'
+import { costOfMessage, type MessageRefusal, type MessageSettings } from './message-options.ts'
 import { type MessageTransport, noticeOf } from './message-transport.ts'
 import type { SocketKey } from './socket-key.ts'
 
 /** Delivers a message to the application's listeners. With an error, reports the error in place of the message. */
 type Pass = (error?: Error) => void
 
+/** The result for a message that is not limited. */
+const free = { free: true, retryAfter: 0 } as const
+
 /** The result for a message: the decision, or the error that the limiter or the option `cost` threw. */
-type Outcome = Decision | { readonly error: unknown }
+type Outcome = Decision | typeof free | { readonly error: unknown }
 
 interface WaitingMessage<Message> {
   readonly message: Message
@@ -74,8 +77,10 @@ export class MessageLimit<Message> {
   take(message: Message, pass: Pass): void {
     const { waiting } = this
     if (this.#ended) return
-    if (waiting >= this.#settings.maxQueue) this.#overflow(message)
-    else if (waiting > 0 && this.#settings.overLimit === 'delay') this.#wait(message, pass, undefined)
+    const { maxQueue, overLimit, isFree } = this.#settings
+    if (waiting >= maxQueue) this.#overflow(message)
+    else if (isFree?.(message)) this.#takeFree(message, pass, waiting > 0)
+    else if (waiting > 0 && overLimit === 'delay') this.#wait(message, pass, undefined)
     else this.#takeNow(message, pass, waiting > 0)
   }
 
@@ -83,6 +88,12 @@ export class MessageLimit<Message> {
     const outcome = this.#decide(message)
     if (waits || isPromise(outcome) || this.#pauseOf(outcome) > 0) this.#wait(message, pass, outcome)
     else this.#settle(message, pass, outcome)
+  }
+
+  /** Delivers a message that is not limited: in its order, after the messages that wait. */
+  #takeFree(message: Message, pass: Pass, waits: boolean): void {
+    if (waits) this.#wait(message, pass, free)
+    else pass()
   }
 
   /** Ends the limit after the socket was closed. Calls `done` after the store's last decisions, when the last messages are handled. */
@@ -104,7 +115,7 @@ export class MessageLimit<Message> {
       this.#own?.countedBy(this.limiter)
     }
     try {
-      const units = typeof cost === 'number' ? cost : checkedMessageCost(cost(message), 'What cost returns')
+      const units = typeof cost === 'function' ? costOfMessage(cost(message), this.limiter.policies) : cost
       const decision = decide(this.limiter, this.key, units, calendar && { calendar })
       return isPromise(decision) ? decision.catch((error: unknown) => ({ error })) : decision
     } catch (error) {
@@ -193,7 +204,7 @@ export class MessageLimit<Message> {
 
   #settle(message: Message, pass: Pass, outcome: Outcome): void {
     if ('error' in outcome) this.#failed(message, pass, outcome.error)
-    else if (outcome.allowed) pass()
+    else if ('free' in outcome || outcome.allowed) pass()
     else this.#refuse({ reason: 'limit', decision: outcome, retryAfter: outcome.retryAfter, message })
   }
 

@@ -1,21 +1,23 @@
+import type { Policy } from '../../src/algorithms/index.ts'
 import {
   anything,
   callback,
+  check,
   type Duration,
   duration,
   HeadgateError,
   hook,
-  invalidOption,
   type MaybePromise,
   oneOf,
+  optional,
   readOptions,
   type Settled,
   type Sleeper,
   timerSleeper,
   whole,
 } from '../../src/common/index.ts'
-import { checkAsked, checkUnasked } from '../../src/http/index.ts'
-import type { RateLimiter } from '../../src/limiter/index.ts'
+import { checkAsked, checkedCost, checkUnasked } from '../../src/http/index.ts'
+import { type AnyCost, askedBy, type RateLimiter } from '../../src/limiter/index.ts'
 import type { CallerCalendars, Decision } from '../../src/policy/index.ts'
 
 /** Describes a message that was not delivered, for the option `notify`. */
@@ -47,10 +49,11 @@ export interface MessageOptions<Message> {
    */
   overLimit?: 'drop' | 'close' | 'delay'
   /**
-   * The cost of a message in units: a number, or a function that gets the arguments of the event and returns the number. Default
-   * 1. Example: `([data]) => 1 + Math.floor(data.length / 1024)`.
+   * The cost of a message in units: a number for every policy, a record with a number for each policy, or a function that gets the
+   * arguments of the event and returns such a number or record. With 0, a policy takes no units and refuses no message, unless the
+   * key is banned. Default 1. Example: `([data]) => 1 + Math.floor(data.length / 1024)`, or `([name]) => (name === 'say' ? 1 : 0)`.
    */
-  cost?: number | ((message: Message) => number)
+  cost?: AnyCost | ((message: Message) => AnyCost)
   /**
    * The calendar of the customer at the other end, or a record with a calendar for each scope. Required if a policy has `anchor:
    * 'caller'` or `timeZone: 'caller'`. A message under an invalid calendar runs into the error `HEADGATE_CALENDAR`. Default: none.
@@ -80,10 +83,15 @@ export interface MessageOptions<Message> {
   sleeper?: Sleeper
 }
 
+const isListOfNames = (given: unknown) => {
+  return Array.isArray(given) && given.length > 0 && given.every((name) => typeof name === 'string')
+}
+
 const readers = {
   key: anything,
   overLimit: oneOf('drop', 'close', 'delay'),
   cost: anything,
+  only: optional(check<readonly string[]>(isListOfNames, 'a list of names of events', "['say']")),
   calendar: anything,
   notify: hook('({ retryAfter }) => ...'),
   maxWait: duration('1m', { usual: 100 }),
@@ -91,27 +99,52 @@ const readers = {
   sleeper: callback('(milliseconds, wake) => cancel', timerSleeper()),
 }
 
-/** The options after their checks, with defaults filled in and durations in milliseconds. */
-export type MessageSettings<Message> = Settled<Omit<MessageOptions<Message>, 'key'>, 'notify' | 'calendar'>
+/** The options for either library: only those of socket.io may have `only`. */
+type AllOptions<Message> = MessageOptions<Message> & { only?: readonly string[] }
 
-/** Reads the options. @throws HeadgateError `HEADGATE_OPTION`, `HEADGATE_COST` or `HEADGATE_CALENDAR` if an option is invalid or does not fit the policies */
+/** The options after their checks, with defaults filled in and durations in milliseconds. */
+export interface MessageSettings<Message>
+  extends Settled<Omit<MessageOptions<Message>, 'key' | 'cost'>, 'notify' | 'calendar'> {
+  readonly cost: AnyCost | ((message: Message) => AnyCost)
+  /** True for a message that takes no units and passes without a decision. Undefined if every message is limited. */
+  readonly isFree: ((message: Message) => boolean) | undefined
+}
+
+/**
+ * Reads the options.
+ * @param eventOf finds the name of a message's event; undefined if messages have no names
+ * @throws HeadgateError `HEADGATE_OPTION`, `HEADGATE_COST` or `HEADGATE_CALENDAR` if an option is invalid or does not fit the policies */
 export function readMessageOptions<Message>(
   options: MessageOptions<Message>,
   limiter: RateLimiter,
+  eventOf: ((message: Message) => string) | undefined,
 ): MessageSettings<Message> {
-  const { cost = 1, ...settings } = readOptions('limitMessages', options, readers)
+  const { cost = 1, only, ...settings } = readOptions('limitMessages', options as AllOptions<Message>, readers)
+  if (only !== undefined && eventOf === undefined) throw onlyWithoutNames()
   if (settings.overLimit === 'delay') checkDelay(limiter)
   else checkUnused(options, settings.overLimit)
   if (settings.calendar !== undefined) checkAsked(limiter.policies)
   else checkUnasked(limiter.policies, (said) => `calendar: ${said('customer')}`)
-  return { ...settings, cost: typeof cost === 'function' ? cost : checkedMessageCost(cost, 'cost') }
+  if (typeof cost !== 'function') askedBy(checkedCost(cost, 'cost', free), limiter.policies, limiter.store)
+  const isFree = only && eventOf && ((message: Message) => !only.includes(eventOf(message)))
+  return { ...settings, cost, isFree }
 }
 
-/** Returns the cost unchanged. @throws HeadgateError `HEADGATE_COST` if the cost is not a valid number of units */
-export function checkedMessageCost(cost: unknown, source: string): number {
-  if (Number.isSafeInteger(cost) && (cost as number) >= 1) return cost as number
-  const fix = 'Write cost: ([data]) => 1 + Math.floor(data.length / 1024).'
-  throw invalidOption(source, 'a whole number from 1 to 2^53 - 1', cost, fix, 'HEADGATE_COST')
+const free = 'let cost return 0 for a message that costs nothing'
+
+/** Checks what the function `cost` returned. @throws HeadgateError `HEADGATE_COST` if it is not a valid cost */
+export function costOfMessage(cost: unknown, policies: readonly Policy[]): AnyCost {
+  if (cost !== 0) return checkedCost(cost, 'What cost returns', free)
+  const counting = policies.filter(({ algorithm }) => !algorithm.punishes)
+  return Object.fromEntries(counting.map(({ name }) => [name, 0]))
+}
+
+function onlyWithoutNames(): HeadgateError {
+  return new HeadgateError(
+    'HEADGATE_OPTION',
+    'limitMessages: only is for socket.io, because a message of ws has no event name. Read the message instead: ' +
+      'cost: ([data]) => (isChat(data) ? 1 : 0).',
+  )
 }
 
 /**

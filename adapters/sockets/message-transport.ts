@@ -1,10 +1,12 @@
 import type { Policy } from '../../src/algorithms/index.ts'
-import { asError, reason, warnOnce } from '../../src/common/index.ts'
-import { retryAfterSeconds, tryAgain } from '../../src/http/index.ts'
+import { asError, HeadgateError, reason, warnOnce } from '../../src/common/index.ts'
+import { clientRefusal, retryAfterSeconds, tryAgain } from '../../src/http/index.ts'
 import type { MessageRefusal } from './message-options.ts'
 
 /** The functions that a message limit needs from the library of a socket. */
 export interface MessageTransport<Message> {
+  /** The name of a message's event, for the option `only`. Absent if messages have no names. */
+  eventOf?(message: Message): string
   /**
    * Tells the client that a message was dropped. Sends nothing if the client does not read earlier notices, because unsent
    * notices would fill the memory.
@@ -23,7 +25,7 @@ export interface MessageTransport<Message> {
 export interface Notice {
   readonly error: 'too_many_messages' | 'unavailable'
   readonly message: string
-  /** The label or the name of the policy that refused the message. Null if no policy refused the message. */
+  /** The label or the name of the policy that refused the message. Null if no policy did, or one with `listed: false`. */
   readonly policy: string | null
   /** Whole milliseconds until a new attempt makes sense. Null for a message that can never be admitted. */
   readonly retryAfterMs: number | null
@@ -33,14 +35,14 @@ export function noticeOf(
   { reason: why, decision, retryAfter }: MessageRefusal<unknown>,
   policies: readonly Policy[],
 ): Notice {
-  const seconds = retryAfterSeconds(retryAfter)
+  const told = decision === undefined ? { policy: null, retryAfter } : clientRefusal(decision, policies)
+  const seconds = retryAfterSeconds(told.retryAfter)
   const advice = seconds === undefined ? 'It cannot be admitted.' : tryAgain(seconds)
   return {
     error: why === 'store' ? 'unavailable' : 'too_many_messages',
     message: `${why === 'store' ? 'Service unavailable.' : 'Too many messages.'} ${advice}`,
-    policy:
-      decision === undefined ? null : (policies.find(({ name }) => name === decision.policy)?.label ?? decision.policy),
-    retryAfterMs: seconds === undefined ? null : retryAfter,
+    policy: told.policy,
+    retryAfterMs: seconds === undefined ? null : told.retryAfter,
   }
 }
 
@@ -49,11 +51,12 @@ interface ErrorEmitter {
 }
 
 /**
- * Warns once of an error. If the socket has a listener for `error`, also emits the error: without a listener, this event would
- * end the process. The warning is needed because socket.io adds to each socket an empty listener, which hides the error.
+ * Warns once of each kind of error. If the socket has a listener for `error`, also emits the error: without a listener, this event
+ * would end the process. The warning is needed because socket.io adds to each socket an empty listener, which hides the error.
  */
 export function failSocket(socket: ErrorEmitter, thrown: unknown, emit: (error: Error) => void): void {
   const error = asError(thrown)
-  warnOnce('HEADGATE_MESSAGE', `A message ran into an error and was dropped. Listen for 'error'. ${reason(error)}`)
+  const text = `A message ran into an error and was dropped. Listen for 'error'. ${reason(error)}`
+  warnOnce('HEADGATE_MESSAGE', text, error instanceof HeadgateError ? error.code : error.name)
   if (socket.listenerCount('error') > 0) emit(error)
 }

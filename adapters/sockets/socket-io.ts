@@ -1,8 +1,18 @@
 import type { MessageLimit } from './message-limit.ts'
+import type { MessageOptions } from './message-options.ts'
 import { failSocket, type MessageTransport, type Notice } from './message-transport.ts'
 
 /** The arguments of an event: its name, the values from the client, then a function if the client wants an acknowledgement. */
 export type SocketIoMessage = readonly [name: string, ...values: unknown[]]
+
+/** The options of `limitMessages` for a socket of socket.io. */
+export interface SocketIoOptions extends MessageOptions<SocketIoMessage> {
+  /**
+   * The names of the events that are limited. Any other event takes no units, and no store is asked: the event is delivered in its
+   * order, even if the key is banned. Default: every event is limited. Example: `['say']`.
+   */
+  only?: readonly string[]
+}
 
 /** The part of a server-side socket of socket.io that `limitMessages` uses. */
 export interface SocketIoLike {
@@ -35,6 +45,7 @@ export function socketIoTransport(socket: SocketIoLike): MessageTransport<Socket
     else socket.emit('rate_limited', notice())
   }
   return {
+    eventOf: ([name]) => name,
     tell,
     close(message, notice, tells) {
       if (tells) tell(message, notice)

@@ -142,12 +142,12 @@ new RateLimiter({ policies: ['10/1m', policy('5/1m burst 8', { name: 'burst' })]
 
 const store = memoryStore()
 const one = new RateLimiter({ name: 'api', policies: '10/1m', store })
-const two = new RateLimiter({ name: 'api', policies: '5/1m', store })`,
+const two = new RateLimiter({ name: 'api', policies: '5/1m sliding-log', store })`,
     right: `import { memoryStore, RateLimiter } from 'headgate'
 
 const store = memoryStore()
 const one = new RateLimiter({ name: 'api', policies: '10/1m', store })
-const two = new RateLimiter({ name: 'login', policies: '5/1m', store })`,
+const two = new RateLimiter({ name: 'login', policies: '5/1m sliding-log', store })`,
   },
   HEADGATE_OPTION: {
     cause: 'The name of an option is wrong, the function has no such option, or the value of the option is invalid.',
@@ -259,13 +259,13 @@ await request(app).get('/')`,
     fix: 'Wrap the route handler with this limit. A limit that counts every request, such as `100/15m`, works in the proxy.',
     wrong: `import { rateLimit } from 'headgate/fetch'
 
-const limit = rateLimit({ policies: '5/15m', count: 'failures' }, { address: () => '203.0.113.7' })
+const limit = rateLimit({ policies: '5/15m sliding-log', count: 'failures' }, { address: () => '203.0.113.7' })
 const result = await limit(new Request('https://example.com/login'))
 // As NextResponse.next() makes it.
 result.apply(new Response(null, { headers: { 'x-middleware-next': '1' } }))`,
     right: `import { rateLimit } from 'headgate/fetch'
 
-const limit = rateLimit({ policies: '5/15m', count: 'failures' }, { address: () => '203.0.113.7' })
+const limit = rateLimit({ policies: '5/15m sliding-log', count: 'failures' }, { address: () => '203.0.113.7' })
 // In app/login/route.ts.
 export const POST = limit.wrap(async (request) => new Response(null, { status: 401 }))
 await POST(new Request('https://example.com/login', { method: 'POST' }))`,

@@ -66,12 +66,12 @@ new RateLimiter({ name: 'api', policies: '10/1m', store: stores[process.env.STOR
 import { rateLimit } from 'headgate/express'
 
 const store = memoryStore()
-const login = rateLimit({ policies: '5/1m', store })
-const reset = rateLimit({ policies: '5/1m', store })`,
+const login = rateLimit({ policies: '5/1m sliding-log', store })
+const reset = rateLimit({ policies: '5/1m sliding-log', store })`,
     right: `import { RateLimiter } from 'headgate'
 import { rateLimit } from 'headgate/express'
 
-const limiter = new RateLimiter({ policies: '5/1m' })
+const limiter = new RateLimiter({ policies: '5/1m sliding-log' })
 const login = rateLimit(limiter)
 const reset = rateLimit(limiter)`,
   },
@@ -84,11 +84,11 @@ const reset = rateLimit(limiter)`,
     fix: 'Make the limiter once, outside of the handler. If you need many limiters, give each limiter another name.',
     wrong: `import { RateLimiter } from 'headgate'
 
-const handle = (user) => new RateLimiter({ policies: '5/1m' }).consume(user)
+const handle = (user) => new RateLimiter({ policies: '5/1m sliding-log' }).consume(user)
 for (let n = 0; n < 100; n++) await handle('ann')`,
     right: `import { RateLimiter } from 'headgate'
 
-const limiter = new RateLimiter({ policies: '5/1m' })
+const limiter = new RateLimiter({ policies: '5/1m sliding-log' })
 const handle = (user) => limiter.consume(user)
 for (let n = 0; n < 100; n++) await handle('ann')`,
   },

@@ -10,7 +10,7 @@ export const routes = [
   {
     path: '/key',
     what: '5 in 30 seconds for each X-Api-Key',
-    policies: '5/30s',
+    policies: '5/30s sliding-log',
     keys: byHeader('x-api-key'),
     headers: /** @type {const} */ ('draft-11'),
   },

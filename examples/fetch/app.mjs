@@ -6,7 +6,7 @@ import { rateLimit } from 'headgate/fetch'
  */
 export function createHandler(address) {
   const limit = rateLimit('100/15m', { address })
-  const login = rateLimit({ name: 'login', limit: 5, window: '1m', count: 'failures' }, { address })
+  const login = rateLimit({ name: 'login', policies: '5/1m sliding-log', count: 'failures' }, { address })
 
   // The limiter around a handler.
   const checkPassword = login.wrap(async (request, _context) => {

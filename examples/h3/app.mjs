@@ -9,7 +9,7 @@ export function createApp() {
 
   // One route with a limit of its own, refused in the words of the application.
   const refuse = ({ retryAfter }) => ({ sorry: `Come back in ${Math.ceil(retryAfter / 1000)} s.` })
-  app.get('/search', () => ({ found: [] }), { middleware: [rateLimit({ limit: 3, window: '1m', refuse })] })
+  app.get('/search', () => ({ found: [] }), { middleware: [rateLimit({ policies: '3/1m sliding-log', refuse })] })
 
   app.get('/', (event) => ({ hello: 'world', left: event.context.rateLimit.remaining }))
   return app

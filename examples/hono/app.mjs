@@ -10,7 +10,7 @@ export function createApp(connInfo) {
   app.use(rateLimit('100/15m', { connInfo }))
 
   // A limit of its own, by address and API key, whose limiter other code can ask and reset.
-  const search = new RateLimiter({ name: 'search', policies: '3/1m' })
+  const search = new RateLimiter({ name: 'search', policies: '3/1m sliding-log' })
   const keys = combine(byIp(), byHeader('x-api-key'))
   app.get('/search', rateLimit({ limiter: search, keys }, { connInfo }), (c) => {
     return c.json({ found: [], left: c.var.rateLimit.remaining })

@@ -3,7 +3,7 @@ import { rateLimit } from 'headgate/node'
 /** A listener for servers of node:http, and of node:http2 as well. */
 export function createListener() {
   const limit = rateLimit('100/15m')
-  const uploads = rateLimit({ name: 'uploads', limit: 2, window: '1h' })
+  const uploads = rateLimit({ name: 'uploads', policies: '2/1h sliding-log' })
 
   return async (request, response) => {
     // A refused request is already answered.

@@ -259,6 +259,8 @@ export abstract class Algorithm {
 /** A limit, with the algorithm that decides calls under the limit. A policy is immutable. Functions such as `tokenBucket` make policies. */
 export interface Policy extends PolicySettings {
   readonly algorithm: Algorithm
+  /** Of a `concurrency`: how many milliseconds the client of a refused call is told to wait at most. */
+  readonly retryAfter?: number
   /** Of a `calendarWindow`: its rule, with the anchor and the time zone. Of a `fixedWindow` with thresholds: windows of one length. */
   readonly calendar?: Calendar
   /** The parts of the quota that are told once in each window, in ascending order. Only of a policy with a calendar. */

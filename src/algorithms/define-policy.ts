@@ -11,7 +11,7 @@ const remakers = new WeakMap<Policy, Remake>()
  * Validates the options of a policy, and makes the policy.
  * @param extra names of options that only this algorithm has
  * @param build makes the algorithm from the settings, and from the window in microseconds
- * @param calendar makes the calendar of the policy, if it has one
+ * @param more makes the parts that only some policies have
  * @throws HeadgateError if an option is unknown or out of range
  */
 export function definePolicy(
@@ -19,17 +19,17 @@ export function definePolicy(
   options: BurstOptions,
   extra: readonly string[],
   build: (settings: PolicySettings, window: number) => Algorithm,
-  calendar?: (settings: PolicySettings) => CalendarParts,
+  more?: (settings: PolicySettings) => OwnParts,
 ): Policy {
   const read = policySettings(name, options, extra)
-  const settings = { ...read, ...calendar?.(read) }
+  const settings = { ...read, ...more?.(read) }
   warnOfSeconds(options.window, `${name}: window`)
   const algorithm = build(settings, settings.window * 1000)
   // A limit of 0 admits no call, so refused calls need not be counted.
   if (settings.limit === 0) return makePolicy({ ...settings, countRefused: false }, algorithm, notWithLimit)
   return makePolicy(settings, algorithm, (limit, burst) => {
     const changed = { ...options, limit, ...(options.burst && burst ? { burst } : {}) }
-    return limit === 0 ? notWithLimit() : definePolicy(name, changed, extra, build, calendar)
+    return limit === 0 ? notWithLimit() : definePolicy(name, changed, extra, build, more)
   })
 }
 
@@ -41,11 +41,11 @@ function notWithLimit(): never {
   )
 }
 
-/** The parts of a policy that only policies with a calendar have. */
-type CalendarParts = Pick<Policy, 'calendar' | 'thresholds'>
+/** The parts of a policy that only some policies have: those with a calendar, and those of units in flight. */
+type OwnParts = Pick<Policy, 'calendar' | 'thresholds' | 'retryAfter'>
 
 /** Makes a policy from its settings and its algorithm. @param remake makes the same policy with another limit */
-export function makePolicy(settings: PolicySettings & CalendarParts, algorithm: Algorithm, remake: Remake): Policy {
+export function makePolicy(settings: PolicySettings & OwnParts, algorithm: Algorithm, remake: Remake): Policy {
   Object.freeze(algorithm)
   const policy: Policy = Object.freeze({ ...settings, algorithm })
   remakers.set(policy, remake)
@@ -66,4 +66,22 @@ export function withLimit(policy: Policy, limit: number, burst?: number): Policy
     'HEADGATE_POLICY',
     'This policy was not made by a constructor. Use one such as tokenBucket({ limit, window }).',
   )
+}
+
+/** True if responses show the policy to clients. */
+export function isListed({ listed }: Policy): boolean {
+  return listed !== false
+}
+
+/**
+ * A policy without what only clients see: its label, and whether and how responses show it. These may change while the states of the
+ * policy stay.
+ */
+export function unshown({
+  label,
+  listed,
+  retryAfter,
+  ...policy
+}: Policy): Omit<Policy, 'label' | 'listed' | 'retryAfter'> {
+  return policy
 }

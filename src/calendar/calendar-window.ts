@@ -33,7 +33,7 @@ export interface CalendarWindowOptions extends Omit<PolicyOptions, 'window'> {
 
 const known = [
   ...['limit', 'every', 'anchor', 'timeZone', 'weekStart', 'thresholds'],
-  ...['name', 'label', 'scope', 'countRefused', 'shadow'],
+  ...['name', 'label', 'listed', 'scope', 'countRefused', 'shadow'],
 ]
 
 /**

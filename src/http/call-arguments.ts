@@ -61,11 +61,16 @@ function neverAdmits({ algorithm }: Policy, units: number): boolean {
 /**
  * Checks a cost before the limiter gets it. The limiter would read undefined as 1, so nobody would notice a function without a
  * `return`. The limiter itself checks the numbers in a record.
+ * @param free what to write for a call that costs nothing
  */
-export function checkedCost(cost: unknown, source: string): AnyCost {
+export function checkedCost(
+  cost: unknown,
+  source: string,
+  free = 'use skip for a request that costs nothing',
+): AnyCost {
   if (Number.isSafeInteger(cost) && (cost as number) >= 1) return cost as number
   if (isRecord(cost) || (isCostList(cost) && cost.length > 0 && cost.every(isRecord))) return cost
-  const fix = 'Round it up with Math.ceil; use skip for a request that costs nothing.'
+  const fix = `Round it up with Math.ceil; ${free}.`
   const expected =
     'a whole number from 1 to 2^53 - 1, a record of them by the names of the policies, or a list of such records'
   throw invalidOption(source, expected, cost, fix, 'HEADGATE_COST')

@@ -8,13 +8,31 @@ import type { HeadersOption } from './headers/index.ts'
 import type { FindKey, KeyExtractor } from './keys/index.ts'
 import type { Hooks } from './request-events.ts'
 
-/** The options of a middleware, besides its policies. With Koa, the context is both the request and the response. */
+/**
+ * The options of a middleware, besides its policies. Those that most applications need stand first. With Koa, the context is both the
+ * request and the response.
+ */
 export interface GuardOptions<Request, Response> extends Hooks<Request, Response> {
   /**
    * Who is limited: a key extractor, or a record with a key extractor for each scope. If an extractor returns false, the request
    * is not limited. Default `byIp()`. Example: `byHeader('x-api-key')`, or `{ default: byIp(), user: byHeader('x-user') }`.
    */
   keys?: KeyExtractor<Request, Response> | Readonly<Record<string, KeyExtractor<Request, Response>>> | undefined
+  /**
+   * The cost of a request in units: a number for every policy, a record with a number for each policy, or a function that returns
+   * such a number or record, or a promise of one. A record must name every enforced policy. With 0, a policy takes no units.
+   * Default 1. Example: `({ query }) => Number(query.pages ?? 1)`, or `{ requests: 1, tokens: 2000 }`.
+   */
+  cost?: Cost<Request, Response> | undefined
+  /**
+   * Returns true for a request that is not limited. May return a promise. The third argument is a function that finds the key of
+   * the request. Default: every request is limited. Example: `(request) => request.url === '/health'`, or `async (request,
+   * response, key) => staff.has(await key())`.
+   */
+  skip?: ((request: Request, response: Response, key: FindKey) => MaybePromise<boolean>) | undefined
+
+  // The options below are needed rarely.
+
   /**
    * Returns the calendar of the request's customer: one value, or a record with a value for each scope, or a promise of one. Required
    * if a policy has `anchor: 'caller'` or `timeZone: 'caller'`. Not called for a plan without such a policy. Default: none. Example:
@@ -27,12 +45,6 @@ export interface GuardOptions<Request, Response> extends Hooks<Request, Response
    * deadline. Default `'5s'`. Example: `'500ms'`.
    */
   functionTimeout?: Duration | undefined
-  /**
-   * Returns true for a request that is not limited. May return a promise. The third argument is a function that finds the key of
-   * the request. Default: every request is limited. Example: `(request) => request.url === '/health'`, or `async (request,
-   * response, key) => staff.has(await key())`.
-   */
-  skip?: ((request: Request, response: Response, key: FindKey) => MaybePromise<boolean>) | undefined
   /** IP addresses and CIDR ranges that are not limited. Default: none. Example: `['10.0.0.0/8', '2001:db8::/32']`. */
   allow?: readonly string[] | undefined
   /**
@@ -60,12 +72,6 @@ export interface GuardOptions<Request, Response> extends Hooks<Request, Response
   attach?: ((decision: RequestDecision, request: Request, response: Response) => void) | undefined
   /** True to send refusals as `application/problem+json`, with the problem type and the members of draft-11. Default false. */
   problem?: boolean | undefined
-  /**
-   * The cost of a request in units: a number for every policy, a record with a number for each policy, or a function that returns
-   * such a number or record, or a promise of one. A record must name every enforced policy. With 0, a policy takes no units.
-   * Default 1. Example: `({ query }) => Number(query.pages ?? 1)`, or `{ requests: 1, tokens: 2000 }`.
-   */
-  cost?: Cost<Request, Response> | undefined
   /**
    * True to add a function `settle(actual)` to the decision, with which the application corrects the cost later. Default false.
    * Example: `await request.rateLimit.settle({ tokens: 742 })`.

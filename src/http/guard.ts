@@ -5,6 +5,7 @@ import { Enforcement } from './enforced-share.ts'
 import type { Framework } from './framework.ts'
 import { FunctionDeadline } from './function-deadline.ts'
 import type { GuardOptions } from './guard-options.ts'
+import { checkShown } from './headers/index.ts'
 import {
   checkAddressNeeds,
   type FindKey,
@@ -86,7 +87,8 @@ export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
     this.#policies = policies
     this.#scopes = limiter.scopes
     // An option that was inherited may be for the policies of another limit.
-    const isOwn = (option: 'keys' | 'calendar') => isOnly && (origin === 'own' || options[option] !== defaults[option])
+    const isOwn = (option: 'keys' | 'calendar' | 'headers') =>
+      isOnly && (origin === 'own' || options[option] !== defaults[option])
     this.#extractors = scopeExtractors(options.keys, limiter.scopes, isOwn('keys'))
     const parts = {
       framework: withAddressOf(options.keys, framework),
@@ -106,6 +108,7 @@ export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
     const check = new PlanCheck(parts, known, this.#extractors, isOnly)
     this.#only = isOnly ? check : undefined
     if (options.calendar !== undefined && isOwn('calendar')) checkAsked(known.policies)
+    if (isOwn('headers')) checkShown(options.headers, known.policies)
     checkAddressNeeds(framework, options, limiter.scopes)
   }
 

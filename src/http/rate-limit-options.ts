@@ -52,7 +52,7 @@ export type RateLimitOptions<Request, Response, Given = Policies<Request, Respon
   | LimiterOptions<Request, Response>
 
 /**
- * The first argument of `rateLimit`: `'100/15m'`, `{ limit, window }`, `{ policies, keys, store }`, or a `RateLimiter`.
+ * The first argument of `rateLimit`: `'100/15m'`, `{ limit, window }`, `{ name, policies, keys, store }`, or a `RateLimiter`.
  * @template Given the type of `policies`, which determines the type of the middleware's limiter
  * @template Own the options that only one framework's adapter has
  */

@@ -16,9 +16,12 @@ const inherited = [
 const guardOptions: readonly string[] = [...inherited, 'cost', 'settle', 'count', 'delay']
 
 const limiterParts = ['store', 'penalty', 'onChange', 'instances', 'storeTimeout', 'top', 'onThreshold']
-const policiesOptions = ['policies', 'name', ...limiterParts, ...guardOptions]
+/** The options that most applications need: an error lists them first. */
+const usual = ['policies', 'keys', 'cost', 'skip', 'name', 'store']
+const policiesOptions = [...new Set([...usual, ...limiterParts, ...guardOptions])]
 /** The options of a middleware's single policy, without `shadow` (never refuse): it could be taken for an option of the middleware. */
-const policyOptions = ['limit', 'window', 'name', 'scope', 'countRefused', 'label']
+const policyOptions = ['limit', 'window', 'name', 'scope', 'countRefused', 'label', 'listed']
+const windowOptions = new Set(['limit', 'window', ...usual, ...policyOptions, 'limiter', ...policiesOptions])
 
 export function inheritedOf<Request, Response>(
   options: GuardOptions<Request, Response>,
@@ -55,7 +58,7 @@ export function readArgument<Request, Response>(
     throw new HeadgateError('HEADGATE_OPTION', 'limiter must be a RateLimiter. Write new RateLimiter({ policies }).')
   }
   if (!('policies' in argument)) {
-    knownOptions('rateLimit', argument, [...policyOptions, 'policies', 'limiter', ...limiterParts, ...guardOptions])
+    knownOptions('rateLimit', argument, [...windowOptions])
     const policies = pick(argument, policyOptions) as PolicyOptions
     // The option `name` is the name of the limiter, and also of its only policy.
     return { limiter: new RateLimiter({ policies, ...pick(argument, ['name', ...limiterParts]) }), options }

@@ -27,6 +27,11 @@ export interface PolicyOptions {
    * ASCII. Default: `name`. Example: `{ name: 'v2-search', label: 'search' }`.
    */
   label?: string
+  /**
+   * False if no response shows the policy: no field lists it, and its refusals have status 429 and `Retry-After`, without its name. For
+   * an internal limit. Decisions show the policy. Default true.
+   */
+  listed?: boolean
   /** The name of the key that the policy limits, if a request has several keys. Default `'default'`. Example: `'user'`. */
   scope?: string
   /** True to count refused calls too, so that a client that never stops sending stays refused. Default false. */
@@ -63,6 +68,8 @@ export interface PolicySettings {
   readonly name: string
   /** The name that clients see in place of `name`. If undefined, clients see `name`. */
   readonly label?: string
+  /** False if no response shows the policy. */
+  readonly listed?: boolean
   readonly scope: string
   readonly limit: number
   readonly window: number
@@ -76,8 +83,9 @@ const burstReader = whole(undefined, { code: 'HEADGATE_BURST' })
 const nameReader = optional(text(undefined, 'HEADGATE_NAME'))
 const scopeReader = text(defaultScope, 'HEADGATE_SCOPE')
 const flagReader = flag()
+const listedReader = flag(true)
 
-const common = ['limit', 'window', 'name', 'scope', 'countRefused', 'shadow', 'label']
+const common = ['limit', 'window', 'name', 'scope', 'countRefused', 'shadow', 'label', 'listed']
 
 /**
  * Checks the options of a policy, and fills in the defaults.
@@ -96,6 +104,7 @@ export function policySettings(
   return {
     name,
     label: nameReader(options.label, `${algorithm}: label`) ?? name,
+    listed: listedReader(options.listed, `${algorithm}: listed`),
     scope: scopeReader(options.scope, `${algorithm}: scope`),
     limit,
     window,

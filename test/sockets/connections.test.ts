@@ -11,7 +11,7 @@ import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
 import { type ConnectionOptions, limitConnections, limitMessages, requestKey } from '../../adapters/sockets/index.ts'
 import { forgetWarnings } from '../../src/common/warn.ts'
-import { byHeader, byIp, memoryStore, RateLimiter, type Store, slidingLog } from '../../src/index.ts'
+import { byHeader, byIp, concurrency, memoryStore, RateLimiter, type Store, slidingLog } from '../../src/index.ts'
 import { faultyStore } from '../../src/testing/index.ts'
 import { heldStore } from '../support/answering-stores.ts'
 import { asyncStore } from '../support/async-store.ts'
@@ -72,6 +72,12 @@ describe.each([
     await vi.waitFor(async () => expect(await left()).toBe(2))
     for (const result of [/^open/, /^open/, /^429/]) expect(await outcome(open(port))).toMatch(result)
   })
+})
+
+test('a client over the open connections is told the wait of the policy', async () => {
+  const policies = concurrency({ limit: 1, lease: '1h', retryAfter: '2s' })
+  const { port } = await listen(new RateLimiter({ policies, store: memoryStore() }))
+  for (const result of ['open', '429 2']) expect(await outcome(open(port))).toBe(result)
 })
 
 test('connections and messages with the same policies count apart', async () => {
@@ -240,6 +246,13 @@ describe('misuse is an error', () => {
     ],
     ['cost', () => limitMessages(socket(), '1/1s', { cost: 0 }), 'HEADGATE_COST', /cost/],
     ['cost null', () => limitMessages(socket(), '1/1s', { cost: null as never }), 'HEADGATE_COST', /cost/],
+    [
+      'a cost of another policy',
+      () => limitMessages(socket(), two, { key: 'k', cost: { a: 1, c: 0 } }),
+      'HEADGATE_COST',
+      /"c"/,
+    ],
+    ['only', () => limitMessages(socket(), '1/1s', { only: ['say'] } as never), 'HEADGATE_OPTION', /no event name/],
     ['notify', () => limitMessages(socket(), '1/1s', { notify: true as never }), 'HEADGATE_OPTION', /notify/],
     ['maxQueue', () => limitMessages(socket(), '1/1s', { maxQueue: 0 }), 'HEADGATE_OPTION', /maxQueue/],
     [

@@ -138,7 +138,10 @@ export function describeMessages(name: string, library: SocketLibrary): void {
   })
 
   describe(`${name}`, () => {
-    const warning = [expect.stringContaining('SyntaxError'), expect.objectContaining({ code: 'HEADGATE_MESSAGE' })]
+    const warningOf = (text: string) => [
+      expect.stringContaining(text),
+      expect.objectContaining({ code: 'HEADGATE_MESSAGE' }),
+    ]
 
     test('each connection has a quota of its own; a key is shared by all that have it', async () => {
       const own = await serve('2/1h')
@@ -148,6 +151,15 @@ export function describeMessages(name: string, library: SocketLibrary): void {
         await eventually(() => expect(delivered.length).toBe(connect === own.connect ? 4 : 2))
       }
       expect(own.connections[0]?.limit.limiter).toBe(shared.connections[0]?.limit.limiter)
+    })
+
+    test('a notice does not name a policy that is not listed', async () => {
+      const policies = tokenBucket({ name: 'internal', limit: 1, window: '1h', listed: false })
+      const { connect } = await serve(new RateLimiter({ policies, store: memoryStore() }))
+      const client = await connect()
+      client.send('a', 'b')
+      await eventually(() => expect(client.notices).toMatchObject([{ error: 'too_many_messages', policy: null }]))
+      expect(JSON.stringify(client.notices)).not.toContain('internal')
     })
 
     test('the states of a closed connection are given up, whose key nobody else has', async () => {
@@ -288,17 +300,54 @@ export function describeMessages(name: string, library: SocketLibrary): void {
         )
     })
 
-    test('a cost that throws or is none drops the message, warns once, and the error goes to the listener', async () => {
+    test.each(stores)('a cost for each policy, or 0, on %s', async (_store, createStore) => {
+      const policies = [
+        tokenBucket({ name: 'said', limit: 2, window: '1h' }),
+        tokenBucket({ name: 'flood', limit: 4, window: '1h' }),
+      ]
+      const limiter = new RateLimiter({
+        policies,
+        store: createStore(),
+        penalty: { after: 9, within: '1h', ban: '1h' },
+      })
+      const cost = (text: string) => (text === 'typing' ? { said: 0, flood: 1 } : text === 'ping' ? 0 : 1)
+      const { delivered, connect } = await serve(limiter, { cost, key: 'ann' })
+      const client = await connect()
+      client.send('typing', 'ping', 'm1', 'm2', 'm3', 'typing', 'ping', 'typing', 'ping')
+      await eventually(() => expect(client.notices.map(({ policy }) => policy)).toEqual(['said', 'flood']))
+      await eventually(() => expect(delivered).toEqual(['typing', 'ping', 'm1', 'm2', 'typing', 'ping', 'ping']))
+      await limiter.ban('ann', '1h')
+      client.send('ping')
+      await eventually(() => expect(client.notices.at(-1)?.policy).toBe('ban'))
+    })
+
+    test.each(stores)(
+      'a record that names no policy of the limiter is an error, on %s',
+      async (_store, createStore) => {
+        const warnings = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+        onTestFinished(() => warnings.mockRestore())
+        const limiter = new RateLimiter({ policies: '5/1h', store: createStore() })
+        const cost = (text: string) => (text === 'wrong' ? { said: 1 } : { '1h': 1 })
+        const server = await serve(limiter, { cost }, true)
+        const client = await server.connect()
+        client.send('wrong', 'right')
+        await eventually(() => expect(server.delivered).toEqual(['right']))
+        expect(server.connections[0]?.errors).toEqual([expect.objectContaining({ code: 'HEADGATE_COST' })])
+        expect(warnings.mock.calls).toEqual([warningOf('"said"')])
+      },
+    )
+
+    test('a cost that throws or is none drops the message, warns once of each kind, and the error goes to the listener', async () => {
       const warnings = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
       onTestFinished(() => warnings.mockRestore())
       const cost = (text: string) => JSON.parse(text).cost as number
       const server = await serve('5/1h', { cost }, true)
       const client = await server.connect()
-      client.send('{"cost":3}', 'no JSON', '{"cost":0.5}', '{"cost":2}')
+      client.send('{"cost":3}', 'no JSON', '{"cost":0.5}', '{}', '', '{"cost":2}')
       await eventually(() => expect(server.delivered).toEqual(['{"cost":3}', '{"cost":2}']))
       const [thrown, wrong] = server.connections[0]?.errors ?? []
       expect([thrown?.name, (wrong as { code?: string }).code]).toEqual(['SyntaxError', 'HEADGATE_COST'])
-      expect(warnings.mock.calls).toEqual([warning])
+      expect(warnings.mock.calls).toEqual([warningOf('SyntaxError'), warningOf('got 0.5')])
     })
 
     test('without a listener for errors, a cost that throws is a warning and does not end the process', async () => {
@@ -308,7 +357,7 @@ export function describeMessages(name: string, library: SocketLibrary): void {
       const client = await connect()
       client.send('no JSON', '{"cost":2}')
       await eventually(() => expect(delivered).toEqual(['{"cost":2}']))
-      expect(warnings.mock.calls).toEqual([warning])
+      expect(warnings.mock.calls).toEqual([warningOf('SyntaxError')])
     })
 
     test.each([false, true])('with throw, an error of the store is a warning. A listener: %s', async (listens) => {
@@ -322,7 +371,7 @@ export function describeMessages(name: string, library: SocketLibrary): void {
       client.send(...texts(1, 3))
       await eventually(() => expect(warnings).toHaveBeenCalled())
       if (listens) await eventually(() => expect(connections[0]?.errors).toHaveLength(3))
-      expect(warnings.mock.calls).toEqual([[expect.anything(), warning[1]]])
+      expect(warnings.mock.calls).toEqual([warningOf('')])
     })
   })
 }

@@ -1,11 +1,12 @@
 import type { LimitedMessages, Notice } from '../../adapters/sockets/index.ts'
 import type { RateLimiter } from '../../src/index.ts'
+import type { AnyCost } from '../../src/limiter/index.ts'
 
 /** Options of `limitMessages` that mean the same in both libraries. The cost of a message is a function of its text. */
 export interface CommonOptions {
   readonly key?: string | Record<string, string>
   readonly overLimit?: 'drop' | 'close' | 'delay'
-  readonly cost?: number | ((text: string) => number)
+  readonly cost?: AnyCost | ((text: string) => AnyCost)
   readonly notify?: (refusal: { reason: string; retryAfter: number; text: string }) => unknown
   readonly maxWait?: string
   readonly maxQueue?: number

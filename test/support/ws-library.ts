@@ -18,7 +18,7 @@ export const wsLibrary: SocketLibrary = {
     server.on('connection', (socket) => {
       const limit = limitMessages(socket, policies, {
         ...options,
-        ...(cost !== undefined && { cost: typeof cost === 'number' ? cost : ([data]) => cost(data.toString()) }),
+        ...(cost !== undefined && { cost: typeof cost === 'function' ? ([data]) => cost(data.toString()) : cost }),
         ...(notify && { notify: ({ message: [data], ...refusal }) => notify({ ...refusal, text: data.toString() }) }),
       })
       const side: ServerSide = { limit, errors: [], closed: false, buffered: () => socket.bufferedAmount }

@@ -14,7 +14,7 @@
  * knows when a unit is released: `retryAfter` is the longest possible wait.
  */
 import { type Duration, milliseconds, warnOfSeconds } from '../../common/index.ts'
-import { checkPolicyOptions, type PolicyOptions } from '../../policy/index.ts'
+import { checkPolicyOptions, type PolicyOptions, type PolicySettings } from '../../policy/index.ts'
 import type { Algorithm, Numbers, Policy } from '../algorithm.ts'
 import { definePolicy } from '../define-policy.ts'
 import { type Description, type Facts, timeText, usedWords } from '../state-description.ts'
@@ -64,7 +64,7 @@ export class Concurrency extends SlidingLog {
 }
 
 /** The options of `concurrency`. */
-export interface ConcurrencyOptions extends Pick<PolicyOptions, 'name' | 'label' | 'scope' | 'shadow'> {
+export interface ConcurrencyOptions extends Pick<PolicyOptions, 'name' | 'label' | 'listed' | 'scope' | 'shadow'> {
   /** How many units may be in flight (used by unfinished calls) at the same time: a whole number from 0, such as 4. */
   limit: number
   /**
@@ -72,9 +72,15 @@ export interface ConcurrencyOptions extends Pick<PolicyOptions, 'name' | 'label'
    * Default `'1m'`.
    */
   lease?: Duration
+  /**
+   * The longest wait that the client of a refused call is told, in `Retry-After` and in the body: whole milliseconds, or text such as
+   * `'1s'`, at most the lease. `retryAfter` of decisions stays the end of a lease. Default: clients are told the end of a lease, although
+   * most units are released long before.
+   */
+  retryAfter?: Duration
 }
 
-const known = ['limit', 'lease', 'name', 'label', 'scope', 'shadow']
+const known = ['limit', 'lease', 'retryAfter', 'name', 'label', 'listed', 'scope', 'shadow']
 
 /**
  * At most `limit` units in flight (used by unfinished calls). `reserve` takes units; `settle`, `cancel` or the end of the lease frees the
@@ -83,9 +89,16 @@ const known = ['limit', 'lease', 'name', 'label', 'scope', 'shadow']
  */
 export function concurrency(options: ConcurrencyOptions): Policy {
   checkPolicyOptions('concurrency', options, known, 'limit: 4')
-  const { lease = '1m', name = 'at-once', ...rest } = options
-  milliseconds(lease, 'concurrency: lease', 'HEADGATE_WINDOW')
+  const { lease = '1m', retryAfter: hint, name = 'at-once', ...rest } = options
+  const most = milliseconds(lease, 'concurrency: lease', 'HEADGATE_WINDOW')
   warnOfSeconds(lease, 'concurrency: lease')
   const window = typeof lease === 'number' ? `${lease}ms` : lease
-  return definePolicy('concurrency', { ...rest, name, window }, [], ({ limit }, span) => new Concurrency(limit, span))
+  const retryAfter = hint === undefined ? {} : { retryAfter: readHint(hint, most) }
+  const build = ({ limit }: PolicySettings, span: number) => new Concurrency(limit, span)
+  return definePolicy('concurrency', { ...rest, name, window }, [], build, () => retryAfter)
+}
+
+function readHint(hint: Duration, lease: number): number {
+  warnOfSeconds(hint, 'concurrency: retryAfter')
+  return milliseconds(hint, 'concurrency: retryAfter', 'HEADGATE_OPTION', 1, lease)
 }

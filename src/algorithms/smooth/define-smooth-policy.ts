@@ -4,14 +4,15 @@ import type { Policy } from '../algorithm.ts'
 import { makePolicy } from '../define-policy.ts'
 import type { Smooth } from './smooth.ts'
 
-export interface SmoothOptions extends Pick<PolicyOptions, 'name' | 'label' | 'scope' | 'countRefused' | 'shadow'> {
+export interface SmoothOptions
+  extends Pick<PolicyOptions, 'name' | 'label' | 'listed' | 'scope' | 'countRefused' | 'shadow'> {
   /** How many units are admitted in each `per`: any positive number, such as 5 or 0.5. */
   rate: number
   /** The time in which `rate` units are admitted. Default `'1s'`. */
   per?: PolicyOptions['window']
 }
 
-const common = ['rate', 'per', 'name', 'scope', 'countRefused', 'shadow', 'label']
+const common = ['rate', 'per', 'name', 'scope', 'countRefused', 'shadow', 'label', 'listed']
 
 /**
  * Makes a policy with the algorithm of a limiter of Guava. The options of the policy have a rate in place of a limit.

@@ -1,6 +1,7 @@
 import type { Details } from '../../algorithms/evaluation/index.ts'
-import type { Policy } from '../../algorithms/index.ts'
+import { isListed, type Policy } from '../../algorithms/index.ts'
 import { isCounter } from '../../algorithms/windows/index.ts'
+import { invalidOption, shown } from '../../common/index.ts'
 import type { Key } from '../../limiter/index.ts'
 import { type Decision, join } from '../../policy/index.ts'
 import { type Dialect, type ReportedPolicy, type Sink, verdictOf, type Writer } from './dialect.ts'
@@ -31,8 +32,9 @@ export class Headers {
     const { dialects, near, legacy: names, pk } = readHeaders(option)
     const partitions = pk === undefined ? undefined : new PartitionKeys(pk)
     const all = reportedOf(policies)
-    const windows = reportedOf(policies.filter((policy) => !isInFlight(policy)))
-    const reportedBy = (dialect: Dialect) => (draftOf(dialect)?.withoutWindow ? all : windows)
+    const windows = shownByWindows(policies)
+    const shownBy = (dialect: Dialect) => (dialect === 'legacy' ? chosenOf(windows, names?.policy) : windows)
+    const reportedBy = (dialect: Dialect) => (draftOf(dialect)?.withoutWindow ? all : reportedOf(shownBy(dialect)))
     const writing = dialects.filter((dialect) => reportedBy(dialect).length > 0)
     const tellsAll = writing.some((dialect) => draftOf(dialect)?.withoutWindow)
     this.#reported = tellsAll ? all : all.filter(({ policy }) => !isInFlight(policy))
@@ -44,7 +46,7 @@ export class Headers {
       const reported = reportedBy(dialect)
       const draft = draftOf(dialect)
       const write = draft === undefined ? legacy(reported, names) : draft.make(reported, own, partitions)
-      return draft?.withoutWindow ? write : windowsOnly(policies, write)
+      return draft?.withoutWindow ? write : showing(shownBy(dialect), policies, write)
     })
     this.details = { at: writing.includes('legacy'), nextAfter: writing.some((dialect) => draftOf(dialect)?.nextAfter) }
   }
@@ -69,11 +71,14 @@ function ownWriter(write: HeaderWriter): Writer {
   }
 }
 
-/** The policies that appear in fields: no shadow policies, which refuse no client, and no penalties or counters, which have no quota. */
+/** The policies that appear in fields, with their indexes in the list. */
 function reportedOf(policies: readonly Policy[]): readonly ReportedPolicy[] {
-  return policies
-    .map((policy, index) => ({ policy, index }))
-    .filter(({ policy }) => !policy.shadow && !policy.algorithm.punishes && !isCounter(policy))
+  return policies.map((policy, index) => ({ policy, index })).filter(({ policy }) => isReported(policy))
+}
+
+/** False for shadow policies, which refuse no client, for penalties and counters, which have no quota, and for unlisted policies. */
+function isReported(policy: Policy): boolean {
+  return !policy.shadow && !policy.algorithm.punishes && !isCounter(policy) && isListed(policy)
 }
 
 /** True if the policy counts units in flight. Such units are free when their requests end, so there is no reset time. */
@@ -81,19 +86,48 @@ function isInFlight({ algorithm }: Policy): boolean {
   return algorithm.leases === true
 }
 
+/** The policies whose verdicts make the fields of a dialect that can only describe policies with a window. */
+function shownByWindows(policies: readonly Policy[]): readonly Policy[] {
+  return policies.filter((policy) => !isInFlight(policy) && isListed(policy))
+}
+
+/** The policy of the option `legacy.policy`, and the penalties, whose bans refuse its calls. All policies if it is not among them. */
+function chosenOf(policies: readonly Policy[], name: string | undefined): readonly Policy[] {
+  if (name === undefined || !policies.some((policy) => policy.name === name && isReported(policy))) return policies
+  return policies.filter((policy) => policy.name === name || policy.algorithm.punishes)
+}
+
 /**
- * Wraps the writer of a dialect (a function that sets its response fields) that can only describe policies with a window. The writer gets
- * each decision without the policies that count units in flight (of unfinished requests).
- * @param write the writer of the dialect
+ * Checks the option `legacy.policy` for policies that are the same for every request.
+ * @throws HeadgateError `HEADGATE_OPTION` if the legacy fields cannot show a policy of this name
  */
-function windowsOnly(policies: readonly Policy[], write: Writer): Writer {
-  if (!policies.some(isInFlight)) return write
+export function checkShown(option: HeadersOption | undefined, policies: readonly Policy[]): void {
+  const name = typeof option === 'object' && 'legacy' in option ? option.legacy?.policy : undefined
+  const names = shownByWindows(policies)
+    .filter(isReported)
+    .map((policy) => policy.name)
+  if (name === undefined || names.includes(name)) return
+  const fix =
+    names.length === 0 ? 'Leave it out: no policy has such numbers.' : `Write legacy: { policy: ${shown(names[0])} }.`
+  const which = 'the name of a policy that the legacy fields can show: listed, enforced, and with a window'
+  throw invalidOption('headers.legacy: policy', which, name, fix)
+}
+
+/**
+ * Wraps a writer of fields, so that the writer gets each decision as if the limiter had only some of its policies.
+ * @param some the policies whose verdicts the writer gets
+ * @param write the writer of a dialect (its set of fields)
+ */
+function showing(some: readonly Policy[], policies: readonly Policy[], write: Writer): Writer {
+  if (some.length === policies.length) return write
+  const isShown = policies.map((policy) => some.includes(policy))
   return (decision, sink, response, key) => {
-    const verdicts = decision.policies.filter((_verdict, n) => !isInFlight(policies[n] as Policy))
+    const verdicts = decision.policies.filter((_verdict, n) => isShown[n])
     const allowed = verdicts.every((verdict) => verdict.allowed || verdict.shadow)
-    // No verdict shows a ban by hand, so a decision with a ban keeps its numbers.
-    const { ban, source, at } = decision
-    const shown = ban ? { ...decision, policies: verdicts } : join(allowed, verdicts, source, at)
-    write(shown, sink, response, key)
+    const { ban, source, at, policy, tried } = decision
+    // No verdict shows a ban by hand, or which cost of a list was admitted, so such a decision keeps its numbers.
+    const admitted = tried !== undefined && decision.allowed && verdicts.some(({ name }) => name === policy)
+    const part = ban || admitted ? { ...decision, policies: verdicts } : join(allowed, verdicts, source, at)
+    write(part, sink, response, key)
   }
 }

@@ -1,10 +1,15 @@
-import { check, HeadgateError, monotonicClock, oneOf, readOptions, shown } from '../../common/index.ts'
+import { check, HeadgateError, monotonicClock, oneOf, optional, readOptions, shown, text } from '../../common/index.ts'
 import { tokenPattern } from '../keys/index.ts'
 import { wholeSeconds } from '../retry-after.ts'
 import { bindingVerdict, type ReportedPolicy, resetOf, type Writer } from './dialect.ts'
 
-/** The names of the three legacy fields, and the format of the reset time. */
+/** The names of the three legacy fields, the format of the reset time, and the policy of the numbers. */
 export interface LegacyOptions {
+  /**
+   * The name of the policy whose numbers the fields show. Under a plan without this policy, the fields show the default. Default: the
+   * binding policy, which may be another one for each response. Example: `'minute'`.
+   */
+  policy?: string
   /** The name of the field with the limit. Default `'X-RateLimit-Limit'`. */
   limit?: string
   /** The name of the field with the remaining units. Default `'X-RateLimit-Remaining'`. */
@@ -22,6 +27,7 @@ const isName = (given: unknown) => typeof given === 'string' && tokenPattern.tes
 const field = (name: string) => check<string>(isName, 'a header name of at most 128 characters', shown(name), name)
 
 const readers = {
+  policy: optional(text()),
   limit: field('X-RateLimit-Limit'),
   remaining: field('X-RateLimit-Remaining'),
   reset: field('X-RateLimit-Reset'),
@@ -33,7 +39,7 @@ const readers = {
  * remaining units, and the time at which the policy has its full quota again.
  */
 export function legacy(reported: readonly ReportedPolicy[], options: LegacyOptions = {}): Writer {
-  const { resetAs, ...names } = readOptions('headers.legacy', options, readers)
+  const { resetAs, policy: _, ...names } = readOptions('headers.legacy', options, readers)
   const { limit: limitName, remaining: remainingName, reset: resetName } = names
   checkDistinct(Object.values(names))
   const epoch = resetAs === 'epoch'

@@ -21,7 +21,7 @@ export function byHeader(name: string): KeyExtractor {
  * Express and Fastify does. Otherwise a client could write a cookie that the limiter and the application read differently, and get
  * a new quota for each request of one session. A request without the cookie is limited by the client's address.
  *
- *     rateLimit({ limit: 5, window: '1m', keys: byCookie('session') })
+ *     rateLimit({ policies: '5/1m sliding-log', keys: byCookie('session') })
  *
  * @throws HeadgateError `HEADGATE_OPTION` if the name cannot be the name of a cookie
  */
@@ -53,7 +53,7 @@ function withoutQuotes(value: string): string {
  * Limits by a parameter of the route that matched, such as `id` in `/users/:id`. If no route has matched yet, the request is
  * limited by the client's address.
  *
- *     app.get('/users/:id', rateLimit({ limit: 5, window: '1m', keys: byParam('id') }), handler)
+ *     app.get('/users/:id', rateLimit({ policies: '5/1m sliding-log', keys: byParam('id') }), handler)
  *
  * @throws HeadgateError `HEADGATE_OPTION` if the name is empty
  */
@@ -69,7 +69,7 @@ export function byParam(name: string): KeyExtractor {
  * contain text that a client chose, such as the method or the path. So in Express, add the middleware to the routes. In
  * `app.use`, `byRoute` gives a warning.
  *
- *     const limit = rateLimit({ limit: 5, window: '1m', keys: combine(byIp(), byRoute()) })
+ *     const limit = rateLimit({ policies: '5/1m sliding-log', keys: combine(byIp(), byRoute()) })
  *     app.get('/users/:id', limit, handler)
  *     app.get('/search', limit, handler) // another 5 a minute
  */

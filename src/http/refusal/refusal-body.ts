@@ -2,6 +2,7 @@ import Negotiator from 'negotiator'
 import type { Policy } from '../../algorithms/index.ts'
 import type { Decision } from '../../policy/index.ts'
 import { retryAfterSeconds, tryAgain } from '../retry-after.ts'
+import { type ClientRefusal, clientName } from './client-refusal.ts'
 
 /** The formats of a response body. `problem` is problem details (RFC 9457). */
 export type Form = 'text' | 'json' | 'problem'
@@ -19,14 +20,18 @@ export type Body = string | object
  * The body for a refused request. In the format `problem`, the body has the problem type and the member `violated-policies`
  * that draft 11 of the RateLimit header fields (IETF) defines.
  */
-export function refusalBody(form: Form, decision: Decision, status: number, policies: readonly Policy[]): Body {
-  const text = message(decision)
+export function refusalBody(
+  form: Form,
+  decision: Decision,
+  told: ClientRefusal,
+  status: number,
+  policies: readonly Policy[],
+): Body {
+  const text = message(decision, told)
   if (form === 'text') return text
-  const labelOf = (policy: string) => policies.find(({ name }) => name === policy)?.label ?? policy
   if (form === 'json') {
     const error = status === 403 ? 'forbidden' : 'too_many_requests'
-    const retryAfter = retryAfterSeconds(decision.retryAfter) ?? null
-    return { error, message: text, policy: labelOf(decision.policy), retryAfter }
+    return { error, message: text, policy: told.policy, retryAfter: retryAfterSeconds(told.retryAfter) ?? null }
   }
   const violated = decision.policies.filter(({ allowed, shadow }) => !allowed && !shadow)
   return {
@@ -34,7 +39,7 @@ export function refusalBody(form: Form, decision: Decision, status: number, poli
     title: 'Request cannot be satisfied as assigned quota has been exceeded',
     status,
     detail: text,
-    'violated-policies': violated.map(({ name }) => labelOf(name)),
+    'violated-policies': violated.map(({ name }) => clientName(name, policies)).filter((name) => name !== null),
   }
 }
 
@@ -53,10 +58,10 @@ export function unavailableBody(form: Form, seconds: number): Body {
   return form === 'json' ? { error: 'unavailable', message: text, retryAfter: seconds } : text
 }
 
-function message({ limit, retryAfter, ban }: Decision): string {
-  if (limit === 0) return 'Too many requests: this limit admits nobody.'
+function message({ limit, ban }: Decision, { policy, retryAfter }: ClientRefusal): string {
+  if (limit === 0 && policy !== null) return 'Too many requests: this limit admits nobody.'
   const seconds = retryAfterSeconds(retryAfter)
-  if (seconds === undefined && ban) return 'Too many requests.'
+  if (seconds === undefined && (ban || policy === null)) return 'Too many requests.'
   if (seconds === undefined) return 'Too many requests: this one costs more than is ever admitted at once.'
   return `Too many requests. ${tryAgain(seconds)}`
 }

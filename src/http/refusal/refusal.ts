@@ -4,6 +4,7 @@ import type { Decision } from '../../policy/index.ts'
 import type { Framework } from '../framework.ts'
 import type { GuardOptions } from '../guard-options.ts'
 import { retryAfterSeconds } from '../retry-after.ts'
+import { clientRefusal } from './client-refusal.ts'
 import {
   type Body,
   contentTypes,
@@ -32,8 +33,10 @@ export class Refusal<Request, Response> {
    */
   refuse(decision: Decision, limiter: RateLimiter, request: Request, response: Response): MaybePromise<boolean> {
     const status = limiter.penalty?.status === 403 && isBan(decision, limiter) ? 403 : 429
-    this.#begin(response, status, retryAfterSeconds(decision.retryAfter))
-    const bodyOf = (form: Form) => refusalBody(form, decision, status, limiter.policies)
+    const { policies } = limiter
+    const told = clientRefusal(decision, policies)
+    this.#begin(response, status, retryAfterSeconds(told.retryAfter))
+    const bodyOf = (form: Form) => refusalBody(form, decision, told, status, policies)
     if (this.#refuse === undefined) return this.#send(request, response, bodyOf)
     const returned = this.#refuse(decision, request, response)
     return isPromise(returned)

@@ -2,7 +2,7 @@
  * The messages between a worker and the primary. The messages have only values that JSON can represent, because
  * node:cluster sends JSON.
  */
-import { type Policy, revive } from '../../algorithms/index.ts'
+import { type Policy, revive, unshown } from '../../algorithms/index.ts'
 import { type ErrorCode, HeadgateError, shown } from '../../common/index.ts'
 import type { Command, LedgerTerms, Outcome } from '../contract/index.ts'
 
@@ -47,7 +47,7 @@ function isListOfLists(list: unknown): boolean {
 }
 
 export function packTerms({ name, policies, scopes, onChange }: LedgerTerms): string {
-  const packed = policies.map(({ algorithm: { kind, span, parameters }, ...promise }) => {
+  const packed = policies.map(unshown).map(({ algorithm: { kind, span, parameters }, ...promise }) => {
     return { ...promise, algorithm: { kind, span, parameters } }
   })
   return JSON.stringify({ name, policies: packed, scopes, onChange })

@@ -1,5 +1,5 @@
 import { newReservationId } from '../../algorithms/evaluation/index.ts'
-import type { Policy } from '../../algorithms/index.ts'
+import { type Policy, unshown } from '../../algorithms/index.ts'
 import { isBrokenRecord } from '../../common/index.ts'
 import { type CheckedLedger, type LedgerTerms, withCalendars, withThresholds } from '../contract/index.ts'
 import { KeyShare } from './key-share.ts'
@@ -39,7 +39,7 @@ export class ScopeShares implements Reports {
   constructor(terms: LedgerTerms, scope: string, reporter: Reporter<ScopeShares>, instances: number) {
     this.name = `${terms.name}\n${scope}`
     this.policies = terms.policies.filter((policy) => policy.scope === scope)
-    this.text = JSON.stringify(this.policies)
+    this.text = JSON.stringify(this.policies.map(unshown))
     this.#instances = instances
     this.#reporter = reporter
     const own = { ...terms, policies: this.policies, scopes: [scope] }

@@ -21,7 +21,7 @@ export const socketIoLibrary: SocketLibrary = {
     server.on('connection', (socket) => {
       const limit = limitMessages(socket, policies, {
         ...options,
-        ...(cost !== undefined && { cost: typeof cost === 'number' ? cost : ([, text]) => cost(text as string) }),
+        ...(cost !== undefined && { cost: typeof cost === 'function' ? ([, text]) => cost(text as string) : cost }),
         ...(notify && { notify: ({ message: [, text], ...refusal }) => notify({ ...refusal, text: text as string }) }),
       })
       const side: ServerSide = { limit, errors: [], closed: false, buffered: () => bufferOf(socket).length }

@@ -3,8 +3,11 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Server, type Socket as ServerSocket } from 'socket.io'
 import { io, type Socket } from 'socket.io-client'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { limitMessages } from '../../../adapters/sockets/index.ts'
+import { memoryStore, RateLimiter } from '../../../src/index.ts'
+import { ManualClock } from '../../../src/testing/index.ts'
+import { asyncStore } from '../../support/async-store.ts'
 import { describeMessages } from '../../support/socket-contract.ts'
 import { socketIoLibrary } from './socket-io-library.ts'
 
@@ -77,4 +80,53 @@ test('offAny without a listener removes all of them', async () => {
   })
   await client.emitWithAck('say')
   expect(heard).toEqual([])
+})
+
+test.each(['drop', 'close'] as const)(
+  'only: other events take nothing, and overtake no message. %s',
+  async (overLimit) => {
+    const heard: unknown[] = []
+    const refused: unknown[] = []
+    const limiter = new RateLimiter({ policies: '2/1h', store: asyncStore(memoryStore()) })
+    const client = await clientOf((socket) => {
+      const notify = ({ message }: { message: readonly unknown[] }) => void refused.push(message)
+      limitMessages(socket, limiter, { only: ['say'], key: 'ann', overLimit, notify })
+      socket.on('say', (text) => heard.push(text))
+      socket.on('typing', () => heard.push('typing'))
+    })
+    for (const text of ['m1', 'm2', 'm3', 'm4']) client.emit('typing').emit('say', text)
+    await vi.waitFor(() =>
+      expect(refused).toEqual(['m3', ...(overLimit === 'drop' ? ['m4'] : [])].map((text) => ['say', text])),
+    )
+    const later = overLimit === 'drop' ? ['typing', 'typing'] : ['typing']
+    await vi.waitFor(() => expect(heard).toEqual(['typing', 'm1', 'typing', 'm2', ...later]))
+    expect((await limiter.peek('ann')).policies[0]?.used).toBe(2)
+  },
+)
+
+test('only, with delay: other events wait behind a delayed message, for the order stays', async () => {
+  const clock = new ManualClock()
+  const heard: string[] = []
+  const limiter = new RateLimiter({ policies: '1/1s token-bucket', store: memoryStore({ clock: clock.now }) })
+  const client = await clientOf((socket) => {
+    limitMessages(socket, limiter, { only: ['say'], overLimit: 'delay', sleeper: clock.sleeper })
+    socket.onAny((name, text) => heard.push(`${name} ${text}`))
+  })
+  client.emit('say', 1).emit('say', 2).emit('leave', 3)
+  await vi.waitFor(() => expect([heard, clock.sleeping]).toEqual([['say 1'], 1]))
+  await clock.pass('1s')
+  expect(heard).toEqual(['say 1', 'say 2', 'leave 3'])
+})
+
+test.each([[[]], ['say'], [[1]], [null]])('only: %j is an error', async (only) => {
+  const thrown = new Promise((resolve) => {
+    void clientOf((socket) => {
+      try {
+        limitMessages(socket, '1/1s', { only: only as never })
+      } catch (error) {
+        resolve(error)
+      }
+    })
+  })
+  expect(await thrown).toMatchObject({ code: 'HEADGATE_OPTION', message: expect.stringContaining("only: ['say']") })
 })

@@ -5,6 +5,7 @@ import {
   fixedWindow,
   HeadgateError,
   memoryStore,
+  policy,
   RateLimiter,
   smoothBursty,
   tokenBucket,
@@ -355,6 +356,16 @@ describe('plans of a limiter in one process', () => {
     expect(await admitted()).toBe('1111111111')
     expect(state.calls).toBeGreaterThan(0)
   })
+})
+
+test('a plan that only clients see in another way has the same share', async () => {
+  const { state, process } = fleet()
+  const limiter = process(policy('20/1h fixed-window'))
+  expect(await calls(limiter, 10)).toBe('1111111111')
+  expect(state.calls).toBe(0)
+  const unlisted = limiter.withPlan(policy('20/1h fixed-window', { listed: false, label: 'internal' }))
+  expect(await calls(unlisted, 1)).toBe('1')
+  expect(state.calls).toBeGreaterThan(0)
 })
 
 describe('a cost that is larger than the share of a process', () => {
