@@ -3,7 +3,7 @@
  * `guard.ts` shows the steps of a request from top to bottom. This folder imports `limiter`, and all that `limiter` imports.
  */
 
-export { type CalendarOf, type Cost, checkAsked, checkUnasked } from './call-arguments.ts'
+export { type CalendarOf, type Cost, checkAsked, checkedCost, checkUnasked } from './call-arguments.ts'
 export type { Count } from './count-rule.ts'
 export type { DelayOptions } from './delay.ts'
 export { type Framework, type RequestDecision, routeName } from './framework.ts'
@@ -18,7 +18,7 @@ export type {
   RateLimitArgument,
   RateLimitOptions,
 } from './rate-limit-options.ts'
-export { guardOptionsOf, withLimiterParts } from './read-argument.ts'
+export { changesLimit, withLimiterParts } from './read-argument.ts'
 export type {
   DecisionEvent,
   DenialEvent,
