@@ -74,10 +74,14 @@ export class NestLimits {
     const skipped = skippedOf(handler)
     const skippedByClass = skippedOf(type)
     if (own !== undefined) {
-      const changes = changesLimit(own.argument as NestArgument)
-      if (skipped === 'all' || (changes && skippedByClass === 'all')) throw contradiction(place)
-      const names = changes ? [...new Set([...skippedByClass, ...skipped])] : skipped
-      return applied(this.#declared(own, place, changes ? this.#around(type) : undefined), names, place, true)
+      if (skipped === 'all') throw contradiction(place)
+      if (!changesLimit(own.argument as NestArgument)) {
+        return applied(this.#declared(own, place, undefined), skipped, place, true)
+      }
+      if (skippedByClass === 'all') throw contradiction(place)
+      const around = this.#around(type)
+      const left = around && without(around, [...new Set([...skippedByClass, ...skipped])], place)
+      return applied(this.#declared(own, place, left), [], place, true)
     }
     if (skippedByClass === 'all' && ownLimitOf(type) !== undefined) throw contradiction(type.name)
     if (skipped === 'all' || (skippedByClass === 'all' && skipped.length === 0)) return unlimited
