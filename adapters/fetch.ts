@@ -50,6 +50,9 @@ interface FetchEnds {
   end(status?: number): void
 }
 
+/** A request that a wrapped handler gets, with its decision. Example: `limit.wrap((request: RateLimited<NextRequest>) => ...)`. */
+export type RateLimited<Given extends Request = Request> = Given & { readonly rateLimit: RequestDecision }
+
 /** A function that decides about a request, for fetch handlers. */
 interface FetchLimit<Context> {
   /** Decides whether a request is admitted. The promise rejects if a function in the options throws, or if a synchronous store throws. */
@@ -59,7 +62,7 @@ interface FetchLimit<Context> {
    * The handler finds the decision on `request.rateLimit`, and gets all arguments of the wrapper.
    */
   wrap<Given extends Request, Rest extends unknown[] = Any[], Answered extends Response | undefined = Response>(
-    handler: (request: Given & { readonly rateLimit: RequestDecision }, ...rest: Rest) => MaybePromise<Answered>,
+    handler: (request: RateLimited<Given>, ...rest: Rest) => MaybePromise<Answered>,
   ): (request: Given, ...rest: Rest) => Promise<Answered | Response>
 }
 

@@ -2,7 +2,7 @@ import type { Context as KoaContext } from 'koa'
 import { expect, expectTypeOf, test } from 'vitest'
 import { rateLimit as forExpress } from '../../adapters/express.ts'
 import type { rateLimit as forFastify } from '../../adapters/fastify/index.ts'
-import { rateLimit as forFetch } from '../../adapters/fetch.ts'
+import { rateLimit as forFetch, type RateLimited } from '../../adapters/fetch.ts'
 import { createGuard } from '../../src/http.ts'
 import { byHeader, fixedWindow, RateLimiter, type RequestDecision } from '../../src/index.ts'
 import { asyncStore, brokenStore } from '../support/async-store.ts'
@@ -191,7 +191,13 @@ test('after a check for a response, the result of a fetch handler has a decision
 })
 
 test('a wrapped fetch handler has the decision on its request', async () => {
+  class OwnRequest extends Request {
+    readonly id = '7'
+  }
   const limit = forFetch({ policies: hourly, keys: () => 'ann' })
   const handler = limit.wrap((request) => Response.json(request.rateLimit.key))
   expect(await (await handler(new Request('http://a/'))).json()).toBe('ann')
+  const own = limit.wrap((request: RateLimited<OwnRequest>) => Response.json([request.id, request.rateLimit.key]))
+  expectTypeOf<Parameters<typeof own>[0]>().toEqualTypeOf<OwnRequest>()
+  expect(await (await own(new OwnRequest('http://a/'))).json()).toEqual(['7', 'ann'])
 })
