@@ -1,7 +1,8 @@
 import { createServer } from 'node:http'
 import express from 'express'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { rateLimit } from '../../adapters/express.ts'
+import { forgetWarnings } from '../../src/common/warn.ts'
 import { createGuard } from '../../src/http.ts'
 import {
   concurrency,
@@ -277,6 +278,35 @@ test('a limit counts twice, and warns, if a request passes it twice and no route
   const request = {}
   for (let n = 0; n < 2; n++) expect(await guard.check(request, new PlainResponse())).toBe(true)
   expect(await used(limiter)).toEqual([2])
+})
+
+test('the first decision of a request is over: count is asked once, its lease is not renewed, and nothing is warned of', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
+  forgetWarnings()
+  try {
+    let asked = 0
+    const limiter = new RateLimiter({
+      policies: [hourly, concurrency({ limit: 9, lease: '3s' })],
+      store: stillStore().store,
+    })
+    const framework = { ...plainFramework, attached: ({ decision }: PlainRequest) => decision }
+    const around = createGuard(framework, { limiter, keys, count: () => ++asked > 1 })
+    const [one, two] = [around.withCost(2), around.withCost(3)]
+    const [request, response]: [PlainRequest, PlainResponse] = [{}, new PlainResponse()]
+    for (const guard of [around, one, two, two]) expect(await guard.check(request, response)).toBe(true)
+    expect(await used(limiter)).toEqual([3, 3])
+    vi.advanceTimersByTime(4000)
+    await until(() => true)
+    expect(await used(limiter)).toEqual([3, 3])
+    response.end('done')
+    await until(() => asked === 1)
+    await expect.poll(() => used(limiter)).toEqual([0, 0])
+    expect([asked, limiter.load.inFlight, warned.mock.calls]).toEqual([1, 0, []])
+  } finally {
+    vi.useRealTimers()
+    warned.mockRestore()
+  }
 })
 
 /** A limit around a route, and a twin on a store of its own that is asked once for the cost of the route. */
