@@ -1,8 +1,10 @@
 import type { NextFunction, Request, Response } from 'express'
 import { misplaced } from '../src/common/index.ts'
 import {
+  type Cost,
   createGuard,
   type Framework,
+  type Guard,
   type GuardOptions,
   type LimiterOf,
   type Policies,
@@ -17,8 +19,8 @@ import { nodeResponse } from './node-response.ts'
 declare global {
   namespace Express {
     interface Request {
-      /** The decision of the last rate limiter that this request passed. */
-      rateLimit?: RequestDecision
+      /** The decision of the last rate limiter that this request passed. Undefined on a route without a limiter. */
+      rateLimit: RequestDecision
     }
   }
 }
@@ -47,18 +49,29 @@ export const expressFramework: Framework<Request, Response> = {
   param: ({ params }, name) => (params && Object.hasOwn(params, name) ? params[name]?.toString() : undefined),
   header: (request, name) => request.headers[name]?.toString(),
   route: expressRoute,
-  attach(request, response, decision) {
+  attach(request, _response, decision) {
     request.rateLimit = decision
-    if (decision.settle !== undefined) response.locals.rateLimit = decision
   },
   attached: (request) => request.rateLimit,
   ...nodeResponse,
 }
 
-/** The middleware that `rateLimit` returns. `Params` may be any type, so that a route still has the types of its own parameters. */
-export interface ExpressMiddleware<Limiter = RateLimiter> {
-  /** Admits or refuses a request. If the decision is asynchronous, returns a promise that resolves after `next` or the response. */
-  <Params>(request: Request<Params>, response: Response, next: NextFunction): void | Promise<void>
+/**
+ * Admits or refuses a request. If the decision is asynchronous, returns a promise that resolves after `next` or the response. `Params` may be
+ * any type, so that a route still has the types of its own parameters.
+ */
+type Handler = <Params>(request: Request<Params>, response: Response, next: NextFunction) => void | Promise<void>
+
+/** The middleware that `rateLimit` returns. */
+export interface ExpressMiddleware<Limiter = RateLimiter> extends Handler {
+  /**
+   * The same limit for a route with another cost: a number, a record with a number for each policy, a list of records, or a function of the
+   * request, as the option `cost`. If the limit has already counted the request, as in `app.use(limit)`, the request costs this in place of
+   * what it has cost: its units are given back, and a second decision takes the cost of the route, or refuses the request and takes nothing.
+   * If a request comes to several costs, the last one counts. Example: `app.get('/search', limit.cost(5), search)`.
+   * @throws HeadgateError `HEADGATE_COST` if the cost is invalid, or if every request would be refused
+   */
+  cost(cost: Cost<Request, Response>): Handler
   /** The limiter, for `peek`, `reset`, `ban` and `health()`. */
   readonly limiter: Limiter
 }
@@ -82,10 +95,13 @@ export function rateLimit<Given extends Policies<Request, Response> | undefined>
   options?: Options,
 ): ExpressMiddleware<LimiterOf<Given>> {
   const guard = createGuard(expressFramework, limit, options)
-  const middleware: <Params>(request: Request<Params>, response: Response, next: NextFunction) => void | Promise<void> =
-    (request, response, next) => {
-      if (typeof next !== 'function' || response.setHeader === undefined) throw misplaced('headgate/express')
-      return guard.handle(request as unknown as Request, response, next)
-    }
-  return Object.assign(middleware, { limiter: guard.limiter })
+  const cost = (units: Cost<Request, Response>) => handlerOf(guard.withCost(units))
+  return Object.assign(handlerOf(guard), { limiter: guard.limiter, cost })
+}
+
+function handlerOf(guard: Pick<Guard<Request, Response>, 'handle'>): Handler {
+  return (request, response, next) => {
+    if (typeof next !== 'function' || response.setHeader === undefined) throw misplaced('headgate/express')
+    return guard.handle(request as unknown as Request, response, next)
+  }
 }

@@ -1,7 +1,9 @@
 import { type MaybePromise, misplaced } from '../src/common/index.ts'
 import {
+  type Cost,
   createGuard,
   functionOption,
+  type Guard,
   type GuardOptions,
   type LimiterOf,
   ownOptions,
@@ -18,18 +20,19 @@ import { type Any, FetchCall, type FetchExchange, type FetchOwnOptions, fetchFra
 export { type LambdaEvent, type LambdaResult, lambdaAddress, lambdaRequest, lambdaResult } from './lambda.ts'
 export { type FetchExchange, fetchFramework }
 
-/** What a limiter for fetch handlers returns for one request. */
-export interface FetchResult {
-  /**
-   * The response that ends the request: a refusal, or status 400 for an invalid event of AWS Lambda. Return this response, and
-   * do not handle the request further. Undefined if the request is admitted.
-   */
-  readonly response: Response | undefined
-  /**
-   * The decision. Undefined if the request is not limited, if its address is on the `deny` list, or if the store has failed and
-   * `onStoreError` is `'closed'`.
-   */
-  readonly decision: RequestDecision | undefined
+/**
+ * What a limiter for fetch handlers returns for one request. `response` ends the request: a refusal, or status 400 for an invalid event of
+ * AWS Lambda. Return it, and do not handle the request further. It is undefined if the request is admitted, which then has a `decision`. A
+ * request that `deny` refuses has no decision, and neither has one that is refused because the store has failed.
+ */
+export type FetchResult = FetchEnds &
+  (
+    | { readonly response: undefined; readonly decision: RequestDecision }
+    | { readonly response: Response; readonly decision: RequestDecision | undefined }
+  )
+
+/** What a limiter for fetch handlers returns for every request. */
+interface FetchEnds {
   /** The rate limit fields for the response, by their names. */
   readonly headers: Record<string, string>
   /**
@@ -47,8 +50,11 @@ export interface FetchResult {
   end(status?: number): void
 }
 
-/** A limiter for fetch handlers. The limiter is a function that decides about a request. */
-export interface FetchRateLimit<Context = Any, Limiter = RateLimiter> {
+/** A request that a wrapped handler gets, with its decision. Example: `limit.wrap((request: RateLimited<NextRequest>) => ...)`. */
+export type RateLimited<Given extends Request = Request> = Given & { readonly rateLimit: RequestDecision }
+
+/** A function that decides about a request, for fetch handlers. */
+interface FetchLimit<Context> {
   /** Decides whether a request is admitted. The promise rejects if a function in the options throws, or if a synchronous store throws. */
   (request: Request, context?: Context): Promise<FetchResult>
   /**
@@ -56,8 +62,20 @@ export interface FetchRateLimit<Context = Any, Limiter = RateLimiter> {
    * The handler finds the decision on `request.rateLimit`, and gets all arguments of the wrapper.
    */
   wrap<Given extends Request, Rest extends unknown[] = Any[], Answered extends Response | undefined = Response>(
-    handler: (request: Given, ...rest: Rest) => MaybePromise<Answered>,
+    handler: (request: RateLimited<Given>, ...rest: Rest) => MaybePromise<Answered>,
   ): (request: Given, ...rest: Rest) => Promise<Answered | Response>
+}
+
+/** A limiter for fetch handlers, which `rateLimit` returns. */
+export interface FetchRateLimit<Context = Any, Limiter = RateLimiter> extends FetchLimit<Context> {
+  /**
+   * The same limit for a route with another cost: a number, a record with a number for each policy, a list of records, or a function of the
+   * request, as the option `cost`. If the limit has already counted the request, as in `app.use(limit)`, the request costs this in place of
+   * what it has cost: its units are given back, and a second decision takes the cost of the route, or refuses the request and takes nothing.
+   * If a request comes to several costs, the last one counts. Example: `export const GET = limit.cost(5).wrap(search)`.
+   * @throws HeadgateError `HEADGATE_COST` if the cost is invalid, or if every request would be refused
+   */
+  cost(cost: Cost<FetchExchange<Context>>): FetchLimit<Context>
   /** The limiter, for `peek`, `reset`, `ban` and `health()`. */
   readonly limiter: Limiter
 }
@@ -103,6 +121,13 @@ export function rateLimit<Context, Given extends AnyPolicies<Context>>(
     second,
   )
   const guard = createGuard<Call<Context>, Call<Context>>(fetchFramework(own), limit as never, options as never)
+  const cost = (units: Cost<FetchExchange<Context>>) => limitOf(guard.withCost(units))
+  return Object.assign(limitOf(guard), { limiter: guard.limiter, cost })
+}
+
+type FetchGuard<Context> = Pick<Guard<Call<Context>, Call<Context>>, 'check'>
+
+function limitOf<Context>(guard: FetchGuard<Context>): FetchLimit<Context> {
   const check = async (request: Request, context?: Context): Promise<FetchResult> => {
     const call = callOf(request, context as Context)
     const admitted = guard.check(call, call)
@@ -116,7 +141,7 @@ export function rateLimit<Context, Given extends AnyPolicies<Context>>(
       return goesOn ? answered(call, isInvalid(request) ? badRequest : handler, rest) : call.answer.refused(request)
     }
   }
-  return Object.assign(check, { wrap: wrap as FetchRateLimit<Context>['wrap'], limiter: guard.limiter })
+  return Object.assign(check, { wrap: wrap as FetchLimit<Context>['wrap'] })
 }
 
 const checks = {
@@ -138,16 +163,17 @@ function badRequest(): Response {
 }
 
 function resultOf(call: Call<unknown>, goesOn: boolean): FetchResult {
-  const { answer, request, decision } = call
+  const { answer, request } = call
   const invalid = goesOn && isInvalid(request) ? apply(call, badRequest()) : undefined
   const response = goesOn ? invalid : answer.refused(request)
-  return {
+  const result = {
     response,
-    decision,
+    decision: call.decision ?? request.rateLimit,
     headers: answer.fields,
-    apply: (given) => apply(call, given),
-    end: (status) => call.finish(status),
+    apply: <Given extends Response | undefined>(given: Given) => apply(call, given),
+    end: (status?: number) => call.finish(status),
   }
+  return result as FetchResult
 }
 
 /** Runs the handler. If the handler throws, the error is thrown to the runtime, which sends status 500, or a redirect. */

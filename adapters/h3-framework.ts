@@ -7,8 +7,8 @@ import { addressView, answerOf, finderOver, toldFinder } from './web/index.ts'
 
 declare module 'h3' {
   interface H3EventContext {
-    /** The decision of the rate limiter that decided last about this request. */
-    rateLimit?: RequestDecision
+    /** The decision of the rate limiter that decided last about this request. Undefined on a route without a limiter. */
+    rateLimit: RequestDecision
   }
 }
 

@@ -2,8 +2,10 @@ import type { H3Event, Middleware } from 'h3'
 import * as h3 from 'h3'
 import { misplaced, tooOld } from '../src/common/index.ts'
 import {
+  type Cost,
   createGuard,
   functionOption,
+  type Guard,
   type GuardOptions,
   type LimiterOf,
   ownOptions,
@@ -18,7 +20,17 @@ import { answerOf } from './web/index.ts'
 export { h3Framework }
 
 /** A middleware of h3. Its property `limiter` has `peek`, `reset`, `ban` and `health()`. */
-export type H3Middleware<Limiter = RateLimiter> = Middleware & { readonly limiter: Limiter }
+export type H3Middleware<Limiter = RateLimiter> = Middleware & {
+  readonly limiter: Limiter
+  /**
+   * The same limit for a route with another cost: a number, a record with a number for each policy, a list of records, or a function of the
+   * request, as the option `cost`. If the limit has already counted the request, as in `app.use(limit)`, the request costs this in place of
+   * what it has cost: its units are given back, and a second decision takes the cost of the route, or refuses the request and takes nothing.
+   * If a request comes to several costs, the last one counts. Example: `app.get('/search', search, { middleware: [limit.cost(5)] })`.
+   * @throws HeadgateError `HEADGATE_COST` if the cost is invalid, or if every request would be refused
+   */
+  cost(cost: Cost<H3Event, H3Event>): Middleware
+}
 
 /** The options of `rateLimit` for h3, other than the policies. */
 export type H3Options = GuardOptions<H3Event, H3Event> & H3OwnOptions
@@ -41,14 +53,18 @@ export function rateLimit<Given extends Policies<H3Event, H3Event> | undefined>(
   if (h3.toResponse === undefined) throw tooOld('headgate/h3', 'h3', '2')
   const { own, limit, options } = ownOptions(checks, first, second)
   const guard = createGuard(h3Framework(own), limit, options)
-  const middleware: Middleware = (event, next) => {
+  const cost = (units: Cost<H3Event, H3Event>) => middlewareOf(guard.withCost(units))
+  return Object.assign(middlewareOf(guard), { limiter: guard.limiter, cost })
+}
+
+function middlewareOf(guard: Pick<Guard<H3Event, H3Event>, 'check'>): Middleware {
+  return (event, next) => {
     if (typeof next !== 'function' || event.context === undefined) throw misplaced('headgate/h3')
     const admitted = guard.check(event, event)
     return typeof admitted === 'boolean'
       ? goOn(admitted, event, next)
       : admitted.then((goesOn) => goOn(goesOn, event, next))
   }
-  return Object.assign(middleware, { limiter: guard.limiter })
 }
 
 const checks = {

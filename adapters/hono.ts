@@ -1,8 +1,10 @@
 import type { Context, MiddlewareHandler } from 'hono'
 import { type HeadgateError, misplaced, tooOld } from '../src/common/index.ts'
 import {
+  type Cost,
   createGuard,
   functionOption,
+  type Guard,
   type GuardOptions,
   type LimiterOf,
   ownOptions,
@@ -19,13 +21,23 @@ export { type ConnInfo, honoFramework }
 
 /** The variables that a limiter sets on the context. Example: `new Hono<{ Variables: RateLimitVariables }>()`. */
 export interface RateLimitVariables {
-  /** The decision of the last rate limiter that this request passed. Undefined if no limiter applied to the request. */
-  rateLimit: RequestDecision | undefined
+  /** The decision of the last rate limiter that this request passed. Undefined on a route without a limiter. */
+  rateLimit: RequestDecision
 }
 
+type Handler = MiddlewareHandler<{ Variables: RateLimitVariables }>
+
 /** A middleware of Hono. Its property `limiter` has `peek`, `reset`, `ban` and `health()`. */
-export type HonoMiddleware<Limiter = RateLimiter> = MiddlewareHandler<{ Variables: RateLimitVariables }> & {
+export type HonoMiddleware<Limiter = RateLimiter> = Handler & {
   readonly limiter: Limiter
+  /**
+   * The same limit for a route with another cost: a number, a record with a number for each policy, a list of records, or a function of the
+   * request, as the option `cost`. If the limit has already counted the request, as in `app.use(limit)`, the request costs this in place of
+   * what it has cost: its units are given back, and a second decision takes the cost of the route, or refuses the request and takes nothing.
+   * If a request comes to several costs, the last one counts. Example: `app.get('/search', limit.cost(5), search)`.
+   * @throws HeadgateError `HEADGATE_COST` if the cost is invalid, or if every request would be refused
+   */
+  cost(cost: Cost<Context, Context>): Handler
 }
 
 /** The options of `rateLimit` for Hono, other than the policies. */
@@ -50,7 +62,12 @@ export function rateLimit<Given extends Policies<Context, Context> | undefined>(
 ): HonoMiddleware<LimiterOf<Given>> {
   const { own, limit, options } = ownOptions(checks, first, second)
   const guard = createGuard(honoFramework(own), limit, options)
-  const middleware: MiddlewareHandler = async (context, next) => {
+  const cost = (units: Cost<Context, Context>) => handlerOf(guard.withCost(units))
+  return Object.assign(handlerOf(guard), { limiter: guard.limiter, cost })
+}
+
+function handlerOf(guard: Pick<Guard<Context, Context>, 'check'>): Handler {
+  return async (context, next) => {
     if (context.req?.routeIndex === undefined) throw unfit(context)
     const admitted = guard.check(context, context)
     const goesOn = typeof admitted === 'boolean' ? admitted : await admitted
@@ -66,7 +83,6 @@ export function rateLimit<Given extends Policies<Context, Context> | undefined>(
     else answer.end(500, false) // Hono treats a handler that returns nothing as an error
     return undefined
   }
-  return Object.assign(middleware, { limiter: guard.limiter })
 }
 
 const checks = {

@@ -1,8 +1,10 @@
 import type { Context, Middleware, Next } from 'koa'
 import { type MaybePromise, misplaced } from '../src/common/index.ts'
 import {
+  type Cost,
   createGuard,
   type Framework,
+  type Guard,
   type GuardOptions,
   type LimiterOf,
   type Policies,
@@ -16,8 +18,8 @@ import { nodeResponse } from './node-response.ts'
 
 declare module 'koa' {
   interface DefaultState {
-    /** The decision of the rate limiter that decided last about this request. */
-    rateLimit?: RequestDecision
+    /** The decision of the rate limiter that decided last about this request. Undefined on a route without a limiter. */
+    rateLimit: RequestDecision
   }
 }
 
@@ -116,7 +118,17 @@ export const koaFramework: Framework<Context, Context> = {
 }
 
 /** A middleware of Koa. Its property `limiter` has `peek`, `reset`, `ban` and `health()`. */
-export type KoaMiddleware<Limiter = RateLimiter> = Middleware & { readonly limiter: Limiter }
+export type KoaMiddleware<Limiter = RateLimiter> = Middleware & {
+  readonly limiter: Limiter
+  /**
+   * The same limit for a route with another cost: a number, a record with a number for each policy, a list of records, or a function of the
+   * request, as the option `cost`. If the limit has already counted the request, as in `app.use(limit)`, the request costs this in place of
+   * what it has cost: its units are given back, and a second decision takes the cost of the route, or refuses the request and takes nothing.
+   * If a request comes to several costs, the last one counts. Example: `router.get('/search', limit.cost(5), search)`.
+   * @throws HeadgateError `HEADGATE_COST` if the cost is invalid, or if every request would be refused
+   */
+  cost(cost: Cost<Context, Context>): Middleware
+}
 
 /**
  * Middleware for Koa. The decision is on `ctx.state.rateLimit`. A refused request gets status 429. An error of a function in the options,
@@ -135,8 +147,13 @@ export function rateLimit<Given extends Policies<Context, Context> | undefined>(
   options?: GuardOptions<Context, Context>,
 ): KoaMiddleware<LimiterOf<Given>> {
   const guard = createGuard(koaFramework, limit, options)
+  const cost = (units: Cost<Context, Context>) => middlewareOf(guard.withCost(units))
+  return Object.assign(middlewareOf(guard), { limiter: guard.limiter, cost })
+}
+
+function middlewareOf(guard: Pick<Guard<Context, Context>, 'check'>): Middleware {
   // The function is not `async`, because `async` would create one more promise for each request.
-  const middleware: Middleware = (context, next) => {
+  return (context, next) => {
     if (typeof next !== 'function' || context.state === undefined) throw misplaced('headgate/koa')
     let admitted: MaybePromise<boolean>
     try {
@@ -147,7 +164,6 @@ export function rateLimit<Given extends Policies<Context, Context> | undefined>(
     if (admitted === true) return next()
     return admitted === false ? refused : nextLater(admitted, next)
   }
-  return Object.assign(middleware, { limiter: guard.limiter })
 }
 
 const refused = Promise.resolve()

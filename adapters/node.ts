@@ -2,8 +2,10 @@ import type { IncomingMessage } from 'node:http'
 import type { Http2ServerRequest } from 'node:http2'
 import { misplaced } from '../src/common/index.ts'
 import {
+  type Cost,
   createGuard,
   type Framework,
+  type Guard,
   type GuardOptions,
   type LimiterOf,
   ownOptions,
@@ -22,15 +24,15 @@ export type { NodeResponse }
 
 declare module 'node:http' {
   interface IncomingMessage {
-    /** The decision of the rate limiter that decided last about this request. */
-    rateLimit?: RequestDecision
+    /** The decision of the rate limiter that decided last about this request. Undefined if no limiter has decided. */
+    rateLimit: RequestDecision
   }
 }
 
 declare module 'node:http2' {
   interface Http2ServerRequest {
-    /** The decision of the rate limiter that decided last about this request. */
-    rateLimit?: RequestDecision
+    /** The decision of the rate limiter that decided last about this request. Undefined if no limiter has decided. */
+    rateLimit: RequestDecision
   }
 }
 
@@ -92,14 +94,26 @@ export const nodeFramework: Framework<NodeRequest, NodeResponse> = {
 }
 
 /**
- * A limiter for servers of Node. The limiter is middleware `(request, response, next)`. Called without `next`, the limiter returns a
- * promise of true if the request is admitted, and of false if the request is refused.
+ * Middleware `(request, response, next)`. Called without `next`, it returns a promise of true if the request is admitted, and of false if
+ * the request is refused.
  */
-export interface NodeRateLimit<Limiter = RateLimiter> {
+interface NodeHandler {
   /** Calls `next()` if the request is admitted, and `next(error)` after an error. If the request is refused, sends the response. */
   (request: NodeRequest, response: NodeResponse, next: (error?: unknown) => void): void
   /** Resolves to true if the request is admitted. Resolves to false after the refusal was sent. */
   (request: NodeRequest, response: NodeResponse): Promise<boolean>
+}
+
+/** A limiter for servers of Node, which `rateLimit` returns. */
+export interface NodeRateLimit<Limiter = RateLimiter> extends NodeHandler {
+  /**
+   * The same limit for a route with another cost: a number, a record with a number for each policy, a list of records, or a function of the
+   * request, as the option `cost`. If the limit has already counted the request, as in `app.use(limit)`, the request costs this in place of
+   * what it has cost: its units are given back, and a second decision takes the cost of the route, or refuses the request and takes nothing.
+   * If a request comes to several costs, the last one counts. Example: `if (await limit.cost(5)(request, response)) response.end('found')`.
+   * @throws HeadgateError `HEADGATE_COST` if the cost is invalid, or if every request would be refused
+   */
+  cost(cost: Cost<NodeRequest, NodeResponse>): NodeHandler
   /** The limiter, for `peek`, `reset`, `ban` and `health()`. */
   readonly limiter: Limiter
 }
@@ -126,10 +140,15 @@ export function rateLimit<Given extends Policies<NodeRequest, NodeResponse> | un
   const { own, limit, options } = ownOptions({ trustedProxies: trustedProxiesOption }, first, second)
   const framework = { ...nodeFramework, ...addressView<NodeRequest>(own.trustedProxies, finder) }
   const guard = createGuard(framework, limit, options)
+  const cost = (units: Cost<NodeRequest, NodeResponse>) => handlerOf(guard.withCost(units))
+  return Object.assign(handlerOf(guard), { limiter: guard.limiter, cost })
+}
+
+function handlerOf(guard: Pick<Guard<NodeRequest, NodeResponse>, 'check' | 'handle'>): NodeHandler {
   const check = async (request: NodeRequest, response: NodeResponse) => guard.check(request, response)
-  const middleware = (request: NodeRequest, response: NodeResponse, next?: (error?: unknown) => void) => {
+  const handler = (request: NodeRequest, response: NodeResponse, next?: (error?: unknown) => void) => {
     if (response?.setHeader === undefined) throw misplaced('headgate/node')
     return next === undefined ? check(request, response) : guard.handle(request, response, next)
   }
-  return Object.assign(middleware as NodeRateLimit<LimiterOf<Given>>, { limiter: guard.limiter })
+  return handler as NodeHandler
 }

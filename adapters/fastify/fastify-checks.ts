@@ -104,7 +104,7 @@ export function decorate(app: FastifyInstance): void {
       'request.rateLimit is decorated by other code, and headgate keeps its decision there. Rename that decorator.',
     )
   }
-  app.decorateRequest('rateLimit', null)
+  app.decorateRequest('rateLimit', null as never)
   app.decorateRequest(isChecked, false)
   app.decorate(decorated, true)
 }

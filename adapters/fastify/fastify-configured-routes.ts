@@ -1,6 +1,6 @@
 import { subscribe } from 'node:diagnostics_channel'
 import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
-import type { RateLimitArgument } from '../../src/http/index.ts'
+import type { GuardOptions, RateLimitArgument } from '../../src/http/index.ts'
 
 /**
  * The property of a route's config whose value, an object, identifies the route. Fastify copies a config, but the copy has the
@@ -54,7 +54,9 @@ export function limitIn(config: FastifyContextConfig | undefined, key: string): 
   return (config as Readonly<Record<string, RouteLimit>> | undefined)?.[key]
 }
 
-type RouteLimit = RateLimitArgument<FastifyRequest, FastifyReply> | false
+/** The limit of a route, or options that change the limit around the route. */
+export type OwnLimit = RateLimitArgument<FastifyRequest, FastifyReply> | GuardOptions<FastifyRequest, FastifyReply>
+type RouteLimit = OwnLimit | false
 
 function sameValues(one: object = {}, other: object = {}): boolean {
   return Object.entries(other).every(([name, value]) => Reflect.get(one, name) === value)

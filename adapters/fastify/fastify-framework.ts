@@ -96,6 +96,7 @@ export const fastifyFramework: Framework<FastifyRequest, FastifyReply> = {
   attach(request, _reply, decision) {
     request.rateLimit = decision
   },
+  attached: ({ rateLimit }) => rateLimit,
   headersSent: (reply) => reply.sent || reply.raw.headersSent,
   complete: ({ raw }) => raw.writableEnded,
   ended: ({ raw }, done) => whenEnded(raw, done),

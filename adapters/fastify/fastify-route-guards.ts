@@ -1,9 +1,9 @@
 import type { FastifyContextConfig, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
-import { createGuard, type Guard, type GuardOptions, type RateLimitArgument, routeName } from '../../src/http/index.ts'
-import { limitIn, routeMark } from './fastify-configured-routes.ts'
+import { HeadgateError } from '../../src/common/index.ts'
+import { changesLimit, createGuard, type Guard, type GuardOptions, routeName } from '../../src/http/index.ts'
+import { limitIn, type OwnLimit, routeMark } from './fastify-configured-routes.ts'
 import { fastifyFramework } from './fastify-framework.ts'
 
-type Argument = RateLimitArgument<FastifyRequest, FastifyReply>
 type Options = GuardOptions<FastifyRequest, FastifyReply>
 export type FastifyGuard = Guard<FastifyRequest, FastifyReply>
 
@@ -13,26 +13,44 @@ export const guardOfRoute: unique symbol = Symbol('headgate.guard')
 declare module 'fastify' {
   interface FastifyContextConfig {
     [guardOfRoute]?: FastifyGuard | undefined
+    [wrongChange]?: unknown
   }
 }
 
+/** The property of a route's config with the error if the route changes options of its limit, and the change is invalid. */
+const wrongChange: unique symbol = Symbol('headgate.wrong')
+
 /** The guards of the routes that have their own limit. A guard enforces the limit of a route. */
 export class RouteGuards {
+  /** The guard of routes without their own limit. */
+  readonly #everywhere: FastifyGuard | undefined
   readonly #inherited: Options | undefined
   readonly #configKey: string
   /** The guards, by the object that identifies a route (`routeMark`), or by the name of a route declared before this module was loaded. */
-  readonly #guards = new Map<object | string, { own: Argument; guard: FastifyGuard }>()
+  readonly #guards = new Map<object | string, { own: OwnLimit; guard: FastifyGuard }>()
   readonly #patterns = new Map<string, string>()
 
-  constructor(inherited: Options | undefined, configKey: string) {
+  constructor(everywhere: FastifyGuard | undefined, inherited: Options | undefined, configKey: string) {
+    this.#everywhere = everywhere
     this.#inherited = inherited
     this.#configKey = configKey
   }
 
-  /** The guard that enforces the limit of a route that is being declared. An automatic HEAD route gets the guard of its GET route. */
-  declared(own: Argument, config: FastifyContextConfig, method: Methods, url: string): FastifyGuard {
+  /**
+   * What the config of a route that is being declared gets: the guard that enforces its limit. An automatic HEAD route gets the guard of
+   * its GET route. An invalid change of a limit is no error yet, because the route may be for the limit of an inner plugin.
+   */
+  declared(config: FastifyContextConfig, method: Methods, url: string): FastifyContextConfig {
+    const own = limitIn(config, this.#configKey)
+    if (own === undefined || own === false) return { [guardOfRoute]: own === false ? undefined : this.#everywhere }
     const id = idOf(config, method, url)
-    return (method === 'HEAD' ? this.#known(id, own) : undefined) ?? this.#make(id, own)
+    try {
+      const known = method === 'HEAD' ? this.#known(id, own) : undefined
+      return { [guardOfRoute]: known ?? this.#make(id, own), [wrongChange]: undefined }
+    } catch (error) {
+      if (!changesLimit(own)) throw error
+      return { [guardOfRoute]: undefined, [wrongChange]: error }
+    }
   }
 
   /** The pattern of the GET route to which an automatic HEAD route belongs. For any other route, its own pattern. */
@@ -46,24 +64,36 @@ export class RouteGuards {
   /**
    * The guard that enforces the limit of the route that a request matched. If the route was declared before the plugin was loaded, the
    * first request makes the guard, which a GET route and its HEAD route share.
-   * @param everywhere the guard of routes without their own limit
+   * @throws HeadgateError if the limit of the route is invalid
    */
-  of(config: DeclaredConfig, everywhere: FastifyGuard | undefined): FastifyGuard | undefined {
+  of(config: DeclaredConfig): FastifyGuard | undefined {
     const own = limitIn(config, this.#configKey)
     if (own === false) return undefined
+    if (config[wrongChange] !== undefined) throw config[wrongChange]
     if (guardOfRoute in config) return config[guardOfRoute]
-    if (own === undefined) return everywhere
+    if (own === undefined) return this.#everywhere
     const id = idOf(config, config.method ?? 'GET', config.url ?? '')
     return this.#known(id, own) ?? this.#make(id, own)
   }
 
-  #known(id: object | string, own: Argument): FastifyGuard | undefined {
+  #known(id: object | string, own: OwnLimit): FastifyGuard | undefined {
     const known = this.#guards.get(id)
     return known?.own === own ? known.guard : undefined
   }
 
-  #make(id: object | string, own: Argument): FastifyGuard {
-    const guard = createGuard(fastifyFramework, own, this.#inherited, 'inherited')
+  #change(options: Options): FastifyGuard {
+    if (this.#everywhere !== undefined) return this.#everywhere.changed(options)
+    throw new HeadgateError(
+      'HEADGATE_OPTION',
+      `config.${this.#configKey} has no policies, so it changes the limit around the route, and there is none. Give it policies: ` +
+        `config: { ${this.#configKey}: { policies: '5/1m' } }, or register a limit: rateLimit('100/15m').`,
+    )
+  }
+
+  #make(id: object | string, own: OwnLimit): FastifyGuard {
+    const guard = changesLimit(own)
+      ? this.#change(own)
+      : createGuard(fastifyFramework, own, this.#inherited, 'inherited')
     this.#guards.set(id, { own, guard })
     return guard
   }

@@ -8,7 +8,10 @@ declare module 'fastify' {
   interface HeadgateRouteLimits {}
 
   interface FastifyContextConfig {
-    /** The limit of this route, in place of the global limit; false for no limit. Default: the global limit. Example: `'5/1m sliding-log'`. */
+    /**
+     * The limit of this route, in place of the global limit; options without policies, which change the global limit for this route; or
+     * false for no limit. Default: the global limit. Example: `'5/1m sliding-log'`, or `{ cost: 5 }`.
+     */
     rateLimit?: HeadgateRouteLimits[keyof HeadgateRouteLimits] | false
   }
 }

@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyPluginCallback, FastifyReply, FastifyReque
 import plugin from 'fastify-plugin'
 import { misplaced, text } from '../../src/common/index.ts'
 import {
+  type Cost,
   createGuard,
   type GuardOptions,
   type LimiterOf,
@@ -26,7 +27,7 @@ import {
 } from './fastify-checks.ts'
 import { limitIn, routesOf } from './fastify-configured-routes.ts'
 import { fastifyFramework, patternOfGet } from './fastify-framework.ts'
-import { type FastifyGuard, guardOfRoute, RouteGuards } from './fastify-route-guards.ts'
+import { type FastifyGuard, RouteGuards } from './fastify-route-guards.ts'
 
 export type { RouteLimit } from './fastify-route-limits.ts'
 export { fastifyFramework }
@@ -49,11 +50,11 @@ interface FastifyOwnOptions {
 
 declare module 'fastify' {
   interface HeadgateRouteLimits {
-    headgate: Argument
+    headgate: Argument | Options
   }
   interface FastifyRequest {
-    /** The decision of the rate limiter about this request. Null if no limiter applies to the route. */
-    rateLimit: RequestDecision | null
+    /** The decision of the last rate limiter that this request passed. Null on a route without a limiter. */
+    rateLimit: RequestDecision
   }
 }
 
@@ -64,13 +65,23 @@ export type FastifyRateLimit<Limiter = RateLimiter> = FastifyPluginCallback & {
    * The limit as a hook of Fastify, for example as `{ preHandler: limit.hook }` on a route, in `addHook` or in
    * `setNotFoundHandler`. The hook counts each request that reaches it. For the hook alone, the plugin need not be registered.
    */
-  readonly hook: (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => void
+  readonly hook: Hook
+  /**
+   * The limit as a hook, for a route with another cost: a number, a record with a number for each policy, a list of records, or a function of the
+   * request, as the option `cost`. If the limit has already counted the request, as in `app.register(limit)`, the request costs this in place of
+   * what it has cost: its units are given back, and a second decision takes the cost of the route, or refuses the request and takes nothing.
+   * If a request comes to several costs, the last one counts. Example: `{ preHandler: limit.cost(({ body }) => body.pages) }`.
+   * @throws HeadgateError `HEADGATE_COST` if the cost is invalid, or if every request would be refused
+   */
+  cost(cost: Cost<FastifyRequest, FastifyReply>): Hook
 }
+
+type Hook = (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => void
 
 /**
  * A Fastify plugin. The plugin limits every route of the instance on which you register the plugin, and requests for which there is no
- * route. A route has its own limit with `config: { rateLimit: '5/1m sliding-log' }`, and no limit with `config: { rateLimit: false }`. The decision is
- * on `request.rateLimit`. A refused request gets status 429. An error of a function in the options, such as `keys`, or of a synchronous
+ * route. A route has its own limit with `config: { rateLimit: '5/1m sliding-log' }`, another cost with `config: { rateLimit: { cost: 5 } }`, and no
+ * limit with `config: { rateLimit: false }`. The decision is on `request.rateLimit`. A refused request gets status 429. An error of a function in the options, such as `keys`, or of a synchronous
  * store goes to the error handler. If an asynchronous store fails, `onStoreError` decides about the request. The limiter is
  * `limit.limiter`: a `PlanLimiter`, with a limiter for each set of policies, if the policies are a function of the request.
  *
@@ -112,11 +123,15 @@ export function rateLimit(
     install(app, () => makeGuard(registered), options, own, ready)
   }, metadata)
   if (guard === undefined) return installed
-  const hook: FastifyRateLimit['hook'] = (request, reply, next) => {
+  const cost = (units: Cost<FastifyRequest, FastifyReply>) => hookOf(guard.withCost(units))
+  return Object.assign(installed, { limiter: guard.limiter, hook: hookOf(guard), cost })
+}
+
+function hookOf(guard: Pick<FastifyGuard, 'handle'>): Hook {
+  return (request, reply, next) => {
     if (reply.header === undefined) throw misplaced('headgate/fastify')
     void guard.handle(request, reply, next as (error?: unknown) => void)
   }
-  return Object.assign(installed, { limiter: guard.limiter, hook })
 }
 
 const checks = { configKey: text() }
@@ -142,7 +157,7 @@ function install(
     checkVersion(app)
     const guard = makeGuard()
     checkAlone(app, guard)
-    const routes = new RouteGuards(guard?.inherited ?? inherited, configKey)
+    const routes = new RouteGuards(guard, guard?.inherited ?? inherited, configKey)
     const declared: RouteOptions[] = []
     const isFirst = app.printRoutes() === '(empty tree)' // Fastify calls onRoute only for later routes
     /**
@@ -156,24 +171,21 @@ function install(
         for (const route of routesOf(app)) {
           checkRoute(route, configKey)
           const { config = {} } = route
-          if (limitIn(config, configKey) !== undefined) routes.of(config, guard) // throws if the limit is invalid
+          if (limitIn(config, configKey) !== undefined) routes.of(config) // throws if the limit is invalid
         }
       } catch (error) {
         ready(error as Error)
         return
       }
-      onlyGlobal = isFirst && declared.every(({ config }) => routes.of(config ?? {}, guard) === guard)
+      onlyGlobal = isFirst && declared.every(({ config }) => routes.of(config ?? {}) === guard)
       ready()
     })
     app.addHook('onRoute', (route) => {
       checkRoute(route, configKey)
       declared.push(route)
-      const own = limitIn(route.config, configKey)
-      const ownGuard =
-        own !== undefined && own !== false ? routes.declared(own, route.config ?? {}, route.method, route.url) : guard
       // If a plugin with a limiter contains another such plugin, the `onRoute` hook of the inner limiter runs last, so the config has
       // the guard of the inner limiter at the end.
-      route.config = { ...route.config, [guardOfRoute]: own === false ? undefined : ownGuard }
+      route.config = { ...route.config, ...routes.declared(route.config ?? {}, route.method, route.url) }
       const pattern = routes.patternOfGet(route.method, route.url)
       if (pattern !== route.url) route.config[patternOfGet] = pattern
     })
@@ -181,7 +193,7 @@ function install(
       const checked = request as Checked
       if (checked[isChecked]) return next()
       checked[isChecked] = true
-      const chosen = onlyGlobal ? guard : routes.of(request.routeOptions.config, guard)
+      const chosen = onlyGlobal ? guard : routes.of(request.routeOptions.config)
       if (chosen === undefined) next()
       else void chosen.handle(request, reply, next as (error?: unknown) => void)
     })

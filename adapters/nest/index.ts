@@ -27,7 +27,7 @@ import { checkRxjs } from './nest-interceptor.ts'
 import { NestLimits } from './nest-limits.ts'
 import type { RateLimitModuleOptions } from './nest-options.ts'
 
-export { RateLimit, RateLimitDecision, SkipRateLimit } from './nest-decorators.ts'
+export { RateLimit, RateLimitCost, RateLimitDecision, SkipRateLimit } from './nest-decorators.ts'
 export { RateLimitException } from './nest-exceptions.ts'
 export { nestFramework } from './nest-framework.ts'
 export { RateLimitGuard } from './nest-guard.ts'
@@ -120,7 +120,7 @@ export class RateLimitModule implements OnModuleInit {
       if (isNotMetatype || !isObject(prototype)) continue
       for (const name of this.#scanner.getAllMethodNames(prototype)) {
         const [type, handler] = [metatype as Class, prototype[name] as Handler]
-        const isOfModule = this.#limits.find(type, handler).guard === this.#limits.root
+        const isOfModule = this.#limits.find(type, handler).guard?.limiter === this.#limits.root?.limiter
         const place = `${type.name}.${name}`
         if (isLimitedInVain(handler)) throw noEffect(place)
         if (!isHandler(handler)) continue

@@ -1,6 +1,6 @@
 import { applyDecorators, createParamDecorator, type ExecutionContext, SetMetadata, UseGuards } from '@nestjs/common'
 import { HeadgateError } from '../../src/common/index.ts'
-import type { RequestDecision } from '../../src/http/index.ts'
+import { type Cost, checkedCost, type RequestDecision } from '../../src/http/index.ts'
 import type { Class, Handler } from './nest-enhancers.ts'
 import { nestDecision } from './nest-framework.ts'
 import { RateLimitGuard } from './nest-guard.ts'
@@ -19,11 +19,12 @@ type ClassOrMethodDecorator = ClassDecorator & MethodDecorator
  *     @Post('login')
  *     login() { ... }
  *
- * If the limit is invalid, the application does not start, with a HeadgateError.
+ * Options without policies change the limit around the handler or the class, and do not replace it: `@RateLimit({ count: 'failures' })`. If
+ * the limit is invalid, the application does not start, with a HeadgateError.
  *
  * @throws HeadgateError `HEADGATE_OPTION` from the decorator if the class or the method has a `@RateLimit` already
  */
-export function RateLimit(limit: NestArgument, options?: NestGuardOptions): ClassOrMethodDecorator {
+export function RateLimit(limit: NestArgument | NestGuardOptions, options?: NestGuardOptions): ClassOrMethodDecorator {
   const declared: DeclaredLimit = { argument: limit, options }
   const decorate = applyDecorators(SetMetadata(limitKey, declared), UseGuards(RateLimitGuard)) as MethodDecorator
   return ((target: Class, name: string, descriptor?: TypedPropertyDescriptor<Handler>) => {
@@ -31,6 +32,23 @@ export function RateLimit(limit: NestArgument, options?: NestGuardOptions): Clas
     if (ownLimitOf(place) !== undefined) throw twoLimits(place.name)
     decorate(target, name, descriptor as PropertyDescriptor)
   }) as ClassOrMethodDecorator
+}
+
+/**
+ * Sets the cost of a handler, or of all handlers of a class, under the limit around it: the limit of the class, or else of the module. The
+ * cost is a number, a record with a number for each policy, a list of records, or a function of the execution context. `@RateLimitCost(5)`
+ * is short for `@RateLimit({ cost: 5 })`. If the cost is invalid, the application does not start, with a HeadgateError.
+ *
+ *     @RateLimitCost(5)
+ *     @Get('search')
+ *     search() { ... }
+ *
+ * @throws HeadgateError from the decorator: `HEADGATE_COST` if the cost is no cost, `HEADGATE_OPTION` if the class or the method has a
+ *   `@RateLimit` already
+ */
+export function RateLimitCost(cost: Cost<ExecutionContext, ExecutionContext>): ClassOrMethodDecorator {
+  if (typeof cost !== 'function') checkedCost(cost, 'cost')
+  return RateLimit({ cost })
 }
 
 function twoLimits(place: string): HeadgateError {

@@ -126,6 +126,7 @@ export const nestFramework: Framework<ExecutionContext, ExecutionContext> = {
     if (reply === undefined) keepDecision(context, decision)
     else reply.table.attach(reply.request, reply.response, decision)
   },
+  attached: nestDecision,
   headersSent(context) {
     const { reply } = callOf(context)
     return reply?.table.headersSent(reply.response) ?? false

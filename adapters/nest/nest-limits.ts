@@ -1,6 +1,6 @@
 import type { ExecutionContext } from '@nestjs/common'
 import { getOrInsert, HeadgateError } from '../../src/common/index.ts'
-import { createGuard, type Guard, guardOptionsOf, type LimiterParts, withLimiterParts } from '../../src/http/index.ts'
+import { changesLimit, createGuard, type Guard, type LimiterParts, withLimiterParts } from '../../src/http/index.ts'
 import { RateLimiter } from '../../src/limiter/index.ts'
 import { graphqlArguments, isObject } from './nest-call.ts'
 import type { Class, Handler } from './nest-enhancers.ts'
@@ -15,13 +15,6 @@ import {
 } from './nest-options.ts'
 
 type NestGuard = Guard<ExecutionContext, ExecutionContext>
-
-/** A limit: its guard, and the arguments that made the guard. `without` uses the arguments to make a guard that skips some policies. */
-interface Limit {
-  readonly guard: NestGuard
-  readonly argument: NestArgument
-  readonly defaults: NestGuardOptions | undefined
-}
 
 interface Applied {
   readonly guard: NestGuard | undefined
@@ -38,19 +31,17 @@ interface Applied {
 export class NestLimits {
   /** The guard that enforces the limit of the module. Undefined if the module has `limit: false`. */
   readonly root: NestGuard | undefined
-  readonly #root: Limit | undefined
   readonly #inherited: NestGuardOptions
   readonly #parts: LimiterParts
   readonly #options: RateLimitModuleOptions
   readonly #ofHandlers = new WeakMap<Class, Map<Handler, Applied>>()
-  readonly #ofClasses = new WeakMap<Class, Limit>()
+  readonly #ofClasses = new WeakMap<Class, NestGuard>()
 
   /** Reads the options of the module. @throws HeadgateError if a policy or an option is invalid */
   constructor(options: RateLimitModuleOptions) {
     this.#options = options
     const { limited, argument, defaults, parts } = readModuleOptions(options)
-    this.#root = limited ? limitFrom(argument, undefined, 'own') : undefined
-    this.root = this.#root?.guard
+    this.root = limited ? createGuard(nestFramework, argument) : undefined
     const store = parts.store ?? limiterOf(this.root)?.store
     this.#parts = store === undefined ? parts : { ...parts, store }
     // If the module has no limit, a guard without policies checks the options and finds the options that limits inherit.
@@ -81,41 +72,50 @@ export class NestLimits {
     const place = `${type.name}.${nameOf(type, handler)}`
     const own = limitOf(handler)
     const skipped = skippedOf(handler)
+    const skippedByClass = skippedOf(type)
     if (own !== undefined) {
       if (skipped === 'all') throw contradiction(place)
-      return applied(this.#declared(own, place), skipped, place, true)
+      if (!changesLimit(own.argument as NestArgument)) {
+        return applied(this.#declared(own, place, undefined), skipped, place, true)
+      }
+      if (skippedByClass === 'all') throw contradiction(place)
+      const around = this.#around(type)
+      const left = around && without(around, [...new Set([...skippedByClass, ...skipped])], place)
+      return applied(this.#declared(own, place, left), [], place, true)
     }
-    const skippedByClass = skippedOf(type)
     if (skippedByClass === 'all' && ownLimitOf(type) !== undefined) throw contradiction(type.name)
     if (skipped === 'all' || (skippedByClass === 'all' && skipped.length === 0)) return unlimited
     if (skippedByClass === 'all') throw contradiction(place)
-    const limit = this.#ofClass(type) ?? this.#root
+    const limit = this.#around(type)
     const names = [...new Set([...skippedByClass, ...skipped])]
     return limit === undefined ? unlimited : applied(limit, names, place, false)
   }
 
-  #ofClass(type: Class): Limit | undefined {
+  /** The limit of a class, or else of the module. */
+  #around(type: Class): NestGuard | undefined {
     const declared = limitOf(type)
-    return declared && getOrInsert(this.#ofClasses, type, () => this.#declared(declared, type.name))
+    if (declared === undefined) return this.root
+    return getOrInsert(this.#ofClasses, type, () => this.#declared(declared, type.name, this.root))
   }
 
   /**
    * Makes the limit that a decorator declares. Unless the limit has a name, its limiter is named `place`: the class, or the
-   * class and the method, that has the decorator.
+   * class and the method, that has the decorator. A decorator without policies changes the limit around it.
    */
-  #declared({ argument, options }: DeclaredLimit, place: string): Limit {
+  #declared({ argument, options }: DeclaredLimit, place: string, around: NestGuard | undefined): NestGuard {
+    const given = argument as NestArgument | NestGuardOptions
     try {
-      const named = withLimiterParts(argument as NestArgument, { ...this.#parts, name: place })
+      if (changesLimit(given)) {
+        if (around === undefined) throw nothingToChange()
+        return around.changed({ ...options, ...given })
+      }
+      const named = withLimiterParts(given, { ...this.#parts, name: place })
       const defaults = { ...this.#inherited, ...(options as NestGuardOptions | undefined) }
-      return limitFrom(named, defaults, 'inherited')
+      return createGuard(nestFramework, named, defaults, 'inherited')
     } catch (error) {
       throw at(place, error)
     }
   }
-}
-
-function limitFrom(argument: NestArgument, defaults: NestGuardOptions | undefined, origin: 'own' | 'inherited'): Limit {
-  return { guard: createGuard(nestFramework, argument, defaults, origin), argument, defaults }
 }
 
 /** The limiter of a guard. Undefined if the policies are a function of the call. */
@@ -125,10 +125,10 @@ function limiterOf(guard: NestGuard | undefined): RateLimiter | undefined {
 
 const unlimited: Applied = { guard: undefined, own: false, needsEnd: false }
 
-function applied(limit: Limit, skipped: readonly string[], place: string, own: boolean): Applied {
+function applied(limit: NestGuard, skipped: readonly string[], place: string, own: boolean): Applied {
   const guard = without(limit, skipped, place)
   if (guard === undefined) return { ...unlimited, own }
-  const { count = 'all' } = guardOptionsOf(limit.argument, limit.defaults)
+  const { count = 'all' } = guard.options
   const holds = limiterOf(guard)?.policies.some(({ algorithm }) => algorithm.leases) ?? false
   return { guard, own, needsEnd: holds || count !== 'all' }
 }
@@ -137,7 +137,7 @@ function applied(limit: Limit, skipped: readonly string[], place: string, own: b
  * A guard that enforces a limit without the skipped policies. The other policies use the same states as in the limit with all policies.
  * Undefined if no policy is left.
  */
-function without({ guard, argument, defaults }: Limit, names: readonly string[], place: string): NestGuard | undefined {
+function without(guard: NestGuard, names: readonly string[], place: string): NestGuard | undefined {
   if (names.length === 0) return guard
   const limiter = limiterOf(guard)
   if (limiter === undefined) {
@@ -150,7 +150,15 @@ function without({ guard, argument, defaults }: Limit, names: readonly string[],
   }
   const left = policies.filter(({ name }) => !names.includes(name))
   if (left.length === 0) return undefined
-  return createGuard(nestFramework, limiter.withPlan(left), guardOptionsOf(argument, defaults), 'inherited')
+  return guard.changed({}, limiter.withPlan(left))
+}
+
+function nothingToChange(): HeadgateError {
+  return new HeadgateError(
+    'HEADGATE_OPTION',
+    'The decorator has no policies, so it changes the limit around it, and there is none. Give it policies: ' +
+      "@RateLimit({ policies: '5/1m' }), or give the module a limit: RateLimitModule.forRoot('100/15m').",
+  )
 }
 
 /** Adds the place of the decorator to the message of a HeadgateError. Returns any other error unchanged. */

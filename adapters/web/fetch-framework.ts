@@ -136,6 +136,7 @@ export function fetchFramework<Context>(
       call.request.rateLimit = decision
     },
     attached: ({ request }) => request.rateLimit,
+    identity: ({ request }) => request,
     headersSent: () => false,
     complete: () => false,
     ended: (call, done) => call.whenEnded(done),

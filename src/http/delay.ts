@@ -63,9 +63,11 @@ export class Delay {
 
   /**
    * Reserves a place for the key; `leave` frees the place. Returns how many milliseconds the request may wait. Returns 0, without
-   * a place, if the key has too many places already.
+   * a place, if the key has too many places already, or if the request has waited long enough.
+   * @param waited how many milliseconds the request has already waited
    */
-  enter(key: Key): number {
+  enter(key: Key, waited: number): number {
+    if (waited >= this.#max) return 0
     const own = this.#ownOf(key)
     if (isolatesRequests) this.#freeForgotten()
     const held = this.#held.get(own) ?? 0
@@ -73,7 +75,7 @@ export class Delay {
     this.#held.set(own, held + 1)
     this.#free--
     if (isolatesRequests) this.#places.push({ own, until: monotonicClock() + this.#max * 1000 })
-    return this.#max
+    return this.#max - waited
   }
 
   leave(key: Key): void {

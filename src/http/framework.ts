@@ -1,16 +1,39 @@
-import type { Units } from '../limiter/index.ts'
+import type { Duration } from '../common/index.ts'
+import type { BanOptions, Key, Units } from '../limiter/index.ts'
 import type { Decision } from '../policy/index.ts'
 
-/** The decision that an application reads from a request, for example as `request.rateLimit`. */
-export interface RequestDecision extends Decision {
+/**
+ * The decision that an application reads from a request, for example as `request.rateLimit`, and what the application can do with the key
+ * of the request. Every request that passes a limiter has a decision. If the limiter exempts the request, by `skip`, by `allow`, or because
+ * a key extractor returned false, `policy` is `'exempt'`, `key` is undefined, and the methods do nothing.
+ */
+export interface RequestDecision extends Omit<Decision, 'ban'> {
+  /**
+   * Who was limited: the key, or a record with a key for each scope (a name such as `user`) if the policies have several scopes. All methods
+   * of a limiter take this key. Undefined if the limiter exempts the request.
+   */
+  readonly key: Key | undefined
   /**
    * Corrects the cost of this request to the actual cost, which may be 0. The actual cost is a number, or a record with a number for each
    * policy name. A policy that is not in the record keeps the cost that was charged before. Only the first call has an effect. Units of a
-   * `concurrency` policy stay taken until the response has ended. `settle` is undefined unless the middleware has the option
-   * `settle: true`. The promise rejects only if a number in `actual` is not a whole number of at least 0, with `HEADGATE_COST`. If the
-   * store fails, the cost does not change. Example: `settle({ tokens: 742 })`.
+   * `concurrency` policy stay taken until the response has ended. If the store fails, the cost does not change. Example:
+   * `await request.rateLimit.settle({ tokens: 742 })`.
+   *
+   * Rejects with HeadgateError `HEADGATE_COST` if a number in `actual` is not a whole number of at least 0, and with `HEADGATE_OPTION`
+   * unless the middleware has the option `settle: true`.
    */
-  readonly settle?: (actual: Units) => Promise<void>
+  settle(actual: Units): Promise<void>
+  /**
+   * Deletes the states of the request's key, as `RateLimiter.reset` does: the key has its full quota again. Example, after a login:
+   * `await request.rateLimit.reset()`. Rejects for the same reasons as `RateLimiter.reset`.
+   */
+  reset(): Promise<void>
+  /**
+   * Bans the request's key, as `RateLimiter.ban` does: later requests are refused until the ban ends. With several scopes, bans the key of
+   * each scope. Example: `await request.rateLimit.ban('1h', { reason: 'scans for passwords' })`. Rejects for the same reasons as
+   * `RateLimiter.ban`.
+   */
+  ban(duration: Duration, options?: BanOptions): Promise<void>
 }
 
 /**
@@ -57,8 +80,13 @@ export interface Framework<Request, Response> {
   route(request: Request): string
   /** Stores the decision where the application reads it, such as on the request. */
   attach(request: Request, response: Response, decision: RequestDecision): void
-  /** The last decision that `attach` has stored on the request: shows a middleware that it runs twice for this request. */
+  /**
+   * The last decision that `attach` has stored on the request: shows a middleware that it runs twice for this request. A middleware that
+   * exempts a request leaves an earlier decision there.
+   */
   attached?(request: Request): RequestDecision | undefined | null
+  /** The object by which all limiters know the same request. Default: the request itself. */
+  identity?(request: Request): object
   /** True if the status and the headers of the response have been sent. */
   headersSent(response: Response): boolean
   /** True if the application has ended the response. */

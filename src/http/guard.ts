@@ -1,11 +1,13 @@
 import { asError, isPromise, type MaybePromise } from '../common/index.ts'
 import { type PlanLike, type PlanLimiter, RateLimiter } from '../limiter/index.ts'
-import { checkAsked } from './call-arguments.ts'
+import { type Cost, checkAsked, checkedCost } from './call-arguments.ts'
+import type { Delay } from './delay.ts'
 import { Enforcement } from './enforced-share.ts'
 import type { Framework } from './framework.ts'
 import { FunctionDeadline } from './function-deadline.ts'
 import type { GuardOptions } from './guard-options.ts'
 import { checkShown } from './headers/index.ts'
+import { Attachment, CountedRequests } from './held/index.ts'
 import {
   checkAddressNeeds,
   type FindKey,
@@ -16,7 +18,7 @@ import {
 } from './keys/index.ts'
 import { type GuardParts, PlanCheck } from './plan-check.ts'
 import type { LimiterOf, Policies, PoliciesOf, RateLimitArgument } from './rate-limit-options.ts'
-import { inheritedOf, readArgument } from './read-argument.ts'
+import { changed, inheritedOf, type Read, readArgument } from './read-argument.ts'
 import { type Exemption, Exemptions, Refusal } from './refusal/index.ts'
 import { RequestEvents } from './request-events.ts'
 
@@ -45,10 +47,11 @@ export function createGuard<
 >(
   framework: Framework<Request, Response>,
   argument: RateLimitArgument<Request, Response, Given>,
-  defaults?: GuardOptions<Request, Response>,
-  origin?: DefaultsOrigin,
+  defaults: GuardOptions<Request, Response> = {},
+  origin: DefaultsOrigin = 'own',
 ): Guard<Request, Response, LimiterOf<Given>> {
-  return new Guard(framework, argument as RateLimitArgument<Request, Response>, defaults, origin)
+  const read = readArgument(argument as RateLimitArgument<Request, Response>, defaults)
+  return new Guard(framework, read, origin === 'inherited' ? defaults : {})
 }
 
 /**
@@ -62,8 +65,8 @@ export function createGuard<
  */
 export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
   readonly limiter: Limiter
-  /** The options that inner limits inherit, such as the limits of routes from the limit of the application. */
-  readonly inherited: GuardOptions<Request, Response>
+  readonly options: GuardOptions<Request, Response>
+  readonly #framework: Framework<Request, Response>
   readonly #parts: GuardParts<Request, Response>
   readonly #scopes: readonly string[]
   readonly #extractors: readonly KeyExtractor<Request, Response>[]
@@ -74,21 +77,23 @@ export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
   readonly #checks = new WeakMap<RateLimiter, PlanCheck<Request, Response>>()
   readonly #policies: PoliciesOf<Request, Response> | undefined
 
+  /**
+   * @param inherited options that may be for the policies of another limit
+   * @param shared what the guard shares with the guards of the same limit on routes that change its options
+   */
   constructor(
     framework: Framework<Request, Response>,
-    argument: RateLimitArgument<Request, Response>,
-    defaults: GuardOptions<Request, Response> = {},
-    origin: DefaultsOrigin = 'own',
+    { limiter, policies, options }: Read<Request, Response>,
+    inherited: GuardOptions<Request, Response>,
+    shared: Shared<Request, Response> = sharedBy(framework),
   ) {
-    const { limiter, policies, options } = readArgument(argument, defaults)
     const isOnly = policies === undefined
     this.limiter = limiter as Limiter
-    this.inherited = inheritedOf(options)
+    this.options = options
+    this.#framework = framework
     this.#policies = policies
     this.#scopes = limiter.scopes
-    // An option that was inherited may be for the policies of another limit.
-    const isOwn = (option: 'keys' | 'calendar' | 'headers') =>
-      isOnly && (origin === 'own' || options[option] !== defaults[option])
+    const isOwn = (option: 'keys' | 'calendar' | 'headers') => isOnly && options[option] !== inherited[option]
     this.#extractors = scopeExtractors(options.keys, limiter.scopes, isOwn('keys'))
     const parts = {
       framework: withAddressOf(options.keys, framework),
@@ -97,6 +102,8 @@ export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
       enforcement: new Enforcement(options.enforce),
       events: new RequestEvents(limiter.name, options),
       refusal: new Refusal(framework, options),
+      attachment: new Attachment(framework, options.attach, shared.counted),
+      ...shared,
     }
     this.#parts = parts
     const exemptions = new Exemptions(parts.framework, options)
@@ -110,6 +117,46 @@ export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
     if (options.calendar !== undefined && isOwn('calendar')) checkAsked(known.policies)
     if (isOwn('headers')) checkShown(options.headers, known.policies)
     checkAddressNeeds(framework, options, limiter.scopes)
+  }
+
+  /** The options that inner limits inherit, such as the limits of routes from the limit of the application. */
+  get inherited(): GuardOptions<Request, Response> {
+    return inheritedOf(this.options)
+  }
+
+  /**
+   * The guard of a route that changes options of this limit, for a framework's adapter that knows the route before this guard decides.
+   * @param limiter another limiter with the same states, such as one under fewer policies
+   * @throws HeadgateError if an option is invalid
+   */
+  changed(
+    changes: GuardOptions<Request, Response>,
+    limiter: RateLimiter | PlanLimiter = this.limiter as RateLimiter | PlanLimiter,
+  ): Guard<Request, Response> {
+    return this.#derived(changes, limiter, false)
+  }
+
+  /**
+   * The guard of a route that has a cost of its own. If this guard has already counted the request, the units that were taken are given
+   * back, and one decision with the cost of the route follows. If this guard comes after the guard of the route, it does nothing.
+   * @throws HeadgateError `HEADGATE_COST` if the cost is invalid
+   */
+  withCost(cost: Cost<Request, Response>): Guard<Request, Response> {
+    if (typeof cost !== 'function') checkedCost(cost, 'cost')
+    this.#parts.counted.start()
+    return this.#derived({ cost }, this.limiter as RateLimiter | PlanLimiter, true)
+  }
+
+  #derived(
+    changes: GuardOptions<Request, Response>,
+    limiter: RateLimiter | PlanLimiter,
+    byRoute: boolean,
+  ): Guard<Request, Response> {
+    const { options } = this
+    const { counted, delays } = this.#parts
+    const read = { limiter, ...(this.#policies && { policies: this.#policies }), options: changed(options, changes) }
+    const ownDelays = changes.delay === undefined ? delays : new WeakMap<RateLimiter, Delay>()
+    return new Guard(this.#framework, read, options, { counted, delays: ownDelays, byRoute })
   }
 
   /**
@@ -141,6 +188,15 @@ export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
   }
 
   #check(request: Request, response: Response): MaybePromise<boolean> {
+    const { counted, byRoute } = this.#parts
+    const before = counted.started ? counted.of(request) : undefined
+    if (before === undefined) return this.#checkFirst(request, response)
+    if (before === 'exempt') return true
+    if (byRoute) return this.#checkOf(before.limiter).checkAgain(before, request, response)
+    return before.byRoute || this.#checkFirst(request, response)
+  }
+
+  #checkFirst(request: Request, response: Response): MaybePromise<boolean> {
     if (this.#exemptions === undefined) return this.#checkPlan(request, response)
     return this.#findExemption(this.#exemptions, request, response)
   }
@@ -154,8 +210,8 @@ export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
 
   #exempt(exemption: Exemption, request: Request, response: Response): MaybePromise<boolean> {
     if (exemption === 'limited') return this.#checkPlan(request, response)
-    if (exemption === 'exempt') return true
-    const { events, framework, refusal } = this.#parts
+    const { attachment, events, framework, refusal } = this.#parts
+    if (exemption === 'exempt') return attachment.exempt(request, response)
     events.denied(framework, request, response)
     return refusal.deny(request, response)
   }
@@ -172,7 +228,12 @@ export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
   }
 
   #checkUnder(plan: PlanLike): PlanCheck<Request, Response> {
-    const limiter = (this.limiter as PlanLimiter).withPlan(plan)
+    return this.#checkOf((this.limiter as PlanLimiter).withPlan(plan))
+  }
+
+  /** The check of the requests under one plan, by the limiter of the plan. */
+  #checkOf(limiter: RateLimiter): PlanCheck<Request, Response> {
+    if (this.#only !== undefined) return this.#only
     let check = this.#checks.get(limiter)
     if (check === undefined) {
       const extractors = scopeExtractors(this.#parts.options.keys, limiter.scopes, false)
@@ -193,6 +254,13 @@ export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
   async #findPlanLater(plan: Promise<PlanLike>, request: Request, response: Response): Promise<boolean> {
     return this.#checkUnder(await this.#parts.deadline.bound(plan, 'policies')).check(request, response)
   }
+}
+
+/** What a guard shares with the guards of the same limit on routes that change its options. */
+type Shared<Request, Response> = Pick<GuardParts<Request, Response>, 'counted' | 'delays' | 'byRoute'>
+
+function sharedBy<Request, Response>(framework: Framework<Request, Response>): Shared<Request, Response> {
+  return { counted: new CountedRequests(framework), delays: new WeakMap(), byRoute: false }
 }
 
 function rethrow(error: unknown): never {

@@ -1,4 +1,4 @@
-import { HeadgateError, hook, isPromise, type MaybePromise, warnOnce } from '../common/index.ts'
+import { HeadgateError, isPromise, type MaybePromise } from '../common/index.ts'
 import {
   type AnyCost,
   type CallExtras,
@@ -11,12 +11,21 @@ import {
 import type { CallerCalendars, Decision } from '../policy/index.ts'
 import { isLocal } from '../stores/contract/index.ts'
 import { type CalendarOf, type Cost, checkedCost, readCalendar, readCost } from './call-arguments.ts'
+import type { Delay } from './delay.ts'
 import type { Enforcement } from './enforced-share.ts'
-import type { Framework, RequestDecision } from './framework.ts'
+import type { Framework } from './framework.ts'
 import type { FunctionDeadline } from './function-deadline.ts'
 import type { GuardOptions } from './guard-options.ts'
 import { Headers } from './headers/index.ts'
-import { HeldReservations } from './held/index.ts'
+import {
+  type Attachment,
+  type CountedRequest,
+  type CountedRequests,
+  HeldRequest,
+  HeldReservations,
+  KeyedDecision,
+  type ResponseFields,
+} from './held/index.ts'
 import { findKey, type KeyExtractor, mayLackAddress, warnOfNoAddress } from './keys/index.ts'
 import type { Refusal } from './refusal/index.ts'
 import type { RequestEvents } from './request-events.ts'
@@ -29,6 +38,13 @@ export interface GuardParts<Request, Response> {
   readonly enforcement: Enforcement
   readonly events: RequestEvents<Request, Response>
   readonly refusal: Refusal<Request, Response>
+  readonly attachment: Attachment<Request, Response>
+  /** What the limit has decided about each request, shared with the guards of routes that have a cost of their own. */
+  readonly counted: CountedRequests<Request, Response>
+  /** The queues of the option `delay`, shared with the guards of routes that change other options. */
+  readonly delays: WeakMap<RateLimiter, Delay>
+  /** True if the decision replaces the one that the limit has made about the same request. */
+  readonly byRoute: boolean
 }
 
 /**
@@ -42,19 +58,14 @@ export class PlanCheck<Request, Response> {
   readonly #extractors: readonly KeyExtractor<Request, Response>[]
   readonly #cost: Cost<Request, Response>
   readonly #calendar: CalendarOf<Request, Response> | undefined
-  readonly #heldUnits: HeldReservations<Request, Response> | undefined
+  readonly #heldUnits: HeldReservations<Request, Response>
+  readonly #holds: boolean
   readonly #headers: Headers
   /**
    * The extra arguments of a call to the limiter, made once for all requests. But if a hook or a subscriber gets store errors, each call
    * gets extra arguments of its own.
    */
   readonly #extras: CallExtras
-  readonly #attach: GuardOptions<Request, Response>['attach']
-  /**
-   * The last decision. If a request already has this decision, the request passes this middleware a second time. The request itself
-   * is not stored, because it would then stay in memory.
-   */
-  #latest: RequestDecision | undefined
 
   /**
    * @param extractors a key extractor for each scope of the limiter
@@ -74,9 +85,8 @@ export class PlanCheck<Request, Response> {
     this.#extractors = extractors
     this.#cost = readCost(options.cost, one ? limiter.policies : [], limiter.store)
     this.#calendar = readCalendar(options.calendar, limiter.policies)
-    this.#attach = hook('(decision, request) => ...')(options.attach, 'attach')
-    const heldUnits = new HeldReservations(limiter, parts.framework, options, events)
-    this.#heldUnits = heldUnits.needed ? heldUnits : undefined
+    this.#heldUnits = new HeldReservations(limiter, parts.framework, options, events, parts.delays)
+    this.#holds = this.#heldUnits.needed
     const { headers = options.enforce === 0 ? false : 'legacy' } = options
     this.#headers = new Headers(headers, limiter.policies)
     const { details } = this.#headers
@@ -89,8 +99,13 @@ export class PlanCheck<Request, Response> {
     return isPromise(key) ? this.#findCostLater(key, request, response) : this.#findCost(key, request, response)
   }
 
+  /** Decides again about a request, with another cost: the units that it has taken before are given back. */
+  checkAgain({ key }: CountedRequest<Request, Response>, request: Request, response: Response): MaybePromise<boolean> {
+    return this.#findCost(key, request, response)
+  }
+
   #findCost(key: Key | false, request: Request, response: Response): MaybePromise<boolean> {
-    if (key === false) return true // a key extractor returned false: the request is not limited
+    if (key === false) return this.#parts.attachment.exempt(request, response)
     if (mayLackAddress(key) && this.#hasLeft(key, request, response)) return this.#parts.refusal.deny(request, response)
     const cost = this.#cost
     if (typeof cost !== 'function') return this.#findCalendar(key, cost, request, response)
@@ -113,7 +128,8 @@ export class PlanCheck<Request, Response> {
     request: Request,
     response: Response,
   ): MaybePromise<boolean> {
-    if (this.#heldUnits !== undefined) return this.#reserve(key, cost, calendar, request, response)
+    if (this.#parts.counted.started) return this.#reserveCounted(key, cost, calendar, request, response)
+    if (this.#holds) return this.#reserve(key, cost, calendar, request, response)
     let decision: MaybePromise<Decision>
     try {
       decision = decide(this.#limiter, key, cost, this.#extrasFor(key, calendar, request, response))
@@ -121,30 +137,30 @@ export class PlanCheck<Request, Response> {
       return this.#failed(error, key, request, response)
     }
     if (isPromise(decision)) return this.#respondLater(decision, key, request, response)
-    return this.#respond(decision, key, request, response)
+    return this.#respondTo(decision, key, request, response)
   }
 
-  #respond(decision: RequestDecision, key: Key, request: Request, response: Response): MaybePromise<boolean> {
+  #respondTo(decision: Decision, key: Key, request: Request, response: Response): MaybePromise<boolean> {
+    const attached = new KeyedDecision(decision, key, this.#limiter, undefined)
+    this.#parts.attachment.put(attached, request, response)
+    return this.#respond(decision, key, request, response, this.#parts.framework)
+  }
+
+  /** @param fields sets the fields of the response */
+  #respond(
+    decision: Decision,
+    key: Key,
+    request: Request,
+    response: Response,
+    fields: ResponseFields<Response>,
+  ): MaybePromise<boolean> {
     const { framework, enforcement, events, refusal } = this.#parts
     const { allowed } = decision
-    this.#put(decision, request, response)
     if (events.listens(allowed)) events.decided(decision, key, enforcement.appliesTo(key), request, response)
     const open = !framework.headersSent(response)
-    if (open) this.#headers.write(decision, framework, response, key)
+    if (open) this.#headers.write(decision, fields, response, key)
     if (allowed || !enforcement.appliesTo(key)) return true
     return open ? refusal.refuse(decision, this.#limiter, request, response) : refusal.tooLate(response)
-  }
-
-  /** Stores the decision where the application reads it: with the option `attach`, or else as the framework's adapter does. */
-  #put(decision: RequestDecision, request: Request, response: Response): void {
-    if (this.#attach !== undefined) {
-      this.#attach(decision, request, response)
-      return
-    }
-    const { framework } = this.#parts
-    if (this.#latest !== undefined && framework.attached?.(request) === this.#latest) warnOfRepeatedUse()
-    this.#latest = decision
-    framework.attach(request, response, decision)
   }
 
   /**
@@ -182,7 +198,7 @@ export class PlanCheck<Request, Response> {
 
   #respondLater(later: Promise<Decision>, key: Key, request: Request, response: Response): Promise<boolean> {
     return later.then(
-      (decision) => this.#respond(decision, key, request, response),
+      (decision) => this.#respondTo(decision, key, request, response),
       (error) => this.#failed(error, key, request, response),
     )
   }
@@ -194,23 +210,42 @@ export class PlanCheck<Request, Response> {
     calendar: CallerCalendars | undefined,
     request: Request,
     response: Response,
+    before?: CountedRequest<Request, Response>,
   ): MaybePromise<boolean> {
-    const heldUnits = this.#heldUnits as HeldReservations<Request, Response>
+    const { attachment, counted, byRoute, enforcement } = this.#parts
+    const heldUnits = this.#heldUnits
     const reserved = (reservation: Reservation) => {
-      const held = { reservation, key, cost, request, response }
+      const held = new HeldRequest(heldUnits, reservation, key, cost, request, response)
       const admitted = reservation.allowed && heldUnits.hold(held)
-      const goesOn = this.#respond(heldUnits.decision(held), key, request, response)
+      const fields = counted.add(held, this.#limiter, byRoute, before)
+      attachment[before === undefined ? 'put' : 'replace'](heldUnits.decision(held), request, response)
+      const goesOn = this.#respond(reservation.decision, key, request, response, fields)
       return reservation.allowed ? admitted : goesOn
     }
     let reservation: MaybePromise<Reservation>
     try {
-      const mayWait = this.#parts.enforcement.appliesTo(key)
-      reservation = heldUnits.reserve(key, cost, this.#extrasFor(key, calendar, request, response), mayWait)
+      const mayWait = enforcement.appliesTo(key)
+      const extras = this.#extrasFor(key, calendar, request, response)
+      reservation = heldUnits.reserve(key, cost, extras, mayWait, before?.held.reservation.wait ?? 0)
     } catch (error) {
       return this.#failed(error, key, request, response)
     }
     if (!isPromise(reservation)) return reserved(reservation)
     return reservation.then(reserved, (error) => this.#failed(error, key, request, response))
+  }
+
+  /** Does the same as `#reserve`. First gives back what the limit around this route has taken for the request. */
+  #reserveCounted(
+    key: Key,
+    cost: AnyCost,
+    calendar: CallerCalendars | undefined,
+    request: Request,
+    response: Response,
+  ): MaybePromise<boolean> {
+    const { counted, byRoute } = this.#parts
+    const before = byRoute ? counted.of(request) : undefined
+    if (before === undefined || before === 'exempt') return this.#reserve(key, cost, calendar, request, response)
+    return before.held.undo().then(() => this.#reserve(key, cost, calendar, request, response, before))
   }
 
   #extrasFor(key: Key, calendar: CallerCalendars | undefined, request: Request, response: Response): CallExtras {
@@ -226,25 +261,17 @@ export class PlanCheck<Request, Response> {
    * response has status 503 if `onStoreError` is `'closed'`, and any other error is thrown.
    */
   #failed(error: unknown, key: Key, request: Request, response: Response): boolean {
-    const { enforcement, events, refusal } = this.#parts
+    const { attachment, enforcement, events, refusal } = this.#parts
     const code = error instanceof HeadgateError ? error.code : 'HEADGATE_STORE'
     if (!code.startsWith('HEADGATE_STORE')) throw error
     if (code === 'HEADGATE_STORE_UNAVAILABLE') {
-      if (!enforcement.appliesTo(key)) return true
+      if (!enforcement.appliesTo(key)) return attachment.uncounted(request, response)
       return refusal.unavailable((error as HeadgateError).retryAfter, request, response)
     }
     // Only the error of a store in this process is reported here. Any other error was reported when `onStoreError` chose what
     // happens.
     if (isLocal(this.#limiter.store)) events.storeFailed(error, key, request, response)
-    else if (!enforcement.appliesTo(key)) return true
+    else if (!enforcement.appliesTo(key)) return attachment.uncounted(request, response)
     throw error
   }
-}
-
-function warnOfRepeatedUse(): void {
-  warnOnce(
-    'HEADGATE_TWICE',
-    'A request passed the same rate limiter twice, and counted twice. Use the middleware once for each route: in ' +
-      'app.use(limit), or on the route. For another limit on the route, make another middleware.',
-  )
 }

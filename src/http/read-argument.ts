@@ -29,7 +29,8 @@ export function inheritedOf<Request, Response>(
   return Object.fromEntries(inherited.map((option) => [option, options[option]]))
 }
 
-interface Read<Request, Response> {
+/** The limiter of a middleware, and the middleware's options. */
+export interface Read<Request, Response> {
   readonly limiter: RateLimiter | PlanLimiter
   /** The function that returns the policies for a request. Undefined if the policies are the same for every request. */
   readonly policies?: PoliciesOf<Request, Response>
@@ -93,8 +94,32 @@ function scopesOf(keys: unknown): readonly string[] {
   return Object.entries(keys).flatMap(([scope, extractor]) => (extractor === undefined ? [] : [scope]))
 }
 
+/**
+ * True for options without policies and without a limiter, in the config or the decorator of a route: they change the limit around the
+ * route, and do not replace it.
+ */
+export function changesLimit<Request, Response>(
+  argument: RateLimitArgument<Request, Response> | GuardOptions<Request, Response>,
+): argument is GuardOptions<Request, Response> {
+  if (typeof argument !== 'object' || argument === null) return false
+  if (argument instanceof RateLimiter || Array.isArray(argument)) return false
+  return !['policies', 'limiter', 'limit', 'window'].some((option) => option in argument)
+}
+
+/**
+ * The options of a limit, with the changes of a route.
+ * @throws HeadgateError `HEADGATE_OPTION` if a change is no option of a middleware, such as a store
+ */
+export function changed<Request, Response>(
+  options: GuardOptions<Request, Response>,
+  changes: GuardOptions<Request, Response>,
+): GuardOptions<Request, Response> {
+  knownOptions('A route without policies', changes, guardOptions)
+  return { ...options, ...pick(changes, guardOptions) }
+}
+
 /** The options of a middleware's guard. An option of the argument takes precedence over the same option in the defaults. */
-export function guardOptionsOf<Request, Response>(
+function guardOptionsOf<Request, Response>(
   argument: RateLimitArgument<Request, Response>,
   defaults: GuardOptions<Request, Response> = {},
 ): GuardOptions<Request, Response> {

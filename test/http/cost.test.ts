@@ -206,12 +206,6 @@ contract((app) => {
     const { url } = await app({ policies, cost: 5, settle: true, store: failing }, { handle })
     expect(await statuses(url, [{}, {}, {}])).toEqual([200, 200, 429])
   })
-
-  test('without the option, the decision has no settle', async () => {
-    const { url, decision } = await app({ policies })
-    await get(url)
-    expect(decision()).not.toHaveProperty('settle')
-  })
 })
 
 test.each([0, -1, 1.5, Number.NaN, '2', null, {}])('cost: %j throws at construction', (cost) => {

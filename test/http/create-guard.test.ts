@@ -5,7 +5,7 @@ import { expect, test, vi } from 'vitest'
 import { expressFramework } from '../../adapters/express.ts'
 import { fastifyFramework } from '../../adapters/fastify/index.ts'
 import { koaFramework } from '../../adapters/koa.ts'
-import { guardOptionsOf, withLimiterParts } from '../../src/http/index.ts'
+import { withLimiterParts } from '../../src/http/index.ts'
 import { createGuard, type Guard } from '../../src/http.ts'
 import {
   addressKey,
@@ -72,7 +72,9 @@ test('an argument gets parts for its limiter, unless it has its own, and its gua
     store: stillStore().store,
   } as const
   expect(named(own)).toEqual(['place', ['quick']])
-  expect(guardOptionsOf(withLimiterParts(own, parts), { headers: false })).toEqual({
+  const optionsOf = (argument: RateLimitArgument<never, never>, defaults: object) =>
+    createGuard(plainFramework as never, argument, defaults).options
+  expect(optionsOf(withLimiterParts(own, parts) as never, { headers: false })).toEqual({
     headers: false,
     enforce: 0,
     keys: own.keys,
@@ -80,7 +82,7 @@ test('an argument gets parts for its limiter, unless it has its own, and its gua
   expect(named({ policies: ['5/1m', '9/1h'], name: 'mine' })).toEqual(['mine', ['1m', '1h']])
   const limiter = new RateLimiter({ policies: '5/1m' })
   for (const given of [limiter, { limiter, cost: 2 }]) expect(withLimiterParts(given, parts)).toBe(given)
-  expect(guardOptionsOf(limiter, { cost: 2 })).toEqual({ cost: 2 })
+  expect(optionsOf(limiter, { cost: 2 })).toEqual({ cost: 2 })
   for (const wrong of [undefined, null, 5]) expect(() => named(wrong as never)).toThrow('rateLimit takes a policy')
 })
 

@@ -1,8 +1,8 @@
 import express, { Router } from 'express'
 import request from 'supertest'
-import { expect, test } from 'vitest'
+import { expect, expectTypeOf, test } from 'vitest'
 import { rateLimit } from '../../adapters/express.ts'
-import { byIp, byRoute, combine } from '../../src/index.ts'
+import { byIp, byRoute, combine, type RequestDecision } from '../../src/index.ts'
 
 /** What only Express has: routers mounted on paths, and responses that begin before a middleware runs. */
 
@@ -40,16 +40,17 @@ test('a route keeps the types of its parameters', async () => {
   const app = express()
   app.get('/users/:id', rateLimit('9/1h'), (request, response) => {
     const id: string = request.params.id
-    response.status(id === '7' && request.rateLimit?.allowed ? 200 : 500).end()
+    response.status(id === '7' && request.rateLimit.allowed ? 200 : 500).end()
   })
   await request(app).get('/users/7').expect(200)
 })
 
-test('the decision with settle is on res.locals too', async () => {
+test('the decision has its type, without an assertion', async () => {
   const app = express()
   const limit = rateLimit({ limit: 10, window: '1h', cost: 5, settle: true, keys: () => 'ann' })
-  app.get('/', limit, async (_request, response) => {
-    await response.locals.rateLimit.settle(2)
+  app.get('/', limit, async (request, response) => {
+    expectTypeOf(request.rateLimit).toEqualTypeOf<RequestDecision>()
+    await request.rateLimit.settle(2)
     response.end()
   })
   await request(app).get('/').expect(200)

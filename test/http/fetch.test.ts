@@ -26,9 +26,9 @@ describe('a limiter that is called', () => {
     expect(Object.keys(first.headers)).toEqual(['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'])
   })
 
-  test('has no decision for a request that is not limited, or that is denied', async () => {
+  test('has a decision that says so for a request that is not limited, and none for one that is denied', async () => {
     expect(await rateLimit({ ...hourly(1), skip: () => true }, { address })(request())).toMatchObject({
-      decision: undefined,
+      decision: { policy: 'exempt', key: undefined },
       headers: {},
     })
     const denied = await rateLimit({ ...hourly(1), deny: ['192.0.2.1'] }, { address })(request())

@@ -122,7 +122,7 @@ test('a limit by address without connInfo or address is an error when it is made
 test('the decision has its type', () => {
   const limit = rateLimit('1/1h', { connInfo: () => ({ remote: { address: '192.0.2.1' } }) })
   new Hono().get('/', limit, (c) => {
-    expectTypeOf(c.var.rateLimit).toEqualTypeOf<RequestDecision | undefined>()
+    expectTypeOf(c.var.rateLimit).toEqualTypeOf<RequestDecision>()
     return c.text('typed')
   })
   expectTypeOf(limit.limiter).toEqualTypeOf<RateLimiter>()

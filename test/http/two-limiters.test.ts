@@ -59,7 +59,7 @@ const frameworks: Record<string, Start> = {
 
 async function startFastify(limits: readonly object[]): Promise<string> {
   const app = fastify()
-  app.decorateRequest('rateLimit', null)
+  app.decorateRequest('rateLimit', null as never)
   for (const limit of limits) {
     const guard = createGuard(fastifyFramework, limit as never)
     app.addHook('onRequest', (request, reply, next) => guard.handle(request, reply, next as () => void))

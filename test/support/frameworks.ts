@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders, request as send } from 'node:ht
 import Router from '@koa/router'
 import express5 from 'express'
 import express4 from 'express4'
-import fastify from 'fastify'
+import fastify, { type RouteHandlerMethod } from 'fastify'
 import Koa from 'koa'
 import { rateLimit as forExpress } from '../../adapters/express.ts'
 import { type FastifyRateLimit, rateLimit as forFastify } from '../../adapters/fastify/index.ts'
@@ -17,6 +17,7 @@ import {
   ok,
   recorder,
   type Start,
+  searchOf,
   serve,
   upgrading,
 } from './served-app.ts'
@@ -33,10 +34,8 @@ export const frameworks: Record<string, Start> = {
   ...webFrameworks,
 }
 
-async function startExpress(
-  express: typeof express5,
-  { limit, proxies, answerFirst, handle = ok }: AppOptions,
-): Promise<App> {
+async function startExpress(express: typeof express5, options: AppOptions): Promise<App> {
+  const { limit, proxies, answerFirst, handle = ok } = options
   const { record, recorded } = recorder()
   const app = express()
   if (proxies !== undefined) app.set('trust proxy', proxies === 'everybody' ? true : proxies)
@@ -51,8 +50,7 @@ async function startExpress(
     record(request.rateLimit)
     response.send('user')
   })
-  app.use(limiter)
-  app.get('/', async (request, response, next) => {
+  const answer: express5.RequestHandler = async (request, response, next) => {
     record(request.rateLimit)
     try {
       const status = await handle(request.rateLimit, request.url)
@@ -60,14 +58,18 @@ async function startExpress(
     } catch (error) {
       next(error)
     }
-  })
+  }
+  app.get('/search', ...searchOf<express5.RequestHandler>(options, limiter, limiter), answer)
+  app.use(limiter)
+  app.get('/', answer)
   app.use((error: Error, _request: unknown, response: express5.Response, _next: unknown) => {
     response.status(500).send(error.message)
   })
   return { ...recorded, limiter: limiter.limiter, ...(await serve(createServer(app))) }
 }
 
-async function startKoa({ limit, proxies, answerFirst, handle = ok }: AppOptions): Promise<App> {
+async function startKoa(options: AppOptions): Promise<App> {
+  const { limit, proxies, answerFirst, handle = ok } = options
   const { record, recorded } = recorder()
   const app = new Koa({ proxy: proxies !== undefined, maxIpsCount: proxies === 1 ? 1 : 0 })
   app.silent = true
@@ -93,16 +95,19 @@ async function startKoa({ limit, proxies, answerFirst, handle = ok }: AppOptions
     record(context.state.rateLimit as RequestDecision)
     context.body = 'user'
   })
-  router.get('/', limiter, async (context) => {
+  const answer: Koa.Middleware = async (context) => {
     record(context.state.rateLimit as RequestDecision)
     context.status = await handle(context.state.rateLimit as RequestDecision, context.url)
     context.body = 'ok'
-  })
+  }
+  router.get('/', limiter, answer)
+  router.get('/search', ...searchOf<Koa.Middleware>(options, limiter, limiter), answer)
   app.use(router.routes())
   return { ...recorded, limiter: limiter.limiter, ...(await serve(createServer(app.callback()))) }
 }
 
-async function startFastify({ limit, proxies, answerFirst, handle = ok }: AppOptions): Promise<App> {
+async function startFastify(options: AppOptions): Promise<App> {
+  const { limit, proxies, answerFirst, handle = ok } = options
   const { record, recorded } = recorder()
   // Fastify 5 has no number of hops: give the proxy's own address.
   const trustProxy = proxies === 'everybody' ? true : proxies === undefined ? false : '127.0.0.1'
@@ -123,11 +128,14 @@ async function startFastify({ limit, proxies, answerFirst, handle = ok }: AppOpt
     record(request.rateLimit)
     return 'user'
   })
-  app.get('/', async (request, reply) => {
+  const answer: RouteHandlerMethod = async (request, reply) => {
     record(request.rateLimit)
     reply.code(await handle(request.rateLimit ?? undefined, request.url))
     return 'ok'
-  })
+  }
+  app.get('/', answer)
+  const preHandler = searchOf<FastifyRateLimit['hook']>(options, limiter, limiter.hook)
+  app.get('/search', { config: { rateLimit: false }, preHandler }, answer)
   upgrading(app.server)
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
   return {

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import connect from 'connect'
 import polka from 'polka'
 import { type NodeRateLimit, rateLimit } from '../../adapters/node.ts'
-import { type App, type AppOptions, type Loose, ok, recorder, type Start, serve } from './served-app.ts'
+import { type App, type AppOptions, type Loose, ok, recorder, type Start, searchOf, serve } from './served-app.ts'
 
 /** Servers of node:http, as they are and behind small routers. */
 export const nodeFrameworks: Record<string, Start> = {
@@ -33,7 +33,8 @@ async function startBare(options: AppOptions): Promise<App> {
   const respond = async (request: Routed, response: ServerResponse) => {
     find(request)
     if (answerFirst) response.end('first')
-    if (!(await limiter(request, response))) return
+    const limits = request.route?.path === '/search' ? searchOf<NodeRateLimit>(options, limiter, limiter) : [limiter]
+    for (const each of limits) if (!(await each(request, response))) return
     record(request.rateLimit)
     if (!response.headersSent) response.statusCode = await handle(request.rateLimit, request.url ?? '/')
     response.end('ok')
@@ -50,7 +51,8 @@ function fail(response: ServerResponse, error: Error): void {
   response.end(error.message)
 }
 
-async function startConnect({ limit, proxies, answerFirst, handle = ok }: AppOptions): Promise<App> {
+async function startConnect(options: AppOptions): Promise<App> {
+  const { limit, proxies, answerFirst, handle = ok } = options
   const { record, recorded } = recorder()
   const app = connect()
   const limiter = rateLimit(limit as Loose, proxyOptions(proxies))
@@ -59,7 +61,12 @@ async function startConnect({ limit, proxies, answerFirst, handle = ok }: AppOpt
     if (answerFirst) response.end('first')
     next()
   })
-  app.use(limiter as connect.NextHandleFunction)
+  const search = searchOf<connect.NextHandleFunction>(options, limiter, limiter as never)
+  for (const each of search) app.use('/search', each)
+  app.use((request: Routed, response: ServerResponse, next: connect.NextFunction) => {
+    if (request.route?.path === '/search') next()
+    else limiter(request, response, next)
+  })
   app.use((request: Routed, response: ServerResponse, next: connect.NextFunction) => {
     void answer(request, response, record, handle).catch(next)
   })
@@ -82,7 +89,8 @@ async function answer(
   response.end('ok')
 }
 
-async function startPolka({ limit, proxies, answerFirst, handle = ok }: AppOptions): Promise<App> {
+async function startPolka(options: AppOptions): Promise<App> {
+  const { limit, proxies, answerFirst, handle = ok } = options
   const { record, recorded } = recorder()
   const server = createServer()
   const app = polka({ server, onError: (error, _request, response) => fail(response, error as never) })
@@ -98,11 +106,11 @@ async function startPolka({ limit, proxies, answerFirst, handle = ok }: AppOptio
     request.route = { path }
     next()
   }
-  for (const path of ['/', '/users/:id']) {
+  for (const path of ['/', '/users/:id', '/search']) {
     app.get(
       path,
       routed(path) as never,
-      limiter as never,
+      ...(path === '/search' ? searchOf<never>(options, limiter, limiter as never) : [limiter as never]),
       ((request: IncomingMessage, response: ServerResponse) => {
         void answer(request, response, record, handle).catch((error: Error) => fail(response, error))
       }) as never,

@@ -8,16 +8,18 @@ export interface AppOptions {
   limit: unknown
   /** Trust the one proxy in front, or every proxy. */
   proxies?: 1 | 'everybody'
+  /** The middleware of `GET /search`, from the limit and from its costs. Default: none. */
+  search?: (limit: Loose, cost: (units: unknown) => Loose) => readonly Loose[]
   /** A middleware answers before the limiter runs. */
   answerFirst?: boolean
   /**
-   * Handles `GET /` with the decision; the response has the status that this returns. After 101, a handler that returns its
+   * Handles `GET /` and `GET /search` with the decision; the response has the status that this returns. After 101, a handler that returns its
    * response returns none.
    */
   handle?: (decision: RequestDecision | undefined, url: string) => number | Promise<number>
 }
 
-/** A served app with `GET /`, `GET /users/:id`, and an error handler that answers 500 with the error's message. */
+/** A served app with `GET /`, `GET /search`, `GET /users/:id`, and an error handler that answers 500 with the error's message. */
 export interface App {
   url: string
   /** The limiter of the middleware. */
@@ -37,6 +39,20 @@ export type Loose = string
 
 /** The handler of an app that was given none. */
 export const ok = (): number => 200
+
+/** A middleware with costs of routes. */
+interface Costed {
+  readonly cost: (units: never) => unknown
+}
+
+/** The middleware of `GET /search`. @param limit the limit, as the framework takes it on a route */
+export function searchOf<Middleware>(
+  { search = () => [] }: AppOptions,
+  { cost }: Costed,
+  limit: Middleware,
+): Middleware[] {
+  return search(limit as never, (units) => cost(units as never) as never) as Middleware[]
+}
 
 /** Records the decisions that handlers find. */
 export function recorder() {

@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { createAdaptorServer } from '@hono/node-server'
 import { getConnInfo } from '@hono/node-server/conninfo'
-import { H3, serve as serveH3 } from 'h3'
-import { Hono } from 'hono'
+import { type EventHandler, H3, type Middleware, serve as serveH3 } from 'h3'
+import { Hono, type Handler as HonoHandler } from 'hono'
 import { serve as serveSrvx } from 'srvx'
 import { rateLimit as forFetch } from '../../adapters/fetch.ts'
 import { rateLimit as forH3 } from '../../adapters/h3.ts'
@@ -18,6 +18,7 @@ import {
   ok,
   recorder,
   type Start,
+  searchOf,
   serve,
   upgrading,
 } from './served-app.ts'
@@ -96,19 +97,27 @@ function okWith(status: number): Response | undefined {
   return new Response([204, 205, 304].includes(status) ? null : 'ok', { status })
 }
 
-async function startFetch({ limit, proxies, handle = ok }: AppOptions, serveOn: ServeHandler): Promise<App> {
+async function startFetch(options: AppOptions, serveOn: ServeHandler): Promise<App> {
+  const { limit, proxies, handle = ok } = options
   const { record, recorded } = recorder()
   const limiter = forFetch<NodeContext>(limit as Loose, {
     address: (request, context) => ipOf(request) ?? context?.incoming?.socket.remoteAddress,
     route: routeOf,
     ...proxyOptions(proxies),
   })
-  const limited = limiter.wrap(async (request: Request, _context: unknown) => {
+  const answer = async (request: Request, _context: unknown) => {
     record(request.rateLimit)
-    if (routeOf(request) !== '/') return new Response('user')
+    if (routeOf(request) === '/users/:id') return new Response('user')
     const { pathname, search } = new URL(request.url)
     return okWith(await handle(request.rateLimit, pathname + search))
-  })
+  }
+  const plain = limiter.wrap(answer)
+  const search = searchOf<typeof limiter>(options, limiter, limiter).reduceRight(
+    (handler, limit) => limit.wrap(handler),
+    answer,
+  )
+  const limited = (request: Request, context: unknown) =>
+    (routeOf(request) === '/search' ? search : plain)(request, context)
   const failing = async (request: Request, context: unknown) => {
     try {
       const [, id] = /\/users\/([^/?]+)/.exec(request.url) ?? []
@@ -121,11 +130,8 @@ async function startFetch({ limit, proxies, handle = ok }: AppOptions, serveOn: 
   return { ...recorded, limiter: limiter.limiter, ...(await serveOn(failing)) }
 }
 
-async function startHono(
-  { limit, proxies, answerFirst, handle = ok }: AppOptions,
-  own: HonoOwnOptions,
-  serveOn: ServeHandler,
-): Promise<App> {
+async function startHono(options: AppOptions, own: HonoOwnOptions, serveOn: ServeHandler): Promise<App> {
+  const { limit, proxies, answerFirst, handle = ok } = options
   const { record, recorded } = recorder()
   const app = new Hono<{ Variables: RateLimitVariables }>()
   if (answerFirst) {
@@ -139,16 +145,19 @@ async function startHono(
     record(context.var.rateLimit)
     return context.text('user')
   })
-  app.get('/', limiter, async (context) => {
+  const answer: HonoHandler<{ Variables: RateLimitVariables }> = async (context) => {
     record(context.var.rateLimit)
     const { pathname, search } = new URL(context.req.url)
     return okWith(await handle(context.var.rateLimit, pathname + search)) as Response
-  })
+  }
+  app.get('/', limiter, answer)
+  app.on('GET', ['/search'], ...searchOf<typeof limiter>(options, limiter, limiter), answer)
   app.onError((error, context) => context.text(error.message, 500))
   return { ...recorded, limiter: limiter.limiter, ...(await serveOn(app.fetch as Handler)) }
 }
 
-function h3App({ limit, handle = ok }: AppOptions, own: H3OwnOptions = {}) {
+function h3App(options: AppOptions, own: H3OwnOptions = {}) {
+  const { limit, handle = ok } = options
   const { record, recorded } = recorder()
   const app = new H3({
     silent: true,
@@ -158,19 +167,21 @@ function h3App({ limit, handle = ok }: AppOptions, own: H3OwnOptions = {}) {
     },
   })
   const limiter = forH3(limit as Loose, own)
-  app.use(limiter)
+  app.use((event, next) => (event.url.pathname === '/search' ? next() : limiter(event, next)))
   app.get('/users/:id', (event) => {
     record(event.context.rateLimit)
     return 'user'
   })
-  app.get('/', async (event) => {
+  const answer: EventHandler = async (event) => {
     record(event.context.rateLimit)
     const { pathname, search } = event.url
     const status = await handle(event.context.rateLimit, pathname + search)
     if (status === 101) return undefined
     event.res.status = status
     return 'ok'
-  })
+  }
+  app.get('/', answer)
+  app.get('/search', answer, { middleware: searchOf<Middleware>(options, limiter, limiter) })
   return { app, recorded: { ...recorded, limiter: limiter.limiter } }
 }
 

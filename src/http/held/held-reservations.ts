@@ -1,4 +1,4 @@
-import { flag, HeadgateError, isPromise, type MaybePromise, reason, warnOnce } from '../../common/index.ts'
+import { flag, getOrInsert, HeadgateError, isPromise, type MaybePromise, reason, warnOnce } from '../../common/index.ts'
 import {
   type AnyCost,
   book,
@@ -13,19 +13,53 @@ import {
 import { isLocal } from '../../stores/contract/index.ts'
 import { type CountRule, countRule } from '../count-rule.ts'
 import { Delay } from '../delay.ts'
-import type { Framework, RequestDecision } from '../framework.ts'
+import type { Framework } from '../framework.ts'
 import type { GuardOptions } from '../guard-options.ts'
 import type { RequestEvents } from '../request-events.ts'
 import { InFlight } from './in-flight.ts'
+import { KeyedDecision, type Settles } from './request-decision.ts'
 
 /** A request whose units are reserved until its response has ended. */
-export interface HeldRequest<Request, Response> {
+export class HeldRequest<Request, Response> implements Settles {
   /** The reservation of the request's units. After a wait with `delay`, this is the reservation of the booked time that was used. */
   reservation: Reservation
   readonly key: Key
   readonly cost: AnyCost
   readonly request: Request
   readonly response: Response
+  readonly #units: HeldReservations<Request, Response>
+  /** Frees the units in flight. Undefined if the request holds none. */
+  release: (() => void) | undefined
+  /** True after another decision about the request has replaced this one. */
+  replaced = false
+
+  constructor(
+    units: HeldReservations<Request, Response>,
+    reservation: Reservation,
+    key: Key,
+    cost: AnyCost,
+    request: Request,
+    response: Response,
+  ) {
+    this.#units = units
+    this.reservation = reservation
+    this.key = key
+    this.cost = cost
+    this.request = request
+    this.response = response
+  }
+
+  settle(actual: Units): Promise<void> {
+    return this.#units.correct(this, actual)
+  }
+
+  /** Gives all units of the request back, because another decision about the request replaces this one. */
+  undo(): Promise<void> {
+    this.replaced = true
+    const cancelled = this.#units.giveBack(this)
+    this.release?.() // after the cancellation, it only stops the renewal of the lease
+    return cancelled
+  }
 }
 
 /**
@@ -46,13 +80,15 @@ export class HeldReservations<Request, Response> {
     framework: Framework<Request, Response>,
     options: GuardOptions<Request, Response>,
     events: RequestEvents<Request, Response>,
+    delays: WeakMap<RateLimiter, Delay>,
   ) {
     this.#limiter = limiter
     this.#framework = framework
     this.#events = events
     this.#counts = countRule(options.count)
     const delay = limiter.policies.length > 0 ? options.delay : undefined // under the plan without limits, no request waits
-    this.#delay = delay === undefined ? undefined : new Delay(delay, limiter.policies)
+    this.#delay =
+      delay === undefined ? undefined : getOrInsert(delays, limiter, () => new Delay(delay, limiter.policies))
     this.#settles = flag()(options.settle, 'settle')
     this.#inFlight = InFlight.of(limiter.policies)
   }
@@ -63,16 +99,20 @@ export class HeldReservations<Request, Response> {
     return this.#settles || waits || this.#counts !== undefined || this.#inFlight !== undefined
   }
 
-  /** Reserves the units of a request. @param mayWait false if the option `delay` must not delay this request */
-  reserve(key: Key, cost: AnyCost, extras: CallExtras, mayWait: boolean): MaybePromise<Reservation> {
+  /**
+   * Reserves the units of a request.
+   * @param mayWait false if the option `delay` must not delay this request
+   * @param waited how many milliseconds the request has already waited
+   */
+  reserve(key: Key, cost: AnyCost, extras: CallExtras, mayWait: boolean, waited: number): MaybePromise<Reservation> {
     return this.#delay !== undefined && mayWait
-      ? this.#reserveLater(this.#delay, key, cost, extras)
+      ? this.#reserveLater(this.#delay, key, cost, extras, waited)
       : book(this.#limiter, key, cost, 0, extras)
   }
 
   /** Reserves units, with a place in the queue of `delay`. If the request need not wait, its place becomes free immediately. */
-  #reserveLater(delay: Delay, key: Key, cost: AnyCost, extras: CallExtras): MaybePromise<Reservation> {
-    const maxWait = delay.enter(key)
+  #reserveLater(delay: Delay, key: Key, cost: AnyCost, extras: CallExtras, waited: number): MaybePromise<Reservation> {
+    const maxWait = delay.enter(key, waited)
     if (maxWait === 0) return book(this.#limiter, key, cost, 0, extras)
     let waits = false
     try {
@@ -101,10 +141,9 @@ export class HeldReservations<Request, Response> {
     }
   }
 
-  /** The decision for the application, with the function `settle` (which corrects the cost) if the option `settle` is true. */
-  decision(held: HeldRequest<Request, Response>): RequestDecision {
-    const { decision } = held.reservation
-    return this.#settles ? { ...decision, settle: (actual) => this.#correct(held, actual) } : decision
+  /** The decision for the application, whose method `settle` corrects the cost if the option `settle` is true. */
+  decision(held: HeldRequest<Request, Response>): KeyedDecision {
+    return new KeyedDecision(held.reservation.decision, held.key, this.#limiter, this.#settles ? held : undefined)
   }
 
   /**
@@ -119,7 +158,9 @@ export class HeldReservations<Request, Response> {
 
   async #wait(held: HeldRequest<Request, Response>): Promise<boolean> {
     const onEnd = (left: () => void) => this.#framework.ended(held.response, left)
-    const booked = { ...held, giveBack: () => void this.#giveBack({ ...booked }) }
+    const { key, cost, reservation: first, request, response } = held
+    const slot = new HeldRequest(this, first, key, cost, request, response)
+    const booked = { key, cost, reservation: first, giveBack: () => void this.giveBack(slot) }
     const load: Load = this.#limiter.load
     load.waiting++
     const reservation = await (this.#delay as Delay).pause(booked, onEnd)
@@ -140,10 +181,11 @@ export class HeldReservations<Request, Response> {
     if (counts === undefined && inFlight === undefined) return
     const progress = this.#progressOf(held)
     const failed = (error: unknown) => this.#failed(error, held)
-    const release = inFlight?.hold(held.reservation, { progress, failed })
+    held.release = inFlight?.hold(held.reservation, { progress, failed })
     this.#framework.ended(held.response, (status, aborted) => {
+      if (held.replaced) return
       if (counts !== undefined && !aborted) void this.#count(counts, status, held)
-      release?.()
+      held.release?.()
     })
   }
 
@@ -151,7 +193,7 @@ export class HeldReservations<Request, Response> {
     try {
       return this.#framework.held?.(held.response)
     } catch (error) {
-      void this.#giveBack(held)
+      void this.giveBack(held)
       throw error
     }
   }
@@ -168,11 +210,11 @@ export class HeldReservations<Request, Response> {
     } catch (error) {
       warnOnce('HEADGATE_COUNT', `count threw, so the request counts. Make it return a boolean. ${reason(error)}`)
     }
-    if (!counted) await this.#giveBack(held)
+    if (!counted) await this.giveBack(held)
   }
 
-  /** The function `settle` for the application, which corrects the cost. `concurrency` units stay taken until the response has ended. */
-  async #correct(held: HeldRequest<Request, Response>, actual: Units): Promise<void> {
+  /** Corrects the cost of a request. `concurrency` units stay taken until the response has ended. */
+  async correct(held: HeldRequest<Request, Response>, actual: Units): Promise<void> {
     try {
       await settleAndHold(held.reservation, actual)
     } catch (error) {
@@ -182,7 +224,7 @@ export class HeldReservations<Request, Response> {
   }
 
   /** Refunds all units of a request that does not count. */
-  async #giveBack(held: HeldRequest<Request, Response>): Promise<void> {
+  async giveBack(held: HeldRequest<Request, Response>): Promise<void> {
     try {
       await held.reservation.cancel()
     } catch (error) {

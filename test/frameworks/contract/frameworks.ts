@@ -14,7 +14,7 @@ import {
 import { APP_GUARD, BaseExceptionFilter, NestFactory } from '@nestjs/core'
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express'
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify'
-import { RateLimitDecision, RateLimitGuard, RateLimitModule } from '../../../adapters/nest/index.ts'
+import { RateLimitCost, RateLimitDecision, RateLimitGuard, RateLimitModule } from '../../../adapters/nest/index.ts'
 import { addressSource, readsAddress } from '../../../src/http/keys/address-source.ts'
 import type { RequestDecision } from '../../../src/index.ts'
 import { type App, type AppOptions, upgrading } from '../../support/frameworks.ts'
@@ -90,7 +90,15 @@ function withProperties(context: ExecutionContext, of: 'getRequest' | 'getRespon
   })
 }
 
-function moduleFor({ limit, handle = () => 200 }: AppOptions) {
+/** A route of Nest says its cost in a decorator: the last cost of the chain that other frameworks run. */
+function costOfSearch({ search }: AppOptions): number {
+  const costs: unknown[] = [1]
+  search?.('', (units) => String(costs.push(units)))
+  return adapted(costs.at(-1)) as number
+}
+
+function moduleFor(options: AppOptions) {
+  const { limit, handle = () => 200 } = options
   let handled = 0
   let decision: RequestDecision | undefined
   const record = (found: RequestDecision | undefined) => {
@@ -111,6 +119,12 @@ function moduleFor({ limit, handle = () => 200 }: AppOptions) {
       record(found)
       const status = await handle(found, request.url)
       response.status(status).send('ok')
+    }
+
+    @RateLimitCost(costOfSearch(options))
+    @Get('search')
+    search(@Req() request: Loose, @Res() response: Loose, @RateLimitDecision() found: RequestDecision | undefined) {
+      return this.page(request, response, found)
     }
   }
 

@@ -100,7 +100,7 @@ describe('@RateLimit', () => {
     @RateLimit({ policies: '2/1h fixed-window', keys: byHeader('x-user'), settle: true, cost: 2 })
     @Get('own')
     async own(@RateLimitDecision() decision: RequestDecision) {
-      await decision.settle?.(1)
+      await decision.settle(1)
       return { settled: true }
     }
   }

@@ -142,9 +142,9 @@ describe.each([
 ])('messages of one packet, over %s', (library, Adapter) => {
   const seen: string[] = []
 
-  async function order(text: string, { limit, remaining, settle }: RequestDecision) {
-    seen.push(`${text} ${remaining} of ${limit}`)
-    await settle?.(1)
+  async function order(text: string, decision: RequestDecision) {
+    seen.push(`${text} ${decision.remaining} of ${decision.limit}`)
+    await decision.settle(1)
   }
 
   @RateLimit({ policies: '10/1h fixed-window', cost: 2, settle: true })

@@ -1,0 +1,96 @@
+import type { Key, RateLimiter } from '../../limiter/index.ts'
+import type { Framework } from '../framework.ts'
+import type { HeldRequest } from './held-reservations.ts'
+
+/** What a limit has decided about a request. */
+export interface CountedRequest<Request, Response> {
+  readonly key: Key
+  /** The limiter of the request's plan. */
+  readonly limiter: RateLimiter
+  readonly held: HeldRequest<Request, Response>
+  /** The fields of the response that this limit has set. */
+  readonly fields: RewrittenFields<Response>
+  /** True if a cost of the route has decided. */
+  readonly byRoute: boolean
+}
+
+/**
+ * What a limit has decided about each request, so that the cost of a route replaces the units that the limit has already taken. Nothing is
+ * remembered until `start` is called, because most limits have no routes with a cost of their own.
+ */
+export class CountedRequests<Request, Response> {
+  readonly #framework: Framework<Request, Response>
+  #requests: WeakMap<object, CountedRequest<Request, Response> | 'exempt'> | undefined
+
+  constructor(framework: Framework<Request, Response>) {
+    this.#framework = framework
+  }
+
+  start(): void {
+    this.#requests ??= new WeakMap()
+  }
+
+  get started(): boolean {
+    return this.#requests !== undefined
+  }
+
+  of(request: Request): CountedRequest<Request, Response> | 'exempt' | undefined {
+    return this.#requests?.get(this.#identity(request))
+  }
+
+  /**
+   * Remembers what a limit has decided about a request. Returns what sets the fields of the response.
+   * @param before an earlier decision, which this one replaces
+   */
+  add(
+    held: HeldRequest<Request, Response>,
+    limiter: RateLimiter,
+    byRoute: boolean,
+    before: CountedRequest<Request, Response> | undefined,
+  ): ResponseFields<Response> {
+    if (this.#requests === undefined) return this.#framework
+    const fields = before?.fields ?? new RewrittenFields(this.#framework)
+    this.#requests.set(this.#identity(held.request), { key: held.key, limiter, held, fields, byRoute })
+    return fields
+  }
+
+  addExempt(request: Request): void {
+    this.#requests?.set(this.#identity(request), 'exempt')
+  }
+
+  #identity(request: Request): object {
+    return this.#framework.identity === undefined ? (request as object) : this.#framework.identity(request)
+  }
+}
+
+/** The functions of a framework that set and read fields of a response. */
+export type ResponseFields<Response> = Pick<Framework<never, Response>, 'setHeader' | 'responseHeader'>
+
+/**
+ * Sets the fields of a limit on a response, also a second time: the items that the limit has added to a List are then replaced, and the
+ * items of other limits stay.
+ */
+export class RewrittenFields<Response> implements ResponseFields<Response> {
+  readonly #framework: ResponseFields<Response>
+  readonly #own = new Map<string, string>()
+
+  constructor(framework: ResponseFields<Response>) {
+    this.#framework = framework
+  }
+
+  /** The value of a field without the items of this limit. */
+  responseHeader(response: Response, name: string): string | undefined {
+    const value = this.#framework.responseHeader?.(response, name)
+    const own = this.#own.get(name)
+    if (value === undefined || own === undefined) return value
+    const others = `, ${value}, `.replace(`, ${own}, `, ', ').slice(2, -2)
+    return others === '' ? undefined : others
+  }
+
+  setHeader(response: Response, name: string, value: string): void {
+    const others = this.responseHeader(response, name)
+    const joins = others !== undefined && value.startsWith(`${others}, `)
+    this.#own.set(name, joins ? value.slice(others.length + 2) : value)
+    this.#framework.setHeader(response, name, value)
+  }
+}
