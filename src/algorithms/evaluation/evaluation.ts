@@ -17,6 +17,7 @@ import type { Alternatives, Costs, DecidingVerb, Details, Tickets } from './call
 import { canPromise, correctionOf, ticketOf } from './granted.ts'
 import { newReservationId, PolicyEvaluation, refund, restart, settle, unitsKnown } from './policy-evaluation.ts'
 import { tellReached } from './reached-thresholds.ts'
+import { banIfSpent, restartSpent } from './spent-quota.ts'
 import { TriedCosts } from './tried-costs.ts'
 import { verdictOf } from './verdict-of.ts'
 
@@ -37,12 +38,17 @@ export class Evaluation {
   /** How many microseconds the call has to wait. For a granted reservation: how many microseconds its caller has to wait. */
   delay = 0
 
+  /** How many microseconds the ban lasts that the call has begun by spending a quota; 0 if it has begun none. */
+  banned = 0
+
   /** The indexes of the policies with a calendar. */
   readonly calendars: readonly number[]
   /** The policy, if the limiter has only one policy. This usual case needs no loop. */
   private readonly only: PolicyEvaluation | undefined
-  /** The penalty whose bans reset the other policies of the key; undefined if the limiter has no such penalty. */
+  /** The penalty, if its bans reset the other policies of the key, or begin when a quota is spent. */
   private readonly penalty: PolicyEvaluation | undefined
+  /** True if the bans of `penalty` begin when a quota is spent. */
+  private readonly spends: boolean
   private readonly countsRefused: boolean
   /** True if a policy has thresholds. */
   private readonly tells: boolean
@@ -58,7 +64,10 @@ export class Evaluation {
     this.policies = policies.map((policy) => new PolicyEvaluation(policy))
     this.calendars = [...policies.keys()].filter((n) => policies[n]?.algorithm.place !== undefined)
     this.only = this.policies.length === 1 ? this.policies[0] : undefined
-    this.penalty = this.policies.find(({ policy, algorithm }) => algorithm.restarts === true && !policy.shadow)
+    this.penalty = this.policies.find(({ policy, algorithm }) => {
+      return algorithm.spends === true || (algorithm.restarts === true && !policy.shadow)
+    })
+    this.spends = this.penalty?.algorithm.spends === true
     this.countsRefused = policies.some((policy) => policy.countRefused)
     this.tells = this.policies.some(({ thresholds }) => thresholds.length > 0)
   }
@@ -168,6 +177,7 @@ export class Evaluation {
   commit(source: Source, details?: Details): Decision {
     const { only, allowed, list } = this
     const at = details !== undefined && details.at === true ? Math.floor(this.now / 1000) : undefined
+    if (this.spends) return this.commitSpending(source, details, at)
     if (list !== undefined) return this.commitFirst(list, details, source, at)
     if (this.tells) return join(allowed, this.told(this.commitAll(details)), source, at)
     if (only !== undefined) return alone(allowed, [this.commitOne(only, details)], source, at)
@@ -185,13 +195,27 @@ export class Evaluation {
     return list.decision(this.allowed, this.told(this.verdicts(details)), source, at)
   }
 
+  /** Commits under a penalty with `on: 'spent'`. The decision shows the states before a ban resets them. */
+  private commitSpending(source: Source, details: Details | undefined, at: number | undefined): Decision {
+    const { list, policies } = this
+    const penalty = this.penalty as PolicyEvaluation
+    const decision =
+      list === undefined
+        ? join(this.allowed, this.told(this.commitAll(details)), source, at)
+        : this.commitFirst(list, details, source, at)
+    if (this.banned === 0) return decision
+    penalty.wait = this.banned
+    restartSpent(penalty, policies, this.now)
+    return penalty.policy.shadow ? decision : { ...decision, banned: Math.ceil(this.banned / 1000) }
+  }
+
   private told(verdicts: readonly Verdict[]): readonly Verdict[] {
     return this.tells && (this.takes || this.verb === 'settle') ? tellReached(this.policies, verdicts) : verdicts
   }
 
   private commitAll(details: Details | undefined): Verdict[] {
     const { policies, penalty } = this
-    if (penalty === undefined || this.takes) return policies.map((evaluation) => this.commitOne(evaluation, details))
+    if (penalty === undefined || (this.takes && !this.spends)) return policies.map((evaluation) => this.commitOne(evaluation, details))
     this.changeAll()
     return this.verdicts(details)
   }
@@ -204,7 +228,18 @@ export class Evaluation {
     const { policies, penalty } = this
     const free = penalty?.wait === 0
     for (const evaluation of policies) this.change(evaluation)
-    if (penalty !== undefined && !this.takes && free && penalty.wait > 0) restart(penalty, policies, this.now)
+    if (this.spends) this.banned = this.counts ? banIfSpent(penalty as PolicyEvaluation, policies, this.settled) : 0
+    else if (penalty !== undefined && !this.takes && free && penalty.wait > 0) restart(penalty, policies, this.now)
+  }
+
+  /** True if the call has counted units that no reservation can give back: it has taken them, or has settled a reservation. */
+  private get counts(): boolean {
+    if (this.verb === 'settle') return (this.penalty as PolicyEvaluation).cost < 0
+    return this.takes && this.verb !== 'reserve' && this.verb !== 'renew'
+  }
+
+  private get settled(): Tickets | undefined {
+    return this.verb === 'settle' ? (this.given ?? []) : undefined
   }
 
   private commitOne(evaluation: PolicyEvaluation, details: Details | undefined): Verdict {

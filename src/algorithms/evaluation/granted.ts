@@ -38,7 +38,8 @@ export function ticketOf(
   const { idSlot, expiring } = algorithm
   if (wait > 0 || cost === 0) return undefined
   if (renews && (!algorithm.leases || renewed === undefined)) return undefined
-  if (idSlot === undefined) return [0, 0, cost]
+  if (algorithm.hold !== undefined) evaluation.wrote = true
+  if (idSlot === undefined) return algorithm.hold?.(s, i, at, cost) ?? [0, 0, cost]
   if ((s[i + idSlot] as number) <= 0) s[i + idSlot] = id
   const since = algorithm.bookedAt(s, i, at, delay)
   if (expires === undefined || expiring === undefined || expiring.isFull(s, at))

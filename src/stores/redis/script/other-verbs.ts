@@ -41,6 +41,7 @@ function makers.verbs()
 
   -- How many units of the ticket can be given back at most.
   function unitsKnown(p, s, ticket)
+    if p.spends then return ticket.units end
     if not p.idSlot or ticket.id <= 0 then return 0 end
     local refunded = s[p.idSlot] - ticket.id
     return refunded == 0 and ticket.units or p.idCountsRefunds and refunded > 0 and max(0, ticket.units - refunded) or 0
@@ -147,7 +148,7 @@ function makers.verbs()
       if costs then cost = costs[n] end
       if verb == REFUND then
         refund(p)
-      elseif keepsCounted and p.countRefused then
+      elseif keepsCounted and p.countRefused and not p.spends then
         close(p, verbs.tickets[n])
       else
         settle(p, verbs.tickets[n])
@@ -200,7 +201,7 @@ function makers.verbs()
   -- @param wait how long the call has to wait under the policies of all slots
   function verbs.countRefusal(policies, wait)
     local last = policies[#policies]
-    local free = last.restarts and not last.shadow and last.algorithm.wait(last, last.s, last.at) == 0
+    local free = last.restarts and not last.spends and not last.shadow and last.algorithm.wait(last, last.s, last.at) == 0
     for n = 1, #policies do
       local p = policies[n]
       if costs then cost = costs[n] end

@@ -11,6 +11,7 @@ import { luaOf } from './kinds.ts'
 import { main } from './main.ts'
 import { verbs } from './other-verbs.ts'
 import { records } from './records.ts'
+import { spentQuota } from './spent-quota.ts'
 import { states } from './states.ts'
 import { bookings, exactMath, expiringReservations, smooth } from './steps/index.ts'
 import { leases } from './take-leases.ts'
@@ -24,6 +25,7 @@ export type ScriptPart =
   | 'evaluation'
   | 'verbs'
   | 'triedCosts'
+  | 'spentQuota'
   | 'bans'
   | 'carry'
   | 'leases'
@@ -43,6 +45,7 @@ export const parts: Readonly<Record<ScriptPart, string>> = {
   evaluation,
   verbs,
   triedCosts,
+  spentQuota,
   bans,
   carry,
   leases,
