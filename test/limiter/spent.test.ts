@@ -15,7 +15,8 @@ function setUp(policies: PolicyLike | readonly PolicyLike[] = '5/15m sliding-log
 
 test('the fifth unit begins the ban, and each call is refused until the ban ends', async () => {
   const { clock, limiter } = setUp()
-  for (let left = 4; left >= 1; left--) expect(await limiter.consume('k')).toMatchObject({ allowed: true, remaining: left })
+  for (let left = 4; left >= 1; left--)
+    expect(await limiter.consume('k')).toMatchObject({ allowed: true, remaining: left })
   const fifth = await limiter.consume('k')
   expect(fifth).toMatchObject({ allowed: true, remaining: 0, retryAfter: 0, banned: hour, resetAfter: 2 * hour })
   expect(fifth.policies.map(({ name, allowed, remaining }) => [name, allowed, remaining])).toEqual([

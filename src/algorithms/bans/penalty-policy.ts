@@ -96,7 +96,8 @@ const spentReaders = { ...readers, after: anything, within: anything }
 export function penalty(options: PenaltyOptions, scope: string, shadow: boolean, longest = 1_000_000): Policy {
   const spent = options?.on === 'spent'
   const { name, ...read } = readOptions('penalty', options, spent ? spentReaders : readers)
-  if (spent) exclude(options, "on: 'spent'", uncounted, 'the other policies say how many units are spent, and in which time')
+  if (spent)
+    exclude(options, "on: 'spent'", uncounted, 'the other policies say how many units are spent, and in which time')
   if (read.until !== undefined) exclude(options, "until: 'window'", untimed, 'such a ban has no duration of its own')
   const list = read.until === undefined ? durationsOf(options) : []
   const bans = list.map((ban) => banTime(ban, 'penalty: ban') * 1000)
@@ -123,7 +124,12 @@ function durationsOf({ ban }: PenaltyOptions): readonly Duration[] {
 }
 
 /** @throws HeadgateError `HEADGATE_PENALTY` if one of the options is given together with `other` */
-function exclude(options: PenaltyOptions, other: string, without: readonly (keyof PenaltyOptions)[], why: string): void {
+function exclude(
+  options: PenaltyOptions,
+  other: string,
+  without: readonly (keyof PenaltyOptions)[],
+  why: string,
+): void {
   const misfit = without.find((option) => options[option] !== undefined)
   if (misfit === undefined) return
   throw new HeadgateError(

@@ -164,7 +164,7 @@ end
 function changeAll(policies)
   -- If there is a penalty, it is the last policy.
   local last = policies[#policies]
-  local free = last.restarts and not last.spends and not last.shadow and last.wait == 0
+  local free = last.restarts and not last.shadow and last.wait == 0
   for n = 1, #policies do change(policies[n], n) end
   if free and last.wait > 0 then restart(last, policies) end
   return last.spends and make('spent').ban(last, policies) or 0

@@ -201,7 +201,7 @@ function makers.verbs()
   -- @param wait how long the call has to wait under the policies of all slots
   function verbs.countRefusal(policies, wait)
     local last = policies[#policies]
-    local free = last.restarts and not last.spends and not last.shadow and last.algorithm.wait(last, last.s, last.at) == 0
+    local free = last.restarts and not last.shadow and last.algorithm.wait(last, last.s, last.at) == 0
     for n = 1, #policies do
       local p = policies[n]
       if costs then cost = costs[n] end

@@ -15,7 +15,7 @@ function makers.spent()
 
   -- True if the request has counted units that no reservation can give back: it has taken them, or has settled a reservation.
   function counts(policies)
-    if verb == SETTLE then return costs[#policies] < 0 end
+    if verb == SETTLE then return allowed and costs[#policies] < 0 end
     return takes and verb ~= RESERVE and verb ~= RENEW
   end
 
