@@ -3,28 +3,21 @@ import { memoryStore, type PenaltyOptions, type Store } from 'headgate'
 import { rateLimit } from 'headgate/express'
 
 const penalty: PenaltyOptions = { on: 'spent', ban: '1h' }
-const isWrong = (_request: Request, response: Response) => response.statusCode === 401
+const count = (_request: Request, response: Response) => response.statusCode === 401
 // A user at an address: a stranger who guesses elsewhere does not lock the user out.
-const keyOf = ({ ip, body }: Request) => `${ip} ${String(body?.user).trim().toLowerCase()}`
+const keys = ({ ip, body }: Request) => `${ip} ${String(body?.user).trim().toLowerCase()}`
 
 type Check = (user: unknown, password: unknown) => Promise<boolean>
 
 export function createApp(check: Check, operators: RequestHandler, store: Store = memoryStore()): Express {
   const app = express()
-  const byAddress = rateLimit({ name: 'logins-by-address', policies: '50/1h', count: isWrong, store })
-  const limit = rateLimit({
-    name: 'logins',
-    policies: '5/15m sliding-log',
-    penalty,
-    keys: keyOf,
-    count: isWrong,
-    store,
-  })
+  const byAddress = rateLimit({ name: 'logins-by-address', policies: '50/1h', count, store })
+  const limit = rateLimit({ name: 'logins', policies: '5/15m sliding-log', penalty, keys, count, store })
 
   app.post('/login', express.json(), byAddress, limit, async (request, response) => {
     const { user, password } = request.body ?? {}
     if (!(await check(user, password))) return void response.sendStatus(401)
-    await limit.limiter.reset(keyOf(request))
+    await limit.limiter.reset(keys(request))
     response.json({ welcome: user })
   })
 

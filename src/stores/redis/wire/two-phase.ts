@@ -180,7 +180,10 @@ async function keep(
   const costs = plan.policies.map(({ algorithm }, n) => (algorithm.spends ? -(tickets[n]?.[2] ?? 0) : 0))
   const windows = windowsIn(whole, group)
   const after = await sendPlaced(send, { plan, verb: 'settle', keys, costs, windows, calendar, now, tickets, details })
-  const reports = after.reports.map((report, n) => ({ ...report, reached: response.reports[n]?.reached ?? [] }))
+  const reports = after.reports.map((report, n) => {
+    const { wait = 0, reached = [] } = response.reports[n] ?? {}
+    return { ...report, wait: report.wait || wait, reached }
+  })
   return { ...after, delay, reports, ban }
 }
 
