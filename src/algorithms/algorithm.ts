@@ -137,6 +137,8 @@ export abstract class Algorithm {
   declare readonly endsWithWindow?: boolean
   /** For a penalty (`punishes`): true if a ban begins when a quota is spent, and not after refusals. */
   declare readonly spends?: boolean
+  /** With `spends`: the same penalty, whose bans reset no policy. Absent if its bans reset none. */
+  declare readonly unreset?: Algorithm | undefined
   /** True if units stay used until their reservation is settled or its lease (the longest time) ends, as for units of unfinished calls. */
   declare readonly leases?: boolean
   /**

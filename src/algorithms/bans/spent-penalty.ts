@@ -22,13 +22,16 @@ import { Penalty, type PenaltyRules, unlimited } from './penalty.ts'
 export class SpentPenalty extends Penalty {
   override readonly slots = 6
   override readonly spends = true
+  override readonly unreset: SpentPenalty | undefined
 
   /**
    * All times are in microseconds.
    * @param within the longest window of the policies
+   * @param resets false if the start of a ban resets no policy
    */
-  constructor(within: number, forget: number, bans: readonly number[], rules: PenaltyRules = {}) {
+  constructor(within: number, forget: number, bans: readonly number[], rules: PenaltyRules = {}, resets = true) {
     super(1, within, forget, bans, { ...rules, spent: true })
+    this.unreset = resets ? new SpentPenalty(within, forget, bans, rules, false) : undefined
   }
 
   /** The penalty with these parameters, of either class. */

@@ -74,7 +74,7 @@ export class SpentQuota {
     if (banned === 0) return decision
     const penalty = this.#penalty
     penalty.wait = banned
-    for (const evaluation of this.#policies) {
+    for (const evaluation of penalty.algorithm.unreset === undefined ? [] : this.#policies) {
       const { algorithm, s, i, at } = evaluation
       algorithm.report(s, i, at, report)
       if (penalty.algorithm.restarts || report.reset + (at - now) <= banned) restartOne(evaluation, now)

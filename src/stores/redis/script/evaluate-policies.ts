@@ -154,7 +154,6 @@ local function commit(policies, withNext)
   else
     local banned = changeAll(policies)
     if list then list.commitFirst(policies) end
-    if banned > 0 and not last.shadow then last.wait = banned end
     for n = 1, #policies do respondVerdict(policies[n], n, withNext) end
     if banned > 0 then make('spent').restart(last, policies, banned) end
   end

@@ -3,7 +3,7 @@
  * the TypeScript file of the same name.
  */
 import type { Kind } from '../../../algorithms/index.ts'
-import { bans } from './bans.ts'
+import { bans, spentQuota } from './bans.ts'
 import { carry } from './carry.ts'
 import { defaults } from './defaults.ts'
 import { evaluation } from './evaluate-policies.ts'
@@ -11,7 +11,6 @@ import { luaOf } from './kinds.ts'
 import { main } from './main.ts'
 import { verbs } from './other-verbs.ts'
 import { records } from './records.ts'
-import { spentQuota } from './spent-quota.ts'
 import { states } from './states.ts'
 import { bookings, exactMath, expiringReservations, smooth } from './steps/index.ts'
 import { leases } from './take-leases.ts'
