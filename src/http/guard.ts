@@ -5,6 +5,7 @@ import { Enforcement } from './enforced-share.ts'
 import type { Framework } from './framework.ts'
 import { FunctionDeadline } from './function-deadline.ts'
 import type { GuardOptions } from './guard-options.ts'
+import { checkPenalty } from './held/index.ts'
 import {
   checkAddressNeeds,
   type FindKey,
@@ -81,6 +82,7 @@ export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
   ) {
     const { limiter, policies, options } = readArgument(argument, defaults)
     const isOnly = policies === undefined
+    checkPenalty(options.count, limiter.penalty)
     this.limiter = limiter as Limiter
     this.inherited = inheritedOf(options)
     this.#policies = policies

@@ -2,10 +2,12 @@ import fastify from 'fastify'
 import { expect, test, vi } from 'vitest'
 import { rateLimit } from '../../adapters/express.ts'
 import { rateLimit as forFastify } from '../../adapters/fastify/index.ts'
-import { fixedWindow, RateLimiter } from '../../src/index.ts'
+import { createGuard } from '../../src/http.ts'
+import { concurrency, fixedWindow, RateLimiter } from '../../src/index.ts'
 import { asyncStore } from '../support/async-store.ts'
 import { contract, hangUp, signal, statuses, stillStore, until } from '../support/contract.ts'
 import { get } from '../support/frameworks.ts'
+import { type PlainRequest, PlainResponse, plainFramework } from '../support/plain-framework.ts'
 import { queryOf, statusOf } from '../support/shapes.ts'
 
 const policies = fixedWindow({ limit: 2, window: '1h' })
@@ -43,6 +45,21 @@ contract((app) => {
     expect(await responses({ count: 'successes' }, [401, 401, 401, 200, 401, 304, 200])).toEqual([
       401, 401, 401, 200, 401, 304, 429,
     ])
+  })
+
+  test('the failure that spends the quota begins the ban of a penalty, and a success begins none', async () => {
+    const penalty = { on: 'spent', ban: '1h' } as const
+    const limiter = new RateLimiter({ policies, penalty, store: stillStore().store })
+    const { url } = await app({ limiter, keys, count: 'failures' }, { handle: status })
+    const banned = async () => (await limiter.peek('k')).policies[1]?.allowed === false
+    for (const each of [401, 200, 200]) expect((await get(`${url}/?status=${each}`)).status).toBe(each)
+    await untilRemaining(limiter, 1)
+    expect(await banned()).toBe(false)
+    expect((await get(`${url}/?status=401`)).status).toBe(401)
+    await untilRemaining(limiter, 0)
+    await vi.waitFor(async () => expect(await banned()).toBe(true))
+    const { status: refused, headers } = await get(`${url}/?status=200`)
+    expect([refused, headers['retry-after']]).toEqual([429, '3600'])
   })
 
   test('all: every response counts', async () => {
@@ -206,4 +223,48 @@ test('Fastify: a request by inject counts as one over a socket', async () => {
 
 test.each(['errors', 5, null, {}])('count: %j throws at construction', (count) => {
   expect(() => rateLimit({ policies, count } as never)).toThrow(expect.objectContaining({ code: 'HEADGATE_OPTION' }))
+})
+
+const refused = { after: 3, within: '1h', ban: '1h' } as const
+
+test.each([
+  ['failures', { policies, count: 'failures', penalty: refused }],
+  ['a function', { policies, count: () => true, penalty: refused }],
+  ['a limiter', { limiter: new RateLimiter({ policies, penalty: refused }), count: 'failures' }],
+  ['plans', { policies: () => policies, count: 'failures', penalty: refused }],
+] as const)('a penalty for refusals never begins for a client that waits, so it is an error: %s', (_, options) => {
+  expect(() => rateLimit(options as never)).toThrow(
+    expect.objectContaining({ code: 'HEADGATE_PENALTY', message: expect.stringContaining("on: 'spent', ban: '1h'") }),
+  )
+})
+
+test('a plan with such a penalty is an error of its first request', () => {
+  const limit = rateLimit({ policies: () => ({ policies, penalty: refused }), keys, count: 'failures' })
+  const next = vi.fn()
+  void limit({ ip: '192.0.2.1', socket: {}, headers: {} } as never, { setHeader() {} } as never, next)
+  expect(next).toHaveBeenCalledWith(expect.objectContaining({ code: 'HEADGATE_PENALTY' }))
+})
+
+test.each(['all', 'successes'] as const)('count: %s goes with a penalty for refusals', (count) => {
+  expect(() => rateLimit({ policies, count, penalty: refused })).not.toThrow()
+})
+
+test('without count, units in flight begin no ban before the response has ended', async () => {
+  const limiter = new RateLimiter({
+    policies: [concurrency({ name: 'slots', limit: 5, lease: '1m' }), policies],
+    penalty: { on: 'spent', ban: '1h' },
+  })
+  const ends: (() => void)[] = []
+  const guard = createGuard<PlainRequest, PlainResponse>(plainFramework, { limiter, keys })
+  for (let n = 0; n < 2; n++) {
+    const response = new PlainResponse()
+    expect(guard.check({}, response)).toBe(true)
+    ends.push(() => response.end(''))
+  }
+  const bans = async () => (await limiter.peek('k')).policies[2]?.retryAfter
+  expect(await bans()).toBe(0)
+  ends[0]?.()
+  expect(await bans()).toBe(0)
+  ends[1]?.()
+  await vi.waitFor(async () => expect(await bans()).toBeGreaterThan(3_500_000))
 })

@@ -58,7 +58,7 @@ export class HeldReservations<Request, Response> {
     this.#settles = flag()(options.settle, 'settle')
     this.#inFlight = InFlight.of(limiter.policies)
     this.#spends = limiter.policies.some(({ algorithm }) => algorithm.spends)
-    checkPenalty(options.count, limiter)
+    checkPenalty(options.count, limiter.penalty)
   }
 
   /** True if an option or a policy needs reservations. */
@@ -214,7 +214,7 @@ export class HeldReservations<Request, Response> {
  * never begin.
  * @throws HeadgateError `HEADGATE_PENALTY` if `count` counts failures, and the penalty counts refusals
  */
-function checkPenalty(count: unknown, { penalty }: RateLimiter): void {
+export function checkPenalty(count: unknown, penalty: RateLimiter['penalty']): void {
   if (penalty === undefined || penalty.on === 'spent' || (count !== 'failures' && typeof count !== 'function')) return
   throw new HeadgateError(
     'HEADGATE_PENALTY',

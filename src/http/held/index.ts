@@ -3,5 +3,5 @@
  * This folder imports the files of `http`.
  */
 
-export { HeldReservations } from './held-reservations.ts'
+export { checkPenalty, HeldReservations } from './held-reservations.ts'
 export { type EndingResponse, whenEnded } from './when-ended.ts'
