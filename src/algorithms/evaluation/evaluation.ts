@@ -258,8 +258,9 @@ export class Evaluation {
    * @param expires after how many microseconds it expires @param id the id that a state gets if it has no open reservations yet
    */
   tickets(expires?: number, id: number = newReservationId()): Tickets {
-    const { policies, given, now, verb } = this
-    return policies.map((evaluation, n) => ticketOf(evaluation, now, id, verb, given?.[n], expires) ?? given?.[n])
+    const { policies, given, now } = this
+    const renews = this.verb === 'renew'
+    return policies.map((evaluation, n) => ticketOf(evaluation, now, id, renews, given?.[n], expires) ?? given?.[n])
   }
 
   /** For `refund` and `settle`, between `evaluate` and `commit`: gives units back, or charges the units used beyond the reserved units. */

@@ -23,29 +23,23 @@ export function canPromise(policies: readonly PolicyEvaluation[], now: number): 
  * The ticket of a reservation under one policy; undefined if the reservation took no unit.
  * @param id the id that the state gets if it has no open reservations yet
  * @param expires after how many microseconds the reservation gives its units back, if the algorithm knows such reservations
- * @param verb the verb of the call; a ticket of a call that cannot be cancelled by its caller leaves no units open for a penalty
  * @param renewed for a renewal: the earlier ticket
  */
 export function ticketOf(
   evaluation: PolicyEvaluation,
   now: number,
   id: number,
-  verb: DecidingVerb,
+  renews: boolean,
   renewed: Ticket | undefined,
   expires: number | undefined,
 ): Ticket | undefined {
   const { wait, cost, delay } = evaluation
   evaluation.delay = 0
-  const renews = verb === 'renew'
   const { algorithm, s, i, at } = renews ? evaluation.own(now) : evaluation
   const { idSlot, expiring } = algorithm
   if (wait > 0 || cost === 0) return undefined
   if (renews && (!algorithm.leases || renewed === undefined)) return undefined
-  if (algorithm.hold !== undefined && verb === 'reserve') {
-    evaluation.wrote = true
-    return algorithm.hold(s, i, at, cost)
-  }
-  if (idSlot === undefined) return [0, 0, cost]
+  if (idSlot === undefined) return evaluation.held ?? [0, 0, cost]
   if ((s[i + idSlot] as number) <= 0) s[i + idSlot] = id
   const since = algorithm.bookedAt(s, i, at, delay)
   if (expires === undefined || expiring === undefined || expiring.isFull(s, at))

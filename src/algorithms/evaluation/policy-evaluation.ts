@@ -51,6 +51,8 @@ export class PolicyEvaluation {
   wrote = false
   /** True if the call changed `foreign`. The store then saves `foreign`, still with the limit and window under which it was written. */
   wroteForeign = false
+  /** For a penalty: the ticket of the reservation that the call has made, whose units are open until it is settled. */
+  held: Ticket | undefined = undefined
   readonly thresholds: readonly Threshold[]
 
   constructor(policy: Policy) {

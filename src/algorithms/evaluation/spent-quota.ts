@@ -35,13 +35,18 @@ export class SpentQuota {
   }
 
   /**
-   * Begins a ban if the call has counted units, and the units that no reservation can give back now use up a policy. Called after the call
+   * Notes the units of a reservation. Begins a ban if the call has counted units, and the units that no reservation can give back now use up a policy. Called after the call
    * has changed the states.
    */
   begin(verb: DecidingVerb, { allowed, takes }: Evaluated, now: number, tickets: Tickets | undefined): void {
     const penalty = this.#penalty
     const { algorithm, s, i, at } = penalty
     this.banned = 0
+    penalty.held = undefined
+    if (verb === 'reserve' && takes && penalty.cost > 0 && penalty.wait === 0) {
+      penalty.held = algorithm.hold?.(s, i, at, penalty.cost)
+      penalty.wrote = true
+    }
     const settles = verb === 'settle'
     const counts = settles ? allowed && penalty.cost < 0 : takes && verb !== 'reserve' && verb !== 'renew'
     if (!counts || !this.#isSpent(settles ? (tickets ?? []) : undefined)) return

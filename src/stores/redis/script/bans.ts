@@ -96,15 +96,13 @@ end
 export const spentQuota = `
 function makers.spent()
   local spent = {}
-  local counts, isWatched
+  local hold, counts, isWatched
 
-  -- Notes that a reservation may give its units back. Returns the time of its ticket.
-  function spent.hold(p)
-    local since = p.algorithm.hold(p, p.s, p.at, cost)
-    local _, reset = p.algorithm.report(p, p.s, p.at)
-    p.scope.fullAt = max(p.scope.fullAt, p.at + reset)
+  -- Notes that a reservation may give its units back, and the time of its ticket.
+  function hold(p, units)
+    if not takes or units == 0 or p.wait > 0 then return end
+    p.since = p.algorithm.hold(p, p.s, p.at, units)
     markWritten(p)
-    return since
   end
 
   -- True if the request has counted units that no reservation can give back: it has taken them, or has settled a reservation.
@@ -113,8 +111,9 @@ function makers.spent()
     return takes and verb ~= RESERVE and verb ~= RENEW
   end
 
-  -- Begins the ban of a key. Returns how long it lasts; 0 if no ban begins.
+  -- Begins the ban of a key, or notes the units of a reservation. Returns how long it lasts; 0 if no ban begins.
   function spent.ban(penalty, policies)
+    if verb == RESERVE then hold(penalty, costs and costs[#policies] or cost) end
     if not counts(policies) then return 0 end
     local _, _, open = penalty.algorithm.report(penalty, penalty.s, penalty.at)
     local isSpent = false

@@ -118,7 +118,7 @@ function makers.reserve()
         respond(0)
       elseif not from.idSlot then
         respond(1)
-        respond(from.spends and make('spent').hold(p) or 0)
+        respond(from.spends and from.since or 0)
         respond(0)
       else
         if s[from.idSlot] <= 0 then s[from.idSlot] = id end
