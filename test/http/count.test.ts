@@ -249,22 +249,28 @@ test.each(['all', 'successes'] as const)('count: %s goes with a penalty for refu
   expect(() => rateLimit({ policies, count, penalty: refused })).not.toThrow()
 })
 
-test('without count, units in flight begin no ban before the response has ended', async () => {
+test('without count, the request that spends the quota begins the ban, also beside a policy of units in flight', async () => {
   const limiter = new RateLimiter({
     policies: [concurrency({ name: 'slots', limit: 5, lease: '1m' }), policies],
     penalty: { on: 'spent', ban: '1h' },
   })
-  const ends: (() => void)[] = []
   const guard = createGuard<PlainRequest, PlainResponse>(plainFramework, { limiter, keys })
-  for (let n = 0; n < 2; n++) {
-    const response = new PlainResponse()
-    expect(guard.check({}, response)).toBe(true)
-    ends.push(() => response.end(''))
-  }
+  const ends = [new PlainResponse(), new PlainResponse()]
   const bans = async () => (await limiter.peek('k')).policies[2]?.retryAfter
-  expect(await bans()).toBe(0)
-  ends[0]?.()
-  expect(await bans()).toBe(0)
-  ends[1]?.()
-  await vi.waitFor(async () => expect(await bans()).toBeGreaterThan(3_500_000))
+  expect([guard.check({}, ends[0] as PlainResponse), await bans()]).toEqual([true, 0])
+  expect([guard.check({}, ends[1] as PlainResponse), await bans()]).toEqual([true, expect.closeTo(3_600_000, -4)])
+  expect((await limiter.peek('k')).policies[0]?.used).toBe(2)
+  for (const response of ends) response.end('')
+  expect((await limiter.peek('k')).policies[0]?.used).toBe(0)
+})
+
+test('with settle, the settlement that spends the quota begins the ban', async () => {
+  const limiter = new RateLimiter({ policies, penalty: { on: 'spent', ban: '1h' } })
+  const guard = createGuard<PlainRequest, PlainResponse>(plainFramework, { limiter, keys, settle: true })
+  const request: PlainRequest = {}
+  const response = new PlainResponse()
+  expect(guard.check(request, response)).toBe(true)
+  response.end('')
+  await request.decision?.settle?.(2)
+  expect((await limiter.peek('k')).policies[1]?.allowed).toBe(false)
 })

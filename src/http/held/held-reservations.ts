@@ -141,13 +141,14 @@ export class HeldReservations<Request, Response> {
   #countAtEnd(held: HeldRequest<Request, Response>): void {
     const counts = this.#counts
     const inFlight = this.#inFlight
-    if (counts === undefined && inFlight === undefined && !this.#spends) return
+    if (this.#spends && counts === undefined && !this.#settles) void this.#correct(held, undefined) // no unit comes back
+    if (counts === undefined && inFlight === undefined) return
     const progress = this.#progressOf(held)
     const failed = (error: unknown) => this.#failed(error, held)
     const release = inFlight?.hold(held.reservation, { progress, failed })
     this.#framework.ended(held.response, (status, aborted) => {
       if (counts !== undefined && !aborted) void this.#count(counts, status, held)
-      else if (this.#spends && (counts !== undefined || !this.#settles)) void this.#correct(held, undefined)
+      else if (counts !== undefined && this.#spends) void this.#correct(held, undefined)
       release?.()
     })
   }
