@@ -171,7 +171,7 @@ const mutations: readonly Mutations[] = [
       ['if penalty.restarts or reset', 'if reset'],
       ['reset + (p.at - now) <= duration', 'reset + (p.at - now) < duration'],
       ['reset + (p.at - now) <= duration', 'reset <= duration'],
-      ['p.s = newState(p) markWritten(p)', 'p.s = newState(p)'],
+      ['p.s = newState(p)', ''],
     ],
   },
   {

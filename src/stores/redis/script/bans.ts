@@ -145,7 +145,6 @@ function makers.spent()
         local _, reset = p.algorithm.report(p, p.s, p.at)
         if penalty.restarts or reset + (p.at - now) <= duration then
           p.s = newState(p)
-          markWritten(p)
         end
       end
     end
