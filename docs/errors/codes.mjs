@@ -115,8 +115,12 @@ policiesFrom({ limits: { api: ['100/15m'] } })`,
 policiesFrom({ limiters: { api: ['100/15m'] } })`,
   },
   HEADGATE_PENALTY: {
-    cause: 'A number of a penalty is out of range, such as `after: 0`.',
-    fix: 'The message of the error names the option and its range. Pass a number in that range.',
+    cause:
+      "A number of a penalty is out of range, such as `after: 0`, or the options exclude each other. With `count: 'failures'`, a penalty " +
+      'for refusals would never begin.',
+    fix:
+      "The message of the error names the option and its range. For failures, write `on: 'spent'`: the ban begins when the quota is " +
+      'spent.',
     wrong: `import { RateLimiter } from 'headgate'
 
 new RateLimiter({ policies: '10/1m', penalty: { after: 0, within: '1m', ban: '1h' } })`,

@@ -135,6 +135,10 @@ export abstract class Algorithm {
   declare readonly restarts?: boolean
   /** For a penalty (`punishes`): true if a ban lasts as long as the refused call has to wait. */
   declare readonly endsWithWindow?: boolean
+  /** For a penalty (`punishes`): true if a ban begins when a quota is spent, and not after refusals. */
+  declare readonly spends?: boolean
+  /** With `spends`: the same penalty, whose bans reset no policy. Absent if its bans reset none. */
+  declare readonly unreset?: Algorithm | undefined
   /** True if units stay used until their reservation is settled or its lease (the longest time) ends, as for units of unfinished calls. */
   declare readonly leases?: boolean
   /**
@@ -235,6 +239,10 @@ export abstract class Algorithm {
   reopen?(s: Numbers, i: number, at: number): void
   /** Ends a ban, and counts refusals from 0 again. The number of earlier bans does not change. Only for a penalty (`punishes`). */
   unban?(s: Numbers, i: number, at: number): void
+  /** Notes that a reservation may give back `units`. Returns its ticket, with which `settle` closes them. Only with `spends`. */
+  hold?(s: Numbers, i: number, at: number, units: number): Ticket
+  /** Begins a ban. Returns its duration in microseconds; 0 if the key is banned already. Only with `spends`. */
+  spend?(s: Numbers, i: number, at: number): number
 
   /** Only for logs: the most entries (each a time and a running total) of a state whose used units do not exceed this limit. */
   mostEntries?(limit: number): number

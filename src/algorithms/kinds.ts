@@ -1,7 +1,7 @@
 /* For each kind of algorithm: how to make the algorithm from a stored definition, and which functions make its policies. */
 import { HeadgateError, shown } from '../common/index.ts'
 import type { Algorithm, Kind } from './algorithm.ts'
-import { Penalty } from './bans/index.ts'
+import { SpentPenalty } from './bans/index.ts'
 import { Bucket, gcra, IntervalBucket, leakyBucket, tokenBucket } from './buckets/index.ts'
 import { Concurrency, concurrency, SlidingLog, slidingLog } from './logs/index.ts'
 import { SmoothBursty, SmoothWarmingUp, smoothBursty, smoothWarmingUp } from './smooth/index.ts'
@@ -76,7 +76,7 @@ const kinds: Readonly<Record<Kind, KindOf>> = {
   // Has no function for users, such as `tokenBucket`, because a limiter makes the penalty from its option `penalty`.
   penalty: {
     constructors: [],
-    revive: (_, parameters) => Penalty.of(parameters),
+    revive: (_, parameters) => SpentPenalty.of(parameters),
   },
 }
 

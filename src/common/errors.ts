@@ -15,7 +15,7 @@
  * - `HEADGATE_POLICY`: a policy is written in an unknown form, or a store does not know the algorithm of a policy.
  *   `limitMessages` also throws this code, and `acquire` of a pacer rejects with it, for a policy that counts units in flight.
  * - `HEADGATE_POLICY_FILE`: a policy file cannot be read, is no JSON, has another form, or has no such limiter or plan.
- * - `HEADGATE_PENALTY`: an option of a penalty is out of range.
+ * - `HEADGATE_PENALTY`: an option of a penalty is out of range, or failures are counted and the penalty counts refusals.
  * - `HEADGATE_DUPLICATE_POLICY`: two policies of a limiter have the same name.
  * - `HEADGATE_DUPLICATE_LIMITER`: two limiters on a store have the same name.
  * - `HEADGATE_OPTION`: an option does not exist, or its value is invalid.

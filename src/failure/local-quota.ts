@@ -269,9 +269,9 @@ function shareOf(policy: Policy, instances: number): Policy {
   }
 }
 
-/** The same policy without thresholds, because thresholds are told when the store counts. */
+/** The same policy without thresholds and resets by a spent quota, because the store still has to learn of the units. */
 function untold(policy: Policy): Policy {
-  if (policy.thresholds === undefined) return policy
-  const { thresholds: _, ...rest } = policy
-  return rest
+  const { thresholds, ...rest } = policy
+  const { unreset } = policy.algorithm
+  return thresholds === undefined && !unreset ? policy : { ...rest, algorithm: unreset ?? policy.algorithm }
 }

@@ -7,7 +7,7 @@ import type { Framework } from './framework.ts'
 import { FunctionDeadline } from './function-deadline.ts'
 import type { GuardOptions } from './guard-options.ts'
 import { checkShown } from './headers/index.ts'
-import { Attachment, CountedRequests } from './held/index.ts'
+import { Attachment, CountedRequests, checkPenalty } from './held/index.ts'
 import {
   checkAddressNeeds,
   type FindKey,
@@ -88,6 +88,7 @@ export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
     shared: Shared<Request, Response> = sharedBy(framework),
   ) {
     const isOnly = policies === undefined
+    checkPenalty(options.count, limiter.penalty)
     this.limiter = limiter as Limiter
     this.options = options
     this.#framework = framework

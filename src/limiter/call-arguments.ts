@@ -138,7 +138,15 @@ export function costsOf(cost: AnyCost, policies: readonly Policy[]): Costs {
 function costsByName(cost: AnyCost, policies: readonly Policy[]): Costs {
   if (typeof cost !== 'object' || cost === null) throw wrongCost(cost)
   checkNames(cost, policies, 'A cost')
-  return policies.map((policy) => costUnder(policy, cost as Readonly<Record<string, number>>))
+  const costs = policies.map((policy) => costUnder(policy, cost as Readonly<Record<string, number>>))
+  const n = policies.findIndex(({ algorithm }) => algorithm.spends)
+  if (n >= 0) costs[n] = Math.max(0, ...costs.filter((_, other) => other !== n && isAlike(policies, n, other)))
+  return costs
+}
+
+/** True if a penalty with `on: 'spent'` counts the units of the other policy: a reservation leaves the largest of its costs open. */
+function isAlike(policies: readonly Policy[], penalty: number, other: number): boolean {
+  return policies[penalty]?.scope === policies[other]?.scope
 }
 
 /** The units that one policy takes, from a record: 1 for a penalty, which counts refused calls; 0 for a shadow policy not in the record. */

@@ -43,8 +43,8 @@ export interface RateLimiterOptions {
    */
   name?: string
   /**
-   * Bans a key after repeated refusals. Default: no bans. Example: `{ after: 5, within: '1h', ban: ['1h', '1d'] }` bans for 1 hour,
-   * and later for 1 day.
+   * Bans a key after repeated refusals, or when its quota is spent. Default: no bans. Example: `{ on: 'spent', ban: ['1h', '1d'] }`
+   * bans for 1 hour, and later for 1 day.
    */
   penalty?: PenaltyOptions
   /**
@@ -193,9 +193,22 @@ function checkLabels(policies: readonly Policy[]): void {
 
 /** The penalty as the last policy of a limiter. If every other policy is a shadow (never refuses), the penalty is a shadow too. */
 function penaltyOf(options: PenaltyOptions, policies: readonly Policy[]): Policy {
-  return penalty(
-    options,
-    (policies[0] as Policy).scope,
-    policies.every(({ shadow }) => shadow),
+  const first = (policies[0] as Policy).scope
+  const shadow = policies.every((policy) => policy.shadow)
+  if (options?.on !== 'spent') return penalty(options, first, shadow)
+  const { scope = first } = options
+  const spent = policies.filter((policy) => policy.scope === scope && (shadow || !policy.shadow) && canBeSpent(policy))
+  if (spent.length === 0) throw nothingToSpend(scope)
+  return penalty(options, first, shadow, Math.max(...spent.map(({ algorithm }) => algorithm.span)))
+}
+
+function canBeSpent({ algorithm: { leases, paysLater } }: Policy): boolean {
+  return !leases && !paysLater
+}
+
+function nothingToSpend(scope: string): HeadgateError {
+  return new HeadgateError(
+    'HEADGATE_PENALTY',
+    `penalty: on: 'spent' needs a policy with the scope ${shown(scope)} whose units can be spent. Add one, such as '5/15m', or name another scope.`,
   )
 }

@@ -6,7 +6,7 @@ import type { CallerCalendars, Decision } from '../policy/index.ts'
 import type { CheckedLedger, OnFailure } from '../stores/contract/index.ts'
 import { type AnyCost, askedBy, type CostOptions, costOf, costsOf, type Key, keysOf } from './call-arguments.ts'
 import type { HeavyKeys, SpaceSaving } from './heaviest/index.ts'
-import { calls, type Load, watch } from './limiter-events.ts'
+import { calls, watch } from './limiter-events.ts'
 import { type PlanLike, PlanOptions, policiesOf, type RateLimiterOptions, readPlans } from './limiter-options.ts'
 import type { ShownLimiter } from './list-keys.ts'
 import { Operations } from './operator-verbs.ts'
@@ -52,8 +52,6 @@ export class RateLimiter extends Operations<RateLimiter> {
   readonly scopes: readonly string[]
   /** The options of the penalty (bans after refusals). Undefined if the limiter has no penalty. */
   readonly penalty: PenaltyOptions | undefined
-  /** How many calls in this process have `concurrency` units now, and how many wait, under every plan: `{ inFlight: 3, waiting: 0 }`. */
-  readonly load: Readonly<Load>
   readonly #ledger: CheckedLedger
   /** The counters of the keys with the most calls, for each scope (such as `user`). Undefined if the option `top` is not set. */
   readonly #counts: readonly SpaceSaving[] | undefined
@@ -65,7 +63,6 @@ export class RateLimiter extends Operations<RateLimiter> {
   constructor(options: RateLimiterOptions) {
     const plans = readPlans<RateLimiter>(options)
     super(plans)
-    this.load = plans.load
     this.policies = policiesOf(options.policies, options.penalty)
     this.penalty = this.policies.length === 0 ? undefined : options.penalty
     plans.registerName(this.policies)
@@ -185,16 +182,6 @@ export class RateLimiter extends Operations<RateLimiter> {
   async reserve(key: Key, options?: ReserveOptions): Promise<Reservation> {
     const { cost = 1, maxWait, expires, calendar } = readReserve(options, this.policies)
     return this.#book(key, cost, maxWait, { calendar }, expires)
-  }
-
-  /**
-   * Stops what the store of this limiter has started: its subscription to messages about resets, its messages over
-   * `node:cluster`, its reports of used units (`shareStore`). Call `close` after the last call, when the server has closed.
-   * Then close the client, pool or database that you gave to the store. If several limiters use one store, one `close()` is
-   * enough, and a second one does nothing.
-   */
-  close(): void {
-    this.store.close?.()
   }
 
   async #run(verb: 'refund' | 'charge', key: Key, options: CostOptions | undefined): Promise<Decision> {

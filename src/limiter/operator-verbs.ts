@@ -15,6 +15,7 @@ import { type Inspection, inspectionOf } from '../inspection/index.ts'
 import type { Health, Store } from '../stores/contract/index.ts'
 import { type Key, keysOrSomeOf, someKeysOf } from './call-arguments.ts'
 import type { HeavyKey, TopOptions } from './heaviest/index.ts'
+import type { Load } from './limiter-events.ts'
 import { type ListedKey, type ListOptions, list, type ShownLimiter } from './list-keys.ts'
 import type { Plans } from './plans.ts'
 import { noStates } from './unlimited.ts'
@@ -29,6 +30,8 @@ export abstract class Operations<Limiter extends object> {
   readonly name: string
   readonly store: Store
   abstract readonly scopes: readonly string[]
+  /** How many calls in this process have `concurrency` units now, and how many wait, under every plan: `{ inFlight: 3, waiting: 0 }`. */
+  readonly load: Readonly<Load>
   protected readonly plans: Plans<Limiter>
   /** What `open` has returned, by the names of the scopes. Undefined until the first use. */
   #opened: Map<string, ShownLimiter> | undefined
@@ -37,6 +40,7 @@ export abstract class Operations<Limiter extends object> {
     this.name = plans.options.name
     this.store = plans.options.store
     this.plans = plans
+    this.load = plans.load
   }
 
   /**
@@ -142,7 +146,8 @@ export abstract class Operations<Limiter extends object> {
 
   /**
    * Ends the bans of a key: the ban by `ban`, and the ban by the option `penalty`. The penalty then counts refusals from 0 again. But the
-   * penalty still knows the past bans of the key, and the used units of the key do not change.
+   * penalty still knows the past bans of the key, and the used units of the key do not change. They are 0 under most policies if the
+   * penalty has `on: 'spent'`, which resets policies when a ban begins.
    *
    * Rejects for the same reasons as `ban`.
    */
@@ -186,6 +191,16 @@ export abstract class Operations<Limiter extends object> {
       'HEADGATE_OPTION',
       'This limiter does not count the calls of its keys. Write new RateLimiter({ top: 1000, ... }).',
     )
+  }
+
+  /**
+   * Stops what the store of this limiter has started: its subscription to messages about resets, its messages over
+   * `node:cluster`, its reports of used units (`shareStore`). Call `close` after the last call, when the server has closed.
+   * Then close the client, pool or database that you gave to the store. If several limiters use one store, one `close()` is
+   * enough, and a second one does nothing.
+   */
+  close(): void {
+    this.store.close?.()
   }
 }
 

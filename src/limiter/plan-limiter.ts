@@ -1,3 +1,4 @@
+import type { PenaltyOptions } from '../algorithms/bans/index.ts'
 import { type Policy, toPolicy } from '../algorithms/index.ts'
 import { limiterUnder, type RateLimiter } from './limiter.ts'
 import { type PlanLike, type RateLimiterOptions, readPlans } from './limiter-options.ts'
@@ -22,6 +23,8 @@ const mostNames = 100
 export class PlanLimiter extends Operations<RateLimiter> {
   /** The scopes (names) of the keys. With several scopes, a key is a record with a text for each scope. */
   readonly scopes: readonly string[]
+  /** The options of the penalty, for plans without a penalty of their own. Undefined if there is none. */
+  readonly penalty: PenaltyOptions | undefined
   /** The policies of the plans (policy lists) that were used so far: the first policy of each scope and name. */
   readonly #policies = new Map<string, Policy>()
 
@@ -30,6 +33,7 @@ export class PlanLimiter extends Operations<RateLimiter> {
     super(readPlans<RateLimiter>(options))
     this.plans.registerName()
     this.scopes = scopes
+    this.penalty = this.plans.options.penalty
   }
 
   /**

@@ -21,8 +21,11 @@ export interface ReservedCall extends AskedCosts {
 // Used by `settleAndHold`. The class below assigns this function, because only code in the class can call its private methods.
 let settleAndHoldBy: typeof settleAndHold
 
-/** `settle` for the adapters of frameworks: corrects the cost, but `concurrency` units stay taken until `release`. */
-export function settleAndHold(reservation: Reservation, actual: Units): MaybePromise<unknown> {
+/**
+ * `settle` for the adapters of frameworks: corrects the cost, but `concurrency` units stay taken until `release`.
+ * @param actual undefined if the reserved cost is the actual cost. Only a penalty with `on: 'spent'` has to know this
+ */
+export function settleAndHold(reservation: Reservation, actual: Units | undefined): MaybePromise<unknown> {
   return settleAndHoldBy(reservation, actual)
 }
 
@@ -127,8 +130,8 @@ export class Reservation {
     return this.#apply((n) => (this.#holds(n) ? -this.#cost(n) : corrected ? undefined : corrections[n]), true)
   }
 
-  #settleAndHold(actual: Units): MaybePromise<unknown> {
-    const corrections = this.#corrections(actual)
+  #settleAndHold(actual: Units | undefined): MaybePromise<unknown> {
+    const corrections = this.#corrections(actual ?? {})
     if (this.#settled || this.#corrected) return undefined
     this.#corrected = true
     return this.#apply((n) => corrections[n], false)
@@ -154,6 +157,7 @@ export class Reservation {
   /** The units that one policy has to charge for the actual cost. A negative number of units is given back. */
   #correction({ name, algorithm }: Policy, n: number, actual: Units): number {
     const reserved = this.#cost(n)
+    if (algorithm.spends) return -reserved
     if (typeof actual === 'object' && !Object.hasOwn(actual, name)) return 0
     const isAsked = reserved > 0 || this.#call.alternatives === undefined
     const units = typeof actual === 'object' ? checkUnits(actual[name] as number, name) : actual

@@ -119,6 +119,11 @@ export interface Decision {
    */
   readonly ban?: Ban
   /**
+   * Only if this call has begun the ban of a penalty with `on: 'spent'`: how long the ban lasts, in whole milliseconds, rounded up. The
+   * call itself is admitted. Example: with `{ on: 'spent', ban: '1h' }`, the call that takes the last unit has `banned` 3,600,000.
+   */
+  readonly banned?: number
+  /**
    * Only for a call with a list of costs: the costs that were refused, in the order of the list. An admitted call took the cost after
    * them: `list[decision.tried.length]`. Example: with `cost: [{ own: 1, pool: 0 }, { own: 0, pool: 1 }]`, `tried` is empty if `own`
    * admitted the call, and names `own` if `pool` did. A refused call names both. `retryAfter` is then the shortest wait of the list,

@@ -10,6 +10,7 @@ import { compareLimiters } from './compare-limiters.ts'
 import { ManualClock } from './manual-clock.ts'
 import { reservationCases } from './reservation-cases.ts'
 import { samples } from './sample-policies.ts'
+import { spentCases } from './spent-cases.ts'
 import { storeCases } from './store-cases.ts'
 import type { StoreFixture } from './timeline.ts'
 
@@ -70,13 +71,13 @@ export function testStore({ name, create, test, close }: StoreContract): void {
     // The end of a ban that lasts until the window ends depends only on the wait that the policy reports. So three algorithms
     // are enough.
     const policies = rules.until === undefined ? all : all.slice(0, 3)
-    const penalty = { after: 3, within: '2s', ...rules } as PenaltyOptions
+    const penalty = rules.on === 'spent' ? rules : { after: 3, within: '2s', ...rules }
     declare(`bans by hand and by a penalty${what}: the same decisions as the memory store`, (fixture) =>
       checkDecisions(fixture, policies, penalty),
     )
   }
   for (const [what, run] of Object.entries({ ...storeCases, ...reservationCases })) declare(what, run)
-  for (const [what, run] of Object.entries(banCases)) {
+  for (const [what, run] of Object.entries({ ...banCases, ...spentCases })) {
     declare(what, async (fixture) => ((await canBan(fixture.store)) ? run(fixture) : undefined))
   }
 }
@@ -104,6 +105,7 @@ const penalties: Readonly<Record<string, Partial<PenaltyOptions>>> = {
   ' that extends': { ban: ['1s', '4s'], extend: true },
   ' that restarts': { ban: ['1s', '4s'], restart: true },
   ' that ends with the window': { until: 'window' },
+  ' for a spent quota': { on: 'spent', ban: ['1s', '4s'] },
 }
 
 /**

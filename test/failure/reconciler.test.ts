@@ -588,3 +588,14 @@ describe('instances', () => {
     expect(await fixture.ledger.run({ verb: 'consume', keys: ['k'] })).toMatchObject({ limit: 25, remaining: 24 })
   })
 })
+
+test('a quota that is spent while the store fails bans here at once, and in the store as soon as it is charged', async () => {
+  const penalty = { on: 'spent', ban: '1h' } as const
+  const { policies } = new RateLimiter({ policies: '3/1h fixed-window', penalty })
+  const fixture = new FailoverFixture(policies)
+  await fixture.down()
+  expect(await spend(fixture, 3)).toBe('fallback 0')
+  expect(await fixture.consume()).toBe('fallback no 3600000')
+  await fixture.up()
+  expect(await fixture.consume()).toBe('store no 3600000')
+})

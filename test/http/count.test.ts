@@ -2,10 +2,12 @@ import fastify from 'fastify'
 import { expect, test, vi } from 'vitest'
 import { rateLimit } from '../../adapters/express.ts'
 import { rateLimit as forFastify } from '../../adapters/fastify/index.ts'
-import { fixedWindow, RateLimiter } from '../../src/index.ts'
+import { createGuard } from '../../src/http.ts'
+import { concurrency, fixedWindow, RateLimiter } from '../../src/index.ts'
 import { asyncStore } from '../support/async-store.ts'
 import { contract, hangUp, signal, statuses, stillStore, until } from '../support/contract.ts'
 import { get } from '../support/frameworks.ts'
+import { type PlainRequest, PlainResponse, plainFramework } from '../support/plain-framework.ts'
 import { queryOf, statusOf } from '../support/shapes.ts'
 
 const policies = fixedWindow({ limit: 2, window: '1h' })
@@ -43,6 +45,21 @@ contract((app) => {
     expect(await responses({ count: 'successes' }, [401, 401, 401, 200, 401, 304, 200])).toEqual([
       401, 401, 401, 200, 401, 304, 429,
     ])
+  })
+
+  test('the failure that spends the quota begins the ban of a penalty, and a success begins none', async () => {
+    const penalty = { on: 'spent', ban: '1h' } as const
+    const limiter = new RateLimiter({ policies, penalty, store: stillStore().store })
+    const { url } = await app({ limiter, keys, count: 'failures' }, { handle: status })
+    const banned = async () => (await limiter.peek('k')).policies[1]?.allowed === false
+    for (const each of [401, 200, 200]) expect((await get(`${url}/?status=${each}`)).status).toBe(each)
+    await untilRemaining(limiter, 1)
+    expect(await banned()).toBe(false)
+    expect((await get(`${url}/?status=401`)).status).toBe(401)
+    await untilRemaining(limiter, 0)
+    await vi.waitFor(async () => expect(await banned()).toBe(true))
+    const { status: refused, headers } = await get(`${url}/?status=200`)
+    expect([refused, headers['retry-after']]).toEqual([429, '3600'])
   })
 
   test('all: every response counts', async () => {
@@ -206,4 +223,54 @@ test('Fastify: a request by inject counts as one over a socket', async () => {
 
 test.each(['errors', 5, null, {}])('count: %j throws at construction', (count) => {
   expect(() => rateLimit({ policies, count } as never)).toThrow(expect.objectContaining({ code: 'HEADGATE_OPTION' }))
+})
+
+const refused = { after: 3, within: '1h', ban: '1h' } as const
+
+test.each([
+  ['failures', { policies, count: 'failures', penalty: refused }],
+  ['a function', { policies, count: () => true, penalty: refused }],
+  ['a limiter', { limiter: new RateLimiter({ policies, penalty: refused }), count: 'failures' }],
+  ['plans', { policies: () => policies, count: 'failures', penalty: refused }],
+] as const)('a penalty for refusals never begins for a client that waits, so it is an error: %s', (_, options) => {
+  expect(() => rateLimit(options as never)).toThrow(
+    expect.objectContaining({ code: 'HEADGATE_PENALTY', message: expect.stringContaining("on: 'spent', ban: '1h'") }),
+  )
+})
+
+test('a plan with such a penalty is an error of its first request', () => {
+  const limit = rateLimit({ policies: () => ({ policies, penalty: refused }), keys, count: 'failures' })
+  const next = vi.fn()
+  void limit({ ip: '192.0.2.1', socket: {}, headers: {} } as never, { setHeader() {} } as never, next)
+  expect(next).toHaveBeenCalledWith(expect.objectContaining({ code: 'HEADGATE_PENALTY' }))
+})
+
+test.each(['all', 'successes'] as const)('count: %s goes with a penalty for refusals', (count) => {
+  expect(() => rateLimit({ policies, count, penalty: refused })).not.toThrow()
+})
+
+test('without count, the request that spends the quota begins the ban, also beside a policy of units in flight', async () => {
+  const limiter = new RateLimiter({
+    policies: [concurrency({ name: 'slots', limit: 5, lease: '1m' }), policies],
+    penalty: { on: 'spent', ban: '1h' },
+  })
+  const guard = createGuard<PlainRequest, PlainResponse>(plainFramework, { limiter, keys })
+  const ends = [new PlainResponse(), new PlainResponse()]
+  const bans = async () => (await limiter.peek('k')).policies[2]?.retryAfter
+  expect([guard.check({}, ends[0] as PlainResponse), await bans()]).toEqual([true, 0])
+  expect([guard.check({}, ends[1] as PlainResponse), await bans()]).toEqual([true, expect.closeTo(3_600_000, -4)])
+  expect((await limiter.peek('k')).policies[0]?.used).toBe(2)
+  for (const response of ends) response.end('')
+  expect((await limiter.peek('k')).policies[0]?.used).toBe(0)
+})
+
+test('with settle, the settlement that spends the quota begins the ban', async () => {
+  const limiter = new RateLimiter({ policies, penalty: { on: 'spent', ban: '1h' } })
+  const guard = createGuard<PlainRequest, PlainResponse>(plainFramework, { limiter, keys, settle: true })
+  const request: PlainRequest = {}
+  const response = new PlainResponse()
+  expect(guard.check(request, response)).toBe(true)
+  response.end('')
+  await request.decision?.settle?.(2)
+  expect((await limiter.peek('k')).policies[1]?.allowed).toBe(false)
 })

@@ -83,6 +83,10 @@ contract((app) => {
     expect(await statuses(url, [free, free, free])).toEqual([200, 200, 429])
     await operator.clear()
     expect(await statuses(url, [free, pro])).toEqual([200, 200])
+    await operator.forget(['ann'])
+    expect(await statuses(url, [free, free, free])).toEqual([200, 200, 429])
+    expect(operator.load).toEqual({ inFlight: 0, waiting: 0 })
+    operator.close()
   })
 
   test('with plans by a function, the limiter reports the health of all plans together', async () => {

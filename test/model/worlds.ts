@@ -161,7 +161,7 @@ function randomPenalty(random: Random, base: number): PenaltyOptions {
   const counted = { after: 1 + random(3), within: span() }
   if (random(4) === 0) return { ...counted, until: 'window' }
   return {
-    ...counted,
+    ...(random(3) === 0 ? { on: 'spent' } : counted),
     ban: random(2) === 0 ? span() : [span(), span()],
     ...(random(3) === 0 && { forget: span() }),
     ...(random(4) === 0 && { extend: true }),

@@ -127,14 +127,15 @@ export const punishment: fc.Arbitrary<Policy> = fc
     forget: span,
     extend: fc.boolean(),
     restart: fc.boolean(),
-    endsWithWindow: fc.nat(2).map((n) => n === 0),
+    form: fc.constantFrom('refused', 'refused', 'spent', 'spent', 'window'),
   })
-  .map(({ endsWithWindow, after, within, ...timed }) => {
-    return endsWithWindow ? { after, within, until: 'window' as const } : { after, within, ...timed }
+  .chain(({ form, after, within, ...timed }) => {
+    const refused = { after, within, ...(form === 'window' ? { until: 'window' as const } : timed) }
+    const options = form === 'spent' ? { on: form, ...timed } : refused
+    const longest = within * 1000
+    const scopes = fc.tuple(fc.constantFrom('ip', 'user'), fc.nat(3))
+    return scopes.map(([scope, shadow]) => penalty(options, scope, shadow === 0, longest))
   })
-  .chain((options) =>
-    fc.tuple(fc.constantFrom('ip', 'user'), fc.boolean()).map(([scope, shadow]) => penalty(options, scope, shadow)),
-  )
 
 /** One policy of that algorithm, or several of any, or two and a penalty for their refusals. */
 export function policiesOf(algorithm: keyof typeof algorithms | 'several' | 'punished'): fc.Arbitrary<Policy[]> {
@@ -341,7 +342,11 @@ export async function compare(
     }
     if (verb === 'settle') {
       const { costs: reserved } = old as Reserved
-      costs = counts.map((count, n) => count - (typeof reserved === 'number' ? reserved : (reserved[n] as number)))
+      const settled = all[plan] as readonly Policy[]
+      costs = counts.map((count, n) => {
+        const units = typeof reserved === 'number' ? reserved : (reserved[n] as number)
+        return settled[n]?.algorithm.spends ? -units : count - units
+      })
       if (!again) reservations.splice(reservations.indexOf(old as Reserved), 1)
     }
     const some = keys.map((key, n) => (operation.ban.scope === 2 || n === operation.ban.scope ? key : undefined))

@@ -6,6 +6,7 @@ import {
   flag,
   HeadgateError,
   invalidOption,
+  oneOf,
   optional,
   readOptions,
   text,
@@ -15,13 +16,23 @@ import {
 import type { Policy } from '../algorithm.ts'
 import { makePolicy } from '../define-policy.ts'
 import { Penalty, unlimited } from './penalty.ts'
+import { SpentPenalty } from './spent-penalty.ts'
 
-/** The options of a penalty, which bans a key after many of its calls were refused. */
+/** The options of a penalty, which bans a key after many of its calls were refused, or when its quota is spent. */
 export interface PenaltyOptions {
-  /** How many refusals of a key within `within` begin a ban, such as 10. */
-  after: number
-  /** The time in which the refusals are counted, such as `'1m'`. This time starts with the first refusal that is counted. */
-  within: Duration
+  /**
+   * What begins a ban. `'refused'`: `after` refusals within `within`. `'spent'`: the call that takes the last unit of a policy with the
+   * penalty's scope. Units that a reservation can still give back do not count: with `count: 'failures'`, the failure that spends the
+   * quota begins the ban. Default `'refused'`. Example: `{ on: 'spent', ban: '1h' }`.
+   */
+  on?: 'refused' | 'spent'
+  /** How many refusals of a key within `within` begin a ban, such as 10. Required unless `on` is `'spent'`. */
+  after?: number
+  /**
+   * The time in which the refusals are counted, such as `'1m'`. This time starts with the first refusal that is counted. Required
+   * unless `on` is `'spent'`.
+   */
+  within?: Duration
   /**
    * How long a key is banned: `['1m', '10m']` means 1 minute the first time, and 10 minutes every later time. Required
    * unless `until` is given.
@@ -41,7 +52,8 @@ export interface PenaltyOptions {
   extend?: boolean
   /**
    * True if the start of a ban resets the other policies of the key (except units of unfinished calls), so that the key has its full quota
-   * when the ban ends. Default false: units used before the ban stay used.
+   * when the ban ends. Default false: units used before the ban stay used. With `on: 'spent'`, the policies that would have their full
+   * quota at the end of the ban are always reset, so that `unban` leaves a key that can be used.
    */
   restart?: boolean
   /** Which key of a call is banned: the key of this scope, such as `'user'`. Default: the scope of the limiter's first policy. */
@@ -52,12 +64,14 @@ export interface PenaltyOptions {
   status?: 403 | 429
 }
 
-/** The options that cannot be given together with `until: 'window'`. */
-const untimed = ['forget', 'extend', 'restart'] as const
+/** The options that cannot be given together with `until: 'window'`, and with `on: 'spent'`. */
+const untimed = ['ban', 'forget', 'extend', 'restart'] as const
+const uncounted = ['after', 'within', 'until'] as const
 
 const code = 'HEADGATE_PENALTY'
 const banTime = duration(undefined, { code })
 const readers = {
+  on: oneOf('refused', 'spent'),
   after: whole(undefined, { code }),
   within: duration(undefined, { code }),
   ban: anything,
@@ -70,31 +84,34 @@ const readers = {
   status: check((given) => given === 403 || given === 429, '403 or 429', '429', 429, code),
 }
 
+const spentReaders = { ...readers, after: anything, within: anything }
+
 /**
- * A policy that bans a key after the other policies have refused the key's calls many times. Users do not call this
- * function: they give a limiter the option `penalty`.
+ * A policy that bans a key after the other policies have refused the key's calls many times, or when one of them is spent. Users do not
+ * call this function: they give a limiter the option `penalty`.
+ * @param longest the longest span of the policies with the penalty's scope, in microseconds; only for `on: 'spent'`
  * @throws HeadgateError `HEADGATE_PENALTY` for a number or a duration out of range; another code for an unknown option, or an invalid name
  *   or scope
  */
-export function penalty(options: PenaltyOptions, scope: string, shadow: boolean): Policy {
-  const { after, within, name, ...read } = readOptions('penalty', options, readers)
-  const list = read.until === undefined ? durationsOf(options) : noDurations(options)
-  const bans = list.map((ban) => banTime(ban, 'penalty: ban'))
-  const forget = read.forget ?? Math.max(0, ...bans)
-  warnOfSeconds(options.within, 'penalty: within')
+export function penalty(options: PenaltyOptions, scope: string, shadow: boolean, longest = 1_000_000): Policy {
+  const spent = options?.on === 'spent'
+  const { name, ...read } = readOptions('penalty', options, spent ? spentReaders : readers)
+  if (spent)
+    exclude(options, "on: 'spent'", uncounted, 'the other policies say how many units are spent, and in which time')
+  if (read.until !== undefined) exclude(options, "until: 'window'", untimed, 'such a ban has no duration of its own')
+  const list = read.until === undefined ? durationsOf(options) : []
+  const bans = list.map((ban) => banTime(ban, 'penalty: ban') * 1000)
+  const forget = read.forget === undefined ? Math.max(0, ...bans) : read.forget * 1000
+  if (!spent) warnOfSeconds(options.within as Duration, 'penalty: within')
   for (const ban of list) warnOfSeconds(ban, 'penalty: ban')
+  const algorithm = spent
+    ? new SpentPenalty(longest, forget, bans, read)
+    : new Penalty(read.after as number, (read.within as number) * 1000, forget, bans, read)
+  const { after, within } = algorithm
   const settings = {
-    name,
-    label: name,
-    scope: read.scope ?? scope,
-    limit: after,
-    window: within,
-    burst: unlimited,
-    countRefused: true,
-    shadow,
+    ...{ name, label: name, scope: read.scope ?? scope, limit: after, window: Math.ceil(within / 1000) },
+    ...{ burst: unlimited, countRefused: !spent || algorithm.countsAlways, shadow },
   }
-  const micros = bans.map((ban) => ban * 1000)
-  const algorithm = new Penalty(after, within * 1000, forget * 1000, micros, read)
   const policy: Policy = makePolicy(settings, algorithm, () => policy)
   return policy
 }
@@ -106,12 +123,17 @@ function durationsOf({ ban }: PenaltyOptions): readonly Duration[] {
   throw invalidOption('penalty: ban', '1 to 20 durations', ban, fix, code)
 }
 
-/** Checks the options of a penalty with `until: 'window'`. Returns no durations, because such a penalty has none. */
-function noDurations(options: PenaltyOptions): readonly Duration[] {
-  const misfit = (['ban', ...untimed] as const).find((option) => options[option] !== undefined)
-  if (misfit === undefined) return []
+/** @throws HeadgateError `HEADGATE_PENALTY` if one of the options is given together with `other` */
+function exclude(
+  options: PenaltyOptions,
+  other: string,
+  without: readonly (keyof PenaltyOptions)[],
+  why: string,
+): void {
+  const misfit = without.find((option) => options[option] !== undefined)
+  if (misfit === undefined) return
   throw new HeadgateError(
     'HEADGATE_PENALTY',
-    `penalty: until: 'window' and ${misfit} exclude each other. Leave one of them out: such a ban has no duration of its own.`,
+    `penalty: ${other} and ${misfit} exclude each other. Leave one of them out: ${why}.`,
   )
 }

@@ -27,14 +27,17 @@ export interface PenaltyRules {
   readonly extend?: boolean
   /** True if the start of a ban resets the other policies of the key. */
   readonly restart?: boolean
+  /** True if bans begin when the quota is spent (spent-penalty.ts), and not after refusals. */
+  readonly spent?: boolean
 }
 
 /**
- * One of the parameters is the sum of the rules that apply: `extendRule`, `restartRule` or both. The sum is less than the duration of
- * any ban, so it differs from the durations among the parameters.
+ * One of the parameters is the sum of the rules that apply. The sum is less than the duration of any ban, so it differs from the durations
+ * among the parameters.
  */
 const extendRule = 1
 const restartRule = 2
+const spentRule = 4
 /** The shortest ban, in microseconds. */
 const leastBan = 1000
 const latest = Number.MAX_SAFE_INTEGER
@@ -45,7 +48,7 @@ export const unlimited: number = 2 ** 52
 export class Penalty extends Algorithm {
   readonly kind = 'penalty'
   readonly parameters: readonly number[]
-  readonly slots = 5
+  readonly slots: number = 5
   /** False, because a refusal that was counted stays counted even if units are given back. */
   override readonly settles = false
   override readonly punishes = true
@@ -69,7 +72,7 @@ export class Penalty extends Algorithm {
     within: number,
     forget: number,
     bans: readonly number[],
-    { extend = false, restart = false }: PenaltyRules = {},
+    { extend = false, restart = false, spent = false }: PenaltyRules = {},
   ) {
     super()
     this.after = after
@@ -81,27 +84,25 @@ export class Penalty extends Algorithm {
     this.restarts = restart
     this.endsWithWindow = bans.length === 0
     this.longest = this.endsWithWindow ? Infinity : Math.max(...bans)
-    const rules = (extend ? extendRule : 0) + (restart ? restartRule : 0)
+    const rules = (extend ? extendRule : 0) + (restart ? restartRule : 0) + (spent ? spentRule : 0)
     // Without rules, the parameters have no sum of rules, as in earlier builds, so that states of earlier builds can still be used.
     this.parameters = [after, within, forget, ...bans, ...(rules > 0 ? [rules] : [])]
   }
 
-  /** The penalty with these parameters. */
-  static of([after = 0, within = 0, forget = 0, ...more]: readonly number[]): Penalty {
-    const rules = more.find((number) => number < leastBan) ?? 0
-    const bans = more.filter((number) => number >= leastBan)
-    return new Penalty(after, within, forget, bans, {
-      extend: rules % restartRule === extendRule,
-      restart: rules >= restartRule,
-    })
+  /** The durations of the bans, and the rules, from the parameters after the first three. */
+  protected static rulesOf(more: readonly number[]): { bans: readonly number[]; rules: Required<PenaltyRules> } {
+    const sum = more.find((number) => number < leastBan) ?? 0
+    const has = (rule: number) => Math.floor(sum / rule) % 2 === 1
+    const rules = { extend: has(extendRule), restart: has(restartRule), spent: has(spentRule) }
+    return { bans: more.filter((number) => number >= leastBan), rules }
   }
 
   wait(s: Numbers, i: number, at: number): number {
-    return Math.max(0, (s[i + 4] as number) - this.#aheadAt(s, i, at) - at)
+    return Math.max(0, (s[i + 4] as number) - this.aheadAt(s, i, at) - at)
   }
 
   /** By how many microseconds `at` is before the time of the state; 0 if `at` is not before that time. */
-  #aheadAt(s: Numbers, i: number, at: number): number {
+  protected aheadAt(s: Numbers, i: number, at: number): number {
     return Math.max(0, (s[i] as number) - at)
   }
 
@@ -111,7 +112,7 @@ export class Penalty extends Algorithm {
 
   /** An admitted call is not counted. Only changes the times of the state, if `at` is before the time of the state. */
   take(s: Numbers, i: number, at: number): void {
-    const ahead = this.#aheadAt(s, i, at)
+    const ahead = this.aheadAt(s, i, at)
     if (ahead === 0) return
     s[i] = at
     s[i + 1] = Math.max(0, (s[i + 1] as number) - ahead)
@@ -122,7 +123,7 @@ export class Penalty extends Algorithm {
     this.take(s, i, at)
     const since = at - (s[i + 4] as number)
     if (since < 0) {
-      if (this.countsAlways) this.#extend(s, i, at)
+      if (this.countsAlways) this.prolong(s, i, at)
       return
     }
     if (since >= this.forget) s[i + 3] = 0
@@ -132,10 +133,10 @@ export class Penalty extends Algorithm {
     }
     s[i + 2] = (s[i + 2] as number) + 1
     s[i] = at
-    if ((s[i + 2] as number) >= this.after) this.#ban(s, i, at, wait)
+    if ((s[i + 2] as number) >= this.after) this.begin(s, i, at, wait)
   }
 
-  #ban(s: Numbers, i: number, at: number, wait: number): void {
+  protected begin(s: Numbers, i: number, at: number, wait: number): void {
     const bans = s[i + 3] as number
     const duration = this.endsWithWindow ? wait : (this.bans[Math.min(bans, this.bans.length - 1)] as number)
     if (duration === Infinity) return
@@ -149,7 +150,7 @@ export class Penalty extends Algorithm {
     return Math.min(bans, this.bans.length || 1)
   }
 
-  #extend(s: Numbers, i: number, at: number): void {
+  protected prolong(s: Numbers, i: number, at: number): void {
     s[i + 4] = Math.max(s[i + 4] as number, at + (this.bans[(s[i + 3] as number) - 1] as number))
     s[i] = at
   }
@@ -167,7 +168,7 @@ export class Penalty extends Algorithm {
   }
 
   report(s: Numbers, i: number, at: number, out: Report): void {
-    const now = at + this.#aheadAt(s, i, at)
+    const now = at + this.aheadAt(s, i, at)
     const end = s[i + 4] as number
     const counted = (s[i + 2] as number) > 0 ? (s[i + 1] as number) + this.within : 0
     const forgotten = (s[i + 3] as number) > 0 ? end + this.forget : 0
@@ -183,10 +184,14 @@ export class Penalty extends Algorithm {
   /**
    * The end of a ban does not change, unless the ban would last longer than the longest ban of this penalty. The time of the state is
    * the time when the ban began or was extended, because other calls during a ban do not change it. If bans end with the window, no end
-   * changes.
+   * changes. Open units (spent-penalty.ts) are no refusals.
    */
-  override carry(s: Numbers, i: number, at: number): void {
+  override carry(s: Numbers, i: number, at: number, from: Algorithm): void {
     this.take(s, i, at)
+    if (from.spends) {
+      s[i + 2] = 0
+      if (Array.isArray(s)) s.length = i + 5
+    }
     s[i + 3] = this.#atMost(s[i + 3] as number)
     s[i + 4] = Math.min(s[i + 4] as number, (s[i] as number) + this.longest)
   }
@@ -194,7 +199,7 @@ export class Penalty extends Algorithm {
   /** Merges two states: the result has the later times, and the higher numbers of refusals and bans. */
   override merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
     this.take(s, i, at)
-    const ahead = this.#aheadAt(t, j, at)
+    const ahead = this.aheadAt(t, j, at)
     const start = (t[j + 1] as number) - ahead
     const counted = at - start < this.within ? (t[j + 2] as number) : 0
     if (at - (s[i + 1] as number) >= this.within) s[i + 2] = 0

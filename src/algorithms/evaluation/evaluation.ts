@@ -14,9 +14,10 @@ import { alone, type Decision, join, type Source, type Verdict } from '../../pol
 import type { Policy, Ticket, Windows } from '../algorithm.ts'
 import { withLag } from '../effective-time.ts'
 import type { Alternatives, Costs, DecidingVerb, Details, Tickets } from './call-terms.ts'
-import { canPromise, correctionOf, ticketOf } from './granted.ts'
-import { newReservationId, PolicyEvaluation, refund, restart, settle, unitsKnown } from './policy-evaluation.ts'
+import { canPromise, correctionOf, takeMore, ticketOf } from './granted.ts'
+import { newReservationId, PolicyEvaluation, refund, restart, settle } from './policy-evaluation.ts'
 import { tellReached } from './reached-thresholds.ts'
+import { SpentQuota } from './spent-quota.ts'
 import { TriedCosts } from './tried-costs.ts'
 import { verdictOf } from './verdict-of.ts'
 
@@ -43,6 +44,8 @@ export class Evaluation {
   private readonly only: PolicyEvaluation | undefined
   /** The penalty whose bans reset the other policies of the key; undefined if the limiter has no such penalty. */
   private readonly penalty: PolicyEvaluation | undefined
+  /** The ban that begins when a quota is spent. Undefined without such a penalty. */
+  readonly spent: SpentQuota | undefined
   private readonly countsRefused: boolean
   /** True if a policy has thresholds. */
   private readonly tells: boolean
@@ -58,6 +61,7 @@ export class Evaluation {
     this.policies = policies.map((policy) => new PolicyEvaluation(policy))
     this.calendars = [...policies.keys()].filter((n) => policies[n]?.algorithm.place !== undefined)
     this.only = this.policies.length === 1 ? this.policies[0] : undefined
+    this.spent = SpentQuota.of(this.policies)
     this.penalty = this.policies.find(({ policy, algorithm }) => algorithm.restarts === true && !policy.shadow)
     this.countsRefused = policies.some((policy) => policy.countRefused)
     this.tells = this.policies.some(({ thresholds }) => thresholds.length > 0)
@@ -169,7 +173,9 @@ export class Evaluation {
     const { only, allowed, list } = this
     const at = details !== undefined && details.at === true ? Math.floor(this.now / 1000) : undefined
     if (list !== undefined) return this.commitFirst(list, details, source, at)
-    if (this.tells) return join(allowed, this.told(this.commitAll(details)), source, at)
+    if (this.tells || this.spent !== undefined) {
+      return this.decided(join(allowed, this.told(this.commitAll(details)), source, at))
+    }
     if (only !== undefined) return alone(allowed, [this.commitOne(only, details)], source, at)
     return join(allowed, this.commitAll(details), source, at)
   }
@@ -182,7 +188,11 @@ export class Evaluation {
   ): Decision {
     this.changeAll()
     if (!this.allowed) list.waitAgain(this.policies, this.now)
-    return list.decision(this.allowed, this.told(this.verdicts(details)), source, at)
+    return this.decided(list.decision(this.allowed, this.told(this.verdicts(details)), source, at))
+  }
+
+  private decided(decision: Decision): Decision {
+    return this.spent === undefined ? decision : this.spent.decided(decision, this.now)
   }
 
   private told(verdicts: readonly Verdict[]): readonly Verdict[] {
@@ -190,8 +200,9 @@ export class Evaluation {
   }
 
   private commitAll(details: Details | undefined): Verdict[] {
-    const { policies, penalty } = this
-    if (penalty === undefined || this.takes) return policies.map((evaluation) => this.commitOne(evaluation, details))
+    const { policies, penalty, spent } = this
+    if (spent === undefined && (penalty === undefined || this.takes))
+      return policies.map((evaluation) => this.commitOne(evaluation, details))
     this.changeAll()
     return this.verdicts(details)
   }
@@ -205,6 +216,7 @@ export class Evaluation {
     const free = penalty?.wait === 0
     for (const evaluation of policies) this.change(evaluation)
     if (penalty !== undefined && !this.takes && free && penalty.wait > 0) restart(penalty, policies, this.now)
+    if (this.spent !== undefined) this.spent.begin(this.verb, this, this.now, this.given)
   }
 
   private commitOne(evaluation: PolicyEvaluation, details: Details | undefined): Verdict {
@@ -215,29 +227,11 @@ export class Evaluation {
   private change(evaluation: PolicyEvaluation): void {
     const { cost, algorithm } = evaluation
     if (evaluation.wait > 0 || !this.takes) this.commitRefused(evaluation)
-    else if (!this.plain) this.takeMore(evaluation)
+    else if (!this.plain) takeMore(evaluation, this.now, this.verb, this.given?.[this.policies.indexOf(evaluation)])
     else if (cost > 0) {
       algorithm.take(evaluation.s, evaluation.i, evaluation.at, cost, 0)
       evaluation.wrote = true
     }
-  }
-
-  /**
-   * Adds the units of a charge, or of a renewed lease (of units in flight), to the state of a policy. A charge of 0 units only creates the
-   * state.
-   */
-  private takeMore(evaluation: PolicyEvaluation): void {
-    if (evaluation.keepsNothing) return
-    const { now, verb } = this
-    const { cost } = evaluation
-    const { algorithm, s, i, at } = evaluation.own(now)
-    if (verb === 'renew') {
-      const ticket = this.given?.[this.policies.indexOf(evaluation)]
-      if (cost === 0 || ticket === undefined || !algorithm.leases) return
-      if (unitsKnown(algorithm, s, i, ticket) > 0) algorithm.settle(s, i, at, cost, ticket)
-    }
-    algorithm.take(s, i, at, cost, 0)
-    evaluation.changed(now)
   }
 
   /** Changes the state of a policy if the call is refused by any policy, or booked for a later time. */

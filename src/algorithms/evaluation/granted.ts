@@ -1,7 +1,8 @@
 /* What a reservation needs besides a decision: whether it can be granted, its tickets, and what a settlement corrects. */
 import type { Ticket } from '../algorithm.ts'
 import { effectiveTime } from '../effective-time.ts'
-import type { PolicyEvaluation } from './policy-evaluation.ts'
+import type { DecidingVerb } from './call-terms.ts'
+import { type PolicyEvaluation, unitsKnown } from './policy-evaluation.ts'
 
 /**
  * A future time can be promised only if a single policy delays the call. If several policies booked the call for different times, a
@@ -38,7 +39,7 @@ export function ticketOf(
   const { idSlot, expiring } = algorithm
   if (wait > 0 || cost === 0) return undefined
   if (renews && (!algorithm.leases || renewed === undefined)) return undefined
-  if (idSlot === undefined) return [0, 0, cost]
+  if (idSlot === undefined) return evaluation.held ?? [0, 0, cost]
   if ((s[i + idSlot] as number) <= 0) s[i + idSlot] = id
   const since = algorithm.bookedAt(s, i, at, delay)
   if (expires === undefined || expiring === undefined || expiring.isFull(s, at))
@@ -78,4 +79,25 @@ export function correctionOf(
   if (ticket?.[3] === undefined) return correction
   const { algorithm, s, i } = evaluation.own(now)
   return effectiveTime(algorithm, s[i] as number, now) < ticket[3] ? correction : correction + ticket[2]
+}
+
+/**
+ * Adds the units of a charge, or of a renewed lease (of units in flight), to the state of a policy. A charge of 0 units only creates the
+ * state.
+ */
+export function takeMore(
+  evaluation: PolicyEvaluation,
+  now: number,
+  verb: DecidingVerb,
+  ticket: Ticket | undefined,
+): void {
+  if (evaluation.keepsNothing) return
+  const { cost } = evaluation
+  const { algorithm, s, i, at } = evaluation.own(now)
+  if (verb === 'renew') {
+    if (cost === 0 || ticket === undefined || !algorithm.leases) return
+    if (unitsKnown(algorithm, s, i, ticket) > 0) algorithm.settle(s, i, at, cost, ticket)
+  }
+  algorithm.take(s, i, at, cost, 0)
+  evaluation.changed(now)
 }

@@ -51,6 +51,8 @@ export class PolicyEvaluation {
   wrote = false
   /** True if the call changed `foreign`. The store then saves `foreign`, still with the limit and window under which it was written. */
   wroteForeign = false
+  /** For a penalty: the ticket of the reservation that the call has made, whose units are open until it is settled. */
+  held: Ticket | undefined = undefined
   readonly thresholds: readonly Threshold[]
 
   constructor(policy: Policy) {
@@ -178,13 +180,17 @@ export class PolicyEvaluation {
   }
 }
 
-/** The most units that a reservation can give back (by its ticket): 0 if the state no longer has the id with which it was made. */
+/**
+ * The most units that a reservation can give back (by its ticket): 0 if the state no longer has the id with which it was made. A penalty
+ * finds them by the ticket's time.
+ */
 export function unitsKnown(
-  { idSlot, idCountsRefunds }: Algorithm,
+  { idSlot, idCountsRefunds, spends }: Algorithm,
   s: Numbers,
   i: number,
   [, id, units]: Ticket,
 ): number {
+  if (spends) return units
   if (idSlot === undefined || id <= 0) return 0
   const refunded = (s[i + idSlot] as number) - id
   return refunded === 0 ? units : idCountsRefunds && refunded > 0 ? Math.max(0, units - refunded) : 0
@@ -201,7 +207,7 @@ export function restart({ policy: { scope } }: PolicyEvaluation, all: readonly P
   }
 }
 
-function restartOne(evaluation: PolicyEvaluation, now: number): void {
+export function restartOne(evaluation: PolicyEvaluation, now: number): void {
   const { s, i, algorithm, cost } = evaluation
   s.fill(0, i, i + algorithm.slots)
   // If `s` is an array of this key alone, it also has the entries of a log, or the reservations, after the first `slots`

@@ -74,6 +74,8 @@ export class HeldReservations<Request, Response> {
   readonly #delay: Delay | undefined
   readonly #settles: boolean
   readonly #inFlight: InFlight | undefined
+  /** True if a penalty has to know which units are not given back, because its bans begin when a quota is spent. */
+  readonly #spends: boolean
 
   constructor(
     limiter: RateLimiter,
@@ -91,6 +93,8 @@ export class HeldReservations<Request, Response> {
       delay === undefined ? undefined : getOrInsert(delays, limiter, () => new Delay(delay, limiter.policies))
     this.#settles = flag()(options.settle, 'settle')
     this.#inFlight = InFlight.of(limiter.policies)
+    this.#spends = limiter.policies.some(({ algorithm }) => algorithm.spends)
+    checkPenalty(options.count, limiter.penalty)
   }
 
   /** True if an option or a policy needs reservations. */
@@ -178,6 +182,7 @@ export class HeldReservations<Request, Response> {
   #countAtEnd(held: HeldRequest<Request, Response>): void {
     const counts = this.#counts
     const inFlight = this.#inFlight
+    if (this.#spends && counts === undefined && !this.#settles) void this.correct(held, undefined) // no unit comes back
     if (counts === undefined && inFlight === undefined) return
     const progress = this.#progressOf(held)
     const failed = (error: unknown) => this.#failed(error, held)
@@ -185,6 +190,7 @@ export class HeldReservations<Request, Response> {
     this.#framework.ended(held.response, (status, aborted) => {
       if (held.replaced) return
       if (counts !== undefined && !aborted) void this.#count(counts, status, held)
+      else if (counts !== undefined && this.#spends) void this.correct(held, undefined)
       held.release?.()
     })
   }
@@ -211,10 +217,14 @@ export class HeldReservations<Request, Response> {
       warnOnce('HEADGATE_COUNT', `count threw, so the request counts. Make it return a boolean. ${reason(error)}`)
     }
     if (!counted) await this.giveBack(held)
+    else if (this.#spends) await this.correct(held, undefined)
   }
 
-  /** Corrects the cost of a request. `concurrency` units stay taken until the response has ended. */
-  async correct(held: HeldRequest<Request, Response>, actual: Units): Promise<void> {
+  /**
+   * Corrects the cost of a request. `concurrency` units stay taken until the response has ended.
+   * @param actual undefined if the reserved cost is the actual cost
+   */
+  async correct(held: HeldRequest<Request, Response>, actual: Units | undefined): Promise<void> {
     try {
       await settleAndHold(held.reservation, actual)
     } catch (error) {
@@ -240,4 +250,18 @@ export class HeldReservations<Request, Response> {
     warnOnce('HEADGATE_SETTLE', `The store failed to settle or free units, so they stay as they were. ${reason(error)}`)
     if (isLocal(this.#limiter.store)) this.#events.storeFailed(error, key, request, response)
   }
+}
+
+/**
+ * Of the requests that fail, only those beyond the quota are refused. A client that waits is never refused, so a penalty for refusals would
+ * never begin.
+ * @throws HeadgateError `HEADGATE_PENALTY` if `count` counts failures, and the penalty counts refusals
+ */
+export function checkPenalty(count: unknown, penalty: RateLimiter['penalty']): void {
+  if (penalty === undefined || penalty.on === 'spent' || (count !== 'failures' && typeof count !== 'function')) return
+  throw new HeadgateError(
+    'HEADGATE_PENALTY',
+    `With count: ${count === 'failures' ? "'failures'" : 'a function'}, this penalty would begin after refusals, not after failures: a client ` +
+      "that waits as long as it is told is never banned. Write penalty: { on: 'spent', ban: '1h' }, which begins when the quota is spent.",
+  )
 }

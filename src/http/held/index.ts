@@ -4,6 +4,6 @@
  */
 
 export { type CountedRequest, CountedRequests, type ResponseFields, RewrittenFields } from './counted-requests.ts'
-export { HeldRequest, HeldReservations } from './held-reservations.ts'
+export { checkPenalty, HeldRequest, HeldReservations } from './held-reservations.ts'
 export { Attachment, KeyedDecision } from './request-decision.ts'
 export { type EndingResponse, whenEnded } from './when-ended.ts'

@@ -121,7 +121,7 @@ export class MemoryLedger implements Ledger {
     if (verb === 'reserve') this.openBookings(expires !== undefined)
     const decision = evaluation.commit('store', details)
     if (only === undefined) this.keep(now)
-    if (!evaluation.allowed) this.noteRefused()
+    if (!evaluation.allowed || (evaluation.spent !== undefined && evaluation.spent.banned > 0)) this.noteRefused()
     else if (alternatives !== undefined) this.noteRefusers(evaluation.refusers as ReadonlySet<Policy>)
     return decision
   }

@@ -5,6 +5,7 @@ import { concurrency } from '../../../src/algorithms/logs/concurrency.ts'
 import {
   fixedWindow,
   memoryStore,
+  type PenaltyOptions,
   RateLimiter,
   type Reservation,
   slidingWindow,
@@ -100,12 +101,14 @@ describe.each(clients)('%s', (name, client) => {
   })
 
   test.each([
-    { after: 6, ban: ['3s', '20s'], scope: 'ip' },
-    { after: 3, until: 'window', scope: 'ip' },
-    { after: 1, until: 'window', scope: 'user' },
-  ] as const)(
+    { after: 6, within: '10s', ban: ['3s', '20s'], scope: 'ip' },
+    { after: 3, within: '10s', until: 'window', scope: 'ip' },
+    { after: 1, within: '10s', until: 'window', scope: 'user' },
+    { on: 'spent', ban: ['3s', '20s'], scope: 'ip' },
+    { on: 'spent', ban: '3s', scope: 'user', extend: true },
+  ] as const satisfies PenaltyOptions[])(
     'scopes in different slots: all or nothing, with the same decisions as the memory store (%j)',
-    async (rules) => {
+    async (penalty: PenaltyOptions) => {
       const clock = new ManualClock()
       const policies = [
         tokenBucket({ name: 'ip', scope: 'ip', limit: 3, window: '10s' }),
@@ -116,8 +119,7 @@ describe.each(clients)('%s', (name, client) => {
         memoryStore({ clock: clock.now }),
         redisStore({ client, clock: clock.now, ttlMargin: '1d', timeout: '10s' }),
       ]
-      const penalty = { within: '10s', ...rules }
-      const id = `two-${name}-${rules.after}`
+      const id = `two-${name}-${JSON.stringify(penalty)}`
       const [memory, redis] = stores.map((store) => new RateLimiter({ name: id, policies, store, penalty }))
       if (memory === undefined || redis === undefined) throw new Error('two limiters')
       for (let n = 0; n < 60; n++) {
@@ -130,7 +132,7 @@ describe.each(clients)('%s', (name, client) => {
         if (n % 13 === 0) await Promise.all([redis.reset(key), memory.reset(key)])
         const reservations = [await redis.reserve(key), await memory.reserve(key)] as const
         expect(reservations[0].decision).toEqual(reservations[1].decision)
-        for (const reservation of reservations) await reservation.cancel()
+        for (const reservation of reservations) await reservation.settle(n % 3)
         clock.advance((n * 613) % 2500)
       }
     },

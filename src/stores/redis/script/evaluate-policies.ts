@@ -118,7 +118,7 @@ function makers.reserve()
         respond(0)
       elseif not from.idSlot then
         respond(1)
-        respond(0)
+        respond(from.spends and from.since or 0)
         respond(0)
       else
         if s[from.idSlot] <= 0 then s[from.idSlot] = id end
@@ -137,6 +137,8 @@ end
 
 -- Adds to the reply: 2 if no policy waits (the reply then has no waits); else 1 for an allowed call, or a refusal code.
 local function commit(policies, withNext)
+  local last = policies[#policies]
+  if last.spends then waits = true end -- the reply has the length of a ban that begins
   size = size + 1
   if takes and not waits then
     reply[size] = 2
@@ -147,22 +149,24 @@ local function commit(policies, withNext)
   end
   if verb == RESERVE then respond(delay) end
   if withNext then make('refused') end
-  local last = policies[#policies]
-  if not list and (takes or not last.restarts) then
+  if not list and (takes or not last.restarts) and not last.spends then
     for n = 1, #policies do commitOne(policies[n], n, withNext) end
   else
-    changeAll(policies)
+    local banned = changeAll(policies)
     if list then list.commitFirst(policies) end
     for n = 1, #policies do respondVerdict(policies[n], n, withNext) end
+    if banned > 0 then make('spent').restart(last, policies, banned) end
   end
 end
 
+-- Returns how long the ban lasts that the request has begun by spending a quota; else 0.
 function changeAll(policies)
   -- If there is a penalty, it is the last policy.
   local last = policies[#policies]
   local free = last.restarts and not last.shadow and last.wait == 0
   for n = 1, #policies do change(policies[n], n) end
   if free and last.wait > 0 then restart(last, policies) end
+  return last.spends and make('spent').ban(last, policies) or 0
 end
 
 function commitOne(p, n, withNext)

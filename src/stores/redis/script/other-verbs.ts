@@ -41,6 +41,7 @@ function makers.verbs()
 
   -- How many units of the ticket can be given back at most.
   function unitsKnown(p, s, ticket)
+    if p.spends then return ticket.units end
     if not p.idSlot or ticket.id <= 0 then return 0 end
     local refunded = s[p.idSlot] - ticket.id
     return refunded == 0 and ticket.units or p.idCountsRefunds and refunded > 0 and max(0, ticket.units - refunded) or 0
@@ -147,7 +148,7 @@ function makers.verbs()
       if costs then cost = costs[n] end
       if verb == REFUND then
         refund(p)
-      elseif keepsCounted and p.countRefused then
+      elseif keepsCounted and p.countRefused and not p.spends then
         close(p, verbs.tickets[n])
       else
         settle(p, verbs.tickets[n])

@@ -3,7 +3,7 @@
  * the TypeScript file of the same name.
  */
 import type { Kind } from '../../../algorithms/index.ts'
-import { bans } from './bans.ts'
+import { bans, spentQuota } from './bans.ts'
 import { carry } from './carry.ts'
 import { defaults } from './defaults.ts'
 import { evaluation } from './evaluate-policies.ts'
@@ -24,6 +24,7 @@ export type ScriptPart =
   | 'evaluation'
   | 'verbs'
   | 'triedCosts'
+  | 'spentQuota'
   | 'bans'
   | 'carry'
   | 'leases'
@@ -43,6 +44,7 @@ export const parts: Readonly<Record<ScriptPart, string>> = {
   evaluation,
   verbs,
   triedCosts,
+  spentQuota,
   bans,
   carry,
   leases,

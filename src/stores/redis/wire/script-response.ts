@@ -62,7 +62,9 @@ export function decisionOf(
   details?: Details,
   elapsed = 0,
 ): Decision {
-  const { now, allowed, reports, list, ban } = response
+  const { now, allowed, list, ban } = response
+  const banned = allowed ? beganBan(policies, response.reports) : 0
+  const reports = banned === 0 ? response.reports : response.reports.map(admitting)
   const next = details?.nextAfter === true
   const verdicts =
     reports.length === 1
@@ -70,7 +72,8 @@ export function decisionOf(
       : reports.map((report, n) => verdictOf(policies[n] as Policy, report, next, now, elapsed))
   if (response.elsewhere !== undefined) return elsewhere(response.elsewhere, verdicts)
   const at = details?.at ? Math.floor((now + elapsed) / 1000) : undefined
-  const decision = list === undefined ? join(allowed, verdicts, 'store', at) : decisionOfList(list, verdicts, at)
+  const decided = list === undefined ? join(allowed, verdicts, 'store', at) : decisionOfList(list, verdicts, at)
+  const decision = banned === 0 ? decided : { ...decided, banned: Math.ceil(banned / 1000) }
   if (ban === undefined) return decision
   return withBan(decision, { ...ban, wait: ban.wait - elapsed }, ban.refuses)
 }
@@ -117,6 +120,17 @@ function plainVerdictOf(
   if (!next) return { name, allowed, limit, remaining, used, retryAfter, resetAfter, shadow }
   const nextAfter = milliseconds(report.next as number, elapsed)
   return { name, allowed, limit, remaining, used, retryAfter, resetAfter, shadow, nextAfter }
+}
+
+/** How many microseconds the ban lasts that an admitted call has begun by spending a quota: the reply has them as the penalty's wait. */
+function beganBan(policies: readonly Policy[], reports: readonly PolicyReport[]): number {
+  const last = policies.at(-1)
+  return last?.algorithm.spends === true && !last.shadow ? (reports.at(-1)?.wait ?? 0) : 0
+}
+
+/** The report of the penalty about a call that it has admitted. */
+function admitting(report: PolicyReport, n: number, all: readonly PolicyReport[]): PolicyReport {
+  return n === all.length - 1 ? { ...report, wait: 0 } : report
 }
 
 function milliseconds(microseconds: number, elapsed: number): number {

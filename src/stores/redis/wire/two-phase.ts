@@ -13,6 +13,8 @@
  * be admitted. If this process or the connection fails between the phases, the units stay used. If one slot refuses a renewal,
  * the units in the other slots stay in flight until their leases end.
  *
+ * A penalty that begins when a quota is spent is told of an admitted call in a third phase, because only then no slot gives units back.
+ *
  * If the clock of a slot is in none of the request's windows (of a calendar), a call is cancelled in the other slots, and runs again with
  * other windows. A charge, a renewal or units that come back cannot be cancelled exactly, so only the part of that slot is sent again.
  */
@@ -53,6 +55,13 @@ export async function sendInTwoPhases(
       groups.map(async (group, n) => {
         const undone = await giveBack(send, whole, group, responses[n] as ScriptResponse, punish)
         if (!again) responses[n] = undone // a call that runs again tells of the thresholds that its units have reached
+      }),
+    )
+  }
+  if (allowed && verb === 'consume') {
+    await allOf(
+      groups.map(async (group, n) => {
+        responses[n] = await keep(send, whole, group, responses[n] as ScriptResponse)
       }),
     )
   }
@@ -157,6 +166,27 @@ async function giveBack(
   return { ...after, allowed, repeats, reports, ban }
 }
 
+/** Tells the penalty of one slot that the units of an admitted call stay used, if its bans begin when a quota is spent. */
+async function keep(
+  send: Send,
+  whole: ScriptRequest,
+  group: SlotGroup,
+  response: ScriptResponse,
+): Promise<ScriptResponse> {
+  const { plan, keys } = group
+  const { now, calendar, details } = whole
+  const { tickets, ban, delay } = response
+  if (tickets === undefined || !plan.policies.some(({ algorithm }) => algorithm.spends)) return response
+  const costs = plan.policies.map(({ algorithm }, n) => (algorithm.spends ? -(tickets[n]?.[2] ?? 0) : 0))
+  const windows = windowsIn(whole, group)
+  const after = await sendPlaced(send, { plan, verb: 'settle', keys, costs, windows, calendar, now, tickets, details })
+  const reports = after.reports.map((report, n) => {
+    const { wait = 0, reached = [] } = response.reports[n] ?? {}
+    return { ...report, wait: report.wait || wait, reached }
+  })
+  return { ...after, delay, reports, ban }
+}
+
 /**
  * The request that gives back what one slot took: a settlement by the tickets that the slot returned, or a refund for the verb `charge`,
  * which gives no tickets.
@@ -177,7 +207,10 @@ function undo(
   const back = unitsBack(tickets)
   // For a policy with `countRefused`, the request has the cost of the call and not the units to give back, so that the script
   // reports how long that cost would have to wait.
-  const counted = (n: number) => extras.punish !== undefined && plan.policies[n]?.countRefused === true
+  const counted = (n: number) => {
+    const policy = plan.policies[n]
+    return extras.punish !== undefined && policy?.countRefused === true && !policy.algorithm.spends
+  }
   const settled = back.map((units, n) => (counted(n) ? costOf(costs, n) : units))
   return { plan, verb: 'settle', keys, costs: settled, windows, calendar, now, tickets, ...extras }
 }

@@ -53,7 +53,7 @@ export function isPlain(policies: readonly Policy[], scopes: readonly string[]):
 }
 
 function isPlainPolicy({ algorithm, limit, countRefused, shadow }: Policy, n: number, all: readonly Policy[]): boolean {
-  if (!(algorithm.kind in steps) || shadow || limit === 0) return false
+  if (!(algorithm.kind in steps) || shadow || limit === 0 || algorithm.spends) return false
   if (algorithm.grows) return n === 0 && !countRefused && limit <= largestPlainLog
   if (!algorithm.punishes) return true
   const others = all.slice(0, -1)

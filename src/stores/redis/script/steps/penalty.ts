@@ -1,12 +1,13 @@
 /**
  * The Lua version of algorithms/bans/penalty.ts. The numbers of a state: the time of the last commit, the start of the count, the counted
- * refusals, the number of bans so far, the end of the ban.
+ * refusals, the number of bans so far, the end of the ban. A penalty with `on: 'spent'` (algorithms/bans/spent-penalty.ts) replaces some of
+ * the functions: each has `p.spends`.
  */
 export const penalty = `
 function makers.penalty()
   local unlimited = 4503599627370496
-  local aheadAt, ban, atMost, extend
-  local restartRule, leastBan = 2, 1000
+  local aheadAt, ban, atMost, extend, openUnits
+  local leastBan = 1000
   local penalty = {}
 
   -- The last number is a ban or the sum of the rules, which is less than any ban.
@@ -15,8 +16,9 @@ function makers.penalty()
     p.span = max(within, ...)
     if #p.bans > 0 and p.bans[#p.bans] < leastBan then
       local rules = table.remove(p.bans)
-      p.extends, p.restarts = rules % restartRule == 1, rules >= restartRule
+      p.extends, p.restarts, p.spends = rules % 2 == 1, rules % 4 >= 2, rules >= 4
     end
+    if p.spends then p.slots = 6 end
     p.endsWithWindow = #p.bans == 0
     p.longest = p.endsWithWindow and never or max(spread(p.bans))
   end
@@ -48,6 +50,7 @@ function makers.penalty()
       if p.extends then extend(p, s, at) end
       return
     end
+    if p.spends then return end
     if since >= p.forget then s[4] = 0 end
     if s[3] == 0 or at - s[2] >= p.within then s[2], s[3] = at, 0 end
     s[3] = s[3] + 1
@@ -61,7 +64,7 @@ function makers.penalty()
     if duration == never then return end
     s[5] = min(at + duration, maxSafe)
     s[4] = atMost(p, bans + 1)
-    s[3] = 0
+    if not p.spends then s[3] = 0 end
   end
 
   function atMost(p, bans)
@@ -73,10 +76,39 @@ function makers.penalty()
     s[1] = at
   end
 
+  function penalty.spend(p, s, at)
+    penalty.take(p, s, at)
+    local since = at - s[5]
+    if since < 0 then return 0 end
+    if since >= p.forget then s[4] = 0 end
+    s[1] = at
+    ban(p, s, at, 0)
+    return s[5] - at
+  end
+
+  -- Returns the start of the generation.
+  function penalty.hold(p, s, at, units)
+    local age = at - s[2]
+    if age >= p.within then
+      local follows = age < 2 * p.within
+      s[6], s[2], s[3] = follows and s[3] or 0, follows and s[2] + p.within or at, 0
+    end
+    s[1], s[3] = at, s[3] + units
+    return s[2]
+  end
+
+  function penalty.settle(p, s, at, units, since)
+    local age = s[2] - since
+    if age ~= 0 and age ~= p.within then return end
+    local slot = age == 0 and 3 or 6
+    s[1], s[slot] = at, max(0, s[slot] - units)
+  end
+
   function penalty.unban(p, s, at)
     penalty.take(p, s, at)
-    if s[3] == 0 and s[5] <= at then return end
-    s[1], s[3], s[5] = at, 0, min(s[5], at)
+    if (p.spends or s[3] == 0) and s[5] <= at then return end
+    s[1], s[5] = at, min(s[5], at)
+    if not p.spends then s[3] = 0 end
   end
 
   function penalty.refund(p, s, at)
@@ -88,15 +120,27 @@ function makers.penalty()
     local counted = s[3] > 0 and s[2] + p.within or 0
     local forgotten = s[4] > 0 and s[5] + p.forget or 0
     local used = now < counted and s[3] or 0
+    if p.spends then used, counted = openUnits(p, s, now) end
     return s[5] > now and 0 or unlimited - used, max(0, counted - now, forgotten - now), used
+  end
+
+  -- The open units, and until when there are any if no reservation is settled before.
+  function openUnits(p, s, now)
+    local present = now < s[2] + 2 * p.within and s[3] or 0
+    local before = now < s[2] + p.within and s[6] or 0
+    return present + before, present > 0 and s[2] + 2 * p.within or before > 0 and s[2] + p.within or 0
   end
 
   function penalty.continues(p, from)
     return from.kind == p.kind
   end
 
-  function penalty.carry(p, s, at)
+  function penalty.carry(p, s, at, from)
     penalty.take(p, s, at)
+    if not (from.spends and p.spends) then
+      if from.spends or p.spends then s[3] = 0 end
+      s[6] = p.spends and 0 or nil
+    end
     s[4] = atMost(p, s[4])
     s[5] = min(s[5], s[1] + p.longest)
   end

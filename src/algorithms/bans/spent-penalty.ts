@@ -1,0 +1,126 @@
+/*
+ * A penalty with `on: 'spent'`: the ban begins with the call that takes the last unit of a policy, and not after refusals.
+ *
+ * A reservation may give its units back, so its units count for the ban only from its settlement on. Until then, they are open:
+ *
+ *     limit 3     reserve  reserve  reserve  settle   cancel   reserve  settle   settle
+ *     used           1        2        3        3        2        3        3        3
+ *     open           1        2        3        2        1        2        1        0     ban, because used - open is the limit
+ *
+ * A process that dies leaves its units open. So units are counted by generations as long as the longest window of the policies. The
+ * units of the present generation and of the one before are open. Units of earlier generations are forgotten.
+ *
+ *     s[1] is the start of      |<-- s[5]: before -->|<-- s[2]: present -->|
+ *     the present generation                        s[1]            s[1] + within
+ *
+ * State: last (us), start of the generation (us), its open units, bans so far, end of the ban (us), open units of the generation before.
+ */
+import type { Algorithm, Numbers, Report, Ticket } from '../algorithm.ts'
+import { type Description, type Facts, timeText, toMilliseconds } from '../state-description.ts'
+import { Penalty, type PenaltyRules, unlimited } from './penalty.ts'
+
+export class SpentPenalty extends Penalty {
+  override readonly slots = 6
+  override readonly spends = true
+  override readonly unreset: SpentPenalty | undefined
+
+  /**
+   * All times are in microseconds.
+   * @param within the longest window of the policies
+   * @param resets false if the start of a ban resets no policy
+   */
+  constructor(within: number, forget: number, bans: readonly number[], rules: PenaltyRules = {}, resets = true) {
+    super(1, within, forget, bans, { ...rules, spent: true })
+    this.unreset = resets ? new SpentPenalty(within, forget, bans, rules, false) : undefined
+  }
+
+  /** The penalty with these parameters, of either class. */
+  static of([after = 0, within = 0, forget = 0, ...more]: readonly number[]): Penalty {
+    const { bans, rules } = Penalty.rulesOf(more)
+    return rules.spent ? new SpentPenalty(within, forget, bans, rules) : new Penalty(after, within, forget, bans, rules)
+  }
+
+  /** A refusal changes nothing, but for the end of a ban that refusals extend. */
+  override count(s: Numbers, i: number, at: number, cost: number, wait: number): void {
+    if (this.wait(s, i, at) > 0) super.count(s, i, at, cost, wait)
+    else this.take(s, i, at)
+  }
+
+  override spend(s: Numbers, i: number, at: number): number {
+    this.take(s, i, at)
+    const since = at - (s[i + 4] as number)
+    if (since < 0) return 0
+    if (since >= this.forget) s[i + 3] = 0
+    const open = s[i + 2] as number
+    this.begin(s, i, at, 0)
+    s[i + 2] = open
+    s[i] = at
+    return (s[i + 4] as number) - at
+  }
+
+  override hold(s: Numbers, i: number, at: number, units: number): Ticket {
+    const age = at - (s[i + 1] as number)
+    if (age >= this.within) {
+      const follows = age < 2 * this.within
+      s[i + 5] = follows ? (s[i + 2] as number) : 0
+      s[i + 1] = follows ? (s[i + 1] as number) + this.within : at
+      s[i + 2] = 0
+    }
+    s[i + 2] = (s[i + 2] as number) + units
+    s[i] = at
+    return [s[i + 1] as number, 0, units]
+  }
+
+  /** Closes the units of a reservation. */
+  override settle(s: Numbers, i: number, at: number, units: number, [since]: Ticket): void {
+    const age = (s[i + 1] as number) - since
+    const slot = age === 0 ? 2 : 5
+    if (age !== 0 && age !== this.within) return
+    s[i + slot] = Math.max(0, (s[i + slot] as number) - units)
+    s[i] = at
+  }
+
+  override unban(s: Numbers, i: number, at: number): void {
+    this.take(s, i, at)
+    if ((s[i + 4] as number) <= at) return
+    s[i] = at
+    s[i + 4] = at
+  }
+
+  override report(s: Numbers, i: number, at: number, out: Report): void {
+    const now = at + this.aheadAt(s, i, at)
+    const [end, start] = [s[i + 4] as number, s[i + 1] as number]
+    const present = now < start + 2 * this.within ? (s[i + 2] as number) : 0
+    const before = now < start + this.within ? (s[i + 5] as number) : 0
+    const closed = present > 0 ? start + 2 * this.within : before > 0 ? start + this.within : 0
+    const forgotten = (s[i + 3] as number) > 0 ? end + this.forget : 0
+    out.used = present + before
+    out.remaining = end > now ? 0 : unlimited - out.used
+    out.reset = Math.max(0, closed - now, forgotten - now)
+  }
+
+  override carry(s: Numbers, i: number, at: number, from: Algorithm): void {
+    const [open, before] = from.spends ? [s[i + 2] as number, s[i + 5] as number] : [0, 0]
+    super.carry(s, i, at, from)
+    s[i + 2] = open
+    s[i + 5] = before
+  }
+
+  /** No unit of the merged state is open, which is the strictest. */
+  override merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
+    super.merge(s, i, at, t, j)
+    s[i + 2] = 0
+    s[i + 5] = 0
+  }
+
+  override describe(s: readonly number[], { now, retry, used }: Facts): Description {
+    const [, , , bans = 0, end = 0] = s
+    const remembered = end + this.forget - now
+    const before = bans > 0 && remembered > 0 ? `; the last ban is remembered for ${timeText(remembered)} more` : ''
+    const words =
+      retry > 0
+        ? `Banned for ${timeText(retry)} more, because its quota was spent (ban ${bans})`
+        : `Not banned: a ban begins when the quota is spent${before}`
+    return { words, numbers: { open: used, bans, bannedUntil: toMilliseconds(end) } }
+  }
+}

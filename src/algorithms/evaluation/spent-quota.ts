@@ -1,0 +1,95 @@
+/* Penalties with `on: 'spent'`: whether a call has spent a quota, and what the start of a ban changes. */
+import type { Decision } from '../../policy/index.ts'
+import { Report } from '../algorithm.ts'
+import type { DecidingVerb, Tickets } from './call-terms.ts'
+import { type PolicyEvaluation, restartOne } from './policy-evaluation.ts'
+
+const report = new Report()
+
+/** The part of an evaluation that this file reads. */
+interface Evaluated {
+  readonly allowed: boolean
+  readonly takes: boolean
+}
+
+/** The ban that calls of one limiter begin when they spend a quota. */
+export class SpentQuota {
+  /** How many microseconds the ban lasts that the last call has begun; 0 if it has begun none. */
+  banned = 0
+  readonly #penalty: PolicyEvaluation
+  /** The policies whose quota begins a ban. */
+  readonly #policies: readonly PolicyEvaluation[]
+  /** The place of each of these policies among all policies. */
+  readonly #places: readonly number[]
+
+  constructor(penalty: PolicyEvaluation, policies: readonly PolicyEvaluation[]) {
+    this.#penalty = penalty
+    this.#policies = policies.filter((each) => isWatched(each, penalty))
+    this.#places = this.#policies.map((each) => policies.indexOf(each))
+  }
+
+  /** Of the policies of a limiter; undefined if its bans do not begin when a quota is spent. */
+  static of(policies: readonly PolicyEvaluation[]): SpentQuota | undefined {
+    const penalty = policies.find(({ algorithm }) => algorithm.spends)
+    return penalty && new SpentQuota(penalty, policies)
+  }
+
+  /**
+   * Notes the units of a reservation. Begins a ban if the call has counted units, and the units that no reservation can give back now use up a policy. Called after the call
+   * has changed the states.
+   */
+  begin(verb: DecidingVerb, { allowed, takes }: Evaluated, now: number, tickets: Tickets | undefined): void {
+    const penalty = this.#penalty
+    const { algorithm, s, i, at } = penalty
+    this.banned = 0
+    penalty.held = undefined
+    if (verb === 'reserve' && takes && penalty.cost > 0 && penalty.wait === 0) {
+      penalty.held = algorithm.hold?.(s, i, at, penalty.cost)
+      penalty.wrote = true
+    }
+    const settles = verb === 'settle'
+    const counts = settles ? allowed && penalty.cost < 0 : takes && verb !== 'reserve' && verb !== 'renew'
+    if (!counts || !this.#isSpent(settles ? (tickets ?? []) : undefined)) return
+    const duration = algorithm.spend?.(s, i, at) ?? 0
+    if (duration === 0) return
+    penalty.wrote = true
+    this.banned = duration + (at - now)
+  }
+
+  /** @param settled the tickets of the reservation that the call settles; undefined if the call has taken units */
+  #isSpent(settled: Tickets | undefined): boolean {
+    const { algorithm, s, i, at } = this.#penalty
+    algorithm.report(s, i, at, report)
+    const open = report.used
+    return this.#policies.some((evaluation, n) => {
+      const { policy, wait, cost } = evaluation
+      const units = settled === undefined ? cost : cost + (settled[this.#places[n] as number]?.[2] ?? -cost)
+      if (units <= 0 || wait > 0 || policy.burst === 0) return false
+      evaluation.algorithm.report(evaluation.s, evaluation.i, evaluation.at, report)
+      return report.used - open >= policy.burst
+    })
+  }
+
+  /**
+   * After the decision was made: adds the ban that the call has begun. Resets the policies that would have their full quota at the end of
+   * the ban, so that the key has it too if the ban is lifted. With the rule `restart`, resets all policies.
+   */
+  decided(decision: Decision, now: number): Decision {
+    const { banned } = this
+    if (banned === 0) return decision
+    const penalty = this.#penalty
+    penalty.wait = banned
+    for (const evaluation of penalty.algorithm.unreset === undefined ? [] : this.#policies) {
+      const { algorithm, s, i, at } = evaluation
+      algorithm.report(s, i, at, report)
+      if (penalty.algorithm.restarts || report.reset + (at - now) <= banned) restartOne(evaluation, now)
+    }
+    return penalty.policy.shadow ? decision : { ...decision, banned: Math.ceil(banned / 1000) }
+  }
+}
+
+/** Units in flight come back, and a policy of Guava admits any cost once earlier costs are paid: neither has a quota to spend. */
+function isWatched({ policy, algorithm }: PolicyEvaluation, penalty: PolicyEvaluation): boolean {
+  if (policy.scope !== penalty.policy.scope || algorithm.punishes) return false
+  return !(policy.shadow && !penalty.policy.shadow) && !algorithm.leases && !algorithm.paysLater
+}
