@@ -74,7 +74,7 @@ test('an argument gets parts for its limiter, unless it has its own, and its gua
   expect(named(own)).toEqual(['place', ['quick']])
   const optionsOf = (argument: RateLimitArgument<never, never>, defaults: object) =>
     createGuard(plainFramework as never, argument, defaults).options
-  expect(optionsOf(withLimiterParts(own, parts) as never, { headers: false })).toEqual({
+  expect(optionsOf(withLimiterParts(own, { ...parts, name: 'other' }) as never, { headers: false })).toEqual({
     headers: false,
     enforce: 0,
     keys: own.keys,

@@ -188,6 +188,10 @@ test('after a check for a response, the result of a fetch handler has a decision
   expect(result.decision.key).toBe('ann')
   const costly = await limit.cost(2)(new Request('http://a/'))
   expect(costly.decision?.remaining).toBe(0)
+  const request = new Request('http://a/')
+  await limit.limiter.reset('ann')
+  await limit.cost(2)(request)
+  expect((await limit(request)).decision).toMatchObject({ key: 'ann', remaining: 1 })
 })
 
 test('a wrapped fetch handler has the decision on its request', async () => {

@@ -3,7 +3,8 @@
  * This folder imports the files of `http`.
  */
 
+export { Attachment } from './attachment.ts'
 export { type CountedRequest, CountedRequests, type ResponseFields, RewrittenFields } from './counted-requests.ts'
 export { checkPenalty, HeldRequest, HeldReservations } from './held-reservations.ts'
-export { Attachment, KeyedDecision } from './request-decision.ts'
+export { KeyedDecision } from './request-decision.ts'
 export { type EndingResponse, whenEnded } from './when-ended.ts'
