@@ -71,6 +71,9 @@ const throttleNames = [...acquireNames, 'cost', 'runTimeout']
 export abstract class Pace {
   protected abstract queue(): Queue
 
+  /** @internal The pacer of this queue, and the key of the queue. */
+  abstract get place(): { readonly pacer: Pace; readonly key: string | undefined }
+
   /** The policies that admit the calls of this queue. */
   abstract get policies(): readonly Policy[]
 
