@@ -12,7 +12,9 @@ const deliver = createSender(redisStore({ client, timeout: '10s' }), exceptions)
 await client.ping()
 process.send('ready')
 process.once('message', async () => {
-  const webhooks = Array.from({ length: count }, (_, n) => urls.map((url) => ({ id: `${name}-${n} ${url}`, url, event: 'order', data: { n } })))
+  const webhooks = Array.from({ length: count }, (_, n) =>
+    urls.map((url) => ({ id: `${name}-${n} ${url}`, url, event: 'order', data: { n } })),
+  )
   const statuses = await Promise.all(webhooks.flat().map(deliver))
   client.disconnect()
   process.send(statuses)

@@ -9,7 +9,16 @@
  * No other command may change the keys between step 1 and step 3.
  */
 
-import { banAt, isBannable, isPast, laterBan, longestBan, newBan, type StoredBan, withBan } from '../../algorithms/bans/index.ts'
+import {
+  banAt,
+  isBannable,
+  isPast,
+  laterBan,
+  longestBan,
+  newBan,
+  type StoredBan,
+  withBan,
+} from '../../algorithms/bans/index.ts'
 import { effectiveTime, isFull, type PolicyEvaluation } from '../../algorithms/evaluation/index.ts'
 import {
   type Algorithm,

@@ -1,4 +1,12 @@
-import { banAt, type CallBan, isPast, laterBan, longestBan, newBan, type StoredBan } from '../../algorithms/bans/index.ts'
+import {
+  banAt,
+  type CallBan,
+  isPast,
+  laterBan,
+  longestBan,
+  newBan,
+  type StoredBan,
+} from '../../algorithms/bans/index.ts'
 import { HeadgateError } from '../../common/index.ts'
 import type { BanTerms } from '../contract/index.ts'
 import { keyName } from './key-name.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { gcra, lruStore, memoryStore, type Store } from '../../../src/index.ts'
-import { ManualClock } from '../../../src/testing/index.ts'
 import { redisStore } from '../../../src/stores/redis/index.ts'
+import { ManualClock } from '../../../src/testing/index.ts'
 import { MapDatabase } from '../../support/map-store.ts'
 import { useRedis } from '../../support/use-server.ts'
 
