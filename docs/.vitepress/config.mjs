@@ -74,6 +74,7 @@ const guide = [
       },
     ],
   },
+  { text: 'Recipes', items: [page('Webhooks', 'recipes/webhooks')] },
   {
     text: 'Guide',
     items: [

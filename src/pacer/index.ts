@@ -13,7 +13,7 @@ export {
   type Quota,
   type RequestCost,
 } from './fetch/index.ts'
-export type { AcquireOptions, LimitedRun, Pace, ThrottleOptions } from './pace.ts'
+export type { AcquireOptions, HoldOptions, LimitedRun, Pace, ThrottleOptions } from './pace.ts'
 export { Pacer } from './pacer.ts'
 export type { Progress } from './pacer-events.ts'
 export type { PacerConfig, PacerOptions } from './pacer-options.ts'

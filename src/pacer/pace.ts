@@ -1,5 +1,14 @@
 import type { Policy } from '../algorithms/index.ts'
-import { callOptions, type Duration, HeadgateError, hook, invalidOption, milliseconds } from '../common/index.ts'
+import {
+  callOptions,
+  type Duration,
+  flag,
+  HeadgateError,
+  hook,
+  invalidOption,
+  milliseconds,
+  readOptions,
+} from '../common/index.ts'
 import type { Units } from '../limiter/index.ts'
 import type { PacerContext } from './context.ts'
 import { callCost } from './pacer-cost.ts'
@@ -41,6 +50,12 @@ export interface ThrottleOptions extends AcquireOptions {
   runTimeout?: Duration | undefined
 }
 
+/** The options of `hold`. */
+export interface HoldOptions {
+  /** False if the hold applies only in this process. Default true: it applies in every process that shares the store. */
+  shared?: boolean
+}
+
 /** Options of `throttle` with a `runTimeout`. With these options, the function gets an `AbortSignal`. */
 export interface LimitedRun extends ThrottleOptions {
   runTimeout: Duration
@@ -48,12 +63,16 @@ export interface LimitedRun extends ThrottleOptions {
 
 const onDelayOf = hook('() => ...')
 const none: ThrottleOptions = {}
+const holdReaders = { shared: flag(true) }
 const acquireNames = ['signal', 'timeout', 'priority', 'onDelay']
 const throttleNames = [...acquireNames, 'cost', 'runTimeout']
 
 /** A queue of calls under the same policies: the queue of calls without a key, or the queue of one key of a pacer. */
 export abstract class Pace {
   protected abstract queue(): Queue
+
+  /** @internal The pacer of this queue, and the key of the queue. */
+  abstract get place(): { readonly pacer: Pace; readonly key: string | undefined }
 
   /** The policies that admit the calls of this queue. */
   abstract get policies(): readonly Policy[]
@@ -162,12 +181,20 @@ export abstract class Pace {
   /**
    * Admits no call for this duration, whatever the policies say. Use `hold` when a server names a time in `Retry-After`. If a hold is in
    * progress, a second hold that ends later extends the first hold, and a second hold that ends earlier changes nothing. Booked slots
-   * (start times of calls) are given back, and later times are booked for the waiting calls. Example: `pacer.hold('30s')`.
-   * @throws HeadgateError `HEADGATE_OPTION` for an invalid duration
+   * (start times of calls) are given back, and later times are booked for the waiting calls.
+   *
+   * The hold applies in every process that shares the store, under the same key: one round trip after `hold`, no process starts a call.
+   * If the store fails, the hold applies in this process only.
+   *
+   * Examples: `pacer.hold('30s')`, `pacer.key(host).hold('30s')`, `pacer.hold('30s', { shared: false })`.
+   * @throws HeadgateError `HEADGATE_OPTION` for an invalid duration or option
    */
-  hold(duration: Duration): void {
+  hold(duration: Duration, options: HoldOptions = {}): void {
+    const { shared } = readOptions('hold', options, holdReaders)
+    const time = milliseconds(duration, 'hold', 'HEADGATE_OPTION', 0) * 1000
     const queue = this.queue()
-    queue.hold(queue.now + milliseconds(duration, 'hold', 'HEADGATE_OPTION', 0) * 1000)
+    if (shared) queue.holdAll(queue.now + time)
+    else queue.hold(queue.now + time)
   }
 
   /**

@@ -1,7 +1,8 @@
-import { type Costs, type Tickets, unitsBack } from '../algorithms/evaluation/index.ts'
+import { type Costs, type Details, type Tickets, unitsBack } from '../algorithms/evaluation/index.ts'
 import { type Policy, withLimit } from '../algorithms/index.ts'
 import { HeadgateError, isPromise, longestWindow, type MaybePromise } from '../common/index.ts'
 import { type RateLimiter, Reservation, type ReservedCall } from '../limiter/index.ts'
+import type { Decision } from '../policy/index.ts'
 import {
   type Booking,
   type CheckedLedger,
@@ -15,6 +16,9 @@ import { type CallCost, costsIn } from './pacer-cost.ts'
 /** The longest wait for which a slot (start time of a call) is booked, in microseconds. */
 const longestWait = longestWindow * 1000
 
+/** Decisions have the store's time, from which the end of a hold (ban of the key in the store) is counted. */
+const withTime = { at: true }
+
 /**
  * Takes the units of a pacer from the store and gives units back. The rate of the policy can be changed. The ledger `#ledger`, which sends
  * the calls to the store, handles timeouts and failures of the store: see src/failure.
@@ -23,12 +27,18 @@ export class PacerLedger {
   readonly #limiter: RateLimiter
   readonly #failure: FailureTerms
   policies: readonly Policy[]
+  /** True if no other process can take units from the store. */
+  readonly exclusive: boolean
   #ledger: CheckedLedger
   /** The lease (time until a running call's unit is freed), in microseconds. The lease is computed once, because each call reads it. */
   #lease: number | undefined
 
+  readonly #details: Details | undefined
+
   constructor(limiter: RateLimiter, failure: FailureTerms) {
     this.#limiter = limiter
+    this.exclusive = limiter.store.traits?.exclusive === true
+    this.#details = this.exclusive ? undefined : withTime
     this.#failure = failure
     this.policies = limiter.policies
     this.#ledger = this.#open()
@@ -63,9 +73,17 @@ export class PacerLedger {
     return this.#limiter.store.synchronous
   }
 
-  /** True if no other process can take units from the store. */
-  get exclusive(): boolean {
-    return this.#limiter.store.traits?.exclusive === true
+  /** Tells the processes that share the store that the key is held. If the store fails, the hold stays in this process. */
+  hold(keys: readonly string[], duration: number): void {
+    if (this.exclusive) return
+    const ban = { duration: Math.ceil(duration), reason: 'hold', extends: true }
+    const told = this.#ledger.run({ verb: 'ban', keys, ban })
+    void quietly(told)
+  }
+
+  /** Asks the store about the key: its ban, if a process holds the key. */
+  look(keys: readonly string[]): MaybePromise<Decision> {
+    return this.#ledger.run({ verb: 'peek', keys, details: withTime })
   }
 
   /** The key of a queue as a list, with one entry for each scope (name of a key) of the policies. */
@@ -85,7 +103,8 @@ export class PacerLedger {
 
   /** @param maxWait the longest wait, in microseconds */
   reserve(keys: readonly string[], cost: CallCost, maxWait: number): MaybePromise<Booking> {
-    return this.#ledger.run({ verb: 'reserve', keys, costs: costsIn(cost), maxWait: Math.min(longestWait, maxWait) })
+    const terms = { costs: costsIn(cost), maxWait: Math.min(longestWait, maxWait), details: this.#details }
+    return this.#ledger.run({ verb: 'reserve', keys, ...terms })
   }
 
   /** Gives all booked units back. If the store fails, the units stay used, so the pacer admits less than the policy, never more. */
@@ -144,6 +163,11 @@ export class PacerLedger {
 /** How long the caller of a booking (reserved units) has to wait, in microseconds. */
 export function delayOf({ wait, delay = wait * 1000 }: Booking): number {
   return delay
+}
+
+/** For how many more microseconds another process holds the key; 0 if no process does. */
+export function holdIn({ ban, at = 0 }: Decision): number {
+  return ban === undefined ? 0 : Math.max(1, ban.until - at) * 1000
 }
 
 function charges(costs: Costs): boolean {

@@ -100,6 +100,7 @@ export function reserve(queue: Queue, cost: CallCost, maxWait: number): MaybePro
 function decided(queue: Queue, cost: CallCost, booking: Booking): PacerReservation {
   const { context, keys, now, reserved } = queue
   const { allowed } = booking.decision
+  queue.obey(booking.decision)
   const delay = allowed ? delayOf(booking) : Infinity
   const slot: ReservedSlot = { at: now + delay, before: undefined, after: undefined }
   if (allowed) reserved.prune(now).add(slot)

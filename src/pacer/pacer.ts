@@ -85,6 +85,11 @@ export class Pacer extends Pace {
     return this.#root
   }
 
+  /** @internal */
+  get place(): { pacer: Pace; key: undefined } {
+    return { pacer: this, key: undefined }
+  }
+
   /**
    * Returns a separate queue for a key, under the same policies. When no call waits or runs and no slot (start time) is booked, the queue
    * is removed from memory. Example: `await pacer.key('api.example.com').acquire()`.
@@ -95,7 +100,7 @@ export class Pacer extends Pace {
       throw new HeadgateError('HEADGATE_KEY', `A key must be a string, got ${shown(key)}. Write pacer.key('host').`)
     }
     const name = keyPrefix + key
-    return new KeyPace(this, () => this.#byKey.of(name, () => this.#create(name)))
+    return new KeyPace(this, name, () => this.#byKey.of(name, () => this.#create(name)))
   }
 
   get #queues(): readonly Queue[] {
@@ -215,15 +220,16 @@ export class Pacer extends Pace {
 /** One key of a pacer. The queue of the key is looked up at each call, because idle queues are removed from the pacer. */
 class KeyPace extends Pace {
   protected readonly queue: () => Queue
-  readonly #pacer: Pace
+  /** @internal */
+  readonly place: { readonly pacer: Pace; readonly key: string }
 
-  constructor(pacer: Pace, queue: () => Queue) {
+  constructor(pacer: Pace, key: string, queue: () => Queue) {
     super()
-    this.#pacer = pacer
+    this.place = { pacer, key }
     this.queue = queue
   }
 
   get policies(): readonly Policy[] {
-    return this.#pacer.policies
+    return this.place.pacer.policies
   }
 }

@@ -189,6 +189,7 @@ const operation = fc.record({
   ban: fc.record({
     duration: fc.constantFrom(1000, 7000, 10_000, 100_000, 300_000, forever),
     reason: fc.constantFrom(undefined, 'scans', 'é'.repeat(200)),
+    extends: fc.boolean(),
     /** Which scope alone; 2 for each. */
     scope: fc.nat(2),
   }),

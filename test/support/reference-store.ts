@@ -4,6 +4,7 @@ import {
   type CallBan,
   callBan,
   isBannable,
+  laterBan,
   longerBan,
   newBan,
   type StoredBan,
@@ -91,8 +92,12 @@ export class ReferenceLedger implements Ledger {
     if (verb === 'reset') return this.#reset(command.keys)
     if (verb === 'unban') return this.#unban(command.keys)
     if (verb !== 'ban') return this.#decide(command as Command<DecidingVerb>)
-    const { duration, reason } = ban as BanTerms
-    for (const name of this.#names(command.keys)) this.#bans.set(name, newBan(this.#clock(), duration, reason))
+    const { duration, reason, extends: keeps } = ban as BanTerms
+    for (const name of this.#names(command.keys)) {
+      const [known, now] = [this.#bans.get(name), this.#clock()]
+      const next = newBan(now, duration, reason)
+      this.#bans.set(name, keeps && known ? laterBan(banAt(known, now), next) : next)
+    }
     return undefined
   }
 

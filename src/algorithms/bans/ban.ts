@@ -37,6 +37,11 @@ export function newBan(now: number, duration: number, reason: string | undefined
   return { from: now, until: duration >= forever ? forever : now + duration, reason }
 }
 
+/** `next`, or the ban in progress if that one ends later: for a ban that only extends another. */
+export function laterBan(current: StoredBan | undefined, next: StoredBan): StoredBan {
+  return current !== undefined && current.until > next.until ? current : next
+}
+
 /**
  * Returns the ban if it has not ended at the time `now`, else undefined. If the clock has gone back by 60 s or more and by at least the
  * length of the ban, returns a new ban, which the store saves in place of the old ban: from `now` on, with the full duration.

@@ -10,6 +10,7 @@ export {
   forever,
   isBannable,
   isPast,
+  laterBan,
   longerBan,
   longestBan,
   newBan,

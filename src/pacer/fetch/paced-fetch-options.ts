@@ -4,26 +4,37 @@ import {
   check,
   type Duration,
   duration,
+  HeadgateError,
   hook,
   knownOptions,
   readOptions,
   type Settled,
+  shown,
   text,
   whole,
 } from '../../common/index.ts'
 import { Pace } from '../pace.ts'
-import type { Pacer } from '../pacer.ts'
+import { Pacer } from '../pacer.ts'
 import { callCost } from '../pacer-cost.ts'
 import type { Followed, RequestCost } from './server-quotas.ts'
 
 type Fetch = typeof globalThis.fetch
+type Chosen = PacedFetchOptions['pacer']
 
 /** The options of `pacedFetch`. */
 export interface PacedFetchOptions {
-  /** A pacer, or one key of a pacer. Example: `new Pacer('10/1s')`. */
-  pacer: Pacer | Pace
+  /**
+   * A pacer, one key of a pacer, or a function that returns one of them for the URL of a request. If the function returns anything else,
+   * the request rejects with `HEADGATE_OPTION`. Examples: `new Pacer('10/1s')`, `({ host }) => paces.get(host) ?? others.key(host)`.
+   */
+  pacer: Pacer | Pace | ((url: URL) => Pacer | Pace)
   /** Returns a request's key in the pacer. Default: one queue for all requests. Example: `({ host }) => host`. */
   key?: (url: URL) => string
+  /**
+   * Requests with a higher priority are sent first. Any number, or a function of the arguments of `fetch` that returns a number. Default
+   * 0. Example: `(url, init) => (String(url).endsWith('/payments') ? 1 : 0)`.
+   */
+  priority?: number | ((...request: Parameters<Fetch>) => number)
   /**
    * How many units a request takes: a whole number from 1, a record of numbers by policy name, or a function of the
    * arguments of `fetch` that returns a number or a record. Default 1. Example: `(url, init) => ({ requests: 1, tokens:
@@ -36,8 +47,14 @@ export interface PacedFetchOptions {
    * the policy's own name. Example: `{ daily: 'requests', budget: 'tokens' }`.
    */
   quotas?: Readonly<Record<string, string>>
-  /** How often an idempotent request is sent again after a response 429 or 503. Default 3. Example: `0`. */
+  /** How often a request is sent again after a response 429 or 503, if it can be repeated. Default 3. Example: `0`. */
   retries?: number
+  /**
+   * The methods of requests that can be repeated. A request with the header field `Idempotency-Key` can be repeated too, whatever its
+   * method. A request whose body is a stream cannot be repeated, and its response 429 or 503 is returned. Default: the idempotent methods
+   * GET, HEAD, OPTIONS, TRACE, PUT and DELETE. Example: `['GET', 'POST']`.
+   */
+  retryMethods?: readonly string[]
   /**
    * The longest time for which a response can stop the pacer, in milliseconds or as text. If the server names a longer
    * time, the pacer stops for `maxHold` and the refused request is not sent again. Default `'5m'`. Example: `'30s'`.
@@ -54,34 +71,80 @@ export interface PacedFetchOptions {
   now?: () => number
 }
 
-const isPace = (given: unknown) => given instanceof Pace
+const isPace = (given: unknown): given is Pace => given instanceof Pace
+const isNumber = (given: unknown) => typeof given === 'number' && !Number.isNaN(given)
+/** The HTTP methods that may be sent again, because they are idempotent: RFC 9110, section 9.2.2. */
+const idempotent: readonly string[] = ['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']
+
+function areMethods(given: unknown): boolean {
+  return Array.isArray(given) && given.every((method) => typeof method === 'string' && /^[A-Za-z-]+$/.test(method))
+}
 
 const readers = {
-  pacer: check(isPace, 'a pacer', 'new Pacer(policy)'),
+  pacer: check<Chosen>(
+    (given) => isPace(given) || typeof given === 'function',
+    'a pacer or a function that returns one',
+    'new Pacer(policy)',
+  ),
   key: hook('({ host }) => host'),
+  priority: check<PacedFetchOptions['priority'] & {}>(
+    (given) => isNumber(given) || typeof given === 'function',
+    'a number or a function that returns one',
+    '5',
+    0,
+  ),
   cost: anything,
   quotas: anything,
   retries: whole(3, { least: 0 }),
+  retryMethods: check<readonly string[]>(areMethods, 'a list of HTTP methods', "['GET', 'POST']", idempotent),
   maxHold: duration('5m'),
   backoff: duration('1s'),
   random: callback('() => 0', Math.random),
   now: callback('Date.now', Date.now),
 }
 
-export interface PacedFetchSettings extends Settled<Omit<PacedFetchOptions, 'pacer' | 'key' | 'cost' | 'quotas'>> {
+type Own = 'pacer' | 'key' | 'cost' | 'quotas' | 'priority' | 'retryMethods'
+
+export interface PacedFetchSettings extends Settled<Omit<PacedFetchOptions, Own>> {
+  /** The pace of a request. Throws HeadgateError `HEADGATE_OPTION` if the function of the option `pacer` returns no pacer. */
+  readonly paceOf: (url: () => URL) => Pace
   readonly costOf: (...request: Parameters<Fetch>) => RequestCost
-  readonly followed: readonly Followed[]
+  readonly priorityOf: (...request: Parameters<Fetch>) => number
+  /** Which quotas of the server the policies of a pacer follow. Throws HeadgateError `HEADGATE_OPTION` for an unknown policy. */
+  readonly followedBy: (pacer: Pace) => readonly Followed[]
+  /** The methods of requests that can be repeated, in capital letters. */
+  readonly methods: ReadonlySet<string>
 }
 
 /** @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_COST` if an option is invalid */
 export function readSettings(options: PacedFetchOptions): PacedFetchSettings {
-  const { pacer, cost = 1, quotas = {}, ...settings } = readOptions('pacedFetch', options, readers)
-  if (typeof cost !== 'function') callCost(cost, pacer.policies)
+  const { pacer, key, cost = 1, quotas = {}, ...read } = readOptions('pacedFetch', options, readers)
+  const { priority, retryMethods, ...settings } = read
+  if (typeof pacer !== 'function') {
+    if (typeof cost !== 'function') callCost(cost, pacer.policies)
+    followedBy(pacer, quotas)
+  }
   return {
+    paceOf(url) {
+      const pace = typeof pacer === 'function' ? paceFor(url(), pacer) : pacer
+      return key !== undefined && pace instanceof Pacer ? pace.key(key(url())) : pace
+    },
     costOf: typeof cost === 'function' ? (...request) => orOne(cost(...request)) : () => cost,
-    followed: followedBy(pacer, quotas),
+    priorityOf: typeof priority === 'function' ? priority : () => priority,
+    followedBy: (pace) => followedBy(pace, quotas),
+    methods: new Set(retryMethods.map((method) => method.toUpperCase())),
     ...settings,
   }
+}
+
+function paceFor(url: URL, choose: (url: URL) => Pace): Pace {
+  const pace: unknown = choose(url)
+  if (isPace(pace)) return pace
+  throw new HeadgateError(
+    'HEADGATE_OPTION',
+    `pacedFetch: pacer must return a pacer for each URL, got ${shown(pace)} for ${url.host}. ` +
+      'Write pacer: ({ host }) => paces.get(host) ?? others.key(host).',
+  )
 }
 
 /** The cost that the function in the option `cost` returned, or 1 if the function returned undefined. */

@@ -3,21 +3,18 @@
  * request, all requests of the same key wait until the time that the server names. If the refused request can be repeated, it is
  * sent again.
  */
-import { HeadgateError, shown } from '../../common/index.ts'
+import { getOrInsert, HeadgateError, shown } from '../../common/index.ts'
 import { KeyMap } from '../key-map.ts'
 import type { Pace } from '../pace.ts'
-import { Pacer } from '../pacer.ts'
 import { type PacedFetchOptions, type PacedFetchSettings, readSettings } from './paced-fetch-options.ts'
 import { parseRateLimit } from './parse-headers.ts'
 import type { ParsedRateLimit } from './quota.ts'
-import { follows, type RequestCost, ServerQuotas } from './server-quotas.ts'
+import { type Followed, follows, type RequestCost, ServerQuotas } from './server-quotas.ts'
 
 type Fetch = typeof globalThis.fetch
 type Input = Parameters<Fetch>[0]
 type Init = Parameters<Fetch>[1]
 
-/** The HTTP methods that may be sent again, because they are idempotent: RFC 9110, section 9.2.2. */
-const idempotent = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE'])
 /** The random delay of a retry is at most this fraction of the wait that the server names, and at most `maxJitter` ms. */
 const jitterPart = 0.1
 const maxJitter = 5000
@@ -38,29 +35,33 @@ export function pacedFetch(fetch: Fetch, options: PacedFetchOptions): Fetch {
     )
   }
   const settings = readSettings(options)
-  const { pacer, key } = options
-  const byKey = new KeyMap<ServerQuotas>()
-  const { followed, maxHold, now } = settings
+  const { followedBy, maxHold, now } = settings
+  /** The quotas of each pacer, by the keys of the pacer. */
+  const knownOf = (pacer: Pace) => ({ followed: followedBy(pacer), byKey: new KeyMap<ServerQuotas>() })
+  const known = new WeakMap<Pace, ReturnType<typeof knownOf>>()
   return async (input: Input, init?: Init) => {
-    const name = key && pacer instanceof Pacer ? key(urlOf(input)) : undefined
-    const pace = name !== undefined && pacer instanceof Pacer ? pacer.key(name) : pacer
-    const quotas = () => byKey.of(name, () => new ServerQuotas(followed, maxHold, now))
-    return exchange(fetch, { input, init, pace, cost: settings.costOf(input, init), quotas }, settings)
+    const pace = settings.paceOf(() => urlOf(input))
+    const { pacer, key } = pace.place
+    const { followed, byKey } = getOrInsert(known, pacer, () => knownOf(pacer))
+    const quotas = () => byKey.of(key, () => new ServerQuotas(followed, maxHold, now))
+    const [cost, priority] = [settings.costOf(input, init), settings.priorityOf(input, init)]
+    return exchange(fetch, { input, init, pace, cost, priority, followed, quotas }, settings)
   }
 }
 
 /** Sends a request when the pacer admits the request, and again if the server refuses the request. */
 async function exchange(fetch: Fetch, request: Sent, settings: PacedFetchSettings): Promise<Response> {
   const { input, init, pace, cost } = request
-  let priority = 0
+  let { priority } = request
   for (let attempt = 0; ; ) {
-    const again = attempt < settings.retries && repeatable(request)
+    const again = attempt < settings.retries && isRepeatable(request, settings.methods)
     const send = () => fetch(again && input instanceof Request ? input.clone() : input, init)
     // The response is read inside `throttle`, so that a refusal stops the pacer before the next request gets its slot (start time).
     const run = () => sendIfLeft(send, request, attempt, settings)
     const outcome = await pace.throttle(run, { cost, signal: signalOf(request), priority })
     if (outcome === undefined) {
-      priority = 1 // this request was sent first, and smaller requests must not use up the units that it waits for
+      // This request was sent first. Smaller requests of the same priority must not use up the units that it waits for.
+      priority = request.priority + 0.5
       continue
     }
     const { response, retry } = outcome
@@ -77,7 +78,7 @@ async function exchange(fetch: Fetch, request: Sent, settings: PacedFetchSetting
  */
 async function sendIfLeft(
   send: () => Promise<Response>,
-  { pace, cost, quotas }: Sent,
+  { pace, cost, followed, quotas }: Sent,
   attempt: number,
   settings: PacedFetchSettings,
 ): Promise<{ response: Response; retry: boolean } | undefined> {
@@ -85,7 +86,7 @@ async function sendIfLeft(
   const server = quotas()
   const wait = server.wait(cost)
   if (wait > 0) {
-    pace.hold(wait)
+    pace.hold(wait, { shared: false }) // a smaller request of another process need not wait
     return undefined
   }
   const flight = server.send(cost)
@@ -93,7 +94,7 @@ async function sendIfLeft(
     const response = await send()
     const info = infoOf(response.headers, now())
     server.note(flight, info.quotas, backoff)
-    return { response, retry: obey(pace, response.status, info, attempt, settings) }
+    return { response, retry: obey({ pace, followed }, response.status, info, attempt, settings) }
   } finally {
     server.end(flight)
   }
@@ -101,14 +102,14 @@ async function sendIfLeft(
 
 /** Stops the pacer for as long as the response asks. Returns true if the refused request should be sent again. */
 function obey(
-  pace: Pace,
+  { pace, followed }: Pick<Sent, 'pace' | 'followed'>,
   status: number,
   info: ParsedRateLimit,
   attempt: number,
   settings: PacedFetchSettings,
 ): boolean {
   const refused = status === 429 || status === 503
-  const named = refused ? refusalWait(info) : spentWait(info, settings)
+  const named = refused ? refusalWait(info) : spentWait(info, followed, settings.backoff)
   if (named === 0) return refused
   const wait = named ?? settings.backoff * 2 ** attempt
   const jitter = settings.random() * (named === undefined ? wait : Math.min(maxJitter, wait * jitterPart))
@@ -127,7 +128,7 @@ function refusalWait({ retryAfter, quotas }: ParsedRateLimit): number | undefine
  * How many milliseconds to wait if a quota that a policy follows (see the option `quotas`) has no units left: the time until the
  * quota's reset if the server names it, else the quota's window, else `backoff`.
  */
-function spentWait({ quotas }: ParsedRateLimit, { followed, backoff }: PacedFetchSettings): number {
+function spentWait({ quotas }: ParsedRateLimit, followed: readonly Followed[], backoff: number): number {
   const spent = quotas.filter((quota) => quota.remaining === 0 && followed.some((each) => follows(each)(quota)))
   return Math.max(0, ...spent.map(({ resetAfter, window }) => resetAfter ?? window ?? backoff))
 }
@@ -146,6 +147,8 @@ interface Sent {
   readonly init: Init
   readonly pace: Pace
   readonly cost: RequestCost
+  readonly priority: number
+  readonly followed: readonly Followed[]
   /**
    * The units that the server has left for the key. Call `quotas` at each use, and do not store the result, because the numbers of
    * a key are removed when the key is idle.
@@ -153,13 +156,15 @@ interface Sent {
   readonly quotas: () => ServerQuotas
 }
 
-/** True if the request's method is idempotent and its body can be sent twice. */
-function repeatable({ input, init }: Sent): boolean {
-  const method = init?.method ?? (input instanceof Request ? input.method : 'GET')
+/** True if the request may be sent twice, by its method or by an `Idempotency-Key`, and its body can be sent twice. */
+function isRepeatable({ input, init }: Sent, methods: ReadonlySet<string>): boolean {
+  const given = input instanceof Request ? input : undefined
   const body: unknown = init?.body
   const streams =
     typeof body === 'object' && body !== null && (Symbol.asyncIterator in body || body instanceof ReadableStream)
-  return idempotent.has(method.toUpperCase()) && !streams
+  if (streams) return false
+  const method = init?.method ?? given?.method ?? 'GET'
+  return methods.has(method.toUpperCase()) || new Headers(init?.headers ?? given?.headers).has('idempotency-key')
 }
 
 function signalOf({ input, init }: Sent): AbortSignal | undefined {

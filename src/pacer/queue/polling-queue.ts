@@ -98,7 +98,7 @@ export class PollingQueue extends Queue {
     const here = waiter.stage === 'queued' && !this.stopped
     if (decision.allowed && here) return this.#end(waiter, () => this.admit(waiter, booking))
     if (decision.allowed) void this.context.units.giveBack(this.keys, tickets)
-    if (!here) {
+    if (!here || this.obey(decision)) {
       this.#stay(waiter)
       return true
     }

@@ -10,6 +10,7 @@ import type { Decision } from '../../policy/index.ts'
 import type { Booking } from '../../stores/contract/index.ts'
 import type { PacerContext } from '../context.ts'
 import { closed, queueFull, timedOut, tooLarge, tooLate } from '../pacer-errors.ts'
+import { holdIn } from '../pacer-ledger.ts'
 import { afterCaller, RunSpacing } from '../run-spacing.ts'
 import { Hold, RunLease } from '../runs/index.ts'
 import { ReservedSlots } from './booked-slot.ts'
@@ -239,6 +240,25 @@ export abstract class Queue {
    */
   settled(): void {
     this.context.settled(this)
+  }
+
+  /** Does what `hold` does, in every process that shares the store. */
+  holdAll(until: number): void {
+    const { now } = this
+    this.hold(until)
+    if (this.context.closed || until <= Math.max(now, this.#hold.sharedUntil)) return
+    this.#hold.sharedUntil = until
+    this.context.units.hold(this.keys, until - now)
+  }
+
+  /** Obeys a hold (stop of the key) that the store's decision reports. Returns false if no process holds the key. */
+  obey(decision: Decision): boolean {
+    const wait = holdIn(decision)
+    if (wait === 0) return false
+    const until = this.now + wait
+    this.#hold.sharedUntil = Math.max(until, this.#hold.sharedUntil)
+    this.hold(until)
+    return true
   }
 
   /** Admits no call until `until`, in microseconds. If an earlier call of `hold` set a later end, that end stays. */

@@ -17,6 +17,7 @@ import type { PacerContext } from '../context.ts'
 import { delayOf } from '../pacer-ledger.ts'
 import { PacerSlots, Slot } from './booked-slot.ts'
 import { BookingHorizon } from './booking-horizon.ts'
+import { HoldCheck } from './hold-check.ts'
 import { LateSlots } from './late-slots.ts'
 import { PriorityQueue } from './priority-queue.ts'
 import { Queue } from './queue.ts'
@@ -38,6 +39,9 @@ export class ReservingQueue extends Queue {
    * unless `spacing` is `'actual'`.
    */
   readonly #late: LateSlots | undefined
+  /** Asks whether another process holds the key, before calls start at their slots. Undefined if no other process can hold the key. */
+  readonly #check: HoldCheck | undefined
+  readonly #onDue: (slot: Slot) => void
   /**
    * The time of the last slot (promised start) that was booked before the latest change of the rate. Until this slot is over, booked slots
    * are not given back to be booked again at earlier times.
@@ -49,6 +53,9 @@ export class ReservingQueue extends Queue {
   constructor(context: PacerContext, key: string) {
     super(context, key)
     this.#late = this.spacing && new LateSlots(this, this.spacing, this.#go)
+    const start = this.#late?.add ?? this.#go
+    this.#check = context.units.exclusive ? undefined : new HoldCheck(this, this.#booked.list, start)
+    this.#onDue = this.#check?.add ?? start
     this.#horizon = new BookingHorizon(this, this.#booked.list, () => this.restart())
   }
 
@@ -77,6 +84,7 @@ export class ReservingQueue extends Queue {
 
   #book(waiter: Waiter): void {
     waiter.stage = 'requesting'
+    const sent = this.#check && this.now
     const booking = this.context.units.reserve(this.keys, waiter.cost, this.maxWaitOf(waiter))
     if (!isPromise(booking)) {
       this.#decided(waiter, booking)
@@ -92,7 +100,11 @@ export class ReservingQueue extends Queue {
     }
     this.request(
       booking,
-      (booked) => answered(() => this.#decided(waiter, booked)),
+      (booked) =>
+        answered(() => {
+          if (sent !== undefined && booked.decision.ban === undefined) this.#check?.answered(sent, booked.decision)
+          this.#decided(waiter, booked)
+        }),
       (error) => answered(() => waiter.stage === 'requesting' && this.refuse(waiter, error)),
     )
   }
@@ -109,7 +121,9 @@ export class ReservingQueue extends Queue {
     const here = waiter.stage === 'requesting'
     this.#horizon.answered(booking)
     if (!decision.allowed) {
-      if (here) this.refuseBy(decision, waiter)
+      if (this.obey(decision)) {
+        if (here) this.#wait(waiter)
+      } else if (here) this.refuseBy(decision, waiter)
     } else if (!here || this.stopped) {
       this.#giveBack(tickets)
       if (here) this.#wait(waiter)
@@ -124,9 +138,10 @@ export class ReservingQueue extends Queue {
       this.#wait(waiter)
     } else {
       waiter.stage = 'booked'
-      const slot = new Slot(waiter.cost, tickets, this.#late?.add ?? this.#go)
+      const slot = new Slot(waiter.cost, tickets, this.#onDue)
       this.#booked.add(slot, waiter)
       this.context.scheduler.add(slot, this.now + delayOf(booking))
+      this.#check?.schedule()
       this.countWaiting(waiter)
       if (wait === 0 && waiter.stage === 'booked') this.context.scheduler.run()
     }
@@ -188,7 +203,7 @@ export class ReservingQueue extends Queue {
   #rebook(slot: Slot): void {
     const booking = this.context.units.reserve(this.keys, slot.cost, Infinity) as Booking
     const at = booking.decision.allowed ? Math.min(slot.at, this.now + delayOf(booking)) : slot.at
-    const next = new Slot(slot.cost, booking.tickets, this.#late?.add ?? this.#go)
+    const next = new Slot(slot.cost, booking.tickets, this.#onDue)
     this.#booked.list.add(next)
     this.context.scheduler.add(next, at)
   }
@@ -196,6 +211,7 @@ export class ReservingQueue extends Queue {
   #cancel(slot: Slot): void {
     this.#booked.list.remove(slot)
     this.context.scheduler.remove(slot)
+    this.#check?.remove(slot)
     this.#late?.remove(slot)
     this.#giveBack(slot.tickets)
   }
@@ -210,6 +226,7 @@ export class ReservingQueue extends Queue {
    */
   stop(): void {
     this.#horizon.cancel()
+    this.#check?.cancel()
     for (const slot of [...this.#booked.list].reverse()) this.#cancel(slot)
     for (const waiter of [...this.#booked.waiters.values()].flatMap((queue) => [...queue])) {
       this.#booked.remove(waiter)

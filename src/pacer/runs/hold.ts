@@ -8,6 +8,8 @@ const beforeSlots = -1
 export class Hold {
   /** When the hold (stop of the key) ends, in microseconds. The time may be in the past. */
   until = 0
+  /** Until when the processes that share the store know of a hold (stop of the key), in microseconds. */
+  sharedUntil = 0
   readonly #context: PacerContext
   readonly #onEnd: () => void
   #end: Task | undefined

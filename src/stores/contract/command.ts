@@ -38,6 +38,8 @@ export interface BanTerms {
   /** The duration of the ban in whole microseconds; `forever` for a ban without an end. */
   readonly duration: number
   readonly reason?: string | undefined
+  /** True if a ban in progress that ends later stays. Default: the new ban replaces it. */
+  readonly extends?: boolean
 }
 
 /** Which page of the keys the verb `scan` has to return. */

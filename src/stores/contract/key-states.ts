@@ -9,7 +9,16 @@
  * No other command may change the keys between step 1 and step 3.
  */
 
-import { banAt, isBannable, isPast, longestBan, newBan, type StoredBan, withBan } from '../../algorithms/bans/index.ts'
+import {
+  banAt,
+  isBannable,
+  isPast,
+  laterBan,
+  longestBan,
+  newBan,
+  type StoredBan,
+  withBan,
+} from '../../algorithms/bans/index.ts'
 import { effectiveTime, isFull, type PolicyEvaluation } from '../../algorithms/evaluation/index.ts'
 import {
   type Algorithm,
@@ -91,8 +100,9 @@ export class KeyStates<State extends KeyState = KeyState> {
     return ban
   }
 
-  ban(now: number, { duration, reason }: BanTerms): void {
-    this.storedBan = newBan(now, duration, reason)
+  ban(now: number, { duration, reason, extends: keeps = false }: BanTerms): void {
+    const next = newBan(now, duration, reason)
+    this.storedBan = keeps ? laterBan(this.banAt(now, true), next) : next
     this.changed = true
   }
 

@@ -1,4 +1,12 @@
-import { banAt, type CallBan, isPast, longestBan, newBan, type StoredBan } from '../../algorithms/bans/index.ts'
+import {
+  banAt,
+  type CallBan,
+  isPast,
+  laterBan,
+  longestBan,
+  newBan,
+  type StoredBan,
+} from '../../algorithms/bans/index.ts'
 import { HeadgateError } from '../../common/index.ts'
 import type { BanTerms } from '../contract/index.ts'
 import { keyName } from './key-name.ts'
@@ -33,11 +41,11 @@ export class MemoryBans {
    * @param keys for each scope (kind of key, such as user), the key to ban, or undefined
    * @throws HeadgateError `HEADGATE_BAN` if more than `maxBans` keys would then be banned
    */
-  set(scopes: Scopes, keys: Keys, now: number, { duration, reason }: BanTerms): void {
+  set(scopes: Scopes, keys: Keys, now: number, { duration, reason, extends: keeps = false }: BanTerms): void {
     const ids = idsOf(scopes, keys)
     this.#makeSpace(ids.filter((id) => !this.#bans.has(id)).length, now)
     const ban = newBan(now, duration, reason)
-    for (const id of ids) this.#bans.set(id, ban)
+    for (const id of ids) this.#bans.set(id, keeps ? laterBan(this.#find(id, now, true), ban) : ban)
   }
 
   delete(scopes: Scopes, keys: Keys): void {

@@ -67,10 +67,13 @@ export class ScopeShares implements Reports {
     return new Set([this, ...this.#reporter.plansOf(this.name)])
   }
 
-  /** Bans the key under all plans (sets of policies). @param until the end of the ban, in microseconds of the local clock */
-  ban(key: string, until: number): void {
-    this.shareOf(key)
-    for (const plan of this.plans) plan.#shares.get(key)?.ban(until)
+  /**
+   * Bans the key under all plans (sets of policies).
+   * @param until the end of the ban, in microseconds of the local clock @param keeps true if a ban that ends later stays
+   */
+  ban(key: string, until: number, keeps = false): void {
+    const known = this.shareOf(key)?.bannedUntil ?? 0
+    for (const plan of this.plans) plan.#shares.get(key)?.ban(keeps ? Math.max(known, until) : until)
   }
 
   /** Removes the key's refusals under all plans (sets of policies). Call this method after a command that may give units back. */

@@ -156,7 +156,7 @@ export class ShareLedger implements Ledger {
   /** Notes that the keys are banned. Other processes learn of the ban by the answer of the store to their next report. */
   #ban({ keys, ban }: Command<'ban'>): void {
     const { until } = newBan(this.#reporter.clock(), ban?.duration ?? 0, undefined)
-    for (const [n, key] of keys.entries()) if (key !== undefined) this.#scopes[n]?.ban(key, until)
+    for (const [n, key] of keys.entries()) if (key !== undefined) this.#scopes[n]?.ban(key, until, ban?.extends)
     this.#reporter.wake()
   }
 

@@ -99,6 +99,78 @@ describe('pacedFetch', () => {
     expect(await put.timeline.read()).toBe('429(x)+0 200(x)+1000 A+1000')
   })
 
+  test.each<[string, Partial<PacedFetchOptions>, RequestInit, boolean]>([
+    ['a POST', {}, { method: 'POST', body: 'x' }, false],
+    ['a POST that retryMethods name', { retryMethods: ['post'] }, { method: 'POST', body: 'x' }, true],
+    ['a GET that retryMethods leave out', { retryMethods: ['POST'] }, {}, false],
+    ['a POST with a key', {}, { method: 'POST', body: 'x', headers: { 'Idempotency-Key': '1' } }, true],
+    ['a PATCH with a key, in pairs', {}, { method: 'PATCH', headers: [['idempotency-key', '1']] }, true],
+    ['a key, without retries', { retries: 0 }, { method: 'POST', headers: { 'Idempotency-Key': '1' } }, false],
+  ])('%s is repeated as it may be', async (_, options, init, repeated) => {
+    const requests: [RequestInit | URL, RequestInit?][] = [
+      [new URL(url), init],
+      [new Request(url, init) as RequestInit],
+    ]
+    for (const [input, own] of requests) {
+      const { timeline, get } = site([[429, { 'retry-after': '1' }]], options)
+      const response = get(input as Request, own)
+      await timeline.read()
+      expect((await response).status).toBe(repeated ? 200 : 429)
+    }
+  })
+
+  test('a stream is not sent again, even with a key', async () => {
+    const { timeline, get } = site([[429, { 'retry-after': '1' }]], { retryMethods: ['POST'] })
+    const body = new Blob(['x']).stream()
+    const flowing = get(url, {
+      method: 'POST',
+      body,
+      duplex: 'half',
+      headers: { 'idempotency-key': '1' },
+    } as RequestInit)
+    await timeline.read()
+    expect((await flowing).status).toBe(429)
+  })
+
+  test('each host has its pace, and its own hold', async () => {
+    const timeline = new Timeline(start)
+    const others = timeline.pacer(even)
+    const paces = new Map([['slow', timeline.pacer(gcra({ limit: 1, window: '1s', burst: 1 }))]])
+    const server = async (input: unknown) => {
+      const { host } = new URL(String(input))
+      const refused = host === 'busy' && timeline.now < 500
+      return new Response(host, { status: refused ? 429 : 200, headers: refused ? { 'retry-after-ms': '500' } : {} })
+    }
+    const options = { pacer: ({ host }: URL) => paces.get(host) ?? others.key(host), random: () => 0 }
+    const get = pacedFetch(server as typeof fetch, options)
+    for (const host of ['slow', 'busy', 'quiet', 'slow', 'busy', 'quiet']) timeline.write(host, get(`http://${host}/`))
+    expect(await timeline.read()).toBe('slow+0 quiet+0 quiet+100 busy+500 busy+600 slow+1000')
+  })
+
+  test('a higher priority is sent first, also after a refusal', async () => {
+    const priority = (input: unknown) => Number(new URL(String(input)).searchParams.get('p'))
+    const { timeline, get } = site([[429, { 'retry-after': '1' }]], { priority })
+    for (const p of [0, 0, 5, 1]) timeline.write(`p${p}`, get(`${url}?p=${p}`))
+    expect(await timeline.read()).toBe('429+0 200+1000 p5+1000 200+1100 p1+1100 200+1200 p0+1200 200+1300 p0+1300')
+  })
+
+  test('a URL without a pacer rejects with the fix, and sends nothing', async () => {
+    const { timeline, get } = site([], { pacer: (() => undefined) as never })
+    await expect(get(url)).rejects.toThrow(/got undefined for localhost/)
+    await expect(get(url)).rejects.toMatchObject({ code: 'HEADGATE_OPTION' })
+    expect(timeline.events).toEqual([])
+  })
+
+  test.each([
+    { retryMethods: 'POST' },
+    { retryMethods: [1] },
+    { priority: 'high' },
+    { priority: Number.NaN },
+    { pacer: {} },
+  ])('%j is refused', (options) => {
+    expect(() => site([], options as never)).toThrow(expect.objectContaining({ code: 'HEADGATE_OPTION' }))
+  })
+
   test('a hold is at most maxHold, and the refused request is not sent again then', async () => {
     const { timeline, get } = site([[429, { 'retry-after': '99999999999999' }]], { maxHold: '10s' })
     timeline.write('A', get(url))

@@ -53,7 +53,7 @@ function makers.bans()
     return true
   end
 
-  -- Sets the ban of a key. If \`ban\` is nil, removes all bans of the key, also those by penalties.
+  -- Sets the ban of a key. A ban that only extends leaves a ban in progress that ends later. If \`ban\` is nil, removes all bans of the key, also those by penalties.
   -- Returns true if the value of the key cannot be read: then nothing changes.
   function bans.replace(scope, key, ban)
     local loaded = loadedBy and loadedBy[key] or scope.key == key and scope
@@ -61,9 +61,13 @@ function makers.bans()
     local value = written[key]
     if value == nil then value = read[key] end
     if not value and mistyped[key] then return true end
-    local kept, expiry = '', ban and ban.till + margin or now
+    local kept, expiry, next = '', now, ban
     local function keep(id, definition, start, size, form, record)
-      if byte(definition) == banKind then return end
+      if byte(definition) == banKind then
+        local current = ban and ban.extends and at(bans.read(value, start, size), now)
+        if current and current.till > next.till then next = current end
+        return
+      end
       local from = revive(definition)
       if from then
         local s = records.unpackState(from, value, start, size, form)
@@ -84,7 +88,7 @@ function makers.bans()
       make('carry')
       if not pcall(records.each, value, keep) then return true end
     end
-    if ban then kept = kept .. ban.record end
+    if next then kept, expiry = kept .. next.record, max(expiry, next.till + margin) end
     written[key], writtenExpiry[key] = kept ~= '' and kept, expiry
   end
 

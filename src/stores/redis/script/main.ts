@@ -138,9 +138,10 @@ repeat
     if verb == RESET then
       if verbAndFlags ~= RESET then
         local bans, ban, duration, reason = make('bans')
-        if verbAndFlags == BAN then
+        if verbAndFlags % 64 == BAN then
           duration, reason, position = unpack('<dHc0', requests, position)
           ban = bans.new(now, duration, reason)
+            ban.extends = verbAndFlags >= 64
         end
         broken = bans.replace(policies.scopes[1], key, ban)
       end

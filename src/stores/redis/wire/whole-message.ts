@@ -16,6 +16,8 @@ const verbs = {
 const noWindows = [0, 0, 0, 0]
 const leaseFlag = 32
 const costsFlag = 64
+/** The flag of a ban that only extends another: see `BanTerms.extends`. */
+const extendsFlag = 64
 /** The flag of a settlement (correction) that has the field `punish`, and of a reservation whose field `countsLater` is true. */
 const punishFlag = 128
 /** The flag of a charge that has the field `report`. */
@@ -66,7 +68,7 @@ function largestSizeOf({ plan, alternatives = [], ban }: ScriptRequest): number 
 
 /** The number of the verb plus the flags of the request. */
 function verbAndFlags(request: ScriptRequest): number {
-  const { verb, costs, details, cacheable, lease, punish, countsLater, report } = request
+  const { verb, costs, details, cacheable, lease, punish, countsLater, report, ban } = request
   let number: number = verbs[verb]
   if (details?.nextAfter === true) number += nextFlag
   if (cacheable === true) number += cacheableFlag
@@ -74,6 +76,7 @@ function verbAndFlags(request: ScriptRequest): number {
   if (typeof costs !== 'number') number += costsFlag
   if (punish !== undefined || countsLater === true) number += punishFlag
   if (report !== undefined) number += reportFlag
+  if (ban?.extends === true) number += extendsFlag
   return number
 }
 

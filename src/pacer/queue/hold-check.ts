@@ -1,0 +1,112 @@
+/*
+ * Asks the store whether another process holds the key, before a call starts at a slot that was booked ahead.
+ *
+ * The answer is as old as the question: it says what the store knew at some time after the question was sent. So a call starts only if
+ * the question was sent at most about one round trip before. The question is sent ahead of the slot, so that the call starts in time:
+ *
+ *     question |--- round trip ---| answer
+ *              |                  |  slot      slot                slot
+ *     counts   |---- round trip and 2 ms ----|                      |
+ *                                 starts      question, then starts
+ *
+ * The answer to a booking counts like the answer to a question. One question is in flight at a time, and all calls whose slots have come
+ * start at its answer. So the store gets at most one question for each slot, and at most one in a round trip.
+ */
+import { isPromise, type LinkedList } from '../../common/index.ts'
+import type { Decision } from '../../policy/index.ts'
+import type { Task } from '../timers/index.ts'
+import type { Slot } from './booked-slot.ts'
+import type { Queue } from './queue.ts'
+
+/** For how long an answer counts beyond the round trip, because timers are late by about this time, in microseconds. */
+const timerLate = 2000
+/** The longest round trip that is expected, in microseconds. A longer one makes calls start late, and never sooner. */
+const longestTrip = 100_000
+/** The rank with which the scheduler orders tasks of the same time: the question is sent before the slot is used. */
+const beforeSlots = -1
+
+export class HoldCheck {
+  readonly #queue: Queue
+  readonly #slots: LinkedList<Slot>
+  readonly #start: (slot: Slot) => void
+  /** The slots (booked start times) that have come and wait for the store's answer, in the order of their times. */
+  readonly #due = new Set<Slot>()
+  #asking = false
+  /** True if the store failed when it was asked last: calls then start at their slots (booked times) without its answer. */
+  #failing = false
+  /** When the last question that the store has answered was sent, in microseconds. */
+  #askedAt = -Infinity
+  /** How long that answer took, in microseconds. */
+  #trip = 0
+  #next: Task | undefined
+
+  /** @param start uses a slot (booked units) whose time has come */
+  constructor(queue: Queue, slots: LinkedList<Slot>, start: (slot: Slot) => void) {
+    this.#queue = queue
+    this.#slots = slots
+    this.#start = start
+  }
+
+  /** Called when the time of a slot (booked units) has come. */
+  readonly add = (slot: Slot): void => {
+    if (this.#failing || this.#countsAt(this.#queue.now)) this.#start(slot)
+    else {
+      this.#due.add(slot)
+      this.#ask()
+    }
+    this.schedule()
+  }
+
+  remove(slot: Slot): void {
+    this.#due.delete(slot)
+  }
+
+  #countsAt(time: number): boolean {
+    return time - this.#askedAt <= this.#trip + timerLate
+  }
+
+  /** Plans the next question: one round trip before the first slot (booked start) at which the last answer counts no more. */
+  schedule(): void {
+    if (this.#asking || this.#next?.pending) return
+    for (const slot of this.#slots) {
+      if (this.#due.has(slot) || this.#countsAt(slot.at)) continue
+      const { context } = this.#queue
+      this.#next = context.scheduler.at(slot.at - Math.ceil(this.#trip / 1000) * 1000, () => this.#ask(), beforeSlots)
+      return
+    }
+  }
+
+  cancel(): void {
+    this.#queue.context.scheduler.remove(this.#next)
+  }
+
+  #ask(): void {
+    if (this.#asking || this.#slots.first === undefined) return
+    const { context, keys, now } = this.#queue
+    this.cancel()
+    this.#asking = true
+    const answer = context.units.look(keys)
+    const ended = (decision: Decision | undefined) => {
+      this.#asking = false
+      if (decision !== undefined && this.#queue.obey(decision)) return
+      this.answered(now, decision)
+      for (const slot of this.#due) {
+        this.#due.delete(slot)
+        this.#start(slot)
+      }
+      this.schedule()
+    }
+    if (isPromise(answer)) this.#queue.request(answer, ended, () => ended(undefined))
+    else ended(answer)
+  }
+
+  /**
+   * Notes an answer of the store by which no process holds the key.
+   * @param sent when the question was sent, in microseconds @param decision undefined if the store failed
+   */
+  answered(sent: number, decision: Decision | undefined): void {
+    this.#failing = decision?.source !== 'store'
+    this.#askedAt = Math.max(this.#askedAt, sent)
+    this.#trip = Math.min(longestTrip, this.#queue.now - sent)
+  }
+}

@@ -1,0 +1,209 @@
+import { describe, expect, test } from 'vitest'
+import { concurrency, gcra, type PolicyLike, slidingLog, slidingWindow, smoothBursty } from '../../src/index.ts'
+import type { PacerOptions } from '../../src/pacer/index.ts'
+import type { Ledger } from '../../src/store.ts'
+import fc from '../support/fast-check.ts'
+import { LateStore } from './late-store.ts'
+import { Timeline } from './timeline.ts'
+
+/* Several pacers, as in several processes, on the states of one server. It is 5 ms away from all of them, or as far as a test says. */
+
+const even = gcra({ limit: 10, window: '1s', burst: 1 })
+
+function fleet(policy: PolicyLike, latencies: readonly number[] = [10, 10, 10], options: PacerOptions = {}) {
+  const timeline = new Timeline()
+  const shared = new Map<string, Ledger>()
+  const stores = latencies.map((latency) => new LateStore(timeline, latency, shared))
+  const pacers = stores.map((store) => timeline.pacer(policy, { store, ...options }))
+  return { timeline, stores, pacers }
+}
+
+describe('a hold of one process holds the others', () => {
+  test('a call whose slot was booked before the hold waits', async () => {
+    const { timeline, pacers } = fleet(even)
+    for (const [n, name] of [...'ABCDEF'].entries()) timeline.write(name, pacers[n % 3]!.acquire())
+    await timeline.pass(150)
+    pacers[0]!.hold('1s')
+    // Each process learns of the hold before its next slot, gives its slots back, and books again when the hold ends by the store's clock.
+    expect(await timeline.read()).toBe('A+10 B+110 D+1160 C+1260 F+1360 E+1460')
+  })
+
+  test('a process that comes later learns of it by its first call', async () => {
+    const { timeline, pacers } = fleet(even)
+    pacers[0]!.hold('1s')
+    await timeline.pass(500)
+    timeline.write('A', pacers[1]!.acquire())
+    expect(await timeline.read()).toMatch(/^A\+10(1\d|2\d)$/)
+  })
+
+  test.each<[string, PolicyLike]>([
+    ['a log', slidingLog({ limit: 3, window: '300ms' })],
+    ['even calls', even],
+    ['Guava', smoothBursty({ rate: 10 })],
+    ['a policy that cannot book', slidingWindow({ limit: 1, window: '100ms' })],
+    ['calls in flight', concurrency({ limit: 1, lease: '5s' })],
+  ])('%s: nobody starts from one round trip after a hold to its end', async (_, policy) => {
+    const hold = fc.record({ at: fc.nat(900), pacer: fc.nat(2), length: fc.integer({ min: 1, max: 900 }) })
+    const call = fc.record({ at: fc.nat(1200), pacer: fc.nat(2), key: fc.constantFrom('', 'k') })
+    const latencies = fc.tuple(fc.integer({ min: 1, max: 40 }), fc.nat(40), fc.nat(40))
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(hold, { minLength: 1, maxLength: 4 }),
+        fc.array(call, { minLength: 15, maxLength: 30 }),
+        latencies,
+        async (holds, calls, trips) => {
+          const { timeline, pacers } = fleet(policy, trips)
+          const starts: { at: number; pacer: number }[] = []
+          const events = [
+            ...holds.map((each) => ({ at: each.at, run: () => pacers[each.pacer]!.hold(each.length) })),
+            ...calls.map(({ at, pacer, key }) => ({
+              at,
+              run: () => {
+                const pace = key === '' ? pacers[pacer]! : pacers[pacer]!.key(key)
+                void pace.throttle(() => key === '' && starts.push({ at: timeline.now, pacer }))
+              },
+            })),
+          ]
+          for (const { at, run } of events.toSorted((a, b) => a.at - b.at)) {
+            if (at > timeline.now) await timeline.pass(at - timeline.now)
+            run()
+          }
+          await timeline.pass(60_000)
+          expect(starts.length).toBe(calls.filter(({ key }) => key === '').length)
+          for (const { at: from, pacer, length } of holds) {
+            const trip = Math.max(...trips) + 2
+            const early = starts.filter(
+              ({ at, pacer: other }) => at >= from + (other === pacer ? 1 : trip) && at < from + length,
+            )
+            expect(early).toEqual([])
+          }
+        },
+      ),
+      { numRuns: 40 },
+    )
+  })
+})
+
+test('a hold only extends: a shorter hold of another process changes nothing, a longer one does', async () => {
+  const { timeline, pacers } = fleet(even)
+  pacers[0]!.hold('1s')
+  await timeline.pass(100)
+  pacers[1]!.hold('200ms')
+  await timeline.pass(400)
+  timeline.write('A', pacers[2]!.acquire())
+  await timeline.pass(100)
+  pacers[1]!.hold('1s')
+  expect(await timeline.read()).toMatch(/^A\+16\d\d$/)
+})
+
+test('the hold of a key leaves other keys alone', async () => {
+  const { timeline, pacers } = fleet(even)
+  pacers[0]!.key('a').hold('1s')
+  await timeline.pass(20)
+  timeline.write('A', pacers[1]!.key('a').acquire())
+  timeline.write('B', pacers[1]!.key('b').acquire())
+  timeline.write('C', pacers[1]!.acquire())
+  expect(await timeline.read()).toMatch(/^B\+30 C\+30 A\+10\d\d$/)
+})
+
+test('a hold that is not shared holds one process only', async () => {
+  const { timeline, pacers } = fleet(even)
+  pacers[0]!.hold('1s', { shared: false })
+  await timeline.pass(20)
+  for (const [n, name] of [...'AB'].entries()) timeline.write(name, pacers[n]!.acquire())
+  expect(await timeline.read()).toBe('B+30 A+1010')
+})
+
+test('a shared hold is told even during a longer hold of this process alone', async () => {
+  const { timeline, pacers } = fleet(even)
+  pacers[0]!.hold('2s', { shared: false })
+  pacers[0]!.hold('1s')
+  await timeline.pass(20)
+  for (const [n, name] of [...'AB'].entries()) timeline.write(name, pacers[n]!.acquire())
+  expect(await timeline.read()).toMatch(/^B\+10\d\d A\+20\d\d$/)
+})
+
+test.each(['local', 'open', 'closed'] as const)(
+  'while the store fails (%s), the hold stays in its process',
+  async (onStoreError) => {
+    const { timeline, pacers, stores } = fleet(even, [10, 10], { onStoreError })
+    for (const store of stores) store.failing = true
+    pacers[0]!.hold('1s')
+    await timeline.pass(20)
+    for (const [n, name] of [...'AB'].entries()) timeline.write(name, pacers[n]!.acquire())
+    const read = await timeline.read()
+    if (onStoreError === 'closed')
+      expect(read).toMatch(/^B!HEADGATE_STORE_UNAVAILABLE\+2\d A!HEADGATE_STORE_UNAVAILABLE\+1\d\d\d$/)
+    else expect(read).toMatch(/^B\+2\d A\+1\d\d\d$/)
+  },
+)
+
+test('when the store fails, booked calls start at their slots', async () => {
+  for (const onStoreError of ['local', 'open', 'closed'] as const) {
+    const { timeline, pacers, stores } = fleet(even, [10], { onStoreError })
+    for (const name of 'ABCD') timeline.write(name, pacers[0]!.acquire())
+    await timeline.pass(50)
+    stores[0]!.failing = true
+    expect(await timeline.read()).toBe('A+10 B+110 C+210 D+310')
+  }
+})
+
+test('a store that does not answer delays booked calls once, by its timeout', async () => {
+  const { timeline, pacers, stores } = fleet(even, [10], { storeTimeout: 150 })
+  for (const name of 'ABCD') timeline.write(name, pacers[0]!.acquire())
+  await timeline.pass(50)
+  stores[0]!.silent = true
+  expect(await timeline.read()).toBe('A+10 B+250 C+250 D+310')
+})
+
+test('a signal, a timeout and tryAcquire end the wait in a hold of another process', async () => {
+  const { timeline, pacers } = fleet(even)
+  pacers[0]!.hold('1s')
+  await timeline.pass(20)
+  const controller = new AbortController()
+  timeline.write('A', pacers[1]!.acquire(1, { signal: controller.signal }))
+  timeline.write('B', pacers[1]!.acquire(1, { timeout: 300 }))
+  timeline.write('C', pacers[2]!.tryAcquire())
+  timeline.write('D', pacers[2]!.acquire())
+  await timeline.pass(100)
+  controller.abort('enough')
+  expect(await timeline.read()).toMatch(/^C\+30=false A!enough\+120 B!HEADGATE_TIMEOUT\+320 D\+10\d\d$/)
+  expect(timeline.sleeps.size).toBe(0)
+})
+
+test('reserve is refused during a hold of another process, and says how long', async () => {
+  const { timeline, pacers } = fleet(even)
+  pacers[0]!.hold('1s')
+  await timeline.pass(20)
+  const reserving = pacers[1]!.reserve()
+  await timeline.pass(10)
+  const { allowed, retryAfter } = await reserving
+  expect([allowed, retryAfter]).toEqual([false, 980])
+  timeline.write('A', pacers[1]!.acquire())
+  expect(await timeline.read()).toMatch(/^A\+10\d\d$/)
+})
+
+test('calls that start at once ask nothing more, and calls that wait ask once each, or once in a round trip', async () => {
+  const log = fleet(slidingLog({ limit: 100, window: '1s' }), [10])
+  for (let n = 0; n < 100; n++) void log.pacers[0]!.acquire()
+  await log.timeline.pass(100)
+  expect(log.stores[0]!.calls).toBe(100)
+  for (const [policy, questions] of [
+    [even, 20],
+    [gcra({ limit: 1000, window: '1s', burst: 1 }), 4],
+  ] as const) {
+    const { timeline, stores, pacers } = fleet(policy, [10])
+    for (let n = 0; n < 20; n++) void pacers[0]!.acquire()
+    await timeline.pass(5000)
+    expect(stores[0]!.calls).toBeLessThanOrEqual(20 + questions)
+  }
+})
+
+test.each([
+  [['soon'], 'HEADGATE_OPTION'],
+  [['1s', { shared: 1 }], 'HEADGATE_OPTION'],
+  [['1s', { share: true }], 'HEADGATE_OPTION'],
+])('hold(%j) throws %s', (given, code) => {
+  const { pacers } = fleet(even)
+  expect(() => pacers[0]!.hold(...(given as ['1s']))).toThrow(expect.objectContaining({ code }))
+})
