@@ -68,6 +68,25 @@ const schema = {
   },
 }
 
+/** Says that the files are CommonJS. Only a file outside of them can ask for `#platform`, which the first package.json defines. */
+const commonJs = {
+  name: 'commonjs-package',
+  generateBundle(_options, bundle) {
+    for (const chunk of Object.values(bundle)) {
+      const up = '../'.repeat(chunk.fileName.split('/').length)
+      chunk.code = chunk.code.replace('require("#platform")', `require("${up}platform.cjs")`)
+    }
+    this.emitFile({ type: 'asset', fileName: 'package.json', source: '{ "type": "commonjs" }\n' })
+  },
+}
+
+const platformOfCommonJs = {
+  name: 'platform-of-commonjs',
+  generateBundle() {
+    this.emitFile({ type: 'asset', fileName: 'platform.cjs', source: 'module.exports = require("#platform");\n' })
+  },
+}
+
 /** Small modules that nearly every entry loads are one file. */
 const codeSplitting = { groups: [{ name: 'common', test: /\/src\/common\// }] }
 
@@ -75,15 +94,16 @@ export default defineConfig([
   {
     input: { ...entries, ...platforms, 'headgate-postgres': 'src/stores/postgres/print-schema.ts' },
     platform: 'neutral',
-    plugins: [scripts, lines, schema],
+    plugins: [scripts, lines, schema, platformOfCommonJs],
     external,
     output: { ...readable, codeSplitting, dir: 'dist', cleanDir: true, chunkFileNames: 'chunks/[name].js' },
   },
   {
-    // For Jest, for bundlers, and for Node's `require` where it cannot load ES modules.
+    // For Jest, for bundlers, and for Node's `require` where it cannot load ES modules. Each file has the names of its ES module,
+    // since the tarball is then an eighth smaller.
     input: { ...entries, ...platforms },
     platform: 'neutral',
-    plugins: [scripts, lines],
+    plugins: [scripts, lines, commonJs],
     external,
     output: {
       ...readable,
@@ -93,8 +113,7 @@ export default defineConfig([
       format: 'cjs',
       exports: 'named',
       dir: 'dist/cjs',
-      entryFileNames: '[name].cjs',
-      chunkFileNames: 'chunks/[name].cjs',
+      chunkFileNames: 'chunks/[name].js',
       footer: ({ exports }) =>
         exports.includes('module.exports') ? "module.exports = exports['module.exports'];" : '',
     },

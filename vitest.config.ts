@@ -49,8 +49,8 @@ function tier(name: string, include: readonly string[], settings: TestProjectInl
 const shared = { isolate: false, setupFiles: './test/support/tidy.ts' }
 
 /**
- * `npm run test:unit` runs the tier `unit`, `npm run check:package` the tier `package`, `npm run test:long` the last three, and
- * `npm test` the others.
+ * `npm run test:unit` runs the tier `unit`, `npm run check:package` the tier `package`, `npm run test:long` the tier `long`,
+ * `npm run test:depth` the two before it, and `npm test` the others.
  */
 export default defineConfig({
   resolve: { alias: { '#platform': new URL('./src/platform/node.ts', import.meta.url).pathname } },

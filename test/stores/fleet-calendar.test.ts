@@ -4,7 +4,7 @@ import { Pool } from 'pg'
 import { describe, expect, test } from 'vitest'
 import { clusterStore } from '../../src/stores/cluster/index.ts'
 import { postgresStore } from '../../src/stores/postgres/index.ts'
-import { inDepth } from '../support/depth.ts'
+import { inDepth, sampled } from '../support/depth.ts'
 import { admittedAroundMidnight, admittedInTwoWindows, type FleetTask } from '../support/fleet.ts'
 import { startMemcached } from '../support/memcached-server.ts'
 import { startPostgres } from '../support/postgres-server.ts'
@@ -40,7 +40,7 @@ const clocks: readonly (readonly [string, number, Server])[] = [
 ]
 
 describe('with given clocks, the limit is admitted before midnight and after it', () => {
-  test.each(clocks)('%s, clocks up to %i ms apart', async (_, apart, server) => {
+  test.each(sampled(clocks, 2))('%s, clocks up to %i ms apart', async (_, apart, server) => {
     expect(await admittedAroundMidnight({ ...size, ...server }, apart)).toEqual([size.limit, size.limit])
   })
 })
@@ -48,7 +48,12 @@ describe('with given clocks, the limit is admitted before midnight and after it'
 describe('by the clock of the store, the limit is admitted in each window', () => {
   const seconds = inDepth ? 5 : 2
 
-  test.each(clocks.filter(([name]) => ['Redis', 'Postgres'].includes(name)))(
+  test.each(
+    sampled(
+      clocks.filter(([name]) => ['Redis', 'Postgres'].includes(name)),
+      1,
+    ),
+  )(
     '%s',
     async (_, __, server) => {
       const admitted = await admittedInTwoWindows({ ...size, ...server }, seconds)

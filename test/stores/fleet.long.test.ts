@@ -3,6 +3,7 @@ import { Pool } from 'pg'
 import { describe, expect, test } from 'vitest'
 import { clusterStore } from '../../src/stores/cluster/index.ts'
 import { postgresStore } from '../../src/stores/postgres/index.ts'
+import { sampled } from '../support/depth.ts'
 import { admittedBy, expectExactlySettled, full } from '../support/fleet.ts'
 import { startMemcached } from '../support/memcached-server.ts'
 import { startPostgres } from '../support/postgres-server.ts'
@@ -41,7 +42,7 @@ const servers = [
 describe.each(['fixedWindow', 'slidingLog'])(
   '8 processes make 2,000 calls each on one key of limit 1,000, %s',
   (policy) => {
-    test.each(servers)(
+    test.each(sampled(servers, 3))(
       '%s admits exactly 1,000',
       async (_, server) => {
         expect(await admittedBy({ ...full, ...server, policy })).toBe(full.limit)
@@ -62,7 +63,7 @@ describe.each(['fixedWindow', 'slidingLog'])(
 )
 
 describe('8 processes reserve and settle 2,000 times each, and use exactly what they settle', () => {
-  test.each(servers)(
+  test.each(sampled(servers, 3))(
     '%s',
     async (_, { store, ...server }) => {
       const retries = server.kind === 'memcached' && { retries: 10_000 }

@@ -1,6 +1,6 @@
 /*
- * How much of a large product of cases a test plays: a part that has each kind of case, or all of it. `npm test` and `.ci/run`
- * play the part. The tier `in-depth` of `npm run test:long`, and `.ci/nightly`, play all.
+ * How much of a large product of cases a test plays: a part that has each kind of case, or all of it. `npm test` plays
+ * the part. `.ci/nightly` and `npm run test:depth` play all. `.ci/run` plays all of a third of these files.
  */
 
 export const inDepth: boolean = process.env.HEADGATE_IN_DEPTH === 'true'

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { overload } from '../../../bench/overload/overload.mjs'
+import { sampled } from '../../support/depth.ts'
 import { algorithms, limitOf, opener, period, planOpener, plans } from './overload-rig.ts'
 
 const capacity = 5000
 
-describe.each(Object.entries(algorithms))('a store of 5,000 keys under one plan, %s', (_name, policies) => {
+describe.each(sampled(Object.entries(algorithms), 4))('a store of 5,000 keys under one plan, %s', (_name, policies) => {
   test.each([
     { live: 6000, abusive: 0.2, wrongly: 0 },
     { live: 10_000, abusive: 0, wrongly: 0 },
@@ -32,7 +33,7 @@ describe.each(Object.entries(algorithms))('a store of 5,000 keys under one plan,
   })
 })
 
-describe.each(Object.entries(plans))('a store of 5,000 keys under three plans, %s', (_name, all) => {
+describe.each(sampled(Object.entries(plans), 2))('a store of 5,000 keys under three plans, %s', (_name, all) => {
   test.each([
     { live: 6000, abusive: 0.2, changesAfter: Infinity },
     { live: 10_000, abusive: 0.5, changesAfter: Infinity },

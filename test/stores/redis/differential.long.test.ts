@@ -1,6 +1,7 @@
+import { rounds } from '../../support/depth.ts'
 import { describeRedisDifferential } from '../../support/redis-differential.ts'
 import { useRedis } from '../../support/use-server.ts'
 
 const { client } = await useRedis()
 
-describeRedisDifferential(client, 200)
+describeRedisDifferential(client, rounds(100, 200))

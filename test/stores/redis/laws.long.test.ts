@@ -1,4 +1,5 @@
 import { redisStore } from '../../../src/stores/redis/index.ts'
+import { rounds } from '../../support/depth.ts'
 import { describeLaws } from '../../support/laws.ts'
 import { describePlanLaws } from '../../support/plan-laws.ts'
 import { describeSettlementLaws } from '../../support/settlement-laws.ts'
@@ -13,4 +14,4 @@ const create = (clock: () => number) =>
 
 describeLaws('Redis', create, { numRuns: 8 })
 describeSettlementLaws('Redis', create, { numRuns: 20 })
-describePlanLaws('Redis', create, { numRuns: 1000 })
+describePlanLaws('Redis', create, { numRuns: rounds(300, 1000) })
