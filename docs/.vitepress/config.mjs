@@ -75,6 +75,22 @@ const guide = [
     ],
   },
   {
+    text: 'Recipes',
+    link: '/recipes/',
+    collapsed: true,
+    items: [
+      page('Plans', 'recipes/plans'),
+      page('Logins', 'recipes/logins'),
+      page('LLM gateway', 'recipes/llm-gateway'),
+      page('Webhooks', 'recipes/webhooks'),
+      page('Jobs', 'recipes/jobs'),
+      page('Chat', 'recipes/chat'),
+      page('GraphQL', 'recipes/graphql'),
+      page('MCP', 'recipes/mcp'),
+      page('Redis', 'recipes/redis'),
+    ],
+  },
+  {
     text: 'Guide',
     items: [
       page('The limiter', 'limiter'),
@@ -138,6 +154,7 @@ export default defineConfig({
   themeConfig: {
     nav: [
       page('Guide', 'start'),
+      page('Recipes', 'recipes/'),
       page('Playground', 'playground'),
       page('Reference', 'reference/'),
       page('Errors', 'errors/'),

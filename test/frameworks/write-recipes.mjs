@@ -1,14 +1,29 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const folder = join(import.meta.dirname, '.examples')
+const docs = join(import.meta.dirname, '../../docs')
 
-/** Writes the programs of docs/frameworks.md that begin with their name, such as `// nest.ts`, so that the tests import them. */
+/**
+ * Writes the programs of docs/ that begin with their name, such as `// nest.ts`, so that the tests import them. Those that begin with a file
+ * of examples/, such as `// examples/redis/limits.ts`, are what others import.
+ */
 export function writeRecipes() {
-  const page = readFileSync(join(import.meta.dirname, '../../docs/frameworks.md'), 'utf8')
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder)
-  for (const [, name, code] of page.matchAll(/^```typescript\n\/\/ ([\w-]+\.ts)\n(.*?)^```$/gms)) {
-    writeFileSync(join(folder, name), code)
+  for (const page of pages()) {
+    const programs = page.matchAll(
+      /^```typescript(?: \[.+?\])?\n\/\/ (?:examples\/[\w-]+\/)?([\w-]+\.ts)\n(.*?)^```$/gms,
+    )
+    for (const [, name, code] of programs) writeFileSync(join(folder, name), code)
   }
+}
+
+function pages() {
+  const folders = ['.', 'recipes'].map((name) => join(docs, name))
+  return folders.flatMap((path) =>
+    readdirSync(path)
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => readFileSync(join(path, name), 'utf8')),
+  )
 }
