@@ -16,10 +16,12 @@ const repository = manifest.repository.url.replace(/^git\+|\.git$/g, '')
 
 /** A link of a page to a file beside docs/ leads to the repository. */
 function linkToRepository(markdown) {
-  markdown.core.ruler.push('repository-links', ({ tokens }) => {
+  markdown.core.ruler.push('repository-links', ({ tokens, env }) => {
     for (const link of tokens.flatMap(({ children }) => children ?? []).filter(({ type }) => type === 'link_open')) {
       const target = link.attrGet('href')
-      if (target?.startsWith('../')) link.attrSet('href', `${repository}/blob/main/${target.slice(3)}`)
+      if (!target?.startsWith('../')) continue
+      const { pathname, hash } = new URL(target, `file:///docs/${env.relativePath}`)
+      if (!pathname.startsWith('/docs/')) link.attrSet('href', `${repository}/blob/main${pathname}${hash}`)
     }
   })
 }

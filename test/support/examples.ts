@@ -42,7 +42,7 @@ export function examplesOf(page: string, folder: URL): Example[] {
 export function programOf(code: string): string {
   const checked = code
     .replaceAll(/^(.+?) *\/\/ => (.+)$/gm, 'assert.deepEqual($1, $2)')
-    .replaceAll(/\.listen\(\d+/g, '.listen(0')
+    .replaceAll(/(\.listen\(|\bport: )\d+/g, '$10')
   return `import assert from 'node:assert/strict'\n${checked}\n`
 }
 

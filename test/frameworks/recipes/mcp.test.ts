@@ -37,7 +37,10 @@ test('a user has one quota, whatever the sessions and the clients; another user 
     expect(await call(await connect(token), 'search', words)).toEqual(found)
   }
   const again = await connect('ann@editor')
-  const refused = { isError: true, text: expect.stringMatching(/^Too many tool calls \(1m\)\. Try again in \d+ seconds\.$/) }
+  const refused = {
+    isError: true,
+    text: expect.stringMatching(/^Too many tool calls \(1m\)\. Try again in \d+ seconds\.$/),
+  }
   expect(await call(again, 'search', words)).toEqual(refused)
   expect((await again.listTools()).tools).toHaveLength(2)
   expect(await call(await connect('bob@desktop'), 'search', words)).toEqual(found)
