@@ -20,7 +20,7 @@ afterAll(async () => {
   site.close()
 })
 
-const guide = ['', 'recipes/'].flatMap((folder) =>
+const guide = ['', 'frameworks/', 'recipes/'].flatMap((folder) =>
   readdirSync(new URL(`../${folder}`, import.meta.url))
     .filter((name) => name.endsWith('.md'))
     .map((name) => `${folder}${name.replace('.md', '')}`),

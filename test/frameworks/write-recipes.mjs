@@ -20,7 +20,7 @@ export function writeRecipes() {
 }
 
 function pages() {
-  const folders = ['.', 'recipes'].map((name) => join(docs, name))
+  const folders = ['.', 'frameworks', 'recipes'].map((name) => join(docs, name))
   return folders.flatMap((path) =>
     readdirSync(path)
       .filter((name) => name.endsWith('.md'))

@@ -12,7 +12,7 @@ export const root: URL = new URL('../../', import.meta.url)
 
 export const pages: readonly string[] = [
   'README.md',
-  ...['docs/', 'docs/recipes/'].flatMap((folder) =>
+  ...['docs/', 'docs/frameworks/', 'docs/recipes/'].flatMap((folder) =>
     readdirSync(new URL(folder, root))
       .filter((name) => name.endsWith('.md'))
       .map((name) => `${folder}${name}`),

@@ -18,7 +18,7 @@ import { platforms, start } from '../support/nest.ts'
 
 afterAll(async () => expect(await headgateWarnings(), 'no false alarm').toEqual([]))
 
-/* The programs of docs/frameworks.md, over real sockets. */
+/* The programs of docs/, over real sockets. */
 
 test.each(platforms)('NestJS on %s', async (platform) => {
   const { agent } = await start(platform, { imports: [AppModule] })
