@@ -3,4 +3,4 @@ import { rateLimit } from 'headgate/fetch'
 import { limits } from './limits.ts'
 
 const limit = rateLimit({ ...limits, keys: byIp({ platform: 'nginx' }) }) // nginx in front
-export const handler = limit.wrap((request: Request) => Response.json({ left: request.rateLimit?.remaining }))
+export const handler = limit.wrap((request) => Response.json({ left: request.rateLimit?.remaining }))
