@@ -16,10 +16,12 @@ const repository = manifest.repository.url.replace(/^git\+|\.git$/g, '')
 
 /** A link of a page to a file beside docs/ leads to the repository. */
 function linkToRepository(markdown) {
-  markdown.core.ruler.push('repository-links', ({ tokens }) => {
+  markdown.core.ruler.push('repository-links', ({ tokens, env }) => {
     for (const link of tokens.flatMap(({ children }) => children ?? []).filter(({ type }) => type === 'link_open')) {
       const target = link.attrGet('href')
-      if (target?.startsWith('../')) link.attrSet('href', `${repository}/blob/main/${target.slice(3)}`)
+      if (!target?.startsWith('../')) continue
+      const { pathname, hash } = new URL(target, `file:///docs/${env.relativePath}`)
+      if (!pathname.startsWith('/docs/')) link.attrSet('href', `${repository}/blob/main${pathname}${hash}`)
     }
   })
 }
@@ -76,12 +78,49 @@ const guide = [
   },
   { text: 'Recipes', items: [page('Webhooks', 'recipes/webhooks')] },
   {
+    text: 'Recipes',
+    link: '/recipes/',
+    collapsed: true,
+    items: [
+      page('Plans', 'recipes/plans'),
+      page('Logins', 'recipes/logins'),
+      page('LLM gateway', 'recipes/llm-gateway'),
+      page('Webhooks', 'recipes/webhooks'),
+      page('Jobs', 'recipes/jobs'),
+      page('Chat', 'recipes/chat'),
+      page('GraphQL', 'recipes/graphql'),
+      page('MCP', 'recipes/mcp'),
+      page('Redis', 'recipes/redis'),
+    ],
+  },
+  {
+    text: 'Frameworks',
+    link: '/frameworks',
+    collapsed: true,
+    items: [
+      page('Express', 'frameworks/express'),
+      page('Fastify', 'frameworks/fastify'),
+      page('Koa', 'frameworks/koa'),
+      page('Hono', 'frameworks/hono'),
+      page('NestJS', 'frameworks/nest'),
+      page('Fetch handlers, Bun, Deno', 'frameworks/fetch'),
+      page('Next.js', 'frameworks/next'),
+      page('SvelteKit', 'frameworks/sveltekit'),
+      page('React Router', 'frameworks/react-router'),
+      page('AWS Lambda', 'frameworks/lambda'),
+      page('h3 and Nitro', 'frameworks/h3'),
+      page('node:http', 'frameworks/node'),
+      page('tRPC', 'frameworks/trpc'),
+      page('ws and socket.io', 'frameworks/sockets'),
+      page('Another framework', 'frameworks/other'),
+    ],
+  },
+  {
     text: 'Guide',
     items: [
       page('The limiter', 'limiter'),
       page('Algorithms', 'algorithms'),
       page('Middleware and headers', 'http'),
-      page('Frameworks', 'frameworks'),
       page('Keys and addresses', 'addresses'),
       page('Pacing', 'pacing'),
       page('Budgets', 'budgets'),
@@ -139,6 +178,7 @@ export default defineConfig({
   themeConfig: {
     nav: [
       page('Guide', 'start'),
+      page('Recipes', 'recipes/'),
       page('Playground', 'playground'),
       page('Reference', 'reference/'),
       page('Errors', 'errors/'),

@@ -21,9 +21,11 @@ afterAll(async () => {
   site.close()
 })
 
-const guide = readdirSync(new URL('../', import.meta.url))
-  .filter((name) => name.endsWith('.md'))
-  .map((name) => name.replace('.md', ''))
+const guide = ['', 'frameworks/', 'recipes/'].flatMap((folder) =>
+  readdirSync(new URL(`../${folder}`, import.meta.url))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `${folder}${name.replace('.md', '')}`),
+)
 const pages = [...guide.filter((name) => name !== 'index'), '', 'errors/', 'errors/HEADGATE_KEY', 'reference/']
 
 test.each(sampled(pages, Math.ceil(pages.length / 3)))(

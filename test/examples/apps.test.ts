@@ -3,6 +3,8 @@ import { createServer } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import { getConnInfo } from '@hono/node-server/conninfo'
 import { toNodeHandler } from 'h3'
+import { memoryStore } from 'headgate'
+import { ManualClock } from 'headgate/testing'
 import request from 'supertest'
 import { afterAll, expect, onTestFinished, test } from 'vitest'
 import { WebSocket } from 'ws'
@@ -15,7 +17,7 @@ import { createApp as h3 } from '../../examples/h3/app.mjs'
 import { createApp as hono } from '../../examples/hono/app.mjs'
 import { createApp as koa } from '../../examples/koa/app.mjs'
 import { createListener as node } from '../../examples/node/app.mjs'
-import { createApp as plans } from '../../examples/plans/app.mjs'
+import { customers, createApp as plans } from '../../examples/plans/app.ts'
 import { createApp as sockets } from '../../examples/sockets/app.mjs'
 import { headgateWarnings } from '../support/headgate-warnings.ts'
 
@@ -79,20 +81,33 @@ test('node: a global limit, and one for uploads', async () => {
   for (const status of [200, 200, 429]) await request(app).put('/').expect(status)
 })
 
-test('plans: each key has its plan, also when that changes; guesses are limited by address', async () => {
-  const app = plans()
-  const left = async (key: string) => (await request(app).get('/').set('x-api-key', key)).body.left.quota
-  expect(await left('key-of-ann')).toBe(9999)
-  expect(await left('key-of-bob')).toBe(4)
-  expect(await left('key-of-ann')).toBe(9998)
-  await request(app).post('/plan/pro').set('x-api-key', 'key-of-bob').expect(204)
-  expect(await left('key-of-bob')).toBe(9997)
-  expect((await request(app).get('/admin/left/key-of-bob').expect(200)).body.quota).toBe(9997)
-  await request(app).get('/admin/left/nobody').expect(404)
-  const guesses = [...Array.from({ length: 10 }, () => 401), 429, 429, 429, 429, 403, 403]
-  for (const [n, status] of guesses.entries()) {
-    await request(app).get('/').set('x-api-key', `guess-${n}`).expect(status)
+test('plans: the month is that of the calendar, search costs five units, and an upgrade keeps what was used', async () => {
+  const clock = new ManualClock(Date.UTC(2026, 10, 20))
+  const app = plans(memoryStore({ clock: clock.now }))
+  const ask = (path: string, key = 'key-of-ann') => request(app).get(path).set('x-api-key', key)
+  const month = async () => (await ask('/usage')).body[1]
+  const untilDecember = 11 * 86_400
+  await ask('/users').expect(200).expect('ratelimit', `"1m";r=59;t=120, "month";r=999;t=${untilDecember}`)
+  await ask('/search/').expect('ratelimit', /"1m";r=54;.*"month";r=994;/)
+  expect(await month()).toEqual({ name: 'month', used: 6, limit: 1000, resets: '2026-12-01T00:00:00.000Z' })
+  for (let n = 0; n < 99; n++) {
+    clock.advance('1m')
+    for (let m = 0; m < 2; m++) await ask('/search').expect(200)
   }
+  const waits = 86_400 * 11 - 99 * 60
+  await ask('/search').expect(429).expect('retry-after', `${waits}`)
+  customers.set('key-of-ann', { id: 'ann', plan: 'pro' })
+  onTestFinished(() => void customers.set('key-of-ann', { id: 'ann', plan: 'free' }))
+  await ask('/search').expect(200)
+  expect(await month()).toMatchObject({ used: 1001, limit: 50_000 })
+})
+
+test('plans: a caller without the key of a customer has the plan of a guest, by address', async () => {
+  const app = plans()
+  for (let n = 0; n < 4; n++) await request(app).get('/search').set('x-api-key', `guess-${n}`).expect(200)
+  await request(app).get('/search').set('x-api-key', 'guess-4').expect(429)
+  await request(app).get('/search').set('x-api-key', 'key-of-bob').expect(200)
+  await request(app).get('/usage').expect(401)
 })
 
 test('bytes: each response costs as many bytes as it has', async () => {

@@ -5,22 +5,22 @@ const folder = join(import.meta.dirname, '.examples')
 const docs = join(import.meta.dirname, '../../docs')
 
 /**
- * Writes the programs of docs/ that begin with their name, such as `// nest.ts`, so that the tests import them. Those that begin with a file
- * of examples/, such as `// examples/redis/limits.ts`, are what others import.
+ * Writes the programs of docs/ that begin with their name, such as `// nest.ts`, so that the tests import them. They import files of
+ * examples/redis, which the pages show too.
  */
 export function writeRecipes() {
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder)
   for (const page of pages()) {
     const programs = page.matchAll(
-      /^```typescript(?: \[.+?\])?\n\/\/ (?:examples\/[\w-]+\/)?([\w-]+\.ts)\n(.*?)^```$/gms,
+      /^```typescript(?: \[.+?\])?\n\/\/ (?:examples\/redis\/)?([\w-]+\.ts)\n(.*?)^```$/gms,
     )
     for (const [, name, code] of programs) writeFileSync(join(folder, name), code)
   }
 }
 
 function pages() {
-  const folders = ['.', 'recipes'].map((name) => join(docs, name))
+  const folders = ['.', 'frameworks', 'recipes'].map((name) => join(docs, name))
   return folders.flatMap((path) =>
     readdirSync(path)
       .filter((name) => name.endsWith('.md'))

@@ -12,9 +12,11 @@ export const root: URL = new URL('../../', import.meta.url)
 
 export const pages: readonly string[] = [
   'README.md',
-  ...readdirSync(new URL('docs/', root))
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => `docs/${name}`),
+  ...['docs/', 'docs/frameworks/', 'docs/recipes/'].flatMap((folder) =>
+    readdirSync(new URL(folder, root))
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => `${folder}${name}`),
+  ),
 ]
 
 export interface Example {
@@ -24,21 +26,23 @@ export interface Example {
   readonly file: string
 }
 
-/** The code blocks of a page that are marked js or ts, and the file of a folder that each gets. */
+/** The code blocks of a page that are marked js or ts, maybe with the title of a tab, and the file of a folder that each gets. */
 export function examplesOf(page: string, folder: URL): Example[] {
   const text = readFileSync(new URL(page, root), 'utf8')
-  return [...text.matchAll(/^```(js|ts)\n(.*?)^```$/gms)].map(({ index, 1: language = '', 2: code = '' }) => {
-    const line = text.slice(0, index).split('\n').length + 1
-    const name = `${page.replaceAll(/\W/g, '-')}-${line}.${language === 'js' ? 'mjs' : 'mts'}`
-    return { language, line, code, file: fileURLToPath(new URL(name, folder)) }
-  })
+  return [...text.matchAll(/^```(js|ts)(?: \[.+?\])?\n(.*?)^```$/gms)].map(
+    ({ index, 1: language = '', 2: code = '' }) => {
+      const line = text.slice(0, index).split('\n').length + 1
+      const name = `${page.replaceAll(/\W/g, '-')}-${line}.${language === 'js' ? 'mjs' : 'mts'}`
+      return { language, line, code, file: fileURLToPath(new URL(name, folder)) }
+    },
+  )
 }
 
 /** A program that checks each `expression // => value`, and listens on any free port. */
 export function programOf(code: string): string {
   const checked = code
     .replaceAll(/^(.+?) *\/\/ => (.+)$/gm, 'assert.deepEqual($1, $2)')
-    .replaceAll(/\.listen\(\d+/g, '.listen(0')
+    .replaceAll(/(\.listen\(|\bport: )\d+/g, '$10')
   return `import assert from 'node:assert/strict'\n${checked}\n`
 }
 

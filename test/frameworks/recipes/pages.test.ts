@@ -13,7 +13,7 @@ import { handle } from '../.examples/sveltekit.ts'
 
 afterAll(async () => expect(await headgateWarnings(), 'no false alarm').toEqual([]))
 
-/* The programs of docs/frameworks.md for frameworks that build sites, on the requests and responses of their own packages. */
+/* The programs of docs/frameworks/ for frameworks that build sites, on the requests and responses of their own packages. */
 
 /** A request as Vercel passes it on. */
 function vercel(address: string): NextRequest {

@@ -1,6 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { startStandaloneServer } from '@apollo/server/standalone'
+import { Controller, Get } from '@nestjs/common'
 import { createTRPCClient, httpBatchLink } from '@trpc/client'
 import { createHTTPServer } from '@trpc/server/adapters/standalone'
 import { parse } from 'graphql'
@@ -10,13 +11,14 @@ import { headgateWarnings } from '../../support/headgate-warnings.ts'
 import { server as apollo } from '../.examples/apollo.ts'
 import { costOf } from '../.examples/graphql-cost.ts'
 import { AppModule } from '../.examples/nest.ts'
+import { AppModule as StartModule } from '../.examples/nest-start.ts'
 import { type appRouter, createContext, appRouter as router } from '../.examples/trpc.ts'
 import { yoga } from '../.examples/yoga.ts'
 import { platforms, start } from '../support/nest.ts'
 
 afterAll(async () => expect(await headgateWarnings(), 'no false alarm').toEqual([]))
 
-/* The programs of docs/frameworks.md, over real sockets. */
+/* The programs of docs/, over real sockets. */
 
 test.each(platforms)('NestJS on %s', async (platform) => {
   const { agent } = await start(platform, { imports: [AppModule] })
@@ -26,6 +28,18 @@ test.each(platforms)('NestJS on %s', async (platform) => {
   expect(logins).toEqual([201, 201, 201, 201, 201, 429])
   expect((await agent.get('/health')).headers['x-ratelimit-limit']).toBeUndefined()
   expect((await agent.get('/')).body).toEqual({ remaining: 98 })
+})
+
+test('NestJS: the first steps limit every handler', async () => {
+  class Front {
+    front() {
+      return 'hello'
+    }
+  }
+  Get()(Front.prototype, 'front', Object.getOwnPropertyDescriptor(Front.prototype, 'front') ?? {})
+  Controller()(Front)
+  const { agent } = await start('Express', { imports: [StartModule], controllers: [Front] })
+  expect((await agent.get('/')).headers).toMatchObject({ 'x-ratelimit-limit': '100', 'x-ratelimit-remaining': '99' })
 })
 
 test('tRPC: the error has the code, the policy and the wait, and each procedure of a batch counts', async () => {

@@ -16,7 +16,7 @@ function sampled(all, count) {
 const handlers = ['now', 'empty', 'later', 'never', 'throws', 'large', 'reads', 'slowly', 'silent']
 const failing = ['now', 'empty', 'later', 'large', 'reads']
 
-/** What the server of a runtime does not show, so that the units stay with the handler: see docs/frameworks.md. */
+/** What the server of a runtime does not show, so that the units stay with the handler: see docs/frameworks/fetch.md. */
 function unseen(runtime, handler, way) {
   if (runtime === 'deno') return handler === 'never' && /body|expects/.test(way)
   return runtime === 'workerd' && ['never', 'silent'].includes(handler) && !way.startsWith('by a reset')
