@@ -95,6 +95,7 @@ class Upgrade {
 function upgradeFramework(holds: boolean): Framework<IncomingMessage, Upgrade> {
   return {
     ...upgradeView,
+    countsItself: true,
     attach() {},
     headersSent: () => false,
     complete: () => false,

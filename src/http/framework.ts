@@ -122,6 +122,8 @@ export interface Framework<Request, Response> {
    * @param members the object whose JSON text is `body`, for frameworks that serialise JSON themselves; undefined for plain text
    */
   send(response: Response, type: string, body: string, members?: object): void
+  /** True if the option `count` is the adapter's own, and not the application's. Default false. */
+  readonly countsItself?: boolean
   /** True if the body of a refusal is always JSON, whatever the client accepts. Default false. */
   readonly jsonOnly?: boolean
   /**

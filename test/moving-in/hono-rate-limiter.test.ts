@@ -47,7 +47,11 @@ const windows = (limit: number, countRefused = true) =>
 const user = (context: Context) => context.req.header('x-user') ?? 'nobody'
 const times = (count: number, step: Step = []): Step[] => Array.from({ length: count }, () => step)
 const shared = () => ({ keys: user, store: memoryStore({ clock: wallClock }), headers: 'draft-6' as const })
-const left: Reads = (context) => (context.get('rateLimit') as { remaining?: number } | undefined)?.remaining
+/** What is left of the limit; undefined for a skipped request, which has no decision there, and an exempt one here. */
+const left: Reads = (context) => {
+  const { policy, remaining } = (context.get('rateLimit') ?? {}) as { policy?: string; remaining?: number }
+  return policy === 'exempt' ? undefined : remaining
+}
 
 interface Row {
   readonly there: Partial<HonoConfigProps>

@@ -94,7 +94,7 @@ export class HeldReservations<Request, Response> {
     this.#settles = flag()(options.settle, 'settle')
     this.#inFlight = InFlight.of(limiter.policies)
     this.#spends = limiter.policies.some(({ algorithm }) => algorithm.spends)
-    checkPenalty(options.count, limiter.penalty)
+    if (framework.countsItself !== true) checkPenalty(options.count, limiter.penalty)
   }
 
   /** True if an option or a policy needs reservations. */
