@@ -51,11 +51,13 @@ export { type EvaluationScope, ScopedEvaluation } from './scoped-evaluation.ts'
 export { type BreakerOptions, type SharedStoreOptions, type SharedTerms, sharedOptions } from './server-options.ts'
 export {
   type BreakerTerms,
+  type Documents,
   isFallible,
   isLocal,
   type Ledger,
   type LedgerTerms,
   type OpenLedger,
+  type OverrideExtent,
   type Store,
   type StoreTraits,
   type ThresholdEvent,

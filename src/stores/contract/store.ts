@@ -47,7 +47,15 @@ export interface LedgerTerms {
   readonly failure?: FailureTerms | undefined
   /** Called once for each threshold that an outcome of the store reports in `Verdict.reached`. Undefined if nobody is told. */
   readonly onThreshold?: ((event: ThresholdEvent) => void) | undefined
+  /**
+   * Set if these are the policies of an override: for `'some'` keys, so that the store need prepare nothing for them, or for
+   * `'all'`. Undefined for the policies of a plan.
+   */
+  readonly override?: OverrideExtent | undefined
 }
+
+/** Which keys the policies of an override are for. */
+export type OverrideExtent = 'some' | 'all'
 
 /**
  * The states of one limiter. Each command is one atomic step over all policies and all keys of the command: read the time, load the
@@ -110,12 +118,33 @@ export interface StoreTraits {
   readonly fallible?: boolean
 }
 
+/**
+ * Small texts that all processes of a store share: one for each limiter, of at most 256 kB, which has the limiter's overrides. A
+ * document must not be evicted. A method that takes too long has to reject.
+ */
+export interface Documents {
+  /** The version of each document, read in one request. `''` for a document that nobody has written. */
+  versions(names: readonly string[]): MaybePromise<readonly string[]>
+  /** A document and its version, read together. Both are `''` if nobody has written the document. */
+  read(name: string): MaybePromise<{ readonly version: string; readonly text: string }>
+  /**
+   * Writes the document in one step if it still has this version, and gives it another version. Returns false if it has another
+   * version, and then changes nothing. Different texts never have the same version.
+   */
+  swap(name: string, version: string, text: string): MaybePromise<boolean>
+}
+
 /** Stores the states of keys, reads the clock, and runs each command as one atomic step. */
 export interface Store {
   /** True if every ledger returns its outcomes directly, and never as promises. */
   readonly synchronous: boolean
   /** Facts about this store that limiters need. Default: none. */
   readonly traits?: StoreTraits
+  /**
+   * Keeps the overrides of limiters for all processes. Absent if the store cannot: `override` then rejects with HeadgateError
+   * `HEADGATE_UNSUPPORTED`. A store in the memory of one process needs none, because its limiters keep their overrides themselves.
+   */
+  readonly documents?: Documents
   /**
    * Opens the states of a limiter. If several processes share the store, limiters with the same name share their states.
    * @param joins a ledger that this store has opened under the same name. The new ledger uses the states of `joins` with the
