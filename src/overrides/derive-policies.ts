@@ -58,12 +58,7 @@ export function derivePolicies(plan: readonly Policy[], chainOf: (scope: string)
  * The policy with the numbers of the overrides.
  * @param before how many of the entries are more specific than the policy itself: only their `limit` and `add` apply
  */
-function changed(
-  policy: Policy,
-  entries: readonly Entry[],
-  before: number,
-  applied: Set<OverrideRecord>,
-): Policy {
+function changed(policy: Policy, entries: readonly Entry[], before: number, applied: Set<OverrideRecord>): Policy {
   // A penalty is about refusals, a counter has no limit, and a policy that admits nobody was meant so.
   if (policy.algorithm.punishes || isCounter(policy) || policy.limit === 0) return policy
   const named = ({ record }: Entry) => record.policy === policy.name

@@ -72,9 +72,10 @@ export class DocumentPoll {
   async #update(name: string, newest: string): Promise<void> {
     const watcher = this.#watchers.get(name) as Watcher
     try {
-      if (newest !== watcher.version) {
+      const known = watcher.version
+      if (newest !== known) {
         const { version, text } = await this.#documents.read(name)
-        if (!this.#closed) watcher.apply(version, text)
+        if (!this.#closed && watcher.version === known) watcher.apply(version, text) // else it has written meanwhile
       }
       watcher.unreadSince = undefined
     } catch {

@@ -71,7 +71,9 @@ const readers = {
   limit: number,
   add: number,
   policies: anything,
-  scale: optional(check<number>(isScale, 'a number above 0, at most 1000, with at most 6 decimals', '0.1', undefined, code)),
+  scale: optional(
+    check<number>(isScale, 'a number above 0, at most 1000, with at most 6 decimals', '0.1', undefined, code),
+  ),
   until: anything,
   reason: optional(
     check<string>(
@@ -102,7 +104,9 @@ export function readOverride(
   const place = readTarget(limiter, target)
   const named = policies === undefined ? { policy: nameOf(limiter, policy, given[0] as string) } : undefined
   if (policies !== undefined && policy !== undefined) {
-    throw invalid('policies replace all policies of a scope, so an override with policies names no policy. Leave policy out.')
+    throw invalid(
+      'policies replace all policies of a scope, so an override with policies names no policy. Leave policy out.',
+    )
   }
   const ends = until === undefined ? undefined : timeOf(until, limiter, named?.policy, calendar as CallerCalendars)
   const packed = policies === undefined ? undefined : packAll(policies as OverrideOptions['policies'], place.scope)
@@ -115,7 +119,9 @@ function invalid(message: string): HeadgateError {
 
 function notOne(given: readonly string[]): HeadgateError {
   const got = given.length === 0 ? 'none' : given.join(' and ')
-  return invalid(`an override has exactly one of limit, add, policies and scale, got ${got}. Write { scale: 0.1, until: '30m' }.`)
+  return invalid(
+    `an override has exactly one of limit, add, policies and scale, got ${got}. Write { scale: 0.1, until: '30m' }.`,
+  )
 }
 
 type Place = Pick<OverrideRecord, 'scope' | 'key' | 'prefix'>
@@ -125,8 +131,12 @@ function readTarget({ scopes }: TargetLimiter, target: OverrideTarget): Place {
   if (typeof target === 'string') return { scope: onlyScope(scopes, target), key: target }
   const entries = typeof target === 'object' && target !== null ? Object.entries(target) : []
   if ('prefix' in Object(target) && !scopes.includes('prefix')) {
-    const { scope, prefix } = readOptions('override: target', target, { scope: optional(scopeOf(scopes)), prefix: anything })
-    if (typeof prefix !== 'string') throw invalid(`a prefix is a text, got ${shown(prefix)}. Write { prefix: 'trial-' }.`)
+    const { scope, prefix } = readOptions('override: target', target, {
+      scope: optional(scopeOf(scopes)),
+      prefix: anything,
+    })
+    if (typeof prefix !== 'string')
+      throw invalid(`a prefix is a text, got ${shown(prefix)}. Write { prefix: 'trial-' }.`)
     return { scope: (scope as string | undefined) ?? onlyScope(scopes, prefix), prefix }
   }
   const [[scope, key] = []] = entries
@@ -156,18 +166,26 @@ function nameOf({ policies }: TargetLimiter, policy: string | undefined, kind: s
   if (policy !== undefined || kind === 'scale') return policy
   if (policies.length === 1) return policies[0]?.name
   const names = policies.map(({ name }) => shown(name)).join(', ')
-  throw invalid(`${kind} belongs to one policy, and the limiter has ${names || 'none of its own'}. Write policy: 'monthly' beside ${kind}.`)
+  throw invalid(
+    `${kind} belongs to one policy, and the limiter has ${names || 'none of its own'}. Write policy: 'monthly' beside ${kind}.`,
+  )
 }
 
-function packAll(likes: OverrideOptions['policies'], scope: string | undefined): Pick<OverrideRecord, 'policies' | 'scope'> {
+function packAll(
+  likes: OverrideOptions['policies'],
+  scope: string | undefined,
+): Pick<OverrideRecord, 'policies' | 'scope'> {
   const policies = (Array.isArray(likes) ? (likes as readonly PolicyLike[]) : [likes as PolicyLike]).map(toPolicy)
   if (policies.length === 0) throw invalid("policies has none. Write policies: '5/1m', or remove the override.")
   const names = policies.map(({ name }) => name)
-  if (new Set(names).size < names.length) throw invalid(`two policies are named ${shown(names)}. Give each a name of its own.`)
+  if (new Set(names).size < names.length)
+    throw invalid(`two policies are named ${shown(names)}. Give each a name of its own.`)
   const own = scope ?? (policies[0] as Policy).scope
   const other = policies.find((policy) => policy.scope !== own && policy.scope !== defaultScope)
   if (other !== undefined) {
-    throw invalid(`the policy ${shown(other.name)} has the scope ${shown(other.scope)}, and the override is for ${shown(own)}. Write an override for each scope.`)
+    throw invalid(
+      `the policy ${shown(other.name)} has the scope ${shown(other.scope)}, and the override is for ${shown(own)}. Write an override for each scope.`,
+    )
   }
   return { scope: own, policies: policies.map((policy) => recipeOrThrow(policy, own)) }
 }
@@ -182,14 +200,21 @@ function recipeOrThrow(policy: Policy, scope: string): Recipe {
 }
 
 /** The end of the override in milliseconds since the epoch. */
-function timeOf(until: unknown, limiter: TargetLimiter, policy: string | undefined, calendar: CallerCalendars | undefined): number {
+function timeOf(
+  until: unknown,
+  limiter: TargetLimiter,
+  policy: string | undefined,
+  calendar: CallerCalendars | undefined,
+): number {
   const now = Math.floor(wallClock() / 1000)
   if (until === 'window') return endOfWindow(limiter, policy, now, calendar)
   const time = until instanceof Date ? until.getTime() : typeof until === 'string' ? timeOfText(until, now) : until
   const isTime = Number.isSafeInteger(time)
   if (isTime && (time as number) > now) return time as number
   const expected = isTime ? 'is in the past' : 'is no time'
-  throw invalid(`until ${expected}: ${shown(until)}. Write until: '2h', '2026-12-01', a Date, milliseconds since the epoch, or 'window'.`)
+  throw invalid(
+    `until ${expected}: ${shown(until)}. Write until: '2h', '2026-12-01', a Date, milliseconds since the epoch, or 'window'.`,
+  )
 }
 
 const isoTime = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/

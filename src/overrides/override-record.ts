@@ -1,5 +1,5 @@
-import { type Policy, type Recipe, recipeOf } from '../algorithms/index.ts'
 import { gcra, leakyBucket, tokenBucket } from '../algorithms/buckets/index.ts'
+import { type Policy, type Recipe, recipeOf } from '../algorithms/index.ts'
 import { slidingLog } from '../algorithms/logs/index.ts'
 import { fixedWindow, segmentedWindow, slidingWindow } from '../algorithms/windows/index.ts'
 import { HeadgateError, shown } from '../common/index.ts'
@@ -80,14 +80,14 @@ const constructors: ReadonlyMap<string, Constructor> = new Map<string, Construct
 
 /** How to make a policy again, in the scope. Undefined for a policy that JSON cannot represent. */
 export function packPolicy(policy: Policy, scope: string): Recipe | undefined {
-  const [constructor, options] = recipeOf(policy) ?? []
-  return constructor !== undefined && constructors.has(constructor) ? [constructor, { ...options, scope }] : undefined
+  const [made, options] = recipeOf(policy) ?? []
+  return made !== undefined && constructors.has(made) ? [made, { ...options, scope }] : undefined
 }
 
 /** The policy; undefined if only another version of headgate can make it. */
-export function unpackPolicy([constructor, options]: Recipe): Policy | undefined {
+export function unpackPolicy([made, options]: Recipe): Policy | undefined {
   try {
-    return constructors.get(constructor)?.(options as never)
+    return constructors.get(made)?.(options as never)
   } catch {
     return undefined
   }

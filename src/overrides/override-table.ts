@@ -1,10 +1,10 @@
+import type { Policy } from '../algorithms/index.ts'
 import { getOrInsert, wallClock } from '../common/index.ts'
 import type { AppliedOverride } from '../policy/index.ts'
-import type { Policy } from '../algorithms/index.ts'
 import type { CheckedLedger, OverrideExtent } from '../stores/contract/index.ts'
 import { type Chain, derivePolicies, type Entry } from './derive-policies.ts'
-import { type OverrideRecord, unpackPolicy } from './override-record.ts'
 import { OverriddenLedger } from './overridden-ledger.ts'
+import { type OverrideRecord, unpackPolicy } from './override-record.ts'
 
 export type { OverrideExtent } from '../stores/contract/index.ts'
 
@@ -14,7 +14,10 @@ export interface OverriddenLimiter<Limiter> {
   /** The policies without a penalty. */
   readonly plan: readonly Policy[]
   /** A limiter with the same states and other policies. The same policies give the same limiter. */
-  derive(policies: readonly Policy[], extent: OverrideExtent): { readonly limiter: Limiter; readonly ledger: CheckedLedger }
+  derive(
+    policies: readonly Policy[],
+    extent: OverrideExtent,
+  ): { readonly limiter: Limiter; readonly ledger: CheckedLedger }
 }
 
 /** What decides a call that an override matches. */
@@ -22,6 +25,8 @@ export interface Match<Limiter> {
   readonly limiter: Limiter
   /** The ledger of the limiter, which names the overrides in each decision. */
   readonly ledger: CheckedLedger
+  /** Another ledger of the limiter, which does so too. */
+  readonly naming: (ledger: CheckedLedger) => CheckedLedger
   readonly applied: readonly AppliedOverride[]
   /** True if some policies may have other names than in the plan. */
   readonly renamed: boolean
@@ -29,7 +34,7 @@ export interface Match<Limiter> {
 
 /** The overrides for the keys of one scope. */
 class ScopeTable {
-  readonly exact = new Map<string, Chain>()
+  readonly exact: Map<string, Chain> = new Map<string, Chain>()
   /** The prefixes of each length, the longest first. */
   prefixes: readonly (readonly [length: number, chains: ReadonlyMap<string, Chain>])[] = []
   rest: Chain | undefined
@@ -84,7 +89,10 @@ export class OverrideTable {
     const keyed = own.filter(({ record }) => record.key !== undefined)
     const prefixed = own.filter(({ record }) => record.prefix !== undefined).sort(longestFirst)
     const rest = own.filter(({ record }) => record.key === undefined && record.prefix === undefined)
-    const under = (key: string) => [...prefixed.filter(({ record }) => key.startsWith(record.prefix as string)), ...rest]
+    const under = (key: string) => [
+      ...prefixed.filter(({ record }) => key.startsWith(record.prefix as string)),
+      ...rest,
+    ]
     const table = new ScopeTable()
     const keys = new Set(keyed.map(({ record }) => record.key as string))
     for (const key of keys) {
@@ -177,7 +185,8 @@ export class OverrideView<Limiter> {
     const applied = Object.freeze(records.map(({ id, reason }) => Object.freeze({ id, ...(reason && { reason }) })))
     try {
       const { limiter, ledger } = this.#limiter.derive(policies, extent)
-      return { limiter, ledger: new OverriddenLedger(ledger, applied), applied, renamed }
+      const naming = (each: CheckedLedger) => new OverriddenLedger(each, applied)
+      return { limiter, ledger: naming(ledger), naming, applied, renamed }
     } catch {
       return null
     }

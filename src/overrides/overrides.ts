@@ -2,7 +2,13 @@ import { HeadgateError, shown, unsupported, wallClock } from '../common/index.ts
 import { type Documents, isLocal, type Store } from '../stores/contract/index.ts'
 import { DocumentPoll } from './document-poll.ts'
 import { type OverrideOptions, type OverrideTarget, readOverride, type TargetLimiter } from './override-options.ts'
-import { type Override, type OverrideDocument, type OverrideRecord, parseDocument, unpackPolicy } from './override-record.ts'
+import {
+  type Override,
+  type OverrideDocument,
+  type OverrideRecord,
+  parseDocument,
+  unpackPolicy,
+} from './override-record.ts'
 import { OverrideTable } from './override-table.ts'
 
 /** The most bytes of a document. */
@@ -144,13 +150,19 @@ function checkSize(text: string, overrides: readonly OverrideRecord[]): void {
   const fix = 'Remove some with removeOverride(id), or give many keys one prefix or a plan.'
   const bytes = new TextEncoder().encode(text).length
   if (bytes > mostBytes) {
-    throw new HeadgateError('HEADGATE_OVERRIDE', `override: the overrides take ${bytes} bytes, and at most ${mostBytes} fit. ${fix}`)
+    throw new HeadgateError(
+      'HEADGATE_OVERRIDE',
+      `override: the overrides take ${bytes} bytes, and at most ${mostBytes} fit. ${fix}`,
+    )
   }
   const sets = new Set(
     overrides.map(({ policy, limit, add, policies, scale }) => JSON.stringify([policy, limit, add, policies, scale])),
   )
   if (sets.size <= mostSets) return
-  throw new HeadgateError('HEADGATE_OVERRIDE', `override: a limiter has at most ${mostSets} different sets of numbers. ${fix}`)
+  throw new HeadgateError(
+    'HEADGATE_OVERRIDE',
+    `override: a limiter has at most ${mostSets} different sets of numbers. ${fix}`,
+  )
 }
 
 /** The document of a limiter whose store is in the memory of this process. */
@@ -169,4 +181,3 @@ function localDocuments(): Documents {
     },
   }
 }
-
