@@ -15,16 +15,19 @@ export class Scope {
   private readonly states: StateRows
   private readonly policies: readonly PolicyEvaluation[]
   private readonly rule: StateRule
+  /** True for the policies of an override: the rows of their keys are lists of states, and the other rows are not. */
+  private readonly aside: boolean
   private row = blank
   private found: OverflowLocation = nothing
 
   /** @param rule how a state is converted if another plan (set of policies) wrote the state with other numbers, such as another limit */
-  constructor(name: string, policies: readonly PolicyEvaluation[], table: KeyTable, rule: StateRule) {
+  constructor(name: string, policies: readonly PolicyEvaluation[], table: KeyTable, rule: StateRule, aside: boolean) {
     this.name = name
     this.policies = policies
     this.table = table
     this.states = table.states
     this.rule = rule
+    this.aside = aside
   }
 
   /**
@@ -32,7 +35,8 @@ export class Scope {
    * before the states are written.
    */
   find(key: string, now: number): boolean {
-    return this.states.shared ? this.findShared(key, now) : this.findAlone(key, now)
+    const { shared, mixed } = this.states
+    return shared ? this.findShared(key, now) : mixed ? this.findMixed(key, now) : this.findAlone(key, now)
   }
 
   /** Does the same as `find`, for a limiter with only one plan (set of policies): no other plan can have written its states. */
@@ -52,6 +56,24 @@ export class Scope {
       policy.i = i
     }
     return false
+  }
+
+  private findMixed(key: string, now: number): boolean {
+    const row = this.table.find(key)
+    if (row === blank || this.aside || this.states.isList(row)) return this.findList(key, row, now)
+    this.row = row
+    this.states.point(this.policies, row)
+    return true
+  }
+
+  /** The rest of `findMixed`, for a key without a row, or with a row that is a list or becomes one. */
+  private findList(key: string, row: number, now: number): boolean {
+    this.row = row
+    this.found = row === blank ? this.table.recall(key) : nothing
+    if (row !== blank) this.states.makeList(row, now)
+    if (row === blank && this.found === nothing && !this.aside) this.states.point(this.policies, row)
+    else this.pointShared(now)
+    return row !== blank
   }
 
   private findShared(key: string, now: number): boolean {
@@ -86,7 +108,8 @@ export class Scope {
   private claimRow(key: string, now: number): void {
     const { table, states, policies, found } = this
     this.row = table.claim(key, found, now)
-    if (states.shared) {
+    if (this.aside && !states.shared) states.makeList(this.row, now)
+    if (states.isList(this.row)) {
       this.pointShared(now)
       return
     }
@@ -114,7 +137,7 @@ export class Scope {
    * converted state is not stored.
    */
   keep(now: number): void {
-    if (this.row !== blank) this.states.keep(this.policies, this.row, now)
+    if (this.row !== blank && this.states.isList(this.row)) this.states.keep(this.policies, this.row, now)
   }
 
   /**
