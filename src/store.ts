@@ -10,11 +10,13 @@ export { type CompareAndSetOptions, compareAndSetStore } from './stores/compare-
 export {
   type Booking,
   type Command,
+  type Documents,
   KeyStates,
   type Ledger,
   type LedgerTerms,
   type OpenLedger,
   type OutcomeOf,
+  type OverrideExtent,
   runOn,
   ScopedEvaluation,
   type StoreTraits,

@@ -4,16 +4,8 @@ import { HeadgateError, type MaybePromise } from '../common/index.ts'
 import type { Match } from '../overrides/index.ts'
 import type { Decision } from '../policy/index.ts'
 import type { CheckedLedger, OverrideExtent } from '../stores/contract/index.ts'
-import {
-  type AnyCost,
-  askedBy,
-  type CallExtras,
-  type CostOptions,
-  costOf,
-  costsOf,
-  type Key,
-  keysOf,
-} from './call-arguments.ts'
+import type { AnyCost, CallExtras, CostOptions, Key } from './call-arguments.ts'
+import { askedBy, costOf, costsOf, keysOf } from './call-arguments.ts'
 import { DerivedLimiters } from './derived-limiters.ts'
 import type { HeavyKeys, SpaceSaving } from './heaviest/index.ts'
 import { calls, type Load, watch } from './limiter-events.ts'

@@ -104,7 +104,7 @@ export class Overrides {
       checkSize(written, after.overrides)
       if (!(await documents.swap(this.#name, version, written))) continue
       this.apply(undefined, written) // the next poll reads the version
-      return after
+      return parseDocument(written)
     }
     throw new HeadgateError('HEADGATE_STORE', 'The overrides changed at each attempt to write them. Try again.')
   }
