@@ -17,6 +17,7 @@ const servers = [
   'test/stores/{calendar-servers,expiring-servers,hostile-names,releases,size,thresholds,unknown-kind,usage}.test.ts',
   'test/failure/{bursts,causes,drills,faults,half-open*}.test.ts',
   'test/compat/redis.test.ts',
+  'test/overrides/{fleet,stores}.test.ts',
   'test/moving-in/upstash-ratelimit.test.ts',
   'test/pacer/fleet*.test.ts',
 ]

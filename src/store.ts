@@ -21,6 +21,7 @@ export {
   ScopedEvaluation,
   type StoreTraits,
   type Verb,
+  type VersionedDocument,
 } from './stores/contract/index.ts'
 export { type HitStoreOptions, type Hits, type HitTerms, hitStore } from './stores/hit-store.ts'
 export type { RecordStore, VersionedText } from './stores/records/index.ts'

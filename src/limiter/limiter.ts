@@ -167,11 +167,12 @@ export class RateLimiter extends ReadVerbs<RateLimiter> {
 
   /**
    * Stops what the store of this limiter has started: its subscription to messages about resets, its messages over
-   * `node:cluster`, its reports of used units (`shareStore`). Call `close` after the last call, when the server has closed.
+   * `node:cluster`, its reports of used units (`shareStore`), its reads of overrides. Call `close` after the last call, when the server has closed.
    * Then close the client, pool or database that you gave to the store. If several limiters use one store, one `close()` is
    * enough, and a second one does nothing.
    */
   close(): void {
+    this.plans.overrides.close()
     this.store.close?.()
   }
 

@@ -1,5 +1,5 @@
 import { HeadgateError, shown, unsupported, wallClock } from '../common/index.ts'
-import { type Documents, isLocal, type Store } from '../stores/contract/index.ts'
+import { type Documents, isLocal, memoryDocuments, type Store } from '../stores/contract/index.ts'
 import { DocumentPoll } from './document-poll.ts'
 import { type OverrideOptions, type OverrideTarget, readOverride, type TargetLimiter } from './override-options.ts'
 import {
@@ -36,7 +36,7 @@ export class Overrides {
   constructor(store: Store, name: string, install: (table: OverrideTable | undefined) => void) {
     this.#name = name
     this.#install = install
-    this.#documents = store.documents ?? (isLocal(store) ? localDocuments() : undefined)
+    this.#documents = store.documents ?? (isLocal(store) ? memoryDocuments() : undefined)
     if (store.documents !== undefined) this.#poll = DocumentPoll.of(store, store.documents)
     this.#poll?.watch(name, this)
   }
@@ -163,21 +163,4 @@ function checkSize(text: string, overrides: readonly OverrideRecord[]): void {
     'HEADGATE_OVERRIDE',
     `override: a limiter has at most ${mostSets} different sets of numbers. ${fix}`,
   )
-}
-
-/** The document of a limiter whose store is in the memory of this process. */
-function localDocuments(): Documents {
-  let version = 0
-  let text = ''
-  const shownVersion = () => (version === 0 ? '' : String(version))
-  return {
-    versions: (names) => names.map(shownVersion),
-    read: () => ({ version: shownVersion(), text }),
-    swap(_, expected, next) {
-      if (expected !== shownVersion()) return false
-      text = next
-      version++
-      return true
-    },
-  }
 }

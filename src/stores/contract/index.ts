@@ -21,6 +21,7 @@ export {
   type Verb,
 } from './command.ts'
 export { Deadlines } from './deadlines.ts'
+export { type Documents, memoryDocuments, type VersionedDocument, versionOf } from './documents.ts'
 export {
   decodeId,
   decodeName,
@@ -51,7 +52,6 @@ export { type EvaluationScope, ScopedEvaluation } from './scoped-evaluation.ts'
 export { type BreakerOptions, type SharedStoreOptions, type SharedTerms, sharedOptions } from './server-options.ts'
 export {
   type BreakerTerms,
-  type Documents,
   isFallible,
   isLocal,
   type Ledger,

@@ -5,6 +5,7 @@
 import type { Policy, StateRule } from '../../algorithms/index.ts'
 import type { MaybePromise } from '../../common/index.ts'
 import type { Command, OutcomeOf, Verb } from './command.ts'
+import type { Documents } from './documents.ts'
 import type { FailureTerms } from './on-store-error.ts'
 
 /** The event of a threshold: an admitted call left this part of a quota used, for the first time in the window. */
@@ -116,22 +117,6 @@ export interface StoreTraits {
    * else true.
    */
   readonly fallible?: boolean
-}
-
-/**
- * Small texts that all processes of a store share: one for each limiter, of at most 256 kB, which has the limiter's overrides. A
- * document must not be evicted. A method that takes too long has to reject.
- */
-export interface Documents {
-  /** The version of each document, read in one request. `''` for a document that nobody has written. */
-  versions(names: readonly string[]): MaybePromise<readonly string[]>
-  /** A document and its version, read together. Both are `''` if nobody has written the document. */
-  read(name: string): MaybePromise<{ readonly version: string; readonly text: string }>
-  /**
-   * Writes the document in one step if it still has this version, and gives it another version. Returns false if it has another
-   * version, and then changes nothing. Different texts never have the same version.
-   */
-  swap(name: string, version: string, text: string): MaybePromise<boolean>
 }
 
 /** Stores the states of keys, reads the clock, and runs each command as one atomic step. */
