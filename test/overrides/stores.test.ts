@@ -120,11 +120,11 @@ test('a process that cannot read goes on with the last it knew, says so, and fin
   expect(limiter.health().overridesUnreadSince).toBeGreaterThanOrEqual(since - 1000)
   expect(await limiter.consume('ann')).toMatchObject({ allowed: true, limit: 5, source: 'fallback' })
   await expect(limiter.overrides()).rejects.toMatchObject({ code: expect.stringMatching(/^HEADGATE_STORE/) })
-  const again = await startRedis({ port: own.port } as never)
+  await own.start()
   await vi.waitFor(() => expect(limiter.health()).not.toHaveProperty('overridesUnreadSince'), { timeout: 10_000 })
   expect((await limiter.peek('bob')).limit).toBe(10) // the new server has no overrides
   lost.disconnect()
-  await again.stop()
+  await own.stop()
 })
 
 test('the primary of a cluster keeps the overrides of its workers', async () => {
