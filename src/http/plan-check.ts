@@ -1,9 +1,10 @@
-import { HeadgateError, hook, isPromise, type MaybePromise, warnOnce } from '../common/index.ts'
+import { getOrInsert, HeadgateError, hook, isPromise, type MaybePromise, warnOnce } from '../common/index.ts'
 import {
   type AnyCost,
   type CallExtras,
   calls,
   decide,
+  deciderOf,
   type Key,
   type RateLimiter,
   type Reservation,
@@ -43,7 +44,10 @@ export class PlanCheck<Request, Response> {
   readonly #cost: Cost<Request, Response>
   readonly #calendar: CalendarOf<Request, Response> | undefined
   readonly #heldUnits: HeldReservations<Request, Response> | undefined
+  readonly #fields: NonNullable<GuardOptions<Request, Response>['headers']>
   readonly #headers: Headers
+  /** The response fields for calls that overrides decide, by the limiter with the policies of these overrides. */
+  readonly #overridden = new WeakMap<RateLimiter, Headers>()
   /**
    * The extra arguments of a call to the limiter, made once for all requests. But if a hook or a subscriber gets store errors, each call
    * gets extra arguments of its own.
@@ -77,8 +81,8 @@ export class PlanCheck<Request, Response> {
     this.#attach = hook('(decision, request) => ...')(options.attach, 'attach')
     const heldUnits = new HeldReservations(limiter, parts.framework, options, events)
     this.#heldUnits = heldUnits.needed ? heldUnits : undefined
-    const { headers = options.enforce === 0 ? false : 'legacy' } = options
-    this.#headers = new Headers(headers, limiter.policies)
+    this.#fields = options.headers ?? (options.enforce === 0 ? false : 'legacy')
+    this.#headers = new Headers(this.#fields, limiter.policies)
     const { details } = this.#headers
     this.#extras = isLocal(limiter.store) ? { details } : { details, ...events.choice }
   }
@@ -130,9 +134,15 @@ export class PlanCheck<Request, Response> {
     this.#put(decision, request, response)
     if (events.listens(allowed)) events.decided(decision, key, enforcement.appliesTo(key), request, response)
     const open = !framework.headersSent(response)
-    if (open) this.#headers.write(decision, framework, response, key)
+    const decider = decision.override === undefined ? this.#limiter : deciderOf(decision, this.#limiter)
+    if (open) this.#headersOf(decider).write(decision, framework, response, key)
     if (allowed || !enforcement.appliesTo(key)) return true
-    return open ? refusal.refuse(decision, this.#limiter, request, response) : refusal.tooLate(response)
+    return open ? refusal.refuse(decision, decider, request, response) : refusal.tooLate(response)
+  }
+
+  #headersOf(limiter: RateLimiter): Headers {
+    if (limiter === this.#limiter) return this.#headers
+    return getOrInsert(this.#overridden, limiter, ({ policies }) => new Headers(this.#fields, policies))
   }
 
   /** Stores the decision where the application reads it: with the option `attach`, or else as the framework's adapter does. */

@@ -17,6 +17,7 @@ export interface OverriddenLimiter<Limiter> {
   derive(
     policies: readonly Policy[],
     extent: OverrideExtent,
+    applied: readonly AppliedOverride[],
   ): { readonly limiter: Limiter; readonly ledger: CheckedLedger }
 }
 
@@ -200,7 +201,7 @@ export class OverrideView<Limiter> {
   ): Match<Limiter> | null {
     const applied = Object.freeze(records.map(({ id, reason }) => Object.freeze({ id, ...(reason && { reason }) })))
     try {
-      const { limiter, ledger } = this.#limiter.derive(policies, extent)
+      const { limiter, ledger } = this.#limiter.derive(policies, extent, applied)
       const naming = (each: CheckedLedger) => new OverriddenLedger(each, applied)
       return { limiter, ledger: naming(ledger), naming, applied, renamed }
     } catch {

@@ -1,11 +1,14 @@
 import { PolicyEvaluation } from '../../algorithms/evaluation/index.ts'
 import type { Policy } from '../../algorithms/index.ts'
 import {
+  bytesOf,
+  bytesOfList,
   copyState,
   hasBookings,
   holds,
   isBooked,
   isUnused,
+  listBytes,
   listOf,
   numbersOf,
   quotaLeft,
@@ -19,12 +22,7 @@ import {
 const maxBytes = 64 * 2 ** 20
 const maxListBytes = 128 * 2 ** 20
 
-/** How many bytes V8 needs: for a place with its tag, for a list of states, for a state in a list, and for a number in a state. */
-const placeBytes = 16
-const listBytes = 48
-const stateBytes = 104
-const numberBytes = 8
-
+const placeBytes = 16 // V8 needs them for a place with its tag
 const none: readonly State[] = []
 
 /**
@@ -35,13 +33,12 @@ const none: readonly State[] = []
  * reservations is in a separate array, too.
  *
  * The states of several plans have no common layout. So `share` makes each row a list of states, at most one for each policy name,
- * each with the policy that wrote the state. The policies of an override are for few keys, so `mix` leaves the rows as they are, and
- * `makeList` changes only the rows that the override needs.
+ * each with the policy that wrote the state. The policies of an override are for few keys: `makeList` changes only their rows.
  */
 export class StateRows {
   /** True if several plans (sets of policies) share the rows. */
   shared = false
-  /** True if some rows are lists of states, because an override has written them, while the other rows have the common layout. */
+  /** True if some rows may be lists of states, because an override has written them. */
   mixed = false
   readonly #condensed: boolean
   /** For each policy, an evaluation that points to the policy's state in the row that `read` or `copy` used last. */
@@ -124,9 +121,8 @@ export class StateRows {
 
   /** Lets single rows become lists of states. */
   mix(): void {
-    if (this.shared || this.mixed) return
-    this.mixed = true
-    this.#resizeLists(this.#rows)
+    if (!this.shared) this.#resizeLists(this.#rows)
+    this.mixed = !this.shared
   }
 
   /** True if the row is a list of states. */
@@ -276,14 +272,6 @@ export class StateRows {
     if (this.#condensed) this.#bytes += bytesOfList(list) - bytesOfList(this.lists[row])
     this.lists[row] = list
   }
-}
-
-function bytesOf(numbers: number): number {
-  return stateBytes + numberBytes * numbers
-}
-
-function bytesOfList(list: readonly State[] | undefined): number {
-  return list === undefined ? 0 : list.reduce((bytes, { s }) => bytes + bytesOf(s.length), listBytes)
 }
 
 function isWanted(state: State, policies: readonly PolicyEvaluation[], now: number): boolean {
