@@ -21,7 +21,12 @@ const servers = [
   'test/moving-in/upstash-ratelimit.test.ts',
   'test/pacer/fleet*.test.ts',
 ]
-const http = ['test/{http,sockets}/**/*.test.ts', 'test/compat/*-rat*.test.ts', 'test/pacer/fetch/real-server.test.ts']
+const http = [
+  'test/{http,sockets}/**/*.test.ts',
+  'test/overrides/middleware.test.ts',
+  'test/compat/*-rat*.test.ts',
+  'test/pacer/fetch/real-server.test.ts',
+]
 /** Tests that play a part of a large product of cases: support/depth.ts. */
 const parts = [
   'test/{package,readme}.test.ts',

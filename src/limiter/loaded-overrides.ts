@@ -1,4 +1,4 @@
-import { reason, warnOnce } from '../common/index.ts'
+import { wallClock } from '../common/index.ts'
 import type { Overrides, OverrideTable } from '../overrides/index.ts'
 import type { Store } from '../stores/contract/index.ts'
 
@@ -13,6 +13,8 @@ export class LoadedOverrides {
   readonly #name: string
   #loading: Promise<Overrides> | undefined
   #loaded: Overrides | undefined
+  /** When the code could not be loaded, in milliseconds since the epoch. */
+  #failedAt: number | undefined
 
   constructor(store: Store, name: string) {
     this.#store = store
@@ -21,14 +23,14 @@ export class LoadedOverrides {
 
   /** Since when this process cannot read the overrides, in milliseconds since the epoch; undefined if it can. */
   get unreadSince(): number | undefined {
-    return this.#loaded?.unreadSince
+    return this.#failedAt ?? this.#loaded?.unreadSince
   }
 
   /** Starts to read the overrides, if other processes can write some. */
   start(): void {
     if (this.#store.documents === undefined) return
-    this.load().catch((error: unknown) => {
-      warnOnce('HEADGATE_OVERRIDES', `The overrides of this limiter have no effect in this process. ${reason(error)}`)
+    this.load().catch(() => {
+      this.#failedAt = Math.floor(wallClock() / 1000)
     })
   }
 
