@@ -62,7 +62,7 @@ export class Scope {
     const row = this.table.find(key)
     if (row === blank || this.aside || this.states.isList(row)) return this.findList(key, row, now)
     this.row = row
-    this.states.point(this.policies, row)
+    this.pointAlone(row)
     return true
   }
 
@@ -71,9 +71,18 @@ export class Scope {
     this.row = row
     this.found = row === blank ? this.table.recall(key) : nothing
     if (row !== blank) this.states.makeList(row, now)
-    if (row === blank && this.found === nothing && !this.aside) this.states.point(this.policies, row)
+    if (row === blank && this.found === nothing && !this.aside) this.pointAlone(row)
     else this.pointShared(now)
     return row !== blank
+  }
+
+  /** Lets the policies read a row that is no list, after they may have read one. */
+  private pointAlone(row: number): void {
+    this.states.point(this.policies, row)
+    for (const policy of this.policies) {
+      policy.carried = false
+      policy.foreign = undefined
+    }
   }
 
   private findShared(key: string, now: number): boolean {
@@ -113,7 +122,8 @@ export class Scope {
       this.pointShared(now)
       return
     }
-    states.point(policies, this.row)
+    if (states.mixed) this.pointAlone(this.row)
+    else states.point(policies, this.row)
     if (found !== cells) return
     for (const policy of policies) policy.algorithm.reopen?.(policy.s, policy.i, stateTime(policy, now))
   }

@@ -2,13 +2,12 @@ import { HeadgateError } from '../../common/index.ts'
 import { type Documents, encodeName, versionOf } from '../contract/index.ts'
 import { type Connection, redisError } from './client/index.ts'
 import type { RedisContext } from './redis-context.ts'
-import { isMissing, Script } from './script/index.ts'
 
 /** Only commands that decisions need too, so an ACL for decisions permits them. */
-const reading = new Script("return redis.call('MGET', unpack(KEYS))")
+const reading = "return redis.call('MGET', unpack(KEYS))"
 
 /** A client may send the call again after a lost connection. The second call finds its own version, and reports success. */
-const swapping = new Script(`
+const swapping = `
 if ARGV[1] ~= '1' then return 0 end
 local version = redis.call('MGET', KEYS[1])[1] or ''
 if version == ARGV[3] then return 1 end
@@ -16,7 +15,7 @@ if version ~= ARGV[2] then return 0 end
 redis.call('SET', KEYS[1], ARGV[3])
 redis.call('SET', KEYS[2], ARGV[4])
 return 1
-`)
+`
 
 /** Documents in two keys each, which never expire. All of them have one hash tag, so one command reads them also in a Cluster. */
 export function redisDocuments({
@@ -41,12 +40,12 @@ export function redisDocuments({
     },
     async swap(name, version, text) {
       const keys = [keyOf(name, 'version'), keyOf(name, 'text')]
-      const swap = connection.eval(swapping.text, keys, ['1', version, versionOf(text), text])
+      const swap = connection.eval(swapping, keys, ['1', version, versionOf(text), text])
       try {
         return Number(await batcher.within(swap.reply)) === 1
       } catch (cause) {
         swap.withdraw() // a client that has no connection would send it later
-        throw redisError(cause, swapping.text)
+        throw redisError(cause, swapping)
       }
     },
   }
@@ -57,14 +56,12 @@ function notConnected(connection: Connection): HeadgateError {
   return new HeadgateError('HEADGATE_STORE', 'Redis is not connected, so the overrides cannot be read.', { cause })
 }
 
-async function call(connection: Connection, { sha, text }: Script, keys: string[]): Promise<unknown> {
+/** The text of such a short script is sent each time, so that the server need not know the script. */
+async function call(connection: Connection, script: string, keys: string[]): Promise<unknown> {
   try {
-    return await connection.evalSha(sha, keys, []).reply.catch((error: unknown) => {
-      if (isMissing(error)) return connection.eval(text, keys, []).reply
-      throw error
-    })
+    return await connection.eval(script, keys, []).reply
   } catch (cause) {
-    throw redisError(cause, text)
+    throw redisError(cause, script)
   }
 }
 
