@@ -17,6 +17,8 @@ export class Scope {
   private readonly rule: StateRule
   /** True for the policies of an override: the rows of their keys are lists of states, and the other rows are not. */
   private readonly aside: boolean
+  /** True if the policies have read a list of states, and may have converted them. */
+  private readList = false
   private row = blank
   private found: OverflowLocation = nothing
 
@@ -76,9 +78,14 @@ export class Scope {
     return row !== blank
   }
 
-  /** Lets the policies read a row that is no list, after they may have read one. */
+  /** Lets the policies read a row that is no list. */
   private pointAlone(row: number): void {
     this.states.point(this.policies, row)
+    if (this.readList) this.forgetList()
+  }
+
+  private forgetList(): void {
+    this.readList = false
     for (const policy of this.policies) {
       policy.carried = false
       policy.foreign = undefined
@@ -98,6 +105,7 @@ export class Scope {
    */
   private pointShared(now: number): void {
     const { table, states, row, found } = this
+    this.readList = true
     const known = row === blank ? table.recalled(found, now) : states.read(row)
     const { policies } = this
     for (let n = 0; n < policies.length; n++) {
