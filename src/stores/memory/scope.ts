@@ -62,19 +62,22 @@ export class Scope {
 
   private findMixed(key: string, now: number): boolean {
     const row = this.table.find(key)
-    if (row === blank || this.aside || this.states.isList(row)) return this.findList(key, row, now)
+    if (row === blank || this.readList || this.aside || this.states.isList(row)) return this.findRarely(key, row, now)
     this.row = row
-    this.pointAlone(row)
+    this.states.point(this.policies, row)
     return true
   }
 
-  /** The rest of `findMixed`, for a key without a row, or with a row that is a list or becomes one. */
-  private findList(key: string, row: number, now: number): boolean {
+  /** The rest of `findMixed`, for a key without a row, with a list, or after a list was read. */
+  private findRarely(key: string, row: number, now: number): boolean {
     this.row = row
     this.found = row === blank ? this.table.recall(key) : nothing
-    if (row !== blank) this.states.makeList(row, now)
-    if (row === blank && this.found === nothing && !this.aside) this.pointAlone(row)
-    else this.pointShared(now)
+    const isAlone = row === blank ? this.found === nothing : !this.states.isList(row)
+    if (isAlone && !this.aside) this.pointAlone(row)
+    else {
+      if (row !== blank) this.states.makeList(row, now)
+      this.pointShared(now)
+    }
     return row !== blank
   }
 
@@ -155,7 +158,7 @@ export class Scope {
    * converted state is not stored.
    */
   keep(now: number): void {
-    if (this.row !== blank && this.states.isList(this.row)) this.states.keep(this.policies, this.row, now)
+    if (this.readList && this.row !== blank) this.states.keep(this.policies, this.row, now)
   }
 
   /**
