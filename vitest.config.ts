@@ -17,10 +17,16 @@ const servers = [
   'test/stores/{calendar-servers,expiring-servers,hostile-names,releases,shown,size,thresholds,unknown-kind,usage}.test.ts',
   'test/failure/{bursts,causes,drills,faults,half-open*}.test.ts',
   'test/compat/redis.test.ts',
+  'test/overrides/{fleet,stores}.test.ts',
   'test/moving-in/upstash-ratelimit.test.ts',
   'test/pacer/fleet*.test.ts',
 ]
-const http = ['test/{http,sockets}/**/*.test.ts', 'test/compat/*-rat*.test.ts', 'test/pacer/fetch/real-server.test.ts']
+const http = [
+  'test/{http,sockets}/**/*.test.ts',
+  'test/overrides/middleware.test.ts',
+  'test/compat/*-rat*.test.ts',
+  'test/pacer/fetch/real-server.test.ts',
+]
 /** Tests that play a part of a large product of cases: support/depth.ts. */
 const parts = [
   'test/{package,readme}.test.ts',

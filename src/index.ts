@@ -91,7 +91,17 @@ export {
   type Usage,
   type UsageOptions,
 } from './limiter/index.ts'
-export type { Ban, BurstOptions, Decision, PolicyOptions, RefusedCost, Source, Verdict } from './policy/index.ts'
+export type { Override, OverrideOptions, OverrideTarget } from './overrides/index.ts'
+export type {
+  AppliedOverride,
+  Ban,
+  BurstOptions,
+  Decision,
+  PolicyOptions,
+  RefusedCost,
+  Source,
+  Verdict,
+} from './policy/index.ts'
 export type {
   BreakerState,
   Health,

@@ -10,15 +10,18 @@ export { type CompareAndSetOptions, compareAndSetStore } from './stores/compare-
 export {
   type Booking,
   type Command,
+  type Documents,
   KeyStates,
   type Ledger,
   type LedgerTerms,
   type OpenLedger,
   type OutcomeOf,
+  type OverrideExtent,
   runOn,
   ScopedEvaluation,
   type StoreTraits,
   type Verb,
+  type VersionedDocument,
 } from './stores/contract/index.ts'
 export { type HitStoreOptions, type Hits, type HitTerms, hitStore } from './stores/hit-store.ts'
 export type { RecordStore, VersionedText } from './stores/records/index.ts'

@@ -8,6 +8,7 @@ const layers: readonly Readonly<Record<string, RegExp>>[] = [
   { adapters: /^adapters\//, 'what users import': /^src\/(index|store|http)\.ts$/ },
   { http: /^src\/http\//, pacer: /^src\/pacer\//, testing: /^src\/testing\//, telemetry: /^src\/telemetry\//, 'policy file': /^src\/policy-file\// },
   { limiter: /^src\/limiter\// },
+  { overrides: /^src\/overrides\// },
   {
     'stores that can fail':
       /^src\/stores\/((redis|postgres|cluster|records|shares|sqlite)\/|(compare-and-set|memcached|hit-store|read-batcher|store-inspector)\.ts$)/,

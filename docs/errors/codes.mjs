@@ -197,6 +197,18 @@ await new RateLimiter({ policies: '10/1m' }).ban('ann', '10y')`,
 
 await new RateLimiter({ policies: '10/1m' }).ban('ann', Infinity, { reason: 'asked to stay away' })`,
   },
+  HEADGATE_OVERRIDE: {
+    cause:
+      'An override has none or several of `limit`, `add`, `policies` and `scale`, or one of its numbers or its `until` is invalid. Or ' +
+      'another override gives numbers for the same keys and the same policy. Or the limiter has too many overrides.',
+    fix: 'The message says which. Remove an override with `removeOverride(id)` before you write another one for the same keys.',
+    wrong: `import { RateLimiter } from 'headgate'
+
+await new RateLimiter({ policies: '10/1m' }).override('ann', { limit: 20, scale: 2 })`,
+    right: `import { RateLimiter } from 'headgate'
+
+await new RateLimiter({ policies: '10/1m' }).override('ann', { limit: 20, until: '2h' })`,
+  },
   HEADGATE_MAX_WAIT: {
     cause: 'The `maxWait` of `reserve` is negative, too long, or not a duration.',
     fix: 'Pass milliseconds, or a text with a unit.',

@@ -7,6 +7,11 @@ type Remake = (limit: number, burst: number | undefined) => Policy
 /** For each policy, the function that makes the same policy with another limit. */
 const remakers = new WeakMap<Policy, Remake>()
 
+/** How to make a policy again from JSON: the name of its constructor, such as `'tokenBucket'`, and the options. */
+export type Recipe = readonly [constructor: string, options: object]
+
+const recipes = new WeakMap<Policy, Recipe>()
+
 /**
  * Validates the options of a policy, and makes the policy.
  * @param extra names of options that only this algorithm has
@@ -27,10 +32,17 @@ export function definePolicy(
   const algorithm = build(settings, settings.window * 1000)
   // A limit of 0 admits no call, so refused calls need not be counted.
   if (settings.limit === 0) return makePolicy({ ...settings, countRefused: false }, algorithm, notWithLimit)
-  return makePolicy(settings, algorithm, (limit, burst) => {
+  const policy = makePolicy(settings, algorithm, (limit, burst) => {
     const changed = { ...options, limit, ...(options.burst && burst ? { burst } : {}) }
     return limit === 0 ? notWithLimit() : definePolicy(name, changed, extra, build, more)
   })
+  recipes.set(policy, [name, { ...options }])
+  return policy
+}
+
+/** How to make the policy again; undefined for a policy with a limit of 0, and for one that needs more than its options. */
+export function recipeOf(policy: Policy): Recipe | undefined {
+  return recipes.get(policy)
 }
 
 /** Throws: a limit above 0 cannot be changed to 0, and a limit of 0 cannot be changed. */

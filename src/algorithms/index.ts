@@ -15,8 +15,9 @@ export {
   type Windows,
 } from './algorithm.ts'
 export { type CarryRule, carryRules, hasFullQuota, pointTo, type StateRule } from './carry.ts'
-export { isListed, makePolicy, unshown, withLimit } from './define-policy.ts'
+export { isListed, makePolicy, type Recipe, recipeOf, unshown, withLimit } from './define-policy.ts'
 export { effectiveTime, withLag } from './effective-time.ts'
+export { ratioUp } from './exact-math.ts'
 export { type Definition, isConstructor, revive, sameDefinition } from './kinds.ts'
 export { type PolicyLike, policy, toPolicy } from './shorthand.ts'
 export {

@@ -34,6 +34,7 @@
  * Some methods also reject with these codes:
  *
  * - `HEADGATE_BAN`: the duration or the reason of `ban` is invalid, or a store in memory has too many bans.
+ * - `HEADGATE_OVERRIDE`: an override is invalid, contradicts another one, or is one too many.
  * - `HEADGATE_MAX_WAIT`: the `maxWait` of `reserve` is not from 0 to 366 days.
  * - `HEADGATE_RESERVATIONS`: a key has too many open reservations that give their units back when they expire.
  * - `HEADGATE_ASYNC_STORE`: `consumeSync` was called on a store that returns promises.
@@ -80,6 +81,7 @@ export type ErrorCode =
   | 'HEADGATE_COST'
   | 'HEADGATE_KEY'
   | 'HEADGATE_BAN'
+  | 'HEADGATE_OVERRIDE'
   | 'HEADGATE_MAX_WAIT'
   | 'HEADGATE_RESERVATIONS'
   | 'HEADGATE_HEADERS_SENT'
@@ -187,6 +189,9 @@ const without: Readonly<Record<string, string>> = {
     'Redis, Postgres or SQLite.',
   alternatives:
     'cannot try a list of costs in one step. Use a memory store, redisStore, postgresStore or sqliteStore, or make a call for each cost.',
+  override:
+    'cannot keep overrides. Use a memory store, redisStore, postgresStore, sqliteStore or clusterStore, or give your store documents ' +
+    '(headgate/store).',
   ban: 'cannot ban keys. Use a memory store, redisStore, postgresStore, sqliteStore or memcachedStore.',
 }
 

@@ -4,6 +4,7 @@ import {
   type CallExtras,
   calls,
   decide,
+  deciderOf,
   type Key,
   type RateLimiter,
   type Reservation,
@@ -16,7 +17,7 @@ import type { Enforcement } from './enforced-share.ts'
 import type { Framework } from './framework.ts'
 import type { FunctionDeadline } from './function-deadline.ts'
 import type { GuardOptions } from './guard-options.ts'
-import { Headers } from './headers/index.ts'
+import { HeadersUnderOverrides } from './headers/index.ts'
 import {
   type Attachment,
   type CountedRequest,
@@ -60,7 +61,7 @@ export class PlanCheck<Request, Response> {
   readonly #calendar: CalendarOf<Request, Response> | undefined
   readonly #heldUnits: HeldReservations<Request, Response>
   readonly #holds: boolean
-  readonly #headers: Headers
+  readonly #headers: HeadersUnderOverrides
   /**
    * The extra arguments of a call to the limiter, made once for all requests. But if a hook or a subscriber gets store errors, each call
    * gets extra arguments of its own.
@@ -88,8 +89,8 @@ export class PlanCheck<Request, Response> {
     this.#heldUnits = new HeldReservations(limiter, parts.framework, options, events, parts.delays)
     this.#holds = this.#heldUnits.needed
     const { headers = options.enforce === 0 ? false : 'legacy' } = options
-    this.#headers = new Headers(headers, limiter.policies)
-    const { details } = this.#headers
+    this.#headers = new HeadersUnderOverrides(headers, limiter)
+    const { details } = this.#headers.own
     this.#extras = isLocal(limiter.store) ? { details } : { details, ...events.choice }
   }
 
@@ -158,9 +159,10 @@ export class PlanCheck<Request, Response> {
     const { allowed } = decision
     if (events.listens(allowed)) events.decided(decision, key, enforcement.appliesTo(key), request, response)
     const open = !framework.headersSent(response)
-    if (open) this.#headers.write(decision, fields, response, key)
+    const decider = decision.override === undefined ? this.#limiter : deciderOf(decision, this.#limiter)
+    if (open) this.#headers.of(decider).write(decision, fields, response, key)
     if (allowed || !enforcement.appliesTo(key)) return true
-    return open ? refusal.refuse(decision, this.#limiter, request, response) : refusal.tooLate(response)
+    return open ? refusal.refuse(decision, decider, request, response) : refusal.tooLate(response)
   }
 
   /**

@@ -6,7 +6,7 @@
 import { banAt, type CallBan, callBan, longerBan } from '../algorithms/bans/index.ts'
 import { PolicyEvaluation } from '../algorithms/evaluation/index.ts'
 import { hasFullQuota, type Policy, pointTo, revive, type StateRule, timeText } from '../algorithms/index.ts'
-import type { Source } from '../policy/index.ts'
+import type { AppliedOverride, Source } from '../policy/index.ts'
 import type { KeptKey, KeptState } from './kept-key.ts'
 import { inspectPolicy, type PolicyInspection } from './policy-inspection.ts'
 
@@ -53,6 +53,8 @@ export interface Inspection {
    * that a process has not reported to the store yet.
    */
   readonly notes: readonly string[]
+  /** The overrides that change the policies of the key, as in a decision. Absent if there are none. */
+  readonly override?: readonly AppliedOverride[]
 }
 
 /** The facts about a limiter that an inspection needs. */

@@ -1,8 +1,21 @@
-import type { Costs } from '../algorithms/evaluation/index.ts'
+import { forever } from '../algorithms/bans/index.ts'
+import type { Costs, Details } from '../algorithms/evaluation/index.ts'
 import type { Policy } from '../algorithms/index.ts'
-import { callOptions, HeadgateError, invalidOption, shown, unsupported } from '../common/index.ts'
+import {
+  callOptions,
+  check,
+  type Duration,
+  HeadgateError,
+  invalidOption,
+  milliseconds,
+  optional,
+  readOptions,
+  shown,
+  unsupported,
+  warnOfSeconds,
+} from '../common/index.ts'
 import type { CallerCalendars } from '../policy/index.ts'
-import type { AskedCosts, Store } from '../stores/contract/index.ts'
+import type { AskedCosts, OnFailure, Store } from '../stores/contract/index.ts'
 
 /** Who is limited: one string for all scopes, or a record with a string for each scope (such as `user`) of the limiter. */
 export type Key = string | Readonly<Record<string, string>>
@@ -35,6 +48,18 @@ export interface CostOptions {
    * for each scope. Example: `{ anchor: customer.since, timeZone: 'Europe/Berlin' }`.
    */
   calendar?: CallerCalendars
+}
+
+/** Arguments that only the adapter of a framework passes to a call. */
+export interface CallExtras {
+  readonly details?: Details | undefined
+  readonly onFailure?: OnFailure | undefined
+  readonly calendar?: CallerCalendars | undefined
+  /**
+   * False if the framework's adapter admits the request even if this call is refused. Events report this value, which does not change the
+   * decision. Default true.
+   */
+  readonly enforced?: boolean
 }
 
 const costNames = ['cost', 'calendar']
@@ -118,6 +143,27 @@ export function askedBy(cost: AnyCost, policies: readonly Policy[], { traits }: 
   throw unsupported('alternatives')
 }
 
+/**
+ * The cost of a call under policies with other names: those of an override. A policy that the cost does not name takes 1.
+ * @param plan the policies for which the cost was written
+ * @throws HeadgateError as `askedBy` does for these policies
+ */
+export function costUnderOverride(
+  cost: AnyCost,
+  plan: readonly Policy[],
+  policies: readonly Policy[],
+  store: Store,
+): AnyCost {
+  if (typeof cost !== 'object' || cost === null) return cost
+  askedBy(cost, plan, store)
+  const counted = policies.filter(({ algorithm }) => !algorithm.punishes)
+  const unitsUnder = (costs: Readonly<Record<string, number>>, { name, shadow }: Policy) =>
+    Object.hasOwn(costs, name) ? (costs[name] as number) : shadow ? 0 : 1
+  const renamed = (costs: Readonly<Record<string, number>>) =>
+    Object.fromEntries(counted.map((policy) => [policy.name, unitsUnder(costs, policy)]))
+  return isCostList(cost) ? cost.map(renamed) : renamed(cost as Readonly<Record<string, number>>)
+}
+
 /** True if the cost is a list of costs, of which a call takes the first that is admitted. */
 export function isCostList(cost: unknown): cost is CostList {
   return Array.isArray(cost)
@@ -199,3 +245,31 @@ function wrongCost(cost: unknown): HeadgateError {
   const fix = 'To take nothing, use peek(key).'
   return invalidOption('A cost', 'a whole number from 1 to 2^53 - 1', cost, fix, 'HEADGATE_COST')
 }
+
+export interface BanOptions {
+  /** Why the key is banned, in at most 200 characters. Shown in `decision.ban`, never in a response to a client. Default: no reason. */
+  reason?: string
+}
+
+/** The duration of a ban in microseconds. */
+export function banTime(duration: Duration): number {
+  if (duration === Infinity) return forever
+  const time = milliseconds(duration, 'ban: duration', 'HEADGATE_BAN')
+  warnOfSeconds(duration, 'ban: duration')
+  return time * 1000
+}
+
+export function reasonOf(options: BanOptions | undefined): string | undefined {
+  if (options === undefined) return undefined
+  return readOptions('ban', options, { reason: banReason }).reason
+}
+
+const banReason = optional(
+  check<string>(
+    (given) => typeof given === 'string' && given !== '' && given.length <= 200,
+    'a text of 1 to 200 characters',
+    "'abuse'",
+    undefined,
+    'HEADGATE_BAN',
+  ),
+)

@@ -13,6 +13,7 @@ export {
   type Key,
   type Units,
 } from './call-arguments.ts'
+export { deciderOf } from './derived-limiters.ts'
 export {
   type BanOptions,
   book,

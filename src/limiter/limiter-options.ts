@@ -18,7 +18,13 @@ import {
   whole,
 } from '../common/index.ts'
 import { defaultScope } from '../policy/index.ts'
-import { failureOptions, type OnStoreError, type Store, type ThresholdEvent } from '../stores/contract/index.ts'
+import {
+  failureOptions,
+  type OnStoreError,
+  type OverrideExtent,
+  type Store,
+  type ThresholdEvent,
+} from '../stores/contract/index.ts'
 import { memoryStore } from '../stores/memory/index.ts'
 import { HeavyKeys, mostCounters } from './heaviest/index.ts'
 import { tellerOf } from './limiter-events.ts'
@@ -103,14 +109,17 @@ export class PlanOptions<Limiter extends object> implements RateLimiterOptions {
   readonly policies: PolicyLikes
   readonly penalty?: PenaltyOptions
   readonly plans: Plans<Limiter>
+  /** The keys that the policies are for, if they are those of an override. */
+  readonly override: OverrideExtent | undefined
 
   /** @throws HeadgateError `HEADGATE_OPTION` if a plan (policies of one caller) has a property other than `policies` and `penalty` */
-  constructor(plan: PlanLike, plans: Plans<Limiter>) {
+  constructor(plan: PlanLike, plans: Plans<Limiter>, override?: OverrideExtent) {
     if (isPlan(plan)) knownOptions('a plan', plan, ['policies', 'penalty'])
     const { policies, penalty = plans.options.penalty }: Plan = isPlan(plan) ? plan : { policies: plan }
     this.policies = policies
     if (penalty !== undefined && penalty !== false) this.penalty = penalty
     this.plans = plans
+    this.override = override
   }
 }
 

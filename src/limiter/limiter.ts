@@ -1,38 +1,26 @@
 import type { PenaltyOptions } from '../algorithms/bans/index.ts'
-import type { Details } from '../algorithms/evaluation/index.ts'
 import type { Policy } from '../algorithms/index.ts'
-import { callOptions, HeadgateError, type MaybePromise } from '../common/index.ts'
-import type { CallerCalendars, Decision } from '../policy/index.ts'
-import type { CheckedLedger, OnFailure } from '../stores/contract/index.ts'
-import { type AnyCost, askedBy, type CostOptions, costOf, costsOf, type Key, keysOf } from './call-arguments.ts'
+import { HeadgateError, type MaybePromise } from '../common/index.ts'
+import type { Match } from '../overrides/index.ts'
+import type { Decision } from '../policy/index.ts'
+import type { CheckedLedger, OverrideExtent } from '../stores/contract/index.ts'
+import type { AnyCost, CallExtras, CostOptions, Key } from './call-arguments.ts'
+import { askedBy, costOf, costsOf, keysOf } from './call-arguments.ts'
+import { DerivedLimiters } from './derived-limiters.ts'
 import type { HeavyKeys, SpaceSaving } from './heaviest/index.ts'
 import { calls, watch } from './limiter-events.ts'
 import { type PlanLike, PlanOptions, policiesOf, type RateLimiterOptions, readPlans } from './limiter-options.ts'
 import type { ShownLimiter } from './list-keys.ts'
-import { Operations } from './operator-verbs.ts'
 import type { Plans } from './plans.ts'
+import { ReadVerbs } from './read-verbs.ts'
 import { Reservation, type ReservedCall } from './reservation.ts'
 import { type ReserveOptions, readReserve } from './reserve-options.ts'
-import { type Usage, type UsageOptions, usageOf } from './usage.ts'
 
-export type { CostOptions, Key } from './call-arguments.ts'
+export type { BanOptions, CallExtras, CostOptions, Key } from './call-arguments.ts'
 export type { HeavyKey, TopOptions } from './heaviest/index.ts'
 export { calls } from './limiter-events.ts'
-export type { BanOptions } from './operator-verbs.ts'
 export type { ReserveOptions } from './reserve-options.ts'
 export type { PolicyUsage, Usage, UsageOptions } from './usage.ts'
-
-/** Arguments that only the adapter of a framework passes to a call. */
-export interface CallExtras {
-  readonly details?: Details | undefined
-  readonly onFailure?: OnFailure | undefined
-  readonly calendar?: CallerCalendars | undefined
-  /**
-   * False if the framework's adapter admits the request even if this call is refused. Events report this value, which does not change the
-   * decision. Default true.
-   */
-  readonly enforced?: boolean
-}
 
 // The class below assigns these functions, because only code in the class can call its private methods.
 let decideBy: typeof decide
@@ -46,7 +34,7 @@ let bookBy: typeof book
  * `HEADGATE_STORE_UNAVAILABLE`. The `cause` of this error is the store's error, such as `HEADGATE_STORE_TIMEOUT` or
  * `HEADGATE_STORE`.
  */
-export class RateLimiter extends Operations<RateLimiter> {
+export class RateLimiter extends ReadVerbs<RateLimiter> {
   readonly policies: readonly Policy[]
   /** The scopes (names of keys) of the policies, without repetition. With several scopes, a key is a record with a text for each scope. */
   readonly scopes: readonly string[]
@@ -55,6 +43,9 @@ export class RateLimiter extends Operations<RateLimiter> {
   readonly #ledger: CheckedLedger
   /** The counters of the keys with the most calls, for each scope (such as `user`). Undefined if the option `top` is not set. */
   readonly #counts: readonly SpaceSaving[] | undefined
+  /** Set if the policies are those of an override: no other override then applies. */
+  readonly #override: OverrideExtent | undefined
+  #derived: DerivedLimiters<RateLimiter> | undefined
 
   /**
    * @throws HeadgateError if a policy is invalid, if two policies have the same name, if an option is unknown or invalid, or if
@@ -68,14 +59,30 @@ export class RateLimiter extends Operations<RateLimiter> {
     plans.registerName(this.policies)
     this.scopes = Object.freeze([...new Set(this.policies.map((policy) => policy.scope))])
     this.#counts = plans.options.heavyKeys?.of(this.scopes)
-    this.#ledger = plans.open(this.policies, this.scopes)
+    this.#override = options instanceof PlanOptions ? options.override : undefined
+    this.#ledger = plans.open(this.policies, this.scopes, this.#override)
   }
 
   protected open(scopes: readonly string[]): ShownLimiter {
     const whole = scopes.length === this.scopes.length
     const policies = whole ? this.policies : this.policies.filter(({ scope }) => scopes.includes(scope))
-    const ledger = whole ? this.#ledger : this.plans.open(policies, scopes)
+    const ledger = whole ? this.#ledger : this.plans.open(policies, scopes, this.#override)
     return { ledger, policies, scopes, onChange: this.plans.options.onChange }
+  }
+
+  protected known(): readonly Policy[] {
+    return this.penalty === undefined ? this.policies : this.policies.slice(0, -1)
+  }
+
+  protected override match(keys: readonly (string | undefined)[]): Match<RateLimiter> | undefined {
+    const { table } = this.plans.overrides
+    if (table === undefined || this.#override !== undefined) return undefined
+    this.#derived ??= new DerivedLimiters(this.scopes, this.known(), (policies, extent) => {
+      const penalty = this.penalty ?? false
+      const limiter = new RateLimiter(new PlanOptions({ policies, penalty }, this.plans, extent))
+      return { limiter, ledger: limiter.#ledger }
+    })
+    return this.#derived.under(table).find(keys)
   }
 
   /**
@@ -117,36 +124,6 @@ export class RateLimiter extends Operations<RateLimiter> {
   }
 
   /**
-   * Returns the decision that `consume` would return now. Takes no units and changes no state. With several scopes, the record may
-   * name only some scopes: only the policies of these scopes then decide.
-   *
-   * Rejects for the same reasons as `consume`.
-   */
-  async peek(key: Key, options?: CostOptions): Promise<Decision> {
-    const { ledger, keys, policies = this.policies } = this.under(key)
-    const asked = askedBy(costOf(options), policies, this.store)
-    return ledger.run({ verb: 'peek', keys, ...asked, calendar: options?.calendar })
-  }
-
-  /**
-   * What the key has used under each policy, and the running window of each policy whose windows have a fixed start and end. Takes
-   * no units and changes no state. The numbers come from one request to the store. With several scopes, the record may name only
-   * some scopes: the result then has only the policies of these scopes. A penalty is not listed.
-   *
-   *     const { policies: [month] } = await limiter.usage('ann')
-   *     // { name: 'month', scope: 'default', limit: 1000, used: 340, remaining: 660, start: 1793491200000, end: 1796083200000 }
-   *
-   * Rejects for the same reasons as `peek`.
-   */
-  async usage(key: Key, options?: UsageOptions): Promise<Usage> {
-    if (options !== undefined) callOptions('usage', options, ['calendar'])
-    const { calendar } = options ?? {}
-    const { ledger, keys, policies = this.policies } = this.under(key)
-    const decision = await ledger.run({ verb: 'peek', keys, details: { at: true }, calendar })
-    return usageOf(policies, decision, calendar)
-  }
-
-  /**
    * Gives `cost` units back to every policy, but not more units than the key has used. The decision shows the remaining units
    * after the refund.
    *
@@ -185,15 +162,23 @@ export class RateLimiter extends Operations<RateLimiter> {
   }
 
   async #run(verb: 'refund' | 'charge', key: Key, options: CostOptions | undefined): Promise<Decision> {
-    const costs = costsOf(costOf(options), this.policies)
-    return this.#ledger.run({ verb, keys: keysOf(key, this.scopes), costs, calendar: options?.calendar })
+    const keys = keysOf(key, this.scopes)
+    const match = this.match(keys)
+    const { policies } = match?.limiter ?? this
+    const costs = costsOf(match?.renamed ? this.renamed(costOf(options), policies) : costOf(options), policies)
+    return (match?.ledger ?? this.#ledger).run({ verb, keys, costs, calendar: options?.calendar })
   }
 
-  #decide(key: Key, cost: AnyCost, extras?: CallExtras): MaybePromise<Decision> {
+  /** @param overridden the ledger that names the overrides, if this limiter has the policies of an override */
+  #decide(key: Key, cost: AnyCost, extras?: CallExtras, overridden?: CheckedLedger): MaybePromise<Decision> {
     const keys = keysOf(key, this.scopes)
+    if (this.plans.overrides.table !== undefined) {
+      const match = this.match(keys)
+      if (match !== undefined) return this.#decideUnder(match, key, cost, extras)
+    }
     const asked = typeof cost === 'number' ? undefined : askedBy(cost, this.policies, this.store)
     const costs = asked === undefined ? costsOf(cost, this.policies) : asked.costs
-    const ledger = this.#ledger
+    const ledger = overridden ?? this.#ledger
     const weight = weightOf(this.plans.options.heavyKeys)
     const alternatives = asked?.alternatives
     const details = extras?.details
@@ -206,16 +191,24 @@ export class RateLimiter extends Operations<RateLimiter> {
     return ledger.run(command, extras?.onFailure)
   }
 
-  #book(key: Key, cost: AnyCost, maxWait: number, extras?: CallExtras, expires?: number): MaybePromise<Reservation> {
-    const { policies } = this
-    const ledger = this.#ledger
+  #decideUnder(match: Match<RateLimiter>, key: Key, cost: AnyCost, extras?: CallExtras): MaybePromise<Decision> {
+    const { limiter, ledger, renamed } = match
+    return limiter.#decide(key, renamed ? this.renamed(cost, limiter.policies) : cost, extras, ledger)
+  }
+
+  #book(key: Key, given: AnyCost, maxWait: number, extras?: CallExtras, expires?: number): MaybePromise<Reservation> {
     const keys = keysOf(key, this.scopes)
+    const match = this.match(keys)
+    const { policies } = match?.limiter ?? this
+    const ledger = match?.ledger ?? this.#ledger
+    const plan = match?.renamed ? this.policies : undefined
+    const cost = plan === undefined ? given : this.renamed(given, policies)
     const asked = askedBy(cost, policies, this.store)
     const { details, onFailure, enforced, calendar } = extras ?? {}
     const run: ReservedCall['run'] = (command) => ledger.run({ ...command, calendar }, onFailure)
-    const call = { run, policies, keys, ...asked, load: this.plans.load }
+    const call = { run, policies, plan, keys, ...asked, load: this.plans.load }
     const weight = weightOf(this.plans.options.heavyKeys)
-    const watched = { limiter: this, key, cost, keys, enforced, counts: this.#counts, weight }
+    const watched = { limiter: match?.limiter ?? this, key, cost, keys, enforced, counts: this.#counts, weight }
     const booking = watch(watched, () =>
       run({ verb: 'reserve', keys, ...asked, maxWait: maxWait * 1000, expires, details }),
     )

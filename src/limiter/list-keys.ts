@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import type { Policy } from '../algorithms/index.ts'
 import { flag, optional, readOptions, scopeOf, whole } from '../common/index.ts'
 import { type InspectedLimiter, type Inspection, inspectionOf, type KeptListing } from '../inspection/index.ts'
 import type { CheckedLedger } from '../stores/contract/index.ts'
@@ -27,6 +28,8 @@ export interface ListedKey {
 /** The parts of a limiter that `list` needs. */
 export interface ShownLimiter extends InspectedLimiter {
   readonly ledger: CheckedLedger
+  /** The policies of a key in a scope, if an override changes them. */
+  readonly policiesOf?: (scope: string, key: string) => readonly Policy[] | undefined
 }
 
 /** How many listed keys `list` remembers, to list each key once. If there are more keys, a key may be listed twice. */
@@ -58,7 +61,7 @@ async function* listed(
 
 /** The banned keys and the keys with less than their full quota, in one scope, each key once: a store may return a key several times. */
 async function* keysOf(
-  { ledger, policies, onChange }: ShownLimiter,
+  { ledger, policies, policiesOf, onChange }: ShownLimiter,
   scope: string,
 ): AsyncGenerator<ListedKey, void, undefined> {
   const inScope = { policies: policies?.filter((policy) => policy.scope === scope), scopes: [scope], onChange }
@@ -69,7 +72,8 @@ async function* keysOf(
     for (const { key, hash, kept } of page.keys) {
       const name = nameOf(key, hash)
       if (seen.has(name)) continue
-      const inspection = inspectionOf(inScope, [kept])
+      const overridden = key === undefined ? undefined : policiesOf?.(scope, key)
+      const inspection = inspectionOf(overridden === undefined ? inScope : { ...inScope, policies: overridden }, [kept])
       if (!isLive(inspection)) continue
       seen.set(name, true)
       yield { key, hash, scope, inspection }

@@ -1,28 +1,19 @@
-import { forever } from '../algorithms/bans/index.ts'
-import {
-  allOf,
-  check,
-  type Duration,
-  getOrInsert,
-  HeadgateError,
-  milliseconds,
-  optional,
-  readOptions,
-  shown,
-  warnOfSeconds,
-} from '../common/index.ts'
+import type { Policy } from '../algorithms/index.ts'
+import { allOf, type Duration, getOrInsert, HeadgateError, shown } from '../common/index.ts'
 import { type Inspection, inspectionOf } from '../inspection/index.ts'
+import type { Match, Override, OverrideOptions, OverrideTarget } from '../overrides/index.ts'
 import type { Health, Store } from '../stores/contract/index.ts'
-import { type Key, keysOrSomeOf, someKeysOf } from './call-arguments.ts'
+import { type BanOptions, banTime, type Key, keysOrSomeOf, reasonOf, someKeysOf } from './call-arguments.ts'
 import type { HeavyKey, TopOptions } from './heaviest/index.ts'
 import type { Load } from './limiter-events.ts'
 import { type ListedKey, type ListOptions, list, type ShownLimiter } from './list-keys.ts'
 import type { Plans } from './plans.ts'
 import { noStates } from './unlimited.ts'
 
-export interface BanOptions {
-  /** Why the key is banned, in at most 200 characters. Shown in `decision.ban`, never in a response to a client. Default: no reason. */
-  reason?: string
+/** The ledger and the policies under which a key is shown, the key of each scope, and the override that matches them. */
+interface ShownKeys<Limiter extends object> extends ShownLimiter {
+  readonly keys: readonly string[]
+  readonly match: Match<Operations<Limiter>> | undefined
 }
 
 /** The methods for an administrator of the service, which show, ban and forget keys. */
@@ -60,11 +51,23 @@ export abstract class Operations<Limiter extends object> {
     this.#opened = undefined
   }
 
+  /** The policies that this limiter is known to have, without a penalty. */
+  protected abstract known(): readonly Policy[]
+
+  /** What decides calls with these keys, one for each scope, if an override matches them. A limiter without own policies has none. */
+  protected match(_keys: readonly (string | undefined)[]): Match<Operations<Limiter>> | undefined {
+    return undefined
+  }
+
   /** The ledger for the scopes that the key names, and the key of each of these scopes. */
-  protected under(key: Key): ShownLimiter & { readonly keys: readonly string[] } {
-    const keys = keysOrSomeOf(key, this.scopes)
-    const scopes = this.scopes.filter((_, n) => keys[n] !== undefined)
-    return { ...this.opened(scopes), keys: keys.filter((each) => each !== undefined) }
+  protected under(key: Key): ShownKeys<Limiter> {
+    const all = keysOrSomeOf(key, this.scopes)
+    const scopes = this.scopes.filter((_, n) => all[n] !== undefined)
+    const keys = all.filter((each) => each !== undefined)
+    const match = this.match(all)
+    if (match === undefined) return { ...this.opened(scopes), keys, match }
+    const shown = match.limiter.opened(scopes)
+    return { ...shown, ledger: match.naming(shown.ledger), keys, match }
   }
 
   /**
@@ -76,8 +79,9 @@ export abstract class Operations<Limiter extends object> {
    * keys, and with `HEADGATE_STORE_UNAVAILABLE` if the store fails and `onStoreError` is `'closed'`.
    */
   async inspect(key: Key): Promise<Inspection> {
-    const { keys, ...limiter } = this.under(key)
-    return inspectionOf(limiter, await limiter.ledger.run({ verb: 'inspect', keys }))
+    const { keys, match, ...limiter } = this.under(key)
+    const inspection = inspectionOf(limiter, await limiter.ledger.run({ verb: 'inspect', keys }))
+    return match === undefined ? inspection : { ...inspection, override: match.applied }
   }
 
   /**
@@ -88,7 +92,11 @@ export abstract class Operations<Limiter extends object> {
    * @throws HeadgateError `HEADGATE_OPTION` if an option is invalid
    */
   list(options?: ListOptions): AsyncGenerator<ListedKey, void, undefined> {
-    return list(this.opened(), options)
+    const policiesOf = (scope: string, key: string) => {
+      const match = this.match(this.scopes.map((each) => (each === scope ? key : undefined)))
+      return match?.limiter.known().filter((policy) => policy.scope === scope)
+    }
+    return list({ ...this.opened(), policiesOf }, options)
   }
 
   /**
@@ -167,6 +175,33 @@ export abstract class Operations<Limiter extends object> {
   }
 
   /**
+   * Changes numbers for some keys, under every plan, until a time: within a second in every process that reaches the store, without
+   * a deploy. The most specific `limit`, `add` or `policies` applies (the key, then the longest prefix, then `'*'`), then the
+   * smallest matching `scale`. Used units carry over as between plans, and penalties stay as they are.
+   *
+   *     await limiter.override('ann', { policy: 'month', limit: 50_000, until: '2026-12-01', reason: 'contract' })
+   *     await limiter.override({ scope: 'user', prefix: 'trial-' }, { policies: '5/1m', until: '2h' })
+   *     await limiter.override('*', { scale: 0.1, until: '30m', reason: 'incident 311' })
+   *
+   * Rejects with HeadgateError `HEADGATE_OVERRIDE` if the override is invalid, or gives numbers that another override gives for the
+   * same keys; with `HEADGATE_KEY` if the key is invalid, with `HEADGATE_UNSUPPORTED` if the store cannot keep overrides, and with
+   * the store's error if the store fails.
+   */
+  async override(target: OverrideTarget, options: OverrideOptions): Promise<Override> {
+    return (await this.plans.overrides.load()).add({ scopes: this.scopes, policies: this.known() }, target, options)
+  }
+
+  /** The overrides that have not ended, read from the store. Rejects with the store's error if the store fails. */
+  async overrides(): Promise<readonly Override[]> {
+    return (await this.plans.overrides.load()).list({ scopes: this.scopes, policies: this.known() })
+  }
+
+  /** Ends the override with this id. Resolves to false if there is none. Rejects with the store's error if the store fails. */
+  async removeOverride(id: string): Promise<boolean> {
+    return (await this.plans.overrides.load()).remove(id)
+  }
+
+  /**
    * The health of the store, and how many calls the store, this process or nobody decided. The numbers include the calls of all
    * limiters that `withPlan` made from this limiter.
    */
@@ -195,11 +230,12 @@ export abstract class Operations<Limiter extends object> {
 
   /**
    * Stops what the store of this limiter has started: its subscription to messages about resets, its messages over
-   * `node:cluster`, its reports of used units (`shareStore`). Call `close` after the last call, when the server has closed.
+   * `node:cluster`, its reports of used units (`shareStore`), its reads of overrides. Call `close` after the last call, when the server has closed.
    * Then close the client, pool or database that you gave to the store. If several limiters use one store, one `close()` is
    * enough, and a second one does nothing.
    */
   close(): void {
+    this.plans.overrides.close()
     this.store.close?.()
   }
 }
@@ -216,26 +252,3 @@ function listOfKeys(keys: readonly Key[]): readonly Key[] {
 function everywhere(key: Key, scopes: readonly string[]): Key {
   return typeof key === 'string' ? Object.fromEntries(scopes.map((scope) => [scope, key])) : key
 }
-
-/** The duration of a ban in microseconds. */
-function banTime(duration: Duration): number {
-  if (duration === Infinity) return forever
-  const time = milliseconds(duration, 'ban: duration', 'HEADGATE_BAN')
-  warnOfSeconds(duration, 'ban: duration')
-  return time * 1000
-}
-
-function reasonOf(options: BanOptions | undefined): string | undefined {
-  if (options === undefined) return undefined
-  return readOptions('ban', options, { reason: banReason }).reason
-}
-
-const banReason = optional(
-  check<string>(
-    (given) => typeof given === 'string' && given !== '' && given.length <= 200,
-    'a text of 1 to 200 characters',
-    "'abuse'",
-    undefined,
-    'HEADGATE_BAN',
-  ),
-)

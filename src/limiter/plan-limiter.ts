@@ -56,6 +56,10 @@ export class PlanLimiter extends Operations<RateLimiter> {
     return limiter
   }
 
+  protected known(): readonly Policy[] {
+    return [...this.#policies.values()].filter(({ algorithm }) => !algorithm.punishes)
+  }
+
   /**
    * Opens a ledger for these scopes. A ledger needs a policy for each scope, so a scope whose policies are not known yet gets a
    * placeholder, which no call uses.

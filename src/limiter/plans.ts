@@ -7,6 +7,7 @@ import {
   type FailureTerms,
   type Health,
   noCalls,
+  type OverrideExtent,
   openLedger,
   type Store,
   type ThresholdEvent,
@@ -14,6 +15,7 @@ import {
 import { keysIn } from '../stores/memory/index.ts'
 import type { HeavyKeys } from './heaviest/index.ts'
 import type { Load } from './limiter-events.ts'
+import { LoadedOverrides } from './loaded-overrides.ts'
 import { unlimitedLedger } from './unlimited.ts'
 
 /** One policy or a list of policies, in any form in which a policy can be written. */
@@ -62,6 +64,7 @@ interface KnownPlan<Limiter> {
 export class Plans<Limiter extends object> {
   readonly options: PlansOptions
   readonly load: Load = { inFlight: 0, waiting: 0 }
+  readonly overrides: LoadedOverrides
   #isRegistered = false
   #first: CheckedLedger | undefined
   /** How often a plan (policies) was passed as a new object, so that its limiter had to be found by the plan's text. */
@@ -72,6 +75,7 @@ export class Plans<Limiter extends object> {
 
   constructor(options: PlansOptions) {
     this.options = options
+    this.overrides = new LoadedOverrides(options.store, options.name)
   }
 
   /**
@@ -86,19 +90,26 @@ export class Plans<Limiter extends object> {
     if (uniqueName) registerName(store, name)
     else if (policies !== undefined) warnOfAlike(store, policies)
     if (keysIn(store) !== undefined) warnOfMany(store, name)
+    this.overrides.start()
   }
 
-  /** Opens a ledger (access to the store) for the policies. All ledgers with the name of these limiters use the same states. */
-  open(policies: readonly Policy[], scopes: readonly string[]): CheckedLedger {
+  /**
+   * Opens a ledger (access to the store) for the policies. All ledgers with the name of these limiters use the same states.
+   * @param override the keys that the policies are for, if they are those of an override
+   */
+  open(policies: readonly Policy[], scopes: readonly string[], override?: OverrideExtent): CheckedLedger {
     if (policies.length === 0) return unlimitedLedger
     const { name, store, onChange, failure, onThreshold } = this.options
-    const ledger = openLedger(store, { name, policies, scopes, onChange, failure, onThreshold }, this.#first)
+    const terms = { name, policies, scopes, onChange, failure, onThreshold, ...(override && { override }) }
+    const ledger = openLedger(store, terms, this.#first)
     this.#first ??= ledger
     return ledger
   }
 
   health(): Health {
-    return this.#first?.health?.() ?? noCalls()
+    const health = this.#first?.health?.() ?? noCalls()
+    const { unreadSince } = this.overrides
+    return unreadSince === undefined ? health : { ...health, overridesUnreadSince: unreadSince }
   }
 
   /** The limiter of a plan (policies), found by the identity of the plan object, or else by the plan's text. Undefined if there is none. */

@@ -10,6 +10,8 @@ import type { Load } from './limiter-events.ts'
 export interface ReservedCall extends AskedCosts {
   readonly run: <V extends 'reserve' | 'renew' | 'settle'>(command: Command<V>) => MaybePromise<OutcomeOf<V>>
   readonly policies: readonly Policy[]
+  /** The policies of the caller's plan, if an override has replaced some: `settle` may name them, and ignores those that are replaced. */
+  readonly plan?: readonly Policy[] | undefined
   readonly keys: readonly string[]
   /**
    * The count of reservations with units in flight (of `concurrency` policies). This reservation is part of the count until its units are
@@ -146,8 +148,8 @@ export class Reservation {
    * @throws HeadgateError `HEADGATE_COST` if `actual` is invalid
    */
   #corrections(actual: Units): readonly number[] {
-    const { policies, alternatives } = this.#call
-    if (typeof actual === 'object' && actual !== null) checkNames(actual, policies, 'The actual cost')
+    const { policies, plan = [], alternatives } = this.#call
+    if (typeof actual === 'object' && actual !== null) checkNames(actual, [...policies, ...plan], 'The actual cost')
     else if (!Number.isSafeInteger(actual) || (actual as number) < 0) throw wrongActual(actual)
     else if (typeof this.#costs !== 'number' && (actual as number) > 0 && !isUniform(policies, alternatives))
       throw oneForAll(actual as number)

@@ -68,6 +68,14 @@ export interface Ban {
   readonly reason?: string
 }
 
+/** An override that changed the policies of a call. */
+export interface AppliedOverride {
+  /** The id of the override, for `removeOverride`. Example: `'7'`. */
+  readonly id: string
+  /** The reason that `override` was called with, for administrators. Undefined if there is no reason. */
+  readonly reason?: string
+}
+
 /** A cost that was tried and refused, of a call with a list of costs. */
 export interface RefusedCost {
   /** The name of the policy with the longest wait for this cost. */
@@ -131,6 +139,11 @@ export interface Decision {
    * `RateLimiter.ban`, or because the store failed and the call was let through.
    */
   readonly tried?: readonly RefusedCost[]
+  /**
+   * The overrides (`RateLimiter.override`) that changed the policies of this call. Absent if there are none. No response to a client
+   * shows them. Example: `[{ id: '7', reason: 'incident 311' }]`.
+   */
+  readonly override?: readonly AppliedOverride[]
 }
 
 /**

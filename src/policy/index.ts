@@ -1,6 +1,7 @@
 /* The types that describe a limit: the options of every policy, and a decision. This folder imports `common`. */
 
 export {
+  type AppliedOverride,
   alone,
   type Ban,
   type Decision,

@@ -1,7 +1,8 @@
 /* The rate limit fields of responses, in each dialect (version). This folder imports `keys`, and the folders that `keys` imports. */
 
 export type { Dialect } from './dialect.ts'
-export { checkShown, Headers } from './headers.ts'
+export { checkShown } from './headers.ts'
 export type { HeadersOption, HeadersOptions, HeaderWriter } from './headers-option.ts'
+export { HeadersUnderOverrides } from './headers-under-overrides.ts'
 export type { LegacyOptions } from './legacy.ts'
 export type { PartitionKeyOptions } from './partition-keys.ts'

@@ -4,7 +4,7 @@
  */
 import { type Policy, revive, unshown } from '../../algorithms/index.ts'
 import { type ErrorCode, HeadgateError, shown } from '../../common/index.ts'
-import type { Command, LedgerTerms, Outcome } from '../contract/index.ts'
+import type { Command, Documents, LedgerTerms } from '../contract/index.ts'
 
 /** The requests of a worker in one turn of the event loop. */
 export interface RequestMessage {
@@ -15,8 +15,17 @@ export interface RequestMessage {
    * primary may not know them yet.
    */
   readonly terms: readonly string[]
-  readonly requests: readonly (readonly [id: number, termsIndex: number, command: Command])[]
+  readonly requests: readonly (readonly [id: number, termsIndex: number, command: Command | DocumentCommand])[]
 }
+
+/** A call of a method of `Documents`. Its index of terms is `noTerms`. */
+export interface DocumentCommand {
+  readonly verb: keyof Documents
+  readonly args: readonly unknown[]
+}
+
+/** The index of terms of a request that is not about states. */
+export const noTerms = -1
 
 interface Failure {
   readonly code: ErrorCode
@@ -24,7 +33,7 @@ interface Failure {
 }
 
 /** The primary's response to a worker's request. `outcome` is null if the command has no outcome, and if the command failed. */
-export type LedgerResponse = readonly [id: number, outcome: Outcome | null, failure?: Failure]
+export type LedgerResponse = readonly [id: number, outcome: unknown, failure?: Failure]
 
 export interface ResponseMessage {
   readonly headgate: string
@@ -46,11 +55,11 @@ function isListOfLists(list: unknown): boolean {
   return Array.isArray(list) && list.every(Array.isArray)
 }
 
-export function packTerms({ name, policies, scopes, onChange }: LedgerTerms): string {
+export function packTerms({ name, policies, scopes, onChange, override }: LedgerTerms): string {
   const packed = policies.map(unshown).map(({ algorithm: { kind, span, parameters }, ...promise }) => {
     return { ...promise, algorithm: { kind, span, parameters } }
   })
-  return JSON.stringify({ name, policies: packed, scopes, onChange })
+  return JSON.stringify({ name, policies: packed, scopes, onChange, override })
 }
 
 /** @throws HeadgateError `HEADGATE_POLICY` if the worker's version has an algorithm that this version does not know */

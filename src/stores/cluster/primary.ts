@@ -1,8 +1,17 @@
 import cluster, { type Worker } from 'node:cluster'
 import { LRUCache } from 'lru-cache'
 import { HeadgateError, shown } from '../../common/index.ts'
-import type { Command, Ledger, LedgerTerms, Store, StoreTraits } from '../contract/index.ts'
 import {
+  type Command,
+  type Documents,
+  type Ledger,
+  type LedgerTerms,
+  memoryDocuments,
+  type Store,
+  type StoreTraits,
+} from '../contract/index.ts'
+import {
+  type DocumentCommand,
   isRequestMessage,
   type LedgerResponse,
   packTerms,
@@ -22,6 +31,7 @@ const maxLedgers = 1000
 export class PrimaryStore implements Store {
   readonly synchronous: boolean
   readonly traits: StoreTraits = { kind: 'cluster', fallible: false, alternatives: true }
+  readonly documents: Documents = memoryDocuments()
   readonly #name: string
   readonly #store: Store
   /**
@@ -78,12 +88,18 @@ export class PrimaryStore implements Store {
     if (worker.isConnected()) worker.send(message, undefined, undefined, () => {})
   }
 
-  async #call(id: number, terms: string | undefined, command: Command): Promise<LedgerResponse> {
+  async #call(id: number, terms: string | undefined, command: Command | DocumentCommand): Promise<LedgerResponse> {
     try {
+      if ('args' in command) return [id, await this.#callDocuments(command)]
       return [id, (await this.#ledgerOf(terms ?? '').run(restore(command))) ?? null]
     } catch (error) {
       const code = error instanceof HeadgateError ? error.code : 'HEADGATE_STORE'
       return [id, null, { code, message: error instanceof Error ? error.message : String(error) }]
     }
+  }
+
+  #callDocuments({ verb, args }: DocumentCommand): unknown {
+    const documents: Readonly<Record<keyof Documents, (...args: never[]) => unknown>> = this.documents
+    return documents[verb](...(args as never[]))
   }
 }

@@ -5,6 +5,7 @@ import {
   type BreakerTerms,
   type Command,
   Deadlines,
+  type Documents,
   exchanged,
   exchangeStart,
   type Ledger,
@@ -16,7 +17,14 @@ import {
   type StoreTraits,
   type Verb,
 } from '../contract/index.ts'
-import { isResponseMessage, packTerms, type RequestMessage, restore } from './messages.ts'
+import {
+  type DocumentCommand,
+  isResponseMessage,
+  noTerms,
+  packTerms,
+  type RequestMessage,
+  restore,
+} from './messages.ts'
 
 type PendingRequest = PendingCall<Outcome>
 
@@ -24,6 +32,11 @@ type PendingRequest = PendingCall<Outcome>
 export class WorkerStore implements Store {
   readonly synchronous = false
   readonly traits: StoreTraits
+  readonly documents: Documents = {
+    versions: (...args) => this.#callDocuments('versions', args),
+    read: (...args) => this.#callDocuments('read', args),
+    swap: (...args) => this.#callDocuments('swap', args),
+  }
   readonly #name: string
   readonly #deadlines: Deadlines
   /** The requests that have no response of the primary yet, by their ids. */
@@ -67,12 +80,20 @@ export class WorkerStore implements Store {
 
   send(terms: string, command: Command): Promise<Outcome> {
     return this.#deadlines.promise((pending) => {
-      const id = this.#nextId++
-      this.#pending.set(id, pending)
       const index = this.#terms.get(terms) ?? this.#terms.size
       this.#terms.set(terms, index)
-      if (this.#requests.push([id, index, command]) === 1) setImmediate(() => this.#sendMessage())
+      this.#request(pending, index, command)
     })
+  }
+
+  #request(pending: PendingRequest, index: number, command: Command | DocumentCommand): void {
+    const id = this.#nextId++
+    this.#pending.set(id, pending)
+    if (this.#requests.push([id, index, command]) === 1) setImmediate(() => this.#sendMessage())
+  }
+
+  #callDocuments<Result>(verb: keyof Documents, args: readonly unknown[]): Promise<Result> {
+    return this.#deadlines.promise((pending) => this.#request(pending as never, noTerms, { verb, args }))
   }
 
   #sendMessage(): void {
@@ -111,7 +132,7 @@ export class WorkerStore implements Store {
     for (const [id, outcome, failure] of message.responses) {
       const pending = this.#remove(id)
       if (failure !== undefined) pending?.reject(new HeadgateError(failure.code, failure.message))
-      else pending?.resolve(outcome === null ? undefined : restore(outcome))
+      else pending?.resolve(outcome === null ? undefined : (restore(outcome) as Outcome))
     }
   }
 

@@ -34,6 +34,11 @@ export interface Health {
   readonly lastError: unknown
   /** How many keys have units or a reset that the store must still get. Example: 3 after local calls on three keys. */
   readonly owing: number
+  /**
+   * Since when this process cannot read the overrides of the limiter, in milliseconds since the epoch: it goes on with the last that
+   * it knew. Absent if it can read them.
+   */
+  readonly overridesUnreadSince?: number
 }
 
 const startedAt = Math.floor(monotonicClock() / 1000)

@@ -21,6 +21,7 @@ export {
   type Verb,
 } from './command.ts'
 export { Deadlines } from './deadlines.ts'
+export { type Documents, memoryDocuments, type VersionedDocument, versionOf } from './documents.ts'
 export {
   decodeId,
   decodeName,
@@ -56,6 +57,7 @@ export {
   type Ledger,
   type LedgerTerms,
   type OpenLedger,
+  type OverrideExtent,
   type Store,
   type StoreTraits,
   type ThresholdEvent,

@@ -5,6 +5,7 @@
 import type { Policy, StateRule } from '../../algorithms/index.ts'
 import type { MaybePromise } from '../../common/index.ts'
 import type { Command, OutcomeOf, Verb } from './command.ts'
+import type { Documents } from './documents.ts'
 import type { FailureTerms } from './on-store-error.ts'
 
 /** The event of a threshold: an admitted call left this part of a quota used, for the first time in the window. */
@@ -47,7 +48,15 @@ export interface LedgerTerms {
   readonly failure?: FailureTerms | undefined
   /** Called once for each threshold that an outcome of the store reports in `Verdict.reached`. Undefined if nobody is told. */
   readonly onThreshold?: ((event: ThresholdEvent) => void) | undefined
+  /**
+   * Set if these are the policies of an override: for `'some'` keys, so that the store need prepare nothing for them, or for
+   * `'all'`. Undefined for the policies of a plan.
+   */
+  readonly override?: OverrideExtent | undefined
 }
+
+/** Which keys the policies of an override are for. */
+export type OverrideExtent = 'some' | 'all'
 
 /**
  * The states of one limiter. Each command is one atomic step over all policies and all keys of the command: read the time, load the
@@ -116,6 +125,11 @@ export interface Store {
   readonly synchronous: boolean
   /** Facts about this store that limiters need. Default: none. */
   readonly traits?: StoreTraits
+  /**
+   * Keeps the overrides of limiters for all processes. Absent if the store cannot: `override` then rejects with HeadgateError
+   * `HEADGATE_UNSUPPORTED`. A store in the memory of one process needs none, because its limiters keep their overrides themselves.
+   */
+  readonly documents?: Documents
   /**
    * Opens the states of a limiter. If several processes share the store, limiters with the same name share their states.
    * @param joins a ledger that this store has opened under the same name. The new ledger uses the states of `joins` with the

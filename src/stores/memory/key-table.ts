@@ -175,6 +175,12 @@ export class KeyTable {
     this.#overflow?.share(now)
   }
 
+  /** Lets the policies of an override have states in single rows. The other rows do not change. */
+  mix(now: number): void {
+    this.states.mix()
+    this.#overflow?.share(now)
+  }
+
   /** Converts the states to policies with the same names and other limits. The limiter must have only one plan (set of policies). */
   retune(policies: readonly Policy[], now: number): void {
     this.#policies = policies
@@ -235,7 +241,7 @@ export class KeyTable {
    */
   #newOverflow(): OverflowTable {
     const { maxKeys, seed = randomSeed() } = this.#capacity
-    return new OverflowTable(this.#policies, this.states.shared, maxKeys, seed)
+    return new OverflowTable(this.#policies, this.states.shared || this.states.mixed, maxKeys, seed)
   }
 
   #release(row: number): void {

@@ -31,6 +31,8 @@ export interface LimiterKeys {
   readonly bans: MemoryBans
   /** True if several plans (sets of policies) share the tables. */
   shared: boolean
+  /** True if the policies of an override have states in some rows of the tables. */
+  mixed: boolean
 }
 
 /** The ledger of a memory store. Its fields are `private` and not `#`, which is faster: see CONTRIBUTING.md. */
@@ -52,20 +54,22 @@ export class MemoryLedger implements Ledger {
     this.clock = clock
     this.capacity = capacity
     this.evaluation = new Evaluation(terms.policies)
-    this.keys = keys ?? { tables: new Map(), bans: new MemoryBans(), shared: false }
+    this.keys = keys ?? { tables: new Map(), bans: new MemoryBans(), shared: false, mixed: false }
     this.bans = this.keys.bans
     this.scopes = terms.scopes.map((scope) => this.newScope(scope, terms))
     const alone = keys === undefined || (terms.replaces === true && !keys.shared)
     this.only = this.scopes.length === 1 && alone ? this.scopes[0] : undefined
   }
 
-  private newScope(name: string, { policies, onChange = 'keep' }: LedgerTerms): Scope {
+  private newScope(name: string, { policies, onChange = 'keep', override }: LedgerTerms): Scope {
     const { tables } = this.keys
     const table = tables.get(name) ?? new KeyTable(policiesOf(name, policies), this.capacity)
     tables.set(name, table)
     if (this.keys.shared) table.share(this.clock())
     const own = this.evaluation.policies.filter(({ policy }) => policy.scope === name)
-    return new Scope(name, own, table, onChange)
+    const aside = override !== undefined && !table.isFor(policiesOf(name, policies))
+    if (aside) table.mix(this.clock())
+    return new Scope(name, own, table, onChange, aside)
   }
 
   run<V extends Verb>(command: Command<V>): OutcomeOf<V> {
@@ -157,7 +161,7 @@ export class MemoryLedger implements Ledger {
   }
 
   private keep(now: number): void {
-    if (!this.keys.shared) return
+    if (!this.keys.shared && !this.keys.mixed) return
     const { scopes } = this
     for (let n = 0; n < scopes.length; n++) (scopes[n] as Scope).keep(now)
   }
@@ -219,12 +223,16 @@ export class MemoryLedger implements Ledger {
     const { tables } = this.keys
     if (!terms.replaces) {
       this.only = undefined
+      if (terms.override !== undefined) {
+        this.keys.mixed = true
+        return new MemoryLedger(terms, this.capacity, this.clock, this.keys)
+      }
       const alike = terms.scopes.every((scope) => tables.get(scope)?.isFor(policiesOf(scope, terms.policies)))
       if (alike) return new MemoryLedger(terms, this.capacity, this.clock, this.keys)
       this.keys.shared = true
     }
     for (const [scope, table] of tables) {
-      if (this.keys.shared) table.share(now)
+      if (this.keys.shared || this.keys.mixed) table.share(now)
       else table.retune(policiesOf(scope, terms.policies), now)
     }
     return new MemoryLedger(terms, this.capacity, this.clock, this.keys)

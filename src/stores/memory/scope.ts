@@ -15,16 +15,21 @@ export class Scope {
   private readonly states: StateRows
   private readonly policies: readonly PolicyEvaluation[]
   private readonly rule: StateRule
+  /** True for the policies of an override: the rows of their keys are lists of states, and the other rows are not. */
+  private readonly aside: boolean
+  /** True if the policies have read a list of states, and may have converted them. */
+  private readList = false
   private row = blank
   private found: OverflowLocation = nothing
 
   /** @param rule how a state is converted if another plan (set of policies) wrote the state with other numbers, such as another limit */
-  constructor(name: string, policies: readonly PolicyEvaluation[], table: KeyTable, rule: StateRule) {
+  constructor(name: string, policies: readonly PolicyEvaluation[], table: KeyTable, rule: StateRule, aside: boolean) {
     this.name = name
     this.policies = policies
     this.table = table
     this.states = table.states
     this.rule = rule
+    this.aside = aside
   }
 
   /**
@@ -32,7 +37,8 @@ export class Scope {
    * before the states are written.
    */
   find(key: string, now: number): boolean {
-    return this.states.shared ? this.findShared(key, now) : this.findAlone(key, now)
+    const { shared, mixed } = this.states
+    return shared ? this.findShared(key, now) : mixed ? this.findMixed(key, now) : this.findAlone(key, now)
   }
 
   /** Does the same as `find`, for a limiter with only one plan (set of policies): no other plan can have written its states. */
@@ -54,6 +60,41 @@ export class Scope {
     return false
   }
 
+  private findMixed(key: string, now: number): boolean {
+    const row = this.table.find(key)
+    if (row === blank || this.readList || this.aside || this.states.isList(row)) return this.findRarely(key, row, now)
+    this.row = row
+    this.states.point(this.policies, row)
+    return true
+  }
+
+  /** The rest of `findMixed`, for a key without a row, with a list, or after a list was read. */
+  private findRarely(key: string, row: number, now: number): boolean {
+    this.row = row
+    this.found = row === blank ? this.table.recall(key) : nothing
+    const isAlone = row === blank ? this.found === nothing : !this.states.isList(row)
+    if (isAlone && !this.aside) this.pointAlone(row)
+    else {
+      if (row !== blank) this.states.makeList(row, now)
+      this.pointShared(now)
+    }
+    return row !== blank
+  }
+
+  /** Lets the policies read a row that is no list. */
+  private pointAlone(row: number): void {
+    this.states.point(this.policies, row)
+    if (this.readList) this.forgetList()
+  }
+
+  private forgetList(): void {
+    this.readList = false
+    for (const policy of this.policies) {
+      policy.carried = false
+      policy.foreign = undefined
+    }
+  }
+
   private findShared(key: string, now: number): boolean {
     this.row = this.table.find(key)
     this.found = this.row === blank ? this.table.recall(key) : nothing
@@ -67,6 +108,7 @@ export class Scope {
    */
   private pointShared(now: number): void {
     const { table, states, row, found } = this
+    this.readList = true
     const known = row === blank ? table.recalled(found, now) : states.read(row)
     const { policies } = this
     for (let n = 0; n < policies.length; n++) {
@@ -86,11 +128,13 @@ export class Scope {
   private claimRow(key: string, now: number): void {
     const { table, states, policies, found } = this
     this.row = table.claim(key, found, now)
-    if (states.shared) {
+    if (this.aside && !states.shared) states.makeList(this.row, now)
+    if (states.isList(this.row)) {
       this.pointShared(now)
       return
     }
-    states.point(policies, this.row)
+    if (states.mixed) this.pointAlone(this.row)
+    else states.point(policies, this.row)
     if (found !== cells) return
     for (const policy of policies) policy.algorithm.reopen?.(policy.s, policy.i, stateTime(policy, now))
   }
@@ -114,7 +158,7 @@ export class Scope {
    * converted state is not stored.
    */
   keep(now: number): void {
-    if (this.row !== blank) this.states.keep(this.policies, this.row, now)
+    if (this.readList && this.row !== blank) this.states.keep(this.policies, this.row, now)
   }
 
   /**

@@ -1,11 +1,14 @@
 import { PolicyEvaluation } from '../../algorithms/evaluation/index.ts'
 import type { Policy } from '../../algorithms/index.ts'
 import {
+  bytesOf,
+  bytesOfList,
   copyState,
   hasBookings,
   holds,
   isBooked,
   isUnused,
+  listBytes,
   listOf,
   numbersOf,
   quotaLeft,
@@ -19,12 +22,7 @@ import {
 const maxBytes = 64 * 2 ** 20
 const maxListBytes = 128 * 2 ** 20
 
-/** How many bytes V8 needs: for a place with its tag, for a list of states, for a state in a list, and for a number in a state. */
-const placeBytes = 16
-const listBytes = 48
-const stateBytes = 104
-const numberBytes = 8
-
+const placeBytes = 16 // V8 needs them for a place with its tag
 const none: readonly State[] = []
 
 /**
@@ -35,11 +33,13 @@ const none: readonly State[] = []
  * reservations is in a separate array, too.
  *
  * The states of several plans have no common layout. So `share` makes each row a list of states, at most one for each policy name,
- * each with the policy that wrote the state.
+ * each with the policy that wrote the state. The policies of an override are for few keys: `makeList` changes only their rows.
  */
 export class StateRows {
   /** True if several plans (sets of policies) share the rows. */
   shared = false
+  /** True if some rows may be lists of states, because an override has written them. */
+  mixed = false
   readonly #condensed: boolean
   /** For each policy, an evaluation that points to the policy's state in the row that `read` or `copy` used last. */
   readonly #found: readonly PolicyEvaluation[]
@@ -93,10 +93,8 @@ export class StateRows {
   /** Allocates memory for this number of rows. */
   resize(rows: number): void {
     this.#rows = rows
-    if (this.shared) {
-      this.#resizeLists(rows)
-      return
-    }
+    if (this.shared || this.mixed) this.#resizeLists(rows)
+    if (this.shared) return
     const numbers = new Float64Array(rows * this.#width)
     numbers.set(this.#numbers)
     this.#numbers = numbers
@@ -119,6 +117,25 @@ export class StateRows {
     this.#arrays = []
     this.#resizeLists(this.#rows)
     for (const [row, list] of lists.entries()) this.#setList(row, list)
+  }
+
+  /** Lets single rows become lists of states. */
+  mix(): void {
+    if (!this.shared) this.#resizeLists(this.#rows)
+    this.mixed = !this.shared
+  }
+
+  /** True if the row is a list of states. */
+  isList(row: number): boolean {
+    return this.shared || (this.mixed && this.lists[row] !== undefined)
+  }
+
+  /** Makes this row a list of states, after `mix`. */
+  makeList(row: number, now: number): void {
+    if (this.isList(row)) return
+    const list = listOf(this.read(row), now, this.#condensed)
+    this.clear(row)
+    this.#setList(row, list)
   }
 
   /**
@@ -204,15 +221,14 @@ export class StateRows {
   /** The states in a row. The next call may overwrite the returned array. */
   read(row: number): readonly State[] {
     if (this.shared) return this.lists[row] ?? none
+    if (this.mixed && this.lists[row] !== undefined) return this.lists[row] as readonly State[]
     this.point(this.#found, row)
     return this.#found
   }
 
   clear(row: number): void {
-    if (this.shared) {
-      this.#setList(row, undefined)
-      return
-    }
+    if (this.shared || this.mixed) this.#setList(row, undefined)
+    if (this.shared) return
     this.#numbers.fill(0, row * this.#width, (row + 1) * this.#width)
     if (this.#arrayed === 0 && !this.#hasLogs) return
     for (const [n, { policy }] of this.#found.entries()) {
@@ -222,7 +238,7 @@ export class StateRows {
 
   /** Copies states of another table to a row that was cleared. */
   copy(states: readonly State[], row: number, now: number): void {
-    if (this.shared) {
+    if (this.shared || this.mixed) {
       this.#setList(row, listOf(states, now, this.#condensed))
       return
     }
@@ -256,14 +272,6 @@ export class StateRows {
     if (this.#condensed) this.#bytes += bytesOfList(list) - bytesOfList(this.lists[row])
     this.lists[row] = list
   }
-}
-
-function bytesOf(numbers: number): number {
-  return stateBytes + numberBytes * numbers
-}
-
-function bytesOfList(list: readonly State[] | undefined): number {
-  return list === undefined ? 0 : list.reduce((bytes, { s }) => bytes + bytesOf(s.length), listBytes)
 }
 
 function isWanted(state: State, policies: readonly PolicyEvaluation[], now: number): boolean {

@@ -92,3 +92,17 @@ export function holds(states: readonly State[], s: State['s']): boolean {
   for (let n = 0; n < states.length; n++) if ((states[n] as State).s === s) return true
   return false
 }
+
+/** How many bytes V8 needs: for a list of states, for a state in a list, and for a number in a state. */
+export const listBytes = 48
+const stateBytes = 104
+const numberBytes = 8
+
+/** The bytes of a state with so many numbers, in a list. */
+export function bytesOf(numbers: number): number {
+  return stateBytes + numberBytes * numbers
+}
+
+export function bytesOfList(list: readonly State[] | undefined): number {
+  return list === undefined ? 0 : list.reduce((bytes, { s }) => bytes + bytesOf(s.length), listBytes)
+}

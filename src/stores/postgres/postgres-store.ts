@@ -97,6 +97,7 @@ export class PostgresStore extends RecordStore {
       queue: new KeyQueue((jobs) => runner.run(jobs), timeout),
       deadlines: new Deadlines('Postgres', timeout),
       clear: (start) => runner.clear(start),
+      runDocuments: (jobs) => runner.run(jobs),
     })
     this.#pool = pool
     this.#table = table

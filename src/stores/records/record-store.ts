@@ -1,6 +1,7 @@
 import { withFailover } from '../../failure/index.ts'
-import type { Ledger, LedgerTerms, Store, StoreTraits } from '../contract/index.ts'
+import type { Documents, Ledger, LedgerTerms, Store, StoreTraits } from '../contract/index.ts'
 import type { RecordContext } from './record-context.ts'
+import { recordDocuments } from './record-documents.ts'
 import { RecordLedger } from './record-ledger.ts'
 import { checkPolicySizes } from './size-limit.ts'
 
@@ -8,6 +9,7 @@ import { checkPolicySizes } from './size-limit.ts'
 export class RecordStore implements Store {
   readonly synchronous: boolean
   readonly traits: StoreTraits
+  readonly documents?: Documents
   readonly #context: RecordContext
   readonly #ledgerOf: (terms: LedgerTerms) => Ledger
 
@@ -17,6 +19,7 @@ export class RecordStore implements Store {
     this.synchronous = ledgerOf !== undefined
     this.traits = { kind, timeout, prefix, breaker, fallible: true, alternatives: true }
     this.#context = context
+    if (context.runDocuments !== undefined) this.documents = recordDocuments(context, context.runDocuments)
     this.#ledgerOf = ledgerOf ?? ((terms) => new RecordLedger(terms, context))
   }
 

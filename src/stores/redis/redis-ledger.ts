@@ -65,7 +65,8 @@ export class RedisLedger implements Ledger {
     this.#cacheable =
       context.refusalCache !== undefined &&
       !policies.some(({ countRefused, algorithm }) => countRefused && (!algorithm.punishes || algorithm.countsAlways))
-    this.#plan.plain = context.plainScripts.of(this.#plan, this.#cacheable)
+    // The policies of an override for some keys are rarely asked, and a store has few scripts of plans.
+    if (terms.override !== 'some') this.#plan.plain = context.plainScripts.of(this.#plan, this.#cacheable)
   }
 
   run<V extends Verb>(command: Command<V>): MaybePromise<OutcomeOf<V>> {

@@ -15,6 +15,7 @@ import {
 } from '../../common/index.ts'
 import { withFailover } from '../../failure/index.ts'
 import {
+  type Documents,
   type Ledger,
   type LedgerTerms,
   type SharedStoreOptions,
@@ -26,6 +27,7 @@ import { connectionOf, type RedisClient } from './client/index.ts'
 import { encodeId, prefixOf, slotOf } from './keys.ts'
 import { Leases, type LeasesOption, leaseSizeOf, RefusalCache, ResetMessages } from './local/index.ts'
 import type { RedisContext } from './redis-context.ts'
+import { redisDocuments } from './redis-documents.ts'
 import { RedisLedger } from './redis-ledger.ts'
 import { PlainScripts, Script, script } from './script/index.ts'
 import { Batcher } from './wire/index.ts'
@@ -111,6 +113,7 @@ const scripts: Scripts = { whole: new Script(script), changePlain: (text) => tex
 export class RedisStore implements Store {
   readonly synchronous = false
   readonly traits: StoreTraits
+  readonly documents: Documents
   readonly #context: RedisContext
 
   constructor(options: RedisStoreOptions, { whole, changePlain }: Scripts = scripts) {
@@ -146,6 +149,7 @@ export class RedisStore implements Store {
           ? undefined
           : new ResetMessages(options.client, subscriber, `${prefix}:resets`, caches),
     }
+    this.documents = redisDocuments(this.#context)
   }
 
   get connected(): boolean {

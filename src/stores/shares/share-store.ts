@@ -32,7 +32,7 @@ import {
   whole,
 } from '../../common/index.ts'
 import { withFailover } from '../../failure/index.ts'
-import type { Ledger, LedgerTerms, Store, StoreTraits } from '../contract/index.ts'
+import type { Documents, Ledger, LedgerTerms, Store, StoreTraits } from '../contract/index.ts'
 import { type ExactStore, Reporter } from './reporter.ts'
 import { ScopeShares } from './scope-shares.ts'
 import { ShareLedger } from './share-ledger.ts'
@@ -73,6 +73,7 @@ export function shareStore(options: ShareStoreOptions): Store {
 export class ShareStore implements Store {
   readonly synchronous = false
   readonly traits: StoreTraits
+  readonly documents?: Documents
   readonly #reporter: Reporter<ScopeShares>
   readonly #instances: number
 
@@ -89,6 +90,7 @@ export class ShareStore implements Store {
     sleeper: Sleeper = timerSleeper(true),
   ) {
     this.traits = { ...exact.traits }
+    if (exact.documents !== undefined) this.documents = exact.documents
     this.#reporter = new Reporter<ScopeShares>(exact, period * 1000, clock, sleeper)
     this.#instances = instances
   }

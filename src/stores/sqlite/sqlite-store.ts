@@ -11,7 +11,7 @@ import {
   wallClock,
 } from '../../common/index.ts'
 import { Deadlines, type SharedStoreOptions, sharedOptions } from '../contract/index.ts'
-import { type Durability, KeyQueue, type RecordContext, RecordStore } from '../records/index.ts'
+import { type Durability, type Job, KeyQueue, type RecordContext, RecordStore } from '../records/index.ts'
 import { isClient, isDatabase, type SqliteClient, type SqliteDatabase } from './driver.ts'
 import { endOf, pageSize, Sql } from './sql.ts'
 import { SqliteFile } from './sqlite-file.ts'
@@ -83,6 +83,7 @@ export function sqliteStore(options: SqliteStoreOptions): RecordStore {
         return { keys, texts: rows.map(({ record }) => record), now: clock(), more: rows.length === pageSize }
       },
       clear: async (start) => file.clear(start, endOf(start)),
+      runDocuments: (jobs) => jobs.map(async (job) => runOnFile(job, file, clock())),
     }
     return new RecordStore(context, (terms) => new SqliteLedger(terms, context, file))
   }
@@ -97,6 +98,23 @@ export function sqliteStore(options: SqliteStoreOptions): RecordStore {
     read: (keys) => runner.read(keys),
     page: (start, after) => runner.page(start, after),
     clear: (start) => runner.clear(start),
+    runDocuments: (jobs) => runner.run(jobs),
   }
   return new RecordStore(context)
+}
+
+/** Runs a job in a transaction of the file. */
+function runOnFile(job: Job, file: SqliteFile, now: number): void {
+  try {
+    file.transact(() => {
+      const writes = job.run(
+        job.keys.map((key) => file.readLocked(key)),
+        now,
+      )
+      for (const { index, text, life } of writes) file.save(job.keys[index] as string, { text, life }, now)
+    })
+    job.resolve()
+  } catch (error) {
+    job.reject(error as HeadgateError)
+  }
 }

@@ -43,6 +43,8 @@ export interface Connection {
   nodeOf(slot: number): string
   /** True if the client would send a command now. False while a command would wait in the client for a connection. */
   ready(): boolean
+  /** True if the client opens its connection with its first command, which has not come yet. */
+  idle(): boolean
   readonly evalSha: SendScript
   readonly eval: SendScript
   /** Calls `listener` when a connection is lost, because the client may then send commands a second time. */
@@ -144,6 +146,7 @@ function nodeRedis(client: NodeRedisLike): Connection {
       if (after !== Infinity && isDue(client, after)) reconnectNodeRedis(client)
     },
     cluster: can(client, 'getSlotRandomNode'),
+    idle: () => false,
     nodeOf: (slot) => (client as NodeRedisCluster).slots?.[slot]?.master?.address ?? '',
     ready:
       isPool(client) && errors !== undefined
@@ -211,6 +214,7 @@ function ioredis(client: IoredisLike): Connection {
     cluster: client.isCluster === true,
     nodeOf: (slot) => (client as IoredisCluster).slots?.[slot]?.[0] ?? '',
     ready: () => !queueing.has(client.status ?? 'ready'),
+    idle: () => client.status === 'wait',
     evalSha: sendByIoredis(client, 'evalsha'),
     eval: sendByIoredis(client, 'eval'),
     keyScan: can(client, 'scan') ? ioredisScan(client) : undefined,

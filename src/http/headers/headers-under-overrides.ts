@@ -1,0 +1,24 @@
+import { getOrInsert } from '../../common/index.ts'
+import type { RateLimiter } from '../../limiter/index.ts'
+import { Headers } from './headers.ts'
+import type { HeadersOption } from './headers-option.ts'
+
+/** The response fields of a limiter, and of the policies that overrides put in the place of its own. */
+export class HeadersUnderOverrides {
+  readonly own: Headers
+  readonly #limiter: RateLimiter
+  readonly #option: HeadersOption
+  readonly #others = new WeakMap<RateLimiter, Headers>()
+
+  constructor(option: HeadersOption, limiter: RateLimiter) {
+    this.own = new Headers(option, limiter.policies)
+    this.#option = option
+    this.#limiter = limiter
+  }
+
+  /** @param decider the limiter with the policies that have decided */
+  of(decider: RateLimiter): Headers {
+    if (decider === this.#limiter) return this.own
+    return getOrInsert(this.#others, decider, ({ policies }) => new Headers(this.#option, policies))
+  }
+}

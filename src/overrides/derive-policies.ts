@@ -1,0 +1,101 @@
+import { type Policy, ratioUp, withLimit } from '../algorithms/index.ts'
+import { isCounter } from '../algorithms/windows/index.ts'
+import type { OverrideRecord } from './override-record.ts'
+
+/** An override, with its policies as objects. */
+export interface Entry {
+  readonly record: OverrideRecord
+  readonly policies: readonly Policy[] | undefined
+}
+
+/** The overrides that match the keys of one scope, the most specific first: the key, then prefixes by length, then `'*'`. */
+export interface Chain {
+  /** Identifies the chain among those of its table. */
+  readonly id: number
+  readonly entries: readonly Entry[]
+  /** When the first of these overrides ends, in milliseconds since the epoch. Infinity if none ends. */
+  readonly until: number
+  /** True if all overrides are for `'*'`. */
+  readonly isRest: boolean
+}
+
+/** The policies under overrides, and what changed them. */
+export interface Derived {
+  readonly policies: readonly Policy[]
+  /** The overrides that changed a policy. Empty if none did. */
+  readonly applied: readonly OverrideRecord[]
+  /** True if some policies may have other names than in the plan. */
+  readonly renamed: boolean
+}
+
+const millionths = 1_000_000
+
+/**
+ * Derives the policies of a call: the most specific `limit`, `add` or `policies` applies, then the smallest `scale`.
+ * @param plan the policies of the caller, without a penalty
+ * @param chainOf the overrides that match the key of a scope
+ */
+export function derivePolicies(plan: readonly Policy[], chainOf: (scope: string) => Chain | undefined): Derived {
+  const applied = new Set<OverrideRecord>()
+  const policies: Policy[] = []
+  const replaced = new Set<string>()
+  for (const policy of plan) {
+    const { scope } = policy
+    const entries = chainOf(scope)?.entries ?? []
+    const at = entries.findIndex((entry) => entry.policies !== undefined)
+    if (at === -1) policies.push(changed(policy, entries, entries.length, applied))
+    else if (!replaced.has(scope)) {
+      const { record, policies: others = [] } = entries[at] as Entry
+      applied.add(record)
+      replaced.add(scope)
+      policies.push(...others.map((each) => changed(each, entries, at, applied)))
+    }
+  }
+  return { policies, applied: [...applied], renamed: replaced.size > 0 }
+}
+
+/**
+ * The policy with the numbers of the overrides.
+ * @param before how many of the entries are more specific than the policy itself: only their `limit` and `add` apply
+ */
+function changed(policy: Policy, entries: readonly Entry[], before: number, applied: Set<OverrideRecord>): Policy {
+  // A penalty is about refusals, a counter has no limit, and a policy that admits nobody was meant so.
+  if (policy.algorithm.punishes || isCounter(policy) || policy.limit === 0) return policy
+  const named = ({ record }: Entry) => record.policy === policy.name
+  const numbers = entries.slice(0, before).find((entry) => named(entry) && entry.record.scale === undefined)?.record
+  const scales = entries.filter((entry) => entry.record.scale !== undefined && (named(entry) || !entry.record.policy))
+  const [scale] = scales.map(({ record }) => record).sort((a, b) => (a.scale as number) - (b.scale as number))
+  const limited = numbers && attempt(policy, numbers, (numbers.limit ?? policy.limit) + (numbers.add ?? 0), applied)
+  const whole = limited ?? policy
+  return scale === undefined ? whole : scaled(whole, scale, applied)
+}
+
+function scaled(policy: Policy, record: OverrideRecord, applied: Set<OverrideRecord>): Policy {
+  const scale = record.scale as number
+  if (policy.algorithm.paysLater) return attempt(policy, record, policy.limit * scale, applied) // a rate may have a fraction
+  const times = (units: number) => Math.max(1, ratioUp(units, Math.round(scale * millionths), millionths))
+  return attempt(policy, record, times(policy.limit), applied, times(policy.burst))
+}
+
+/** The policy with another limit, or unchanged if it cannot have this limit: an override never makes a call fail. */
+function attempt(
+  policy: Policy,
+  record: OverrideRecord,
+  limit: number,
+  applied: Set<OverrideRecord>,
+  burst?: number,
+): Policy {
+  if (limit === policy.limit && (burst ?? policy.burst) === policy.burst) return policy
+  try {
+    const next = withLimit(policy, limit, burst)
+    applied.add(record)
+    return next
+  } catch {
+    return policy
+  }
+}
+
+/** True for a factor with at most 6 decimals, so that a multiple of a limit is exact. */
+export function isScale(given: unknown): boolean {
+  return typeof given === 'number' && given > 0 && given <= 1000 && Number(given.toFixed(6)) === given
+}

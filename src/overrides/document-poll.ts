@@ -1,0 +1,90 @@
+import { getOrInsert, realSleeper, type Sleeper, wallClock } from '../common/index.ts'
+import type { Documents, Store } from '../stores/contract/index.ts'
+
+/** How often the versions of the documents are read, in milliseconds. */
+const period = 500
+
+/** Who uses a document. */
+interface Watcher {
+  readonly version: string | undefined
+  unreadSince: number | undefined
+  apply(version: string, text: string): void
+}
+
+const polls = new WeakMap<Store, DocumentPoll>()
+
+/**
+ * Reads the versions of the documents of all limiters of a store, each 500 ms and all in one request, and then the documents that
+ * have changed. The timer does not keep the process alive, nor the store.
+ */
+export class DocumentPoll {
+  readonly #documents: Documents
+  readonly #watchers = new Map<string, Watcher>()
+  readonly #sleeper: Sleeper
+  readonly #self = new WeakRef(this)
+  #wake: (() => void) | undefined
+  #running = false
+  #closed = false
+
+  constructor(documents: Documents, sleeper: Sleeper = realSleeper(true)) {
+    this.#documents = documents
+    this.#sleeper = sleeper
+  }
+
+  /** The poll of a store. */
+  static of(store: Store, documents: Documents): DocumentPoll {
+    return getOrInsert(polls, store, () => new DocumentPoll(documents))
+  }
+
+  /** Reads the document soon, and again when it changes. */
+  watch(name: string, watcher: Watcher): void {
+    this.#watchers.set(name, watcher)
+    if (!this.#running) this.#sleep(0)
+  }
+
+  /** Ends the reads. Each limiter goes on with what it knows. */
+  close(): void {
+    this.#closed = true
+    this.#wake?.()
+  }
+
+  #sleep(milliseconds: number): void {
+    this.#wake?.()
+    if (this.#closed) return
+    const self = this.#self
+    this.#wake = this.#sleeper(milliseconds, () => void self.deref()?.read())
+  }
+
+  async read(): Promise<void> {
+    if (this.#running || this.#closed) return
+    this.#running = true
+    const names = [...this.#watchers.keys()]
+    try {
+      const versions = await this.#documents.versions(names)
+      await Promise.all(names.map((name, n) => this.#update(name, versions[n] as string)))
+    } catch {
+      for (const name of names) this.#failed(name)
+    }
+    this.#running = false
+    this.#sleep(this.#watchers.size > names.length ? 0 : period)
+  }
+
+  async #update(name: string, newest: string): Promise<void> {
+    const watcher = this.#watchers.get(name) as Watcher
+    try {
+      const known = watcher.version
+      if (newest !== known) {
+        const { version, text } = await this.#documents.read(name)
+        if (!this.#closed && watcher.version === known) watcher.apply(version, text) // else it has written meanwhile
+      }
+      watcher.unreadSince = undefined
+    } catch {
+      this.#failed(name)
+    }
+  }
+
+  #failed(name: string): void {
+    const watcher = this.#watchers.get(name) as Watcher
+    watcher.unreadSince ??= Math.floor(wallClock() / 1000)
+  }
+}

@@ -1,0 +1,244 @@
+import { type Policy, type PolicyLike, type Recipe, toPolicy } from '../algorithms/index.ts'
+import {
+  anything,
+  check,
+  HeadgateError,
+  milliseconds,
+  optional,
+  readOptions,
+  scopeOf,
+  shown,
+  text,
+  wallClock,
+  whole,
+} from '../common/index.ts'
+import { type CallerCalendars, defaultScope } from '../policy/index.ts'
+import { windowsOf } from '../stores/contract/index.ts'
+import { isScale } from './derive-policies.ts'
+import { type OverrideRecord, packPolicy } from './override-record.ts'
+
+/**
+ * Whose numbers an override changes: a key, a record with the key of one scope, all keys of a scope that begin with a text, or all
+ * keys. A text is a key of the limiter's only scope, or of the scope `'default'`. Examples: `'ann'`, `{ user: 'ann' }`,
+ * `{ scope: 'user', prefix: 'trial-' }`, `'*'`.
+ */
+export type OverrideTarget =
+  | string
+  | Readonly<Record<string, string>>
+  | { readonly scope?: string; readonly prefix: string }
+
+/** The numbers of an override: exactly one of `limit`, `add`, `policies` and `scale`. */
+export interface OverrideOptions {
+  /**
+   * The name of the policy whose numbers change. Required for `limit` and `add` if the limiter has several policies. Default for
+   * `scale`: all policies.
+   */
+  policy?: string
+  /** The limit in place of the policy's limit, at least 1. A `burst` of the policy stays. Example: `50_000`. */
+  limit?: number
+  /** How many units to add to the policy's limit, at least 1. Example, for a top-up of a quota: `500`. */
+  add?: number
+  /** The policies in place of those of the scope. They cannot be `calendarWindow`, nor count units in flight. Example: `'5/1m'`. */
+  policies?: PolicyLike | readonly PolicyLike[]
+  /**
+   * The factor by which limits and bursts are multiplied: above 0, at most 1000, with at most 6 decimals. A result is rounded up,
+   * and is at least 1. Of several scales, the smallest applies. Example: `0.1`.
+   */
+  scale?: number
+  /**
+   * When the override ends, by the clock of each process: a duration from now such as `'2h'`, a date or a time of ISO 8601, which is
+   * UTC unless it says another zone, a Date, milliseconds since the epoch, or `'window'` for the end of the policy's running window.
+   * Default: it ends by `removeOverride` only.
+   */
+  until?: string | number | Date
+  /** Why, in 1 to 200 characters. `decision.override` and `overrides()` show it; no response to a client does. */
+  reason?: string
+  /** The calendar of the customer, for `until: 'window'` under a policy that asks for it. */
+  calendar?: CallerCalendars
+}
+
+/** What reading an override needs to know of its limiter. */
+export interface TargetLimiter {
+  readonly scopes: readonly string[]
+  /** The policies that the limiter is known to have, without a penalty. */
+  readonly policies: readonly Policy[]
+}
+
+const code = 'HEADGATE_OVERRIDE'
+const number = optional(whole(undefined, { code }))
+const readers = {
+  policy: optional(text(undefined, code)),
+  limit: number,
+  add: number,
+  policies: anything,
+  scale: optional(
+    check<number>(isScale, 'a number above 0, at most 1000, with at most 6 decimals', '0.1', undefined, code),
+  ),
+  until: anything,
+  reason: optional(
+    check<string>(
+      (given) => typeof given === 'string' && given !== '' && given.length <= 200,
+      'a text of 1 to 200 characters',
+      "'incident 311'",
+      undefined,
+      code,
+    ),
+  ),
+  calendar: anything,
+}
+
+const kinds = ['limit', 'add', 'policies', 'scale'] as const
+
+/**
+ * Reads the arguments of `override`.
+ * @throws HeadgateError `HEADGATE_OVERRIDE`, `HEADGATE_KEY`, `HEADGATE_OPTION`, or the code of an invalid policy
+ */
+export function readOverride(
+  limiter: TargetLimiter,
+  target: OverrideTarget,
+  options: OverrideOptions,
+): Omit<OverrideRecord, 'id' | 'since'> {
+  const { until, calendar, policies, policy, ...read } = readOptions('override', options, readers)
+  const given = kinds.filter((kind) => options[kind] !== undefined)
+  if (given.length !== 1) throw notOne(given)
+  const place = readTarget(limiter, target)
+  const named = policies === undefined ? { policy: nameOf(limiter, policy, given[0] as string) } : undefined
+  if (policies !== undefined && policy !== undefined) {
+    throw invalid(
+      'policies replace all policies of a scope, so an override with policies names no policy. Leave policy out.',
+    )
+  }
+  const ends = until === undefined ? undefined : timeOf(until, limiter, named?.policy, calendar as CallerCalendars)
+  const packed = policies === undefined ? undefined : packAll(policies as OverrideOptions['policies'], place.scope)
+  return { ...place, ...named, ...read, ...packed, ...(ends !== undefined && { until: ends }) }
+}
+
+function invalid(message: string): HeadgateError {
+  return new HeadgateError(code, `override: ${message}`)
+}
+
+function notOne(given: readonly string[]): HeadgateError {
+  const got = given.length === 0 ? 'none' : given.join(' and ')
+  return invalid(
+    `an override has exactly one of limit, add, policies and scale, got ${got}. Write { scale: 0.1, until: '30m' }.`,
+  )
+}
+
+type Place = Pick<OverrideRecord, 'scope' | 'key' | 'prefix'>
+
+function readTarget({ scopes }: TargetLimiter, target: OverrideTarget): Place {
+  if (target === '*') return {}
+  if (typeof target === 'string') return { scope: onlyScope(scopes, target), key: target }
+  const entries = typeof target === 'object' && target !== null ? Object.entries(target) : []
+  if ('prefix' in Object(target) && !scopes.includes('prefix')) {
+    const { scope, prefix } = readOptions('override: target', target, {
+      scope: optional(scopeOf(scopes)),
+      prefix: anything,
+    })
+    if (typeof prefix !== 'string')
+      throw invalid(`a prefix is a text, got ${shown(prefix)}. Write { prefix: 'trial-' }.`)
+    return { scope: (scope as string | undefined) ?? onlyScope(scopes, prefix), prefix }
+  }
+  const [[scope, key] = []] = entries
+  if (entries.length === 1 && scopes.includes(scope as string) && typeof key === 'string') {
+    return { scope: scope as string, key }
+  }
+  throw new HeadgateError(
+    'HEADGATE_KEY',
+    `override takes a key, a record with the key of one scope (${scopes.map(shown).join(', ')}), { scope, prefix } or '*', got ` +
+      `${shown(target)}. Write override({ ${JSON.stringify(scopes[0] ?? defaultScope)}: 'ann' }, ...).`,
+  )
+}
+
+function onlyScope(scopes: readonly string[], key: string): string {
+  if (scopes.length === 1) return scopes[0] as string
+  if (scopes.length === 0 || scopes.includes(defaultScope)) return defaultScope
+  const [scope] = scopes
+  throw new HeadgateError(
+    'HEADGATE_KEY',
+    `override needs the scope of ${shown(key)}, because the limiter has ${scopes.map(shown).join(' and ')}. ` +
+      `Write override({ ${JSON.stringify(scope)}: ${shown(key)} }, ...), or { scope: ${shown(scope)}, prefix }.`,
+  )
+}
+
+/** The name of the policy. A limit belongs to one policy, and a scale without a name to all. */
+function nameOf({ policies }: TargetLimiter, policy: string | undefined, kind: string): string | undefined {
+  if (policy !== undefined || kind === 'scale') return policy
+  if (policies.length === 1) return policies[0]?.name
+  const names = policies.map(({ name }) => shown(name)).join(', ')
+  throw invalid(
+    `${kind} belongs to one policy, and the limiter has ${names || 'none of its own'}. Write policy: 'monthly' beside ${kind}.`,
+  )
+}
+
+function packAll(
+  likes: OverrideOptions['policies'],
+  scope: string | undefined,
+): Pick<OverrideRecord, 'policies' | 'scope'> {
+  const policies = (Array.isArray(likes) ? (likes as readonly PolicyLike[]) : [likes as PolicyLike]).map(toPolicy)
+  if (policies.length === 0) throw invalid("policies has none. Write policies: '5/1m', or remove the override.")
+  const names = policies.map(({ name }) => name)
+  if (new Set(names).size < names.length)
+    throw invalid(`two policies are named ${shown(names)}. Give each a name of its own.`)
+  const own = scope ?? (policies[0] as Policy).scope
+  const other = policies.find((policy) => policy.scope !== own && policy.scope !== defaultScope)
+  if (other !== undefined) {
+    throw invalid(
+      `the policy ${shown(other.name)} has the scope ${shown(other.scope)}, and the override is for ${shown(own)}. Write an override for each scope.`,
+    )
+  }
+  return { scope: own, policies: policies.map((policy) => recipeOrThrow(policy, own)) }
+}
+
+function recipeOrThrow(policy: Policy, scope: string): Recipe {
+  const recipe = policy.algorithm.leases ? undefined : packPolicy(policy, scope)
+  if (recipe !== undefined) return recipe
+  throw invalid(
+    `the policy ${shown(policy.name)} cannot be in the policies of an override: they are windows, buckets and logs with a limit. ` +
+      'Change the limit of the policy of that name, or pass the policy to withPlan.',
+  )
+}
+
+/** The end of the override in milliseconds since the epoch. */
+function timeOf(
+  until: unknown,
+  limiter: TargetLimiter,
+  policy: string | undefined,
+  calendar: CallerCalendars | undefined,
+): number {
+  const now = Math.floor(wallClock() / 1000)
+  if (until === 'window') return endOfWindow(limiter, policy, now, calendar)
+  const time = until instanceof Date ? until.getTime() : typeof until === 'string' ? timeOfText(until, now) : until
+  const isTime = Number.isSafeInteger(time)
+  if (isTime && (time as number) > now) return time as number
+  const expected = isTime ? 'is in the past' : 'is no time'
+  throw invalid(
+    `until ${expected}: ${shown(until)}. Write until: '2h', '2026-12-01', a Date, milliseconds since the epoch, or 'window'.`,
+  )
+}
+
+const isoTime = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/
+
+function timeOfText(until: string, now: number): number {
+  const [date, zone] = isoTime.exec(until) ?? []
+  if (date === undefined) return now + milliseconds(until, 'override: until', code)
+  return Date.parse(date.includes('T') && zone === undefined ? `${date}Z` : date)
+}
+
+function endOfWindow(
+  { policies }: TargetLimiter,
+  name: string | undefined,
+  now: number,
+  calendar: CallerCalendars | undefined,
+): number {
+  const policy = policies.find((each) => each.name === name)
+  const windows = policy && windowsOf(policy, now * 1000, calendar)
+  if (windows !== undefined) return windows[2] / 1000
+  if (policy !== undefined && 'aligned' in policy.algorithm && policy.algorithm.aligned) {
+    return now - (now % policy.window) + policy.window
+  }
+  throw invalid(
+    `until: 'window' needs the name of a policy of this limiter whose windows have a fixed end: calendarWindow, or fixedWindow with ` +
+      `align: 'clock', got ${shown(name)}. Write until: '2h' or a date.`,
+  )
+}

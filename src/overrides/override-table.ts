@@ -1,0 +1,214 @@
+import type { Policy } from '../algorithms/index.ts'
+import { getOrInsert, wallClock } from '../common/index.ts'
+import type { AppliedOverride } from '../policy/index.ts'
+import type { CheckedLedger, OverrideExtent } from '../stores/contract/index.ts'
+import { type Chain, derivePolicies, type Entry } from './derive-policies.ts'
+import { OverriddenLedger } from './overridden-ledger.ts'
+import { type OverrideRecord, unpackPolicy } from './override-record.ts'
+
+export type { OverrideExtent } from '../stores/contract/index.ts'
+
+/** The parts of a limiter that a table needs to find the policies of a call. */
+export interface OverriddenLimiter<Limiter> {
+  readonly scopes: readonly string[]
+  /** The policies without a penalty. */
+  readonly plan: readonly Policy[]
+  /** A limiter with the same states and other policies. The same policies give the same limiter. */
+  derive(
+    policies: readonly Policy[],
+    extent: OverrideExtent,
+    applied: readonly AppliedOverride[],
+  ): { readonly limiter: Limiter; readonly ledger: CheckedLedger }
+}
+
+/** What decides a call that an override matches. */
+export interface Match<Limiter> {
+  readonly limiter: Limiter
+  /** The ledger of the limiter, which names the overrides in each decision. */
+  readonly ledger: CheckedLedger
+  /** Another ledger of the limiter, which does so too. */
+  readonly naming: (ledger: CheckedLedger) => CheckedLedger
+  readonly applied: readonly AppliedOverride[]
+  /** True if some policies may have other names than in the plan. */
+  readonly renamed: boolean
+}
+
+/** The prefixes of one length. */
+interface Prefixes {
+  readonly length: number
+  /** The marks of the prefixes: few other keys have one of them, so few keys are cut, which takes 20 ns. */
+  readonly marks: ReadonlySet<number>
+  readonly chains: ReadonlyMap<string, Chain>
+}
+
+/** The first and the last character of a prefix as one number; NaN for an empty prefix. */
+function markOf(key: string, length: number): number {
+  return key.charCodeAt(0) * 65536 + key.charCodeAt(length - 1)
+}
+
+/** The overrides for the keys of one scope. */
+class ScopeTable {
+  readonly exact: Map<string, Chain> = new Map<string, Chain>()
+  /** The prefixes of each length, the longest first. */
+  prefixes: readonly Prefixes[] = []
+  rest: Chain | undefined
+
+  /** The overrides that match the key; undefined if none does. */
+  find(key: string): Chain | undefined {
+    if (this.exact.size > 0) {
+      const chain = this.exact.get(key)
+      if (chain !== undefined) return chain
+    }
+    return this.prefixes.length > 0 ? this.#findPrefix(key) : this.rest
+  }
+
+  #findPrefix(key: string): Chain | undefined {
+    const { prefixes } = this
+    for (let n = 0; n < prefixes.length; n++) {
+      const { length, marks, chains } = prefixes[n] as Prefixes
+      if (key.length < length || !marks.has(markOf(key, length))) continue
+      const chain = chains.get(key.slice(0, length))
+      if (chain !== undefined) return chain
+    }
+    return this.rest
+  }
+}
+
+/** The overrides of a limiter at a time. It never changes: each change of the overrides makes another table. */
+export class OverrideTable {
+  readonly #entries: readonly Entry[]
+  readonly #scopes = new Map<string, ScopeTable>()
+  #chains = 0
+  /** Replaces this table by one without the overrides that have ended. Returns the new table; undefined if it is empty. */
+  readonly renew: () => OverrideTable | undefined
+
+  constructor(records: readonly OverrideRecord[], renew: () => OverrideTable | undefined) {
+    this.#entries = records.flatMap((record): Entry[] => {
+      const policies = record.policies?.map(unpackPolicy)
+      // Another version of headgate wrote these policies.
+      return policies?.includes(undefined) ? [] : [{ record, policies: policies as Policy[] | undefined }]
+    })
+    this.renew = renew
+  }
+
+  viewOf<Limiter>(limiter: OverriddenLimiter<Limiter>): OverrideView<Limiter> {
+    return new OverrideView(this, limiter)
+  }
+
+  of(scope: string): ScopeTable {
+    return getOrInsert(this.#scopes, scope, () => this.#make(scope))
+  }
+
+  #make(scope: string): ScopeTable {
+    const own = this.#entries.filter(({ record }) => record.scope === undefined || record.scope === scope)
+    const keyed = own.filter(({ record }) => record.key !== undefined)
+    const prefixed = own.filter(({ record }) => record.prefix !== undefined).sort(longestFirst)
+    const rest = own.filter(({ record }) => record.key === undefined && record.prefix === undefined)
+    const under = (key: string) => [
+      ...prefixed.filter(({ record }) => key.startsWith(record.prefix as string)),
+      ...rest,
+    ]
+    const table = new ScopeTable()
+    const keys = new Set(keyed.map(({ record }) => record.key as string))
+    for (const key of keys) {
+      table.exact.set(key, this.#chain([...keyed.filter(({ record }) => record.key === key), ...under(key)]))
+    }
+    const lengths = new Map<number, Map<string, Chain>>()
+    for (const prefix of new Set(prefixed.map(({ record }) => record.prefix as string))) {
+      getOrInsert(lengths, prefix.length, () => new Map()).set(prefix, this.#chain(under(prefix)))
+    }
+    table.prefixes = [...lengths].map(([length, chains]) => {
+      return { length, chains, marks: new Set([...chains.keys()].map((prefix) => markOf(prefix, length))) }
+    })
+    if (rest.length > 0) table.rest = this.#chain(rest)
+    return table
+  }
+
+  #chain(entries: readonly Entry[]): Chain {
+    const until = Math.min(...entries.map(({ record }) => record.until ?? Infinity))
+    const isRest = entries.every(({ record }) => record.key === undefined && record.prefix === undefined)
+    return { id: this.#chains++, entries, until, isRest }
+  }
+}
+
+function longestFirst(a: Entry, b: Entry): number {
+  return (b.record.prefix as string).length - (a.record.prefix as string).length
+}
+
+/** A table as one limiter sees it, with the limiters that were derived for the limiter's calls. */
+export class OverrideView<Limiter> {
+  readonly table: OverrideTable
+  readonly #limiter: OverriddenLimiter<Limiter>
+  readonly #scopes: readonly ScopeTable[]
+  /** For each chain, or each combination of chains, what decides the calls; null if the overrides change nothing for this limiter. */
+  readonly #matches = new Map<Chain | string, Match<Limiter> | null>()
+
+  constructor(table: OverrideTable, limiter: OverriddenLimiter<Limiter>) {
+    this.table = table
+    this.#limiter = limiter
+    this.#scopes = limiter.scopes.map((scope) => table.of(scope))
+  }
+
+  /** What decides a call with these keys, one for each scope; undefined if no override matches them. */
+  find(keys: readonly (string | undefined)[]): Match<Limiter> | undefined {
+    const scopes = this.#scopes
+    if (scopes.length !== 1) return this.#findSeveral(keys)
+    const chain = (scopes[0] as ScopeTable).find(keys[0] as string)
+    return chain === undefined ? undefined : this.#matchOf(chain, chain.until, keys, [chain])
+  }
+
+  #findSeveral(keys: readonly (string | undefined)[]): Match<Limiter> | undefined {
+    const scopes = this.#scopes
+    let chains: (Chain | undefined)[] | undefined
+    for (let n = 0; n < scopes.length; n++) {
+      const key = keys[n]
+      const chain = key === undefined ? undefined : (scopes[n] as ScopeTable).find(key)
+      if (chain === undefined) continue
+      chains ??= new Array(scopes.length).fill(undefined)
+      chains[n] = chain
+    }
+    if (chains === undefined) return undefined
+    const until = Math.min(...chains.map((chain) => chain?.until ?? Infinity))
+    return this.#matchOf(chains.map((chain) => chain?.id).join(), until, keys, chains)
+  }
+
+  #matchOf(
+    id: Chain | string,
+    until: number,
+    keys: readonly (string | undefined)[],
+    chains: readonly (Chain | undefined)[],
+  ): Match<Limiter> | undefined {
+    if (until < Infinity && wallClock() >= until * 1000) return this.table.renew()?.viewOf(this.#limiter).find(keys)
+    const match = this.#matches.get(id)
+    return match === undefined ? this.#make(id, chains) : (match ?? undefined)
+  }
+
+  #make(id: Chain | string, chains: readonly (Chain | undefined)[]): Match<Limiter> | undefined {
+    const { scopes, plan } = this.#limiter
+    const { policies, applied, renamed } = derivePolicies(plan, (scope) => chains[scopes.indexOf(scope)])
+    const extent = chains.every((chain) => chain === undefined || chain.isRest) ? 'all' : 'some'
+    const match = applied.length === 0 ? null : this.#derive(policies, applied, renamed, extent)
+    if (this.#matches.size < mostMatches) this.#matches.set(id, match)
+    return match ?? undefined
+  }
+
+  /** Null if the limiter or its store refuses the policies: an override never makes a call fail. */
+  #derive(
+    policies: readonly Policy[],
+    records: readonly OverrideRecord[],
+    renamed: boolean,
+    extent: OverrideExtent,
+  ): Match<Limiter> | null {
+    const applied = Object.freeze(records.map(({ id, reason }) => Object.freeze({ id, ...(reason && { reason }) })))
+    try {
+      const { limiter, ledger } = this.#limiter.derive(policies, extent, applied)
+      const naming = (each: CheckedLedger) => new OverriddenLedger(each, applied)
+      return { limiter, ledger: naming(ledger), naming, applied, renamed }
+    } catch {
+      return null
+    }
+  }
+}
+
+/** The most combinations of chains that a view remembers. Others are derived at each call. */
+const mostMatches = 10_000

@@ -1,0 +1,166 @@
+import { HeadgateError, shown, unsupported, wallClock } from '../common/index.ts'
+import { type Documents, isLocal, memoryDocuments, type Store } from '../stores/contract/index.ts'
+import { DocumentPoll } from './document-poll.ts'
+import { type OverrideOptions, type OverrideTarget, readOverride, type TargetLimiter } from './override-options.ts'
+import {
+  type Override,
+  type OverrideDocument,
+  type OverrideRecord,
+  parseDocument,
+  unpackPolicy,
+} from './override-record.ts'
+import { OverrideTable } from './override-table.ts'
+
+/** The most bytes of a document. */
+const mostBytes = 256 * 1024
+
+/** The most different sets of numbers of a limiter, because each is a plan of its own. */
+const mostSets = 1000
+
+/** How often a change is tried if other processes write the document at the same time. */
+const mostTries = 20
+
+/** The overrides of one limiter: its document in the store, and the table that this process has made of it. */
+export class Overrides {
+  readonly #name: string
+  readonly #documents: Documents | undefined
+  readonly #install: (table: OverrideTable | undefined) => void
+  #poll: DocumentPoll | undefined
+  #records: readonly OverrideRecord[] = []
+  /** The version of the document that this process has; undefined if it is not known. */
+  version: string | undefined = ''
+  /** Since when this process could not read the document, in milliseconds since the epoch; undefined if it could. */
+  unreadSince: number | undefined
+
+  /** @param install gets the table of all calls of the limiter; undefined if there are no overrides */
+  constructor(store: Store, name: string, install: (table: OverrideTable | undefined) => void) {
+    this.#name = name
+    this.#install = install
+    this.#documents = store.documents ?? (isLocal(store) ? memoryDocuments() : undefined)
+    if (store.documents !== undefined) this.#poll = DocumentPoll.of(store, store.documents)
+    this.#poll?.watch(name, this)
+  }
+
+  /** Uses this document from now on. @throws HeadgateError `HEADGATE_STORE_RECORD` for a text of another form */
+  apply(version: string | undefined, text: string): void {
+    this.#records = parseDocument(text).overrides
+    this.version = version
+    this.#renew()
+  }
+
+  readonly #renew = (): OverrideTable | undefined => {
+    this.#records = lasting(this.#records)
+    const table = this.#records.length === 0 ? undefined : new OverrideTable(this.#records, this.#renew)
+    this.#install(table)
+    return table
+  }
+
+  async add(limiter: TargetLimiter, target: OverrideTarget, options: OverrideOptions): Promise<Override> {
+    const read = readOverride(limiter, target, options)
+    const { last, overrides } = await this.#change((document) => {
+      checkAlone(read, document.overrides)
+      const id = String(document.last + 1)
+      const record = { id, ...read, since: Math.floor(wallClock() / 1000) }
+      return { last: document.last + 1, overrides: [...document.overrides, record] }
+    })
+    return shownTo(limiter, overrides.find(({ id }) => id === String(last)) as OverrideRecord)
+  }
+
+  /** False if there is no override with the id. */
+  async remove(id: string): Promise<boolean> {
+    let found = false
+    await this.#change((document) => {
+      const overrides = document.overrides.filter((each) => each.id !== id)
+      found = overrides.length < document.overrides.length
+      return found ? { ...document, overrides } : undefined
+    })
+    return found
+  }
+
+  async list(limiter: TargetLimiter): Promise<readonly Override[]> {
+    const { version, text } = await this.#required().read(this.#name)
+    if (version !== this.version) this.apply(version, text)
+    return lasting(parseDocument(text).overrides).map((record) => shownTo(limiter, record))
+  }
+
+  close(): void {
+    this.#poll?.close()
+  }
+
+  #required(): Documents {
+    if (this.#documents === undefined) throw unsupported('override')
+    return this.#documents
+  }
+
+  /** Changes the document. @param change returns the new document; undefined if nothing changes. It may run again */
+  async #change(change: (document: OverrideDocument) => OverrideDocument | undefined): Promise<OverrideDocument> {
+    const documents = this.#required()
+    for (let tries = 0; tries < mostTries; tries++) {
+      const { version, text } = await documents.read(this.#name)
+      const before = parseDocument(text)
+      const after = change({ ...before, overrides: lasting(before.overrides) })
+      if (after === undefined) return before
+      const written = JSON.stringify(after)
+      checkSize(written, after.overrides)
+      if (!(await documents.swap(this.#name, version, written))) continue
+      this.apply(undefined, written) // the next poll reads the version
+      return parseDocument(written)
+    }
+    throw new HeadgateError('HEADGATE_STORE', 'The overrides changed at each attempt to write them. Try again.')
+  }
+}
+
+function lasting(records: readonly OverrideRecord[]): readonly OverrideRecord[] {
+  const now = wallClock()
+  return records.filter(({ until = Infinity }) => now < until * 1000)
+}
+
+function shownTo({ policies, scopes }: TargetLimiter, record: OverrideRecord): Override {
+  const { policies: recipes, scope, policy } = record
+  const replaced = recipes?.map(unpackPolicy)
+  const hasPolicy = policies.some((each) => {
+    return (scope === undefined || each.scope === scope) && (policy === undefined || each.name === policy)
+  })
+  const effective = hasPolicy && (scope === undefined || scopes.includes(scope)) && !replaced?.includes(undefined)
+  return { ...record, ...(replaced && { policies: replaced }), effective } as Override
+}
+
+type Unwritten = Omit<OverrideRecord, 'id' | 'since'>
+
+/** @throws HeadgateError `HEADGATE_OVERRIDE` if the numbers of a policy would be given twice for the same keys */
+function checkAlone(next: Unwritten, overrides: readonly OverrideRecord[]): void {
+  if (next.scale !== undefined) return // scales may overlap
+  const other = overrides.find((each) => each.scale === undefined && contradicts(next, each))
+  if (other === undefined) return
+  throw new HeadgateError(
+    'HEADGATE_OVERRIDE',
+    `override: the override ${shown(other.id)} gives numbers for the same keys and policy. Remove it first: await ` +
+      `limiter.removeOverride(${shown(other.id)}).`,
+  )
+}
+
+function contradicts(a: Unwritten, b: OverrideRecord): boolean {
+  if (a.key !== b.key || a.prefix !== b.prefix) return false
+  const scopesDiffer = a.scope !== undefined && b.scope !== undefined && a.scope !== b.scope
+  return !scopesDiffer && (a.policies !== undefined || b.policies !== undefined || a.policy === b.policy)
+}
+
+/** @throws HeadgateError `HEADGATE_OVERRIDE` if there are too many overrides */
+function checkSize(text: string, overrides: readonly OverrideRecord[]): void {
+  const fix = 'Remove some with removeOverride(id), or give many keys one prefix or a plan.'
+  const bytes = new TextEncoder().encode(text).length
+  if (bytes > mostBytes) {
+    throw new HeadgateError(
+      'HEADGATE_OVERRIDE',
+      `override: the overrides take ${bytes} bytes, and at most ${mostBytes} fit. ${fix}`,
+    )
+  }
+  const sets = new Set(
+    overrides.map(({ policy, limit, add, policies, scale }) => JSON.stringify([policy, limit, add, policies, scale])),
+  )
+  if (sets.size <= mostSets) return
+  throw new HeadgateError(
+    'HEADGATE_OVERRIDE',
+    `override: a limiter has at most ${mostSets} different sets of numbers. ${fix}`,
+  )
+}

@@ -1,0 +1,329 @@
+/* What an override means, on the memory store: who it is for, which numbers apply, how long, and what it never does. */
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { calendarWindow } from '../../src/calendar/index.ts'
+import {
+  concurrency,
+  counter,
+  fixedWindow,
+  memoryStore,
+  policy,
+  RateLimiter,
+  slidingWindow,
+  tokenBucket,
+  wallClock,
+} from '../../src/index.ts'
+
+const start = Date.UTC(2026, 10, 24, 12)
+
+beforeEach(() => void vi.useFakeTimers({ now: start, toFake: ['Date'] }))
+afterEach(() => void vi.useRealTimers())
+
+const store = () => memoryStore({ clock: wallClock })
+const month = () => fixedWindow({ name: 'month', limit: 10, window: '30d' })
+const limits = async (limiter: RateLimiter, key: Parameters<RateLimiter['peek']>[0]) =>
+  (await limiter.peek(key)).policies.map(({ limit }) => limit)
+
+describe('who', () => {
+  const rules = [
+    ['*', 'anyone'],
+    [{ prefix: 'tr' }, 'trophy'],
+    [{ scope: 'default', prefix: 'trial-' }, 'trial-7'],
+    [{ default: 'trial-1' }, 'trial-1'],
+    ['ann', 'ann'],
+  ] as const
+
+  test('the key goes before the longest prefix, and that before all keys', async () => {
+    const limiter = new RateLimiter({ policies: month(), store: store() })
+    for (const [n, [target]] of rules.entries()) await limiter.override(target, { limit: 100 + n })
+    for (const [n, [, key]] of rules.entries()) expect(await limits(limiter, key)).toEqual([100 + n])
+    expect(await limits(limiter, '')).toEqual([100])
+  })
+
+  test('a key that is named as what belongs to every object is a key like others', async () => {
+    const limiter = new RateLimiter({ policies: month(), store: store() })
+    await limiter.override('__proto__', { limit: 3 })
+    expect(await limits(limiter, '__proto__')).toEqual([3])
+    expect(await limits(limiter, 'constructor')).toEqual([10])
+  })
+
+  test('an empty prefix is for all keys of its scope, and goes before all keys', async () => {
+    const limiter = new RateLimiter({ policies: month(), store: store() })
+    await limiter.override('*', { limit: 3 })
+    await limiter.override({ prefix: '' }, { limit: 4 })
+    expect(await limits(limiter, 'ann')).toEqual([4])
+    expect(await limits(limiter, '')).toEqual([4])
+  })
+
+  test('each scope of a call has its own override', async () => {
+    const policies = [
+      slidingWindow({ name: 'a', limit: 10, window: '1m', scope: 'address' }),
+      slidingWindow({ name: 'u', limit: 20, window: '1m', scope: 'user' }),
+    ]
+    const limiter = new RateLimiter({ policies, store: store() })
+    await limiter.override({ user: 'ann' }, { policy: 'u', limit: 99 })
+    await limiter.override({ scope: 'address', prefix: '10.' }, { scale: 0.5 })
+    await limiter.override('*', { policy: 'u', scale: 0.25 })
+    expect(await limits(limiter, { user: 'ann', address: '10.1' })).toEqual([5, 25])
+    expect(await limits(limiter, { user: 'bob', address: '11.1' })).toEqual([10, 5])
+    expect(await limits(limiter, { user: 'ann' })).toEqual([25])
+    expect(await limits(limiter, { address: '10.2' })).toEqual([5])
+    await expect(limiter.override('ann', { policy: 'u', limit: 1 })).rejects.toMatchObject({ code: 'HEADGATE_KEY' })
+  })
+
+  test('a limiter on the same store, and a limiter without a name, have their own overrides', async () => {
+    const shared = store()
+    const [a, b] = [
+      new RateLimiter({ policies: month(), store: shared }),
+      new RateLimiter({ policies: '7/1m', store: shared }),
+    ]
+    await a.override('*', { limit: 3 })
+    expect([await limits(a, 'x'), await limits(b, 'x')]).toEqual([[3], [7]])
+    expect(await b.overrides()).toEqual([])
+  })
+})
+
+describe('numbers', () => {
+  test.each([
+    [{ limit: 25 }, [25, 25]],
+    [{ add: 5 }, [15, 15]],
+    [{ scale: 0.1 }, [1, 1]],
+    [{ scale: 0.01 }, [1, 1]],
+    [{ scale: 0.25 }, [3, 3]],
+    [{ scale: 0.7 }, [7, 7]],
+    [{ scale: 3 }, [30, 30]],
+    [{ policies: tokenBucket({ limit: 4, window: '1m', burst: 2 }) }, [4, 2]],
+  ] as const)('%j', async (options, [limit, burst]) => {
+    const limiter = new RateLimiter({ policies: month(), store: store() })
+    await limiter.override('ann', options)
+    expect(await limiter.peek('ann')).toMatchObject({ limit, remaining: burst, override: [{ id: '1' }] })
+    expect(await limiter.peek('bob')).not.toHaveProperty('override')
+  })
+
+  test('a scale multiplies the burst too; a limit leaves it', async () => {
+    const limiter = new RateLimiter({ policies: '100/1h burst 20', store: store() })
+    await limiter.override('ann', { scale: 0.11 })
+    await limiter.override('bob', { limit: 1000 })
+    expect(await limiter.peek('ann')).toMatchObject({ limit: 11, remaining: 3 })
+    expect(await limiter.peek('bob')).toMatchObject({ limit: 1000, remaining: 20 })
+  })
+
+  test('the most specific number applies, then the smallest scale', async () => {
+    const limiter = new RateLimiter({ policies: month(), store: store() })
+    await limiter.override('*', { scale: 0.5 })
+    await limiter.override('ann', { limit: 1000 })
+    await limiter.override({ prefix: 'a' }, { add: 5 })
+    await limiter.override({ prefix: 'an' }, { scale: 0.9 })
+    expect(await limiter.peek('ann')).toMatchObject({ limit: 500, override: [{ id: '2' }, { id: '1' }] })
+    expect(await limits(limiter, 'alf')).toEqual([8])
+    expect(await limits(limiter, 'bob')).toEqual([5])
+  })
+
+  test('policies replace those of their scope, and a more specific limit changes one of them', async () => {
+    const policies = [
+      slidingWindow({ name: 'a', limit: 10, window: '1m', scope: 'address' }),
+      slidingWindow({ name: 'u', limit: 20, window: '1m', scope: 'user' }),
+      slidingWindow({ name: 'v', limit: 30, window: '1h', scope: 'user' }),
+    ]
+    const limiter = new RateLimiter({ policies, store: store() })
+    await limiter.override({ scope: 'user', prefix: '' }, { policies: [policy('5/1m', { name: 'v' }), '6/1h'] })
+    await limiter.override({ user: 'ann' }, { policy: 'v', limit: 50 })
+    await limiter.override('*', { policy: 'u', limit: 1 }) // less specific than the policies
+    const named = async (user: string) =>
+      (await limiter.peek({ address: 'x', user })).policies.map(({ name, limit }) => [name, limit])
+    expect(await named('bob')).toEqual([
+      ['a', 10],
+      ['v', 5],
+      ['1h', 6],
+    ])
+    expect(await named('ann')).toEqual([
+      ['a', 10],
+      ['v', 50],
+      ['1h', 6],
+    ])
+  })
+
+  test('penalties, counters and policies that admit nobody stay', async () => {
+    const policies = [
+      month(),
+      counter({ window: '1h' }),
+      slidingWindow({ name: 'none', limit: 0, window: '1h', shadow: true }),
+    ]
+    const limiter = new RateLimiter({ policies, store: store(), penalty: { after: 1, within: '1h', ban: '1h' } })
+    await limiter.override('*', { scale: 0.1 })
+    const { policies: verdicts } = await limiter.peek('ann')
+    expect(verdicts.map(({ limit }) => limit)).toEqual([1, 2 ** 52, 0, expect.any(Number)])
+    await limiter.consume('ann')
+    await limiter.consume('ann')
+    expect((await limiter.consume('ann')).policies.at(-1)).toMatchObject({
+      name: 'penalty',
+      allowed: false,
+      retryAfter: 3_600_000,
+    })
+  })
+
+  test('a shadow policy and a concurrency policy take a new limit', async () => {
+    const policies = [
+      concurrency({ name: 'at-once', limit: 4, lease: '1m' }),
+      policy('5/1m', { name: 's', shadow: true }),
+    ]
+    const limiter = new RateLimiter({ policies, store: store() })
+    const first = await limiter.reserve('ann')
+    await limiter.override('*', { scale: 0.25 })
+    expect((await limiter.reserve('ann')).decision).toMatchObject({ allowed: false, policy: 'at-once', limit: 1 })
+    await first.release()
+    expect((await limiter.reserve('ann')).decision.policies).toMatchObject([
+      { limit: 1 },
+      { limit: 2, shadow: true, remaining: 0 },
+    ])
+  })
+})
+
+describe('how long', () => {
+  test.each([
+    ['30m', start + 1_800_000],
+    ['2026-12-01', Date.UTC(2026, 11, 1)],
+    ['2026-11-24T13:00', start + 3_600_000],
+    ['2026-11-24T15:30:00+02:00', start + 5_400_000],
+    [new Date(start + 1), start + 1],
+    [start + 2, start + 2],
+    ['window', Date.UTC(2026, 11, 1)],
+  ])('until %s', async (until, time) => {
+    const limiter = new RateLimiter({ policies: calendarWindow({ limit: 10, every: 'month' }), store: store() })
+    expect(await limiter.override('ann', { limit: 3, until })).toMatchObject({ until: time, since: start })
+    vi.setSystemTime(time - 1)
+    expect(await limits(limiter, 'ann')).toEqual([3])
+    vi.setSystemTime(time)
+    expect(await limiter.consume('ann')).toMatchObject({ limit: 10 })
+    expect(await limiter.overrides()).toEqual([])
+  })
+
+  test('an override that lasts goes on when another one for the key ends', async () => {
+    const limiter = new RateLimiter({ policies: month(), store: store() })
+    await limiter.override('ann', { limit: 30, until: '1h' })
+    await limiter.override('*', { scale: 0.1 })
+    expect(await limits(limiter, 'ann')).toEqual([3])
+    vi.setSystemTime(start + 3_600_000)
+    expect(await limits(limiter, 'ann')).toEqual([1])
+  })
+
+  test('used units carry into the override and out of it', async () => {
+    const limiter = new RateLimiter({ policies: month(), store: store() })
+    await limiter.consume('ann', { cost: 4 })
+    await limiter.override('ann', { add: 500, until: '1h' })
+    expect(await limiter.consume('ann', { cost: 2 })).toMatchObject({ limit: 510, remaining: 504 })
+    vi.setSystemTime(start + 3_600_000)
+    expect(await limiter.consume('ann')).toMatchObject({ limit: 10, remaining: 3 })
+    expect((await limiter.usage('ann')).policies).toMatchObject([{ limit: 10, used: 7 }])
+  })
+
+  test('removeOverride ends it, once', async () => {
+    const limiter = new RateLimiter({ policies: month(), store: store() })
+    const { id } = await limiter.override('ann', { limit: 3, reason: 'contract' })
+    expect(await limiter.overrides()).toEqual([
+      {
+        id,
+        scope: 'default',
+        key: 'ann',
+        policy: 'month',
+        limit: 3,
+        reason: 'contract',
+        since: start,
+        effective: true,
+      },
+    ])
+    expect([await limiter.removeOverride(id), await limiter.removeOverride(id)]).toEqual([true, false])
+    expect([await limits(limiter, 'ann'), await limiter.overrides()]).toEqual([[10], []])
+    expect((await limiter.override('ann', { limit: 4 })).id).not.toBe(id)
+  })
+})
+
+describe('plans', () => {
+  test('an override holds under every plan that has the name, and says where it changes nothing', async () => {
+    const limiter = new RateLimiter({ policies: month(), store: store() })
+    const pro = limiter.withPlan(fixedWindow({ name: 'month', limit: 100, window: '30d' }))
+    const other = limiter.withPlan('5/1s')
+    await limiter.override('ann', { policy: 'month', add: 7 })
+    await limiter.override('bob', { policy: 'day', limit: 3 })
+    expect([await limits(limiter, 'ann'), await limits(pro, 'ann'), await limits(other, 'ann')]).toEqual([
+      [17],
+      [107],
+      [5],
+    ])
+    expect((await limiter.overrides()).map(({ effective }) => effective)).toEqual([true, false])
+    expect((await other.overrides()).map(({ effective }) => effective)).toEqual([false, false])
+    expect(await limiter.withPlan('unlimited').consume('ann')).toMatchObject({ allowed: true, policies: [] })
+  })
+
+  test('policies whose names another scope has change nothing, and no call fails', async () => {
+    const policies = [policy('5/1s', { name: 'a', scope: 'x' }), policy('5/1m', { name: 'b', scope: 'y' })]
+    const limiter = new RateLimiter({ policies, store: store() })
+    await limiter.override({ x: 'k' }, { policies: policy('9/1s', { name: 'b' }) })
+    expect(await limiter.consume({ x: 'k', y: 'k' })).toMatchObject({ allowed: true })
+    expect(await limits(limiter, { x: 'k', y: 'k' })).toEqual([5, 5])
+  })
+})
+
+describe('calls', () => {
+  const costs = () => [
+    fixedWindow({ name: 'requests', limit: 10, window: '30d' }),
+    fixedWindow({ name: 'tokens', limit: 5000, window: '30d' }),
+  ]
+
+  test('a reservation settles under the plan with which it began', async () => {
+    const limiter = new RateLimiter({ policies: costs(), store: store() })
+    const before = await limiter.reserve('ann', { cost: { requests: 1, tokens: 2000 } })
+    const { id } = await limiter.override('ann', { policies: '5/1m' })
+    const during = await limiter.reserve('ann', { cost: { requests: 1, tokens: 2000 } })
+    expect(during.decision).toMatchObject({ allowed: true, policy: '1m', remaining: 4, override: [{ id }] })
+    await before.settle({ tokens: 700 })
+    await during.settle({ tokens: 100 })
+    expect(await limiter.peek('ann')).toMatchObject({ policy: '1m', remaining: 4 })
+    await limiter.removeOverride(id)
+    expect((await limiter.usage('ann')).policies.map(({ used }) => used)).toEqual([1, 700])
+  })
+
+  test('a cost is read under the plan of the caller: a new policy takes 1', async () => {
+    const limiter = new RateLimiter({ policies: costs(), store: store() })
+    await limiter.override('ann', {
+      policies: [policy('5/1m', { name: 'new' }), fixedWindow({ name: 'tokens', limit: 900, window: '30d' })],
+    })
+    const cost = { requests: 1, tokens: 300 }
+    expect((await limiter.consume('ann', { cost })).policies.map(({ remaining }) => remaining)).toEqual([4, 600])
+    expect((await limiter.charge('ann', { cost })).policies.map(({ remaining }) => remaining)).toEqual([3, 300])
+    expect((await limiter.refund('ann', { cost })).policies.map(({ remaining }) => remaining)).toEqual([4, 600])
+    expect(await limiter.peek('ann', { cost: [{ requests: 1, tokens: 901 }, cost] })).toMatchObject({ allowed: true })
+    await expect(limiter.consume('ann', { cost: { new: 1 } })).rejects.toMatchObject({ code: 'HEADGATE_COST' })
+  })
+
+  test('inspect, list, bans, reset and events show what decides', async () => {
+    const limiter = new RateLimiter({ policies: month(), store: store() })
+    await limiter.consume('ann', { cost: 3 })
+    const { id } = await limiter.override('ann', { limit: 2, reason: 'abuse' })
+    const override = [{ id, reason: 'abuse' }]
+    expect(await limiter.inspect('ann')).toMatchObject({
+      refused: true,
+      override,
+      policies: [{ limit: 2, remaining: 0 }],
+    })
+    const listed: unknown[] = []
+    for await (const { key } of limiter.list({ refused: true })) listed.push(key)
+    expect(listed).toEqual(['ann'])
+    await limiter.ban('ann', '1h')
+    expect(await limiter.consume('ann')).toMatchObject({ allowed: false, policy: 'ban', override })
+    await limiter.reset('ann')
+    expect(await limiter.consume('ann')).toMatchObject({ allowed: true, remaining: 1 })
+  })
+
+  test('the rows of other keys stay exact when an override begins and ends', async () => {
+    const limiter = new RateLimiter({ policies: month(), store: store() })
+    for (const key of ['ann', 'bob', 'cat']) await limiter.consume(key, { cost: 4 })
+    const { id } = await limiter.override({ prefix: 'a' }, { scale: 0.5 })
+    const held = await limiter.reserve('ann')
+    await limiter.consume('amy')
+    await limiter.consume('bob')
+    await limiter.removeOverride(id)
+    await held.cancel()
+    const used = async (key: string) => (await limiter.usage(key)).policies[0]?.used
+    expect([await used('ann'), await used('amy'), await used('bob'), await used('cat')]).toEqual([4, 1, 5, 4])
+  })
+})
