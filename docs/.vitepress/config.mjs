@@ -14,14 +14,25 @@ const home = new URL(manifest.homepage)
 /** Where the sources are: links that leave the site and the edit link lead there. */
 const repository = manifest.repository.url.replace(/^git\+|\.git$/g, '')
 
-/** A link of a page to a file beside docs/ leads to the repository. */
+/** A link of a page to a file that is not in docs/ leads to the repository. */
 function linkToRepository(markdown) {
-  markdown.core.ruler.push('repository-links', ({ tokens }) => {
+  markdown.core.ruler.push('repository-links', ({ tokens, env }) => {
     for (const link of tokens.flatMap(({ children }) => children ?? []).filter(({ type }) => type === 'link_open')) {
       const target = link.attrGet('href')
-      if (target?.startsWith('../')) link.attrSet('href', `${repository}/blob/main/${target.slice(3)}`)
+      if (!target?.startsWith('../')) continue
+      const { pathname, hash } = new URL(target, `file:///docs/${env.relativePath}`)
+      if (!pathname.startsWith('/docs/')) link.attrSet('href', `${repository}/blob/main${pathname}${hash}`)
     }
   })
+}
+
+/** The anchor of a heading: that of GitHub, because the pages are read there too. */
+function slugify(heading) {
+  return heading
+    .trim()
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+    .replaceAll(/\s/g, '-')
 }
 
 /** A column without a name has no header: an empty one is a fault to those who hear a page. */
@@ -34,16 +45,28 @@ function leaveOutEmptyHeaders(markdown) {
   })
 }
 
-/** The modules as users import them, in one list. */
+/** The modules as users import them, in one list. The page of a module lists its exports. */
 function referenceSidebar() {
-  const modules = JSON.parse(readFileSync(path('docs/reference/typedoc-sidebar.json'), 'utf8'))
-  return [{ text: 'Reference', link: '/reference/', items: modules.flatMap((module) => flat(module)) }]
+  const tree = JSON.parse(readFileSync(path('docs/reference/typedoc-sidebar.json'), 'utf8'))
+  const links = [...JSON.stringify(tree).matchAll(/"link":"([^"]+\/)"/g)].map(([, link]) => link)
+  const items = links.map((link) => ({ text: link.slice('/reference/'.length, -1), link }))
+  return [
+    { text: 'Reference', link: '/reference/', items: [{ text: 'Options', link: '/reference/options' }, ...items] },
+  ]
 }
 
-/** A module and those below it, each by its whole name. A folder has no link. */
-function flat({ text, link, items = [] }) {
-  const below = items.flatMap((item) => flat({ ...item, text: `${text}/${item.text}` }))
-  return link === undefined ? below : [{ text, link }, ...below]
+/**
+ * Which hit of the search is first: the guide and the errors, and then the reference. The page runs the text of this function, so it
+ * uses nothing from outside.
+ */
+function boostOf(id) {
+  return id.includes('/reference/') && !id.includes('/options') ? 0.15 : 1
+}
+
+/** What the search reads of a page. Tables of benchmarks have each word, and nobody looks for them by these words. */
+async function searched(source, env, markdown) {
+  const html = await markdown.renderAsync(source, env)
+  return /^performance/.test(env.relativePath) || env.frontmatter?.search === false ? '' : html
 }
 
 /** A gate in a channel. */
@@ -120,13 +143,25 @@ export default defineConfig({
   lang: 'en',
   base: `${home.pathname.replace(/\/$/, '')}/`,
   cleanUrls: true,
-  head: [['link', { rel: 'icon', href: `data:image/svg+xml,${encodeURIComponent(icon)}` }]],
+  sitemap: { hostname: `${home.href.replace(/\/$/, '')}/` },
+  head: [
+    ['link', { rel: 'icon', href: `data:image/svg+xml,${encodeURIComponent(icon)}` }],
+    ['meta', { property: 'og:type', content: 'website' }],
+    ['meta', { property: 'og:site_name', content: 'headgate' }],
+    ['meta', { property: 'og:image', content: `${home.href.replace(/\/$/, '')}/social.png` }],
+    ['meta', { name: 'twitter:card', content: 'summary_large_image' }],
+  ],
   lastUpdated: false,
   // These pages are made from the sources.
   transformPageData: ({ relativePath, frontmatter }) => {
-    if (/^(reference|errors)\//.test(relativePath)) frontmatter.editLink = false
+    if (/^(reference|errors\/HEADGATE_)/.test(relativePath)) frontmatter.editLink = false
   },
+  transformHead: ({ title, description }) => [
+    ['meta', { property: 'og:title', content: title }],
+    ['meta', { property: 'og:description', content: description }],
+  ],
   markdown: {
+    anchor: { slugify },
     config(markdown) {
       linkToRepository(markdown)
       leaveOutEmptyHeaders(markdown)
@@ -141,9 +176,20 @@ export default defineConfig({
       page('Playground', 'playground'),
       page('Reference', 'reference/'),
       page('Errors', 'errors/'),
+      {
+        text: `v${manifest.version}`,
+        items: [
+          { text: 'Changelog', link: `${repository}/blob/main/CHANGELOG.md` },
+          { text: 'npm', link: `https://www.npmjs.com/package/${manifest.name}` },
+        ],
+      },
     ],
+    socialLinks: [{ icon: 'github', link: repository }],
     sidebar: { '/reference/': referenceSidebar(), '/errors/': errorPages, '/': guide },
-    search: { provider: 'local' },
+    search: {
+      provider: 'local',
+      options: { _render: searched, miniSearch: { searchOptions: { boostDocument: boostOf } } },
+    },
     editLink: { pattern: `${repository}/edit/main/docs/:path`, text: 'Edit this page' },
     outline: [2, 3],
   },
