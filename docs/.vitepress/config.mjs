@@ -64,8 +64,8 @@ function boostOf(id) {
 }
 
 /** What the search reads of a page. Tables of benchmarks have each word, and nobody looks for them by these words. */
-async function searched(source, env, markdown) {
-  const html = await markdown.renderAsync(source, env)
+function searched(source, env, markdown) {
+  const html = markdown.render(source, env)
   return /^performance/.test(env.relativePath) || env.frontmatter?.search === false ? '' : html
 }
 
