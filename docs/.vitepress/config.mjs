@@ -56,11 +56,13 @@ function referenceSidebar() {
 }
 
 /**
- * Which hit of the search is first: the guide and the errors, and then the reference. The page runs the text of this function, so it
- * uses nothing from outside.
+ * Which hit of the search is first: the guide and the errors, then pages for those who come from another package, then the reference. The
+ * page runs the text of this function, so it uses nothing from outside.
  */
 function boostOf(id) {
-  return id.includes('/reference/') && !id.includes('/options') ? 0.15 : 1
+  if (id.includes('/reference/') && !id.includes('/options')) return 0.15
+  if (/\/(from-|moving-in|support)/.test(id)) return 0.4
+  return id.includes('/start') ? 2 : 1
 }
 
 /** What the search reads of a page. Tables of benchmarks have each word, and nobody looks for them by these words. */
