@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { HeadgateError } from 'headgate'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { codes } from '../errors/codes.mjs'
@@ -23,7 +23,14 @@ afterAll(async () => {
 const guide = readdirSync(new URL('../', import.meta.url))
   .filter((name) => name.endsWith('.md'))
   .map((name) => name.replace('.md', ''))
-const pages = [...guide.filter((name) => name !== 'index'), '', 'errors/', 'errors/HEADGATE_KEY', 'reference/']
+const pages = [
+  ...guide.filter((name) => name !== 'index'),
+  '',
+  'errors/',
+  'errors/HEADGATE_KEY',
+  'reference/',
+  'reference/options',
+]
 
 test.each(pages)('axe finds no violation in /%s, light and dark', async (path) => {
   const { page, faults } = await openPage(browser, { colorScheme: 'light' })
@@ -46,6 +53,31 @@ test('no page scrolls sideways on a phone', async () => {
   }
   await page.close()
   expect(wide).toEqual([])
+})
+
+test('no page of the reference scrolls sideways', async () => {
+  const folder = new URL('reference/', built)
+  const all = readdirSync(folder, { recursive: true }).filter((name) => name.endsWith('.html'))
+  const longest = all.toSorted((a, b) => statSync(new URL(b, folder)).size - statSync(new URL(a, folder)).size)
+  const { page } = await openPage(browser, { viewport: { width: 1280, height: 900 } })
+  const wide = []
+  for (const path of longest.slice(0, 25)) {
+    await page.goto(`${site.url}/reference/${path}`, { waitUntil: 'domcontentloaded' })
+    const width = await page.evaluate(() => document.documentElement.scrollWidth)
+    if (width > 1280) wide.push(`${path}: ${width}`)
+  }
+  await page.close()
+  expect(wide).toEqual([])
+})
+
+test('a link to a heading below the pictures leads there', async () => {
+  const { page } = await openPage(browser)
+  await page.goto(`${site.url}/choosing#which-limit`, { waitUntil: 'networkidle' })
+  await page.locator('[data-lane="B"]').nth(4).waitFor()
+  await page.waitForTimeout(500) // until nothing mounts any more
+  const top = await page.locator('#which-limit').evaluate((heading) => heading.getBoundingClientRect().top)
+  await page.close()
+  expect(Math.abs(top)).toBeLessThan(200)
 })
 
 test('every page of docs/ is on the site', () => {

@@ -86,6 +86,14 @@ export const problems = {
   'Everybody comes back at once': { a: '10/1s fixed-window', b: '10/1s', c: '10/1s burst 1', ...withWorkload('retry') },
 }
 
+/** The name of the problem that has these settings; undefined for other settings. */
+export function problemOf(settings) {
+  return Object.keys(problems).find((name) => {
+    const whole = { ...defaults, ...problems[name] }
+    return Object.keys(whole).every((each) => String(whole[each]) === String(settings[each]))
+  })
+}
+
 /** What each algorithm is for, and the words that choose it in the text of a policy. */
 export const algorithms = [
   { words: '', name: 'sliding window', purpose: 'the default: smooth, two numbers for each key' },
