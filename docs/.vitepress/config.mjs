@@ -61,8 +61,8 @@ function referenceSidebar() {
  */
 function boostOf(id) {
   if (id.includes('/reference/') && !id.includes('/options')) return 0.15
-  if (/\/(from-|moving-in|support)/.test(id)) return 0.4
-  return id.includes('/start') ? 2 : 1
+  if (/\/(from-|moving-in|support)/.test(id)) return 0.5
+  return /\/(start|recipes)/.test(id) ? 1.2 : 1
 }
 
 /** What the search reads of a page. Tables of benchmarks have each word, and nobody looks for them by these words. */

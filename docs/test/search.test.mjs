@@ -33,13 +33,13 @@ async function found(words) {
 test.each([
   ['install', /^start$/],
   ['redis', /^(redis|recipes\/.*redis.*)$/],
-  ['fastify redis', /^(redis|frameworks|stores|start|recipes\/.*)$/],
+  ['fastify redis', /^(redis|frameworks|http|recipes\/.*)$/],
   ['nestjs', /^(frameworks|recipes\/nest.*)$/],
   ['which algorithm', /^(choosing|algorithms)$/],
-  ['choose a limit', /^(choosing|lab|recipes\/.*)$/],
+  ['choose a limit', /^(start|choosing|lab|recipes\/.*)$/],
   ['HEADGATE_POLICY', /^errors\/HEADGATE_POLICY$/],
   ['HEADGATE_STORE_TIMEOUT', /^errors\/HEADGATE_STORE_TIMEOUT$/],
-  ['retryAfter', /^(limiter|http|start|glossary)$/],
+  ['retryAfter', /^(limiter|http|choosing|frameworks)$/],
   ['onStoreError', /^(failure|limiter)$/],
   ['express-rate-limit', /^moving-in$/],
 ])('%s', async (words, path) => {
