@@ -75,9 +75,12 @@ test('a link to a heading below the pictures leads there', async () => {
   await page.goto(`${site.url}/choosing#which-limit`, { waitUntil: 'networkidle' })
   await page.locator('[data-lane="B"]').nth(4).waitFor()
   await page.waitForTimeout(500) // until nothing mounts any more
-  const top = await page.locator('#which-limit').evaluate((heading) => heading.getBoundingClientRect().top)
+  const { top, atEnd } = await page.locator('#which-limit').evaluate((heading) => ({
+    top: heading.getBoundingClientRect().top,
+    atEnd: scrollY + innerHeight >= document.documentElement.scrollHeight - 1, // it is the last heading
+  }))
   await page.close()
-  expect(Math.abs(top)).toBeLessThan(200)
+  expect(atEnd || Math.abs(top) < 200).toBe(true)
 })
 
 test('every page of docs/ is on the site', () => {
