@@ -14,7 +14,7 @@ const home = new URL(manifest.homepage)
 /** Where the sources are: links that leave the site and the edit link lead there. */
 const repository = manifest.repository.url.replace(/^git\+|\.git$/g, '')
 
-/** A link of a page to a file beside docs/ leads to the repository. */
+/** A link of a page to a file that is not in docs/ leads to the repository. */
 function linkToRepository(markdown) {
   markdown.core.ruler.push('repository-links', ({ tokens, env }) => {
     for (const link of tokens.flatMap(({ children }) => children ?? []).filter(({ type }) => type === 'link_open')) {
@@ -24,6 +24,15 @@ function linkToRepository(markdown) {
       if (!pathname.startsWith('/docs/')) link.attrSet('href', `${repository}/blob/main${pathname}${hash}`)
     }
   })
+}
+
+/** The anchor of a heading: that of GitHub, because the pages are read there too. */
+function slugify(heading) {
+  return heading
+    .trim()
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+    .replaceAll(/\s/g, '-')
 }
 
 /** A column without a name has no header: an empty one is a fault to those who hear a page. */
@@ -36,21 +45,38 @@ function leaveOutEmptyHeaders(markdown) {
   })
 }
 
-/** The modules as users import them, in one list. */
+/** The modules as users import them, in one list. The page of a module lists its exports. */
 function referenceSidebar() {
-  const modules = JSON.parse(readFileSync(path('docs/reference/typedoc-sidebar.json'), 'utf8'))
-  return [{ text: 'Reference', link: '/reference/', items: modules.flatMap((module) => flat(module)) }]
+  const tree = JSON.parse(readFileSync(path('docs/reference/typedoc-sidebar.json'), 'utf8'))
+  const links = [...JSON.stringify(tree).matchAll(/"link":"([^"]+\/)"/g)].map(([, link]) => link)
+  const items = links.map((link) => ({ text: link.slice('/reference/'.length, -1), link }))
+  return [
+    { text: 'Reference', link: '/reference/', items: [{ text: 'Options', link: '/reference/options' }, ...items] },
+  ]
 }
 
-/** A module and those below it, each by its whole name. A folder has no link. */
-function flat({ text, link, items = [] }) {
-  const below = items.flatMap((item) => flat({ ...item, text: `${text}/${item.text}` }))
-  return link === undefined ? below : [{ text, link }, ...below]
+/**
+ * Which hit of the search is first: the guide and the errors, then pages for those who come from another package, then the reference. The
+ * page runs the text of this function, so it uses nothing from outside.
+ */
+function boostOf(id) {
+  if (id.includes('/reference/') && !id.includes('/options')) return 0.15
+  if (/\/(from-|moving-in|support)/.test(id)) return 0.5
+  return /\/(start|recipes)/.test(id) ? 1.2 : 1
+}
+
+/** What the search reads of a page. Tables of benchmarks have each word, and nobody looks for them by these words. */
+function searched(source, env, markdown) {
+  const html = markdown.render(source, env)
+  return /^performance/.test(env.relativePath) || env.frontmatter?.search === false ? '' : html
 }
 
 /** A gate in a channel. */
 const icon =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="6" fill="#005d93"/><path d="M6 8h20M10 8v16M22 8v16M10 14h12" stroke="#fff" stroke-width="3" fill="none"/></svg>'
+
+const github =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path fill="currentColor" d="M8 0C3.58 0 0 3.58 0 8c0 3.54 2.29 6.53 5.47 7.59.4.07.55-.17.55-.38 0-.19-.01-.82-.01-1.49-2.01.37-2.53-.49-2.69-.94-.09-.23-.48-.94-.82-1.13-.28-.15-.68-.52-.01-.53.63-.01 1.08.58 1.23.82.72 1.21 1.87.87 2.33.66.07-.52.28-.87.51-1.07-1.78-.2-3.64-.89-3.64-3.95 0-.87.31-1.59.82-2.15-.08-.2-.36-1.02.08-2.12 0 0 .67-.21 2.2.82a7.6 7.6 0 0 1 4 0c1.53-1.04 2.2-.82 2.2-.82.44 1.1.16 1.92.08 2.12.51.56.82 1.27.82 2.15 0 3.07-1.87 3.75-3.65 3.95.29.25.54.73.54 1.48 0 1.07-.01 1.93-.01 2.2 0 .21.15.46.55.38A8.01 8.01 0 0 0 16 8c0-4.42-3.58-8-8-8"/></svg>'
 
 const page = (text, name) => ({ text, link: `/${name}` })
 
@@ -161,13 +187,25 @@ export default defineConfig({
   lang: 'en',
   base: `${home.pathname.replace(/\/$/, '')}/`,
   cleanUrls: true,
-  head: [['link', { rel: 'icon', href: `data:image/svg+xml,${encodeURIComponent(icon)}` }]],
+  sitemap: { hostname: `${home.href.replace(/\/$/, '')}/` },
+  head: [
+    ['link', { rel: 'icon', href: `data:image/svg+xml,${encodeURIComponent(icon)}` }],
+    ['meta', { property: 'og:type', content: 'website' }],
+    ['meta', { property: 'og:site_name', content: 'headgate' }],
+    ['meta', { property: 'og:image', content: `${home.href.replace(/\/$/, '')}/social.png` }],
+    ['meta', { name: 'twitter:card', content: 'summary_large_image' }],
+  ],
   lastUpdated: false,
   // These pages are made from the sources.
   transformPageData: ({ relativePath, frontmatter }) => {
-    if (/^(reference|errors)\//.test(relativePath)) frontmatter.editLink = false
+    if (/^(reference|errors\/HEADGATE_)/.test(relativePath)) frontmatter.editLink = false
   },
+  transformHead: ({ title, description }) => [
+    ['meta', { property: 'og:title', content: title }],
+    ['meta', { property: 'og:description', content: description }],
+  ],
   markdown: {
+    anchor: { slugify },
     config(markdown) {
       linkToRepository(markdown)
       leaveOutEmptyHeaders(markdown)
@@ -183,9 +221,21 @@ export default defineConfig({
       page('Playground', 'playground'),
       page('Reference', 'reference/'),
       page('Errors', 'errors/'),
+      {
+        text: `v${manifest.version}`,
+        items: [
+          { text: 'Changelog', link: `${repository}/blob/main/CHANGELOG.md` },
+          { text: 'npm', link: `https://www.npmjs.com/package/${manifest.name}` },
+        ],
+      },
     ],
+    // The icon is here: that of the theme would be loaded from another site.
+    socialLinks: [{ icon: { svg: github }, link: repository, ariaLabel: 'GitHub' }],
     sidebar: { '/reference/': referenceSidebar(), '/errors/': errorPages, '/': guide },
-    search: { provider: 'local' },
+    search: {
+      provider: 'local',
+      options: { _render: searched, miniSearch: { searchOptions: { boostDocument: boostOf } } },
+    },
     editLink: { pattern: `${repository}/edit/main/docs/:path`, text: 'Edit this page' },
     outline: [2, 3],
   },

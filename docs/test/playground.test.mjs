@@ -162,6 +162,28 @@ describe('an access log', () => {
     expect(sent, 'it stays in the page').toEqual([])
   })
 
+  test('goes along in the copied link, as times and numbers in the part that no browser sends', async () => {
+    await open({ a: '2/1s fixed-window', b: '2/1s' })
+    await drop('access.log', text)
+    await page.locator('[data-message]', { hasText: '3 clients' }).waitFor()
+    await control('link').click()
+    await page.waitForURL(/#log=/)
+    const { hash, href, search } = new URL(page.url())
+    expect([hash.length < 400, search.includes('log=')]).toEqual([true, false])
+    await page.goto('about:blank')
+    await page.goto(href)
+    await page.waitForSelector('[data-lane="B"]')
+    await page.waitForFunction(() => document.querySelector('[data-number="refused"]').textContent === '30')
+    expect(await numbersOf('A')).toEqual({ admitted: 30, refused: 30, most: 2 })
+    expect(await page.locator('output.time').textContent()).toContain('09:08:04')
+  })
+
+  test('that a link names without holding it is said', async () => {
+    await open({ workload: 'log' })
+    await page.locator('[data-message]', { hasText: 'The log of this link is not in the link.' }).waitFor()
+    expect(await control('workload').inputValue()).toBe('boundary')
+  })
+
   test('of no known format changes nothing', async () => {
     await open({ a: '2/1s fixed-window' })
     await drop('holiday.txt', 'sun, sea\n')
@@ -170,11 +192,88 @@ describe('an access log', () => {
   })
 })
 
+describe('the picture', () => {
+  /** How many pixels of a column of the canvas have the colour of an admitted request. */
+  const heightOf = (lane) =>
+    page.locator(`[aria-label="Policy ${lane}"] canvas`).evaluate((canvas) => {
+      const { width, height } = canvas
+      const { data } = canvas.getContext('2d').getImageData(0, 0, width, height)
+      const isDot = (x, y) => {
+        const at = 4 * (y * width + x)
+        return data[at] === 0 && data[at + 1] === 0x72 && data[at + 2] === 0xb2
+      }
+      let [top, bottom] = [height, 0]
+      for (let y = 0; y < height; y++) {
+        for (let x = 0; x < width; x++) if (isDot(x, y)) [top, bottom] = [Math.min(top, y), Math.max(bottom, y)]
+      }
+      return bottom - top
+    })
+
+  test('opens played to its end, and twenty are twice as high as ten', async () => {
+    await open()
+    expect((await numbersOf('B')).admitted).toBeGreaterThan(50)
+    expect((await heightOf('B')) / (await heightOf('A'))).toBeCloseTo(2, 0)
+  })
+
+  test('has three policies side by side, and their algorithms are chosen from a list', async () => {
+    await open()
+    await control('add').click()
+    await control('algorithm-C').selectOption('segmented-window')
+    expect(await control('policy-C').inputValue()).toBe('10/1s segmented-window')
+    await control('remove-B').click()
+    await control('add').click()
+    const boxes = await page.locator('.lane').evaluateAll((all) => all.map((each) => each.getBoundingClientRect().top))
+    expect(boxes).toHaveLength(3)
+    expect(new Set(boxes).size).toBe(1)
+  })
+
+  test('goes back in time, with the numbers and the state of that time', async () => {
+    await open({ workload: 'steady', rate: 20, seconds: 10, a: '10/1s fixed-window' })
+    await control('time').fill('420')
+    expect(await numbersOf('A')).toEqual({ admitted: 9, refused: 0, most: 9 })
+    await page.locator('[data-now="A"]', { hasText: 'Now 1 remain. 9 of 10 units are used' }).waitFor()
+    await control('time').fill('900')
+    expect(await numbersOf('A')).toEqual({ admitted: 10, refused: 9, most: 10 })
+  })
+
+  test('says the reason of a request that is pointed at, in the words of inspect', async () => {
+    await open({ workload: 'steady', rate: 20, seconds: 2, a: '10/1s fixed-window' })
+    const reason = page.locator('[data-reason="A"]')
+    const canvas = page.locator('[aria-label="Policy A"] canvas')
+    const { width, height } = await canvas.boundingBox()
+    await canvas.hover({ position: { x: width * 0.35, y: height * 0.75 } })
+    await page.waitForFunction(() =>
+      / at 0\.\d+ s: refused\. /.test(document.querySelector('[data-reason="A"]').textContent),
+    )
+    expect(await reason.textContent()).toContain('a call of one unit is refused for')
+  })
+
+  test.each(['retry', 'retry-jitter', 'driver', 'bursts', 'flash-crowd', 'tokens'])(
+    'the workload %s is chosen with numbers that refuse something',
+    async (workload) => {
+      await open(workload === 'tokens' ? { a: '10000/1m' } : {})
+      await control('workload').selectOption(workload)
+      const { admitted, refused } = await numbersOf('A')
+      expect(Math.min(admitted, refused)).toBeGreaterThan(9)
+    },
+  )
+
+  test('each problem shows something', async () => {
+    await open()
+    const problems = await control('problem').locator('option:not([disabled])').allTextContents()
+    for (const problem of problems) {
+      await control('problem').selectOption(problem)
+      const { admitted, refused } = await numbersOf('A')
+      expect(Math.min(admitted, refused), problem).toBeGreaterThan(9)
+    }
+  })
+})
+
 test('the keyboard alone plays, steps and draws', async () => {
   await open({ workload: 'steady', rate: 30, seconds: 5 })
   await control('workload').focus()
   const reached = []
-  for (let n = 0; n < 12; n++) {
+  for (let n = 0; n < 16; n++) {
     await page.keyboard.press('Tab')
     reached.push(await page.evaluate(() => document.activeElement.dataset.control))
   }
@@ -206,7 +305,7 @@ test('a line is drawn with the pointer', async () => {
   expect(rates.slice(0, 12)).toEqual(rates.slice(0, 12).toSorted((a, b) => a - b))
 })
 
-describe('at 100 requests a second', () => {
+describe('at 1,000 requests a second', () => {
   /** The milliseconds between the frames of a while. */
   const intervals = (milliseconds) =>
     page.evaluate(async (milliseconds) => {
@@ -219,7 +318,7 @@ describe('at 100 requests a second', () => {
 
   // A busy machine may show less than 60. Then the playground must not be slower than the same page that stands still.
   test('60 frames a second are shown', async () => {
-    await open({ workload: 'steady', rate: 100, seconds: 60 })
+    await open({ workload: 'steady', rate: 1000, seconds: 60 })
     const still = await intervals(2000)
     await control('play').click()
     await page.waitForTimeout(2000) // until the time line is full
@@ -229,7 +328,7 @@ describe('at 100 requests a second', () => {
   })
 
   test('a frame takes a small part of the 16 ms that it has', async () => {
-    await open({ workload: 'steady', rate: 100, seconds: 60 })
+    await open({ workload: 'steady', rate: 1000, seconds: 60 })
     const client = await page.context().newCDPSession(page)
     await client.send('Performance.enable', { timeDomain: 'threadTicks' }) // CPU time: the machine may be busy
     const busy = async () => {

@@ -1,10 +1,12 @@
 import DefaultTheme from 'vitepress/theme'
-import { defineAsyncComponent, nextTick } from 'vue'
+import { defineAsyncComponent, h, nextTick } from 'vue'
+import HomeStart from './home/HomeStart.vue'
 import './style.css'
 
 /** The default theme, and the playground, which is loaded only by the pages that show it. */
 export default {
   extends: DefaultTheme,
+  Layout: () => h(DefaultTheme.Layout, null, { 'home-hero-after': () => h(HomeStart) }),
   enhanceApp({ app, router }) {
     app.component(
       'Playground',

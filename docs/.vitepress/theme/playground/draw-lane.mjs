@@ -1,98 +1,130 @@
-/* Draws one policy's time line on a canvas: an admitted request is a dot above the line, a refused one a cross below it. */
+/*
+ * Draws one policy's time line on a canvas. Above the line are the admitted requests, below it the refused ones, each pile as high as
+ * its count. All lanes have one scale, and the limit is a line. The area behind is the units of the last window.
+ */
+import { pile } from './picture.mjs'
+import { tickStep, timeText } from './time-text.mjs'
+
+/** The space for the ticks, and the space above the highest pile. */
+const below = 16
+const above = 14
+/** Less than this many pixels for a request: the pile is a bar. */
+const leastMark = 4
+
+/** Where things are: pixels of a frame. */
+export function placesOf({ height, scale }) {
+  const middle = above + Math.round((height - above - below) * 0.64)
+  return {
+    middle,
+    bottom: height - below,
+    up: (middle - above) / scale.admitted,
+    down: (height - below - 4 - middle) / scale.refused,
+  }
+}
 
 /**
  * @param {CanvasRenderingContext2D} canvas
- * @param {import('./run.mjs').Run} run
- * @param {{ begin: number, now: number, view: number, width: number, height: number, colours: Record<string, string> }} frame times in
- *   milliseconds; `view` is how much time is shown, from `begin` on
+ * @param {import('./picture.mjs').Picture} picture
+ * @param {object} frame `from`, `now` and `view` in milliseconds; `start`: the date of time 0, for a log; `count` requests have come;
+ *   `scale`: the highest pile of all lanes; `width`, `height`, `colours`
  */
-export function drawLane(canvas, run, { begin, now, view, width, height, colours }) {
-  const from = Math.max(begin, now - view)
-  const x = (time) => ((time - from) / view) * width
-  const middle = height / 2
-  canvas.clearRect(0, 0, width, height)
-  drawWindow(canvas, { left: x(now - run.window), right: x(now), height, colours })
-  drawTicks(canvas, { from, view, x, width, height, colours })
-  canvas.strokeStyle = colours.line
-  canvas.beginPath()
-  canvas.moveTo(0, middle)
-  canvas.lineTo(width, middle)
-  canvas.stroke()
-  drawMarks(canvas, run, { from, x, middle, colours })
+export function drawLane(canvas, picture, frame) {
+  const places = placesOf(frame)
+  canvas.clearRect(0, 0, frame.width, frame.height)
+  const x = (time) => ((time - frame.from) / frame.view) * frame.width
+  drawTicks(canvas, { ...frame, ...places, x })
+  drawWindow(canvas, picture, { ...frame, ...places, x })
+  drawPiles(canvas, picture, { ...frame, ...places, x })
+  drawLimit(canvas, picture, { ...frame, ...places })
+  drawNow(canvas, { ...frame, ...places, x })
 }
 
-/** The last window, in which the limit counts. */
-function drawWindow(canvas, { left, right, height, colours }) {
-  const start = Math.max(0, left)
-  canvas.fillStyle = colours.band
-  canvas.fillRect(start, 0, right - start, height - 16)
-}
-
-function drawTicks(canvas, { from, view, x, width, height, colours }) {
-  const step = tickStep((view / width) * 64)
+function drawTicks(canvas, { from, view, x, width, height, start, bottom, colours }) {
+  const step = tickStep((view / width) * (start === undefined ? 64 : 96))
   canvas.fillStyle = colours.quiet
   canvas.strokeStyle = colours.grid
   canvas.font = '11px system-ui, sans-serif'
   for (let time = Math.max(0, Math.ceil(from / step) * step); time < from + view; time += step) {
     canvas.beginPath()
     canvas.moveTo(x(time), 0)
-    canvas.lineTo(x(time), height - 16)
+    canvas.lineTo(x(time), bottom)
     canvas.stroke()
-    canvas.textAlign = x(time) < 16 ? 'left' : 'center'
-    canvas.fillText(timeText(time), x(time), height - 4)
+    canvas.textAlign = x(time) < 24 ? 'left' : 'center'
+    canvas.fillText(timeText(time, start, step), x(time), height - 4)
   }
 }
 
-/** The least step that leaves space for its text. */
-function tickStep(least) {
-  const steps = [100, 200, 500, 1000, 2000, 5000, 10_000, 30_000, 60_000, 300_000, 900_000, 3_600_000, 21_600_000]
-  return steps.find((step) => step >= least) ?? 86_400_000
+/** The units in the window that ends at each moment. */
+function drawWindow(canvas, { inWindow, begin, perPixel }, { from, now, width, middle, up, x, colours }) {
+  const first = Math.round((from - begin) / perPixel)
+  const end = Math.min(width, Math.floor(x(now)) + 1)
+  canvas.beginPath()
+  canvas.moveTo(0, middle)
+  for (let pixel = 0; pixel < end; pixel++) canvas.lineTo(pixel, middle - (inWindow[first + pixel] ?? 0) * up)
+  canvas.lineTo(end, middle)
+  canvas.fillStyle = colours.band
+  canvas.fill()
 }
 
-function timeText(time) {
-  if (time < 120_000) return `${time / 1000} s`
-  const minutes = Math.floor(time / 60_000)
-  return minutes < 120 ? `${minutes} min` : `${Math.floor(minutes / 60)}:${String(minutes % 60).padStart(2, '0')} h`
-}
-
-/** The place of a mark, in pixels. */
-const size = 7
-
-/** Requests of the same moment stand above each other. All marks of a kind are one path, which is drawn at once. */
-function drawMarks(canvas, { decisions }, { from, x, middle, colours }) {
-  const shown = decisions.slice(firstFrom(decisions, from))
-  const placeOf = ({ time, allowed }) => 2 * Math.round(x(time) / size) + (allowed ? 1 : 0)
-  const counts = new Map()
-  for (const each of shown) counts.set(placeOf(each), (counts.get(placeOf(each)) ?? 0) + 1)
-  const marks = { dots: new Path2D(), crosses: new Path2D() }
-  const heights = new Map()
-  for (const each of shown) {
-    const place = placeOf(each)
-    const above = heights.get(place) ?? 0
-    heights.set(place, above + 1)
-    // A high pile is pressed together, so that it fits.
-    const distance = 8 + above * Math.min(size, (middle - 24) / counts.get(place))
-    if (each.allowed) addDot(marks.dots, x(each.time), middle - distance)
-    else addCross(marks.crosses, x(each.time), middle + distance)
+function drawPiles(canvas, picture, { from, now, count, x, middle, up, down, width, colours }) {
+  const marks = { admitted: new Path2D(), refused: new Path2D(), crosses: new Path2D() }
+  const last = Math.min(picture.placeOf(now), picture.admitted.length - 1)
+  for (let place = Math.max(0, picture.placeOf(from)); place <= last; place++) {
+    const left = x(picture.begin + place * picture.width)
+    const { admitted, refused } = picture.unitsAt(place, count)
+    if (up < leastMark || picture.peaks) marks.admitted.rect(left + 1, middle - admitted * up, pile - 2, admitted * up)
+    else for (let k = 0; k < admitted; k++) addDot(marks.admitted, left + pile / 2, middle - (k + 0.5) * up, up)
+    if (down < leastMark) marks.refused.rect(left + 1, middle, pile - 2, refused * down)
+    else for (let k = 0; k < refused; k++) addCross(marks.crosses, left + pile / 2, middle + (k + 0.5) * down)
   }
   canvas.fillStyle = colours.admitted
-  canvas.fill(marks.dots)
+  canvas.fill(marks.admitted)
+  canvas.fillStyle = colours.refused
+  canvas.fill(marks.refused)
   canvas.strokeStyle = colours.refused
   canvas.lineWidth = 1.5
   canvas.stroke(marks.crosses)
   canvas.lineWidth = 1
+  canvas.strokeStyle = colours.line
+  canvas.beginPath()
+  canvas.moveTo(0, middle)
+  canvas.lineTo(width, middle)
+  canvas.stroke()
 }
 
-/** The index of the first decision from a time on. */
-function firstFrom(decisions, from) {
-  let n = decisions.length
-  while (n > 0 && decisions[n - 1].time >= from) n--
-  return n
+function drawLimit(canvas, { recording, inWindow }, { scale, middle, bottom, up, width, colours }) {
+  canvas.fillStyle = colours.quiet
+  canvas.textAlign = 'left'
+  canvas.fillText(String(Math.round(scale.admitted)), 2, middle - scale.admitted * up - 3)
+  canvas.fillText(`${Math.round(scale.refused)} refused`, 2, bottom - 3)
+  if (inWindow.length === 0) return
+  const high = recording.limit > scale.admitted
+  const y = high ? 2 : middle - recording.limit * up
+  canvas.textAlign = 'right'
+  canvas.fillStyle = colours.text
+  canvas.fillText(`limit ${recording.limit}${high ? ', far above' : ''}`, width - 3, high ? 11 : y - 3)
+  if (high) return
+  canvas.strokeStyle = colours.text
+  canvas.setLineDash([5, 4])
+  canvas.beginPath()
+  canvas.moveTo(0, y)
+  canvas.lineTo(width, y)
+  canvas.stroke()
+  canvas.setLineDash([])
 }
 
-function addDot(path, x, y) {
-  path.moveTo(x + 3, y)
-  path.arc(x, y, 3, 0, 2 * Math.PI)
+function drawNow(canvas, { now, x, bottom, colours }) {
+  canvas.strokeStyle = colours.text
+  canvas.beginPath()
+  canvas.moveTo(x(now), 0)
+  canvas.lineTo(x(now), bottom)
+  canvas.stroke()
+}
+
+function addDot(path, x, y, space) {
+  const radius = Math.min(3, space / 2)
+  path.moveTo(x + radius, y)
+  path.arc(x, y, radius, 0, 2 * Math.PI)
 }
 
 function addCross(path, x, y) {

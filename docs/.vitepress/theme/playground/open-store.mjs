@@ -25,6 +25,7 @@ export class OpenStore {
       run: (command) => {
         const [key] = command.keys
         const states = this.#states.get(key) ?? new KeyStates()
+        if (command.verb === 'inspect') return [{ now: this.#clock(), states: states.kept, ban: states.storedBan }]
         const outcome = runOn([states], evaluation, command, this.#clock())
         if (states.changed) this.#states.set(key, states)
         return outcome

@@ -2,9 +2,7 @@ import { Names } from '../../../../lab/engine/names.mjs'
 import { clientKey } from '../../../../lab/log/client-key.mjs'
 import { LineParser } from '../../../../lab/log/parse-lines.mjs'
 import { TimeOrder } from '../../../../lab/log/time-order.mjs'
-
-/** A longer log is cut, to keep the page quick. */
-const most = 500_000
+import { mostRequests } from './workload.mjs'
 
 /**
  * The requests of a log that was dropped into the page, plain or gzip, by client address. It never leaves the page.
@@ -22,14 +20,15 @@ export async function readLogFile(file) {
       const client = record && keyOf(record)
       if (client !== undefined) records.push(...order.add({ time: record.time, client: names.numberOf(client) }))
     }
-    if (records.length > most) break
+    if (records.length > mostRequests) break
   }
-  records.push(...order.end().slice(0, most))
-  if (records.length === 0) throw new Error(`No line of ${file.name} has a known format. Drop an access log.`)
+  records.push(...order.end().slice(0, mostRequests))
+  if (records.length === 0)
+    throw new Error(`No line of ${file.name} has a known format. Drop an access log. The lab reads other fields.`)
   const day = 86_400_000
   const start = Math.floor(records[0].time / day) * day
   const requests = records.map(({ time, client }) => ({ time: time - start, client }))
-  return { name: file.name, lines: parser.lines, bad: parser.bad, clients: names.size, requests }
+  return { name: file.name, lines: parser.lines, bad: parser.bad, clients: names.size, start, requests }
 }
 
 async function* linesOf(file) {

@@ -5,7 +5,7 @@ import { VirtualClock } from '../../../../lab/engine/trial.mjs'
 import { OpenStore } from './open-store.mjs'
 import { stateView } from './state-view.mjs'
 
-/** The time at which every run starts: a boundary of every window up to a day. */
+/** The time at which every run without a log starts: a boundary of every window up to a day. */
 export const epoch = Date.UTC(2026, 0, 1)
 
 /** A policy from its text. @throws HeadgateError with the fix */
@@ -17,23 +17,18 @@ export function policyOf(text) {
 
 /** One policy that meets a workload, on a virtual clock, by the real limiter. Times are milliseconds from the start. */
 export class Run {
-  admitted = 0
-  refused = 0
-  mostInWindow = 0
-  /** The newest decisions: { number, time, client, allowed, remaining, retryAfter }. */
-  decisions = []
   #clock = new VirtualClock()
   #store = new OpenStore(this.#clock.now)
   #policy
   #limiter
   #simulation
   #shared
+  #start
   #key = ''
-  #inWindow = new Map()
 
   /**
    * @param {import('headgate').Policy} policy
-   * @param {object} workload see lab/engine/workloads.mjs
+   * @param {object} workload see lab/engine/workloads.mjs; `start` is when it begins, in milliseconds since the epoch
    * @param {{ shared: boolean }} options `shared`: all clients share one limit
    */
   constructor(policy, workload, { shared }) {
@@ -41,14 +36,7 @@ export class Run {
     this.#limiter = new RateLimiter({ policies: policy, store: this.#store })
     this.#simulation = new Simulation(workload)
     this.#shared = shared
-  }
-
-  get limit() {
-    return this.#policy.limit
-  }
-
-  get window() {
-    return this.#policy.window
+    this.#start = workload.start ?? epoch
   }
 
   /** The time of the next request; undefined after the last one. */
@@ -56,43 +44,27 @@ export class Run {
     return this.#simulation.nextTime
   }
 
-  /** Decides the next request. */
+  /** Decides the next request. Returns the request with its decision. */
   step() {
     const request = this.#simulation.next()
-    if (request === undefined) return
-    const { time, client } = request
-    this.#clock.set(epoch + time)
+    const { time, client, cost = 1 } = request
+    this.#clock.set(this.#start + time)
     this.#key = this.#shared ? 'everyone' : String(client)
-    const decision = this.#limiter.consumeSync(this.#key)
-    this.#count(time, client, decision)
+    const decision = this.#limiter.consumeSync(this.#key, { cost })
     this.#simulation.answered(request, decision)
-  }
-
-  /** Decides all requests up to a time. */
-  advance(until) {
-    while (this.nextTime !== undefined && this.nextTime <= until) this.step()
+    return { time, client, cost, key: this.#key, decision }
   }
 
   /** What the algorithm remembers of the client that called last. */
   state(time) {
-    this.#clock.set(epoch + time)
+    this.#clock.set(this.#start + time)
     return stateView(this.#policy.algorithm, this.#store.stateOf(this.#key), this.#clock.now())
   }
 
-  #count(time, client, { allowed, remaining, retryAfter }) {
-    const number = this.admitted + this.refused + 1
-    if (allowed) this.admitted++
-    else this.refused++
-    if (this.decisions.length >= 4000) this.decisions = this.decisions.slice(2000)
-    this.decisions.push({ number, time, client, allowed, remaining, retryAfter })
-    if (allowed) this.#admit(time)
-  }
-
-  #admit(time) {
-    const times = this.#inWindow.get(this.#key) ?? []
-    times.push(time)
-    while (times[0] <= time - this.window) times.shift()
-    this.#inWindow.set(this.#key, times)
-    this.mostInWindow = Math.max(this.mostInWindow, times.length)
+  /** What `inspect` says of the client that called last: the numbers of the policy, and a sentence. */
+  async inspect(time) {
+    this.#clock.set(this.#start + time)
+    const { policies } = await this.#limiter.inspect(this.#key === '' ? 'nobody' : this.#key)
+    return policies[0]
   }
 }

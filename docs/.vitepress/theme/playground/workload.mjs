@@ -1,15 +1,37 @@
 import { randomOf } from '../../../../lab/engine/random.mjs'
 import { workloads } from '../../../../lab/engine/workloads.mjs'
 
+/** A longer workload is cut, to keep the page quick. */
+export const mostRequests = 500_000
+
+const abouts = {
+  tokens: 'random gaps; a request costs 200 to 4,000 tokens, and a few cost 12,000',
+  drawn: 'drag across the columns, or use the arrow keys',
+  log: 'each client address has a limit of its own',
+}
+
+/** What a workload is, in a line. */
+export function aboutOf(name) {
+  return abouts[name] ?? workloads[name].about
+}
+
 /**
  * The requests of the chosen workload against a policy.
- * @param {{ requests: object[] }} [log] those of a dropped log
+ * @param {{ start: number, requests: object[] }} [log] those of a dropped log
  */
 export function workloadFor({ workload, rate, seconds, clients, seed, drawn }, { limit, window }, log) {
   if (workload === 'log') return log ?? { requests: [] }
   if (workload === 'drawn') return drawnWorkload(drawn, seconds, clients)
-  const duration = seconds * 1000
-  return workloads[workload].make({ rate, duration, clients, random: randomOf(seed), limit, window })
+  const duration = Math.min(seconds, mostRequests / rate) * 1000
+  const terms = { rate, duration, clients, random: randomOf(seed), limit, window }
+  return workload === 'tokens' ? tokenWorkload(terms) : workloads[workload].make(terms)
+}
+
+/** Calls of a language model: one in ten is long. */
+function tokenWorkload(terms) {
+  const { requests } = workloads.poisson.make(terms)
+  const costOf = () => (terms.random() < 0.1 ? 12_000 : 200 + Math.floor(terms.random() * 3800))
+  return { requests: requests.map((request) => ({ ...request, cost: costOf() })) }
 }
 
 /** The rates of a drawn line, one after the other. */
