@@ -102,7 +102,6 @@ const guide = [
       },
     ],
   },
-  { text: 'Recipes', items: [page('Webhooks', 'recipes/webhooks')] },
   {
     text: 'Recipes',
     link: '/recipes/',
