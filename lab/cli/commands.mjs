@@ -1,4 +1,6 @@
 import { readFileSync } from 'node:fs'
+import { diff } from '../commands/diff.mjs'
+import { lint } from '../commands/lint.mjs'
 import { postgres } from '../commands/postgres.mjs'
 import { redis } from '../commands/redis.mjs'
 import { replay } from '../commands/replay.mjs'
@@ -7,7 +9,7 @@ import { sqlite } from '../commands/sqlite.mjs'
 import { suggest } from '../commands/suggest.mjs'
 import { UsageError } from './usage-error.mjs'
 
-const commands = { replay, suggest, simulate, redis, postgres, sqlite }
+const commands = { replay, suggest, simulate, lint, diff, redis, postgres, sqlite }
 
 export const usage = `headgate-lab <command> [options]
 

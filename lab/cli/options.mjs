@@ -5,7 +5,11 @@ import { UsageError } from './usage-error.mjs'
 const common = {
   html: { type: 'string', help: 'FILE', about: 'write a report that is one self-contained page' },
   json: { type: 'boolean', about: 'print the result as JSON' },
-  'fail-above': { type: 'string', help: 'SHARE', about: 'exit with code 1 if more requests are refused, such as 1%' },
+  'fail-above': {
+    type: 'string',
+    help: 'SHARE',
+    about: 'exit with code 1 if more requests are refused (diff: newly refused), such as 1%',
+  },
   help: { type: 'boolean', about: 'list the options' },
 }
 

@@ -13,10 +13,11 @@ export class VirtualClock {
 }
 
 /**
- * A limiter of one policy on a virtual clock, with its own states: the same code as in production.
- * @param {import('headgate').Policy} policy
+ * A limiter of one plan on a virtual clock, with its own states: the same code as in production.
+ * @param {import('headgate').PlanLike} plan a policy, several, or a plan of a policy file with its penalty
  * @param {VirtualClock} clock
  */
-export function trialOf(policy, clock) {
-  return new RateLimiter({ name: 'trial', policies: policy, store: memoryStore({ clock: clock.now }) })
+export function trialOf(plan, clock) {
+  const store = memoryStore({ clock: clock.now })
+  return new RateLimiter({ name: 'trial', policies: 'unlimited', store }).withPlan(plan)
 }

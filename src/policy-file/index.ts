@@ -3,6 +3,7 @@
  * plans by `withPlan`. This folder imports `limiter`, `calendar`, `algorithms`, `common` and `platform`.
  */
 
+export type { LimiterPlans, PlanOfFile } from './policy-document.ts'
 export {
   type PolicyChange,
   PolicyFile,

@@ -8,9 +8,11 @@ import { HeadgateError, shown } from '../common/index.ts'
 import { type Plan, RateLimiter } from '../limiter/index.ts'
 import { type JsonNode, JsonProblem, readJson } from './json-document.ts'
 
-/** The plans of one limiter: the plan without a name, and those with one. */
+/** The plans of one limiter. */
 export interface LimiterPlans {
+  /** The plan without a name: the `policies` of the limiter. Undefined if the limiter has named plans only. */
   readonly own: PlanOfFile | undefined
+  /** The plans with a name, in the order of the file. */
   readonly plans: ReadonlyMap<string, PlanOfFile>
 }
 

@@ -2,7 +2,7 @@ import { files } from '#platform'
 import { asError, callHook, HeadgateError, hook, readOptions, reason, shown, warnOnce } from '../common/index.ts'
 import type { PlanLike } from '../limiter/index.ts'
 import { changesBetween, lineOf, type PolicyChange } from './policy-changes.ts'
-import { type PolicyDocument, readPolicyDocument } from './policy-document.ts'
+import { type LimiterPlans, type PolicyDocument, readPolicyDocument } from './policy-document.ts'
 
 export type { PolicyChange } from './policy-changes.ts'
 
@@ -96,6 +96,14 @@ export class PolicyFile {
     const name = plan === undefined ? limiter : `${limiter}\n${plan}`
     if (!this.#asked.has(name)) this.#asked.set(name, { limiter, plan })
     return found
+  }
+
+  /**
+   * The limiters of the version in force by name, each with its own plan and its named plans, for tools that look at all of them. Unlike
+   * with `plan`, a new version may lack what is only listed. Example: `limits.limiters().get('api')?.plans.keys()`.
+   */
+  limiters(): ReadonlyMap<string, LimiterPlans> {
+    return new Map(this.#document)
   }
 
   /** Since when the version in force applies, and what is wrong with a newer one. */
