@@ -24,6 +24,7 @@ async function main(argv) {
   if (name === '--version') return print(version)
   const command = commandOf(name)
   if (args.includes('--help')) return print(command.help)
+  /** @type {any} */
   const options = parse(name, command, args)
   if (options.html !== undefined) checkFolder(options.html)
   const outcome = await command.run(options)

@@ -6,7 +6,13 @@ import { describe, expect, test } from 'vitest'
 /** The rooms by layers, the highest first. A file imports files of its own room and of lower layers. */
 const layers: readonly Readonly<Record<string, RegExp>>[] = [
   { adapters: /^adapters\//, 'what users import': /^src\/(index|store|http)\.ts$/ },
-  { http: /^src\/http\//, pacer: /^src\/pacer\//, testing: /^src\/testing\//, telemetry: /^src\/telemetry\//, 'policy file': /^src\/policy-file\// },
+  {
+    http: /^src\/http\//,
+    pacer: /^src\/pacer\//,
+    testing: /^src\/testing\//,
+    telemetry: /^src\/telemetry\//,
+    'policy file': /^src\/policy-file\//,
+  },
   { limiter: /^src\/limiter\// },
   { overrides: /^src\/overrides\// },
   {

@@ -8,7 +8,7 @@ type Options = GuardOptions<FastifyRequest, FastifyReply>
 export type FastifyGuard = Guard<FastifyRequest, FastifyReply>
 
 /** The property of a route's config with the guard, which enforces its limit. An automatic HEAD route has the guard of its GET route. */
-export const guardOfRoute: unique symbol = Symbol('headgate.guard')
+const guardOfRoute: unique symbol = Symbol('headgate.guard')
 
 declare module 'fastify' {
   interface FastifyContextConfig {

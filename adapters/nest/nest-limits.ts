@@ -111,7 +111,7 @@ export class NestLimits {
       }
       const named = withLimiterParts(given, { ...this.#parts, name: place })
       const defaults = { ...this.#inherited, ...(options as NestGuardOptions | undefined) }
-      return createGuard(nestFramework, named, defaults, 'inherited')
+      return createGuard<ExecutionContext, ExecutionContext>(nestFramework, named, defaults, 'inherited')
     } catch (error) {
       throw at(place, error)
     }

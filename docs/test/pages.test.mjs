@@ -26,7 +26,14 @@ const guide = ['', 'frameworks/', 'recipes/'].flatMap((folder) =>
     .filter((name) => name.endsWith('.md'))
     .map((name) => `${folder}${name.replace('.md', '')}`),
 )
-const pages = [...guide.filter((name) => name !== 'index'), '', 'errors/', 'errors/HEADGATE_KEY', 'reference/', 'reference/options']
+const pages = [
+  ...guide.filter((name) => name !== 'index'),
+  '',
+  'errors/',
+  'errors/HEADGATE_KEY',
+  'reference/',
+  'reference/options',
+]
 
 test.each(sampled(pages, Math.ceil(pages.length / 3)))(
   'axe finds no violation in /%s, light and dark',

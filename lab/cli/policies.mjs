@@ -14,7 +14,7 @@ function rateOf(text) {
   return made
 }
 
-/** @throws UsageError for a policy that no log and no workload can play */
+/** @param {any} policy @param {string} text @throws UsageError for a policy that no log and no workload can play */
 export function checkRate({ algorithm, calendar }, text) {
   if (algorithm.leases) {
     throw new UsageError(

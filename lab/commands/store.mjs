@@ -160,7 +160,7 @@ const perform = {
         'Name the limiter that is to refuse the key: --limiter api, and its --scope.',
       )
     const keys = found.length > 0 ? found : [{ limiter, scope, key, storeKey: `${limiter}, ${scope}: ${key}` }]
-    const words = { question: `Ban for ${duration}`, done: 'Banned', field: 'banned' }
+    const words = { none: '', question: `Ban for ${duration}`, done: 'Banned', field: 'banned' }
     return change(keys, settings, words, (_storeKey, stored) => store.ban(stored, duration, reason))
   },
 

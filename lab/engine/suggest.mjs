@@ -30,7 +30,6 @@ export class Suggestion {
   /** For each window: the most requests of each client in any such window, and the clients in the order of this number. */
   #peaks = {}
   #busiest = {}
-  #onProgress = () => {}
 
   /** The records must come in the order of their times. */
   request(client, record) {
@@ -45,8 +44,7 @@ export class Suggestion {
    *   of requests that it may refuse, from 0 to 1
    * @param {(done: number) => void} [onProgress] called with the part of the work that is done, from 0 to 1
    */
-  async result(bounds, onProgress = () => {}) {
-    this.#onProgress = onProgress
+  async result(bounds, onProgress = (_done) => {}) {
     this.#countPeaks()
     const rows = []
     const requests = this.#requests
@@ -56,7 +54,7 @@ export class Suggestion {
     let done = 0
     const step = async (amount) => {
       done += amount
-      this.#onProgress(done / total)
+      onProgress(done / total)
       await new Promise((resolve) => setImmediate(resolve)) // so that a signal can end the process
     }
     for (const name of Object.keys(windows)) {

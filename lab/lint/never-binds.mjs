@@ -24,7 +24,8 @@ const timeName =
  * @param {readonly import('headgate').Policy[]} policies those of the plan
  */
 export function stricterThan(policy, policies) {
-  if (policy.shadow || policy.countRefused || policy.thresholds !== undefined || !timeName.test(policy.name)) return
+  if (policy.shadow || policy.countRefused || policy.thresholds !== undefined || !timeName.test(policy.name))
+    return undefined
   return policies.find((other, n) => {
     if (other === policy || other.shadow || other.limit === 0) return false
     if (other.scope !== policy.scope || !timeName.test(other.name) || !isStricter(other, policy)) return false

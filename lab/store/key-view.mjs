@@ -44,6 +44,7 @@ export class KeyView {
     return this.#act(key)
   }
 
+  /** @returns {'quit' | 'look' | undefined} */
   #act(key) {
     const row = this.#rows[this.#chosen]
     if (key === 'q' || key === 'Q') return 'quit'
@@ -63,16 +64,19 @@ export class KeyView {
     return undefined
   }
 
+  /** @returns {'look'} */
   #sort() {
     this.order = this.#orders[(this.#orders.indexOf(this.order) + 1) % this.#orders.length]
     return 'look'
   }
 
+  /** @returns {'look'} */
   #toggleRefused() {
     this.#refusedOnly = !this.#refusedOnly
     return 'look'
   }
 
+  /** @returns {'look'} */
   #find(text) {
     this.#text = text
     this.#chosen = 0

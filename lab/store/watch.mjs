@@ -39,7 +39,10 @@ export async function watch(store, settings) {
 
 async function printFrames(store, settings, signal) {
   const series = newSeries()
-  for await (const frame of framesOf(store, settings, signal, settings)) {
+  for await (const frame of framesOf(store, settings, signal, {
+    order: settings.order,
+    shows: settings.refused ? (row) => row.refused : undefined,
+  })) {
     remember(series, frame)
     const text = settings.json
       ? printableJson(frame)
@@ -55,12 +58,12 @@ function rowsOf({ rows }) {
 async function watchInPlace(store, settings, ending) {
   const series = newSeries()
   const view = new KeyView(store, settings, orders)
-  let wake = () => {}
+  let wake = (_value) => {}
   const screen = new Screen((key) => {
     const next = view.press(key)
     if (next === 'quit') ending.abort()
     if (next === undefined) draw()
-    else wake()
+    else wake(undefined)
   })
   let frame
   const draw = () => {
@@ -76,7 +79,7 @@ async function watchInPlace(store, settings, ending) {
       marked === undefined ? undefined : all.length - lines.length + marked,
     )
   }
-  view.onChange = () => wake()
+  view.onChange = () => wake(undefined)
   try {
     const wide = { ...settings, most: Math.max(settings.most, rowsOfScreen) }
     const looks = framesOf(
@@ -111,8 +114,11 @@ function remember(series, frame) {
 /**
  * Yields a frame for each look at all keys, one in each interval. The first look of a screen also yields what it has found so far, as a look
  * at a million keys takes long.
- * @param ordering has the `order` and what it `shows`
- * @param {() => Promise<void>} [changed] resolves when the order has changed, so that the next look begins at once
+ * @param {any} store
+ * @param {any} settings
+ * @param {AbortSignal} signal
+ * @param {any} ordering has the `order` and what it `shows`
+ * @param {() => Promise<unknown>} [changed] resolves when the order has changed, so that the next look begins at once
  */
 async function* framesOf({ inspector }, { filter, interval, frames, most }, signal, ordering, changed) {
   for (let n = 0; n < frames && !signal.aborted; n++) {

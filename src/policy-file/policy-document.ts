@@ -92,7 +92,7 @@ class DocumentReader {
     const named =
       plans === undefined ? new Map<string, JsonNode>() : this.#object(plans, `${path}.plans`, undefined, '')
     return {
-      own: own && this.#plan(own, `${path}.policies`, penalty),
+      own: own === undefined ? undefined : this.#plan(own, `${path}.policies`, penalty),
       plans: new Map([...named].map(([name, plan]) => [name, this.#plan(plan, `${path}.plans.${name}`, penalty)])),
     }
   }

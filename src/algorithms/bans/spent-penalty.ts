@@ -22,7 +22,7 @@ import { Penalty, type PenaltyRules, unlimited } from './penalty.ts'
 export class SpentPenalty extends Penalty {
   override readonly slots = 6
   override readonly spends = true
-  override readonly unreset: SpentPenalty | undefined
+  declare readonly unreset: SpentPenalty | undefined
 
   /**
    * All times are in microseconds.

@@ -70,7 +70,7 @@ export type ResponseFields<Response> = Pick<Framework<never, Response>, 'setHead
  * Sets the fields of a limit on a response, also a second time: the items that the limit has added to a List are then replaced, and the
  * items of other limits stay.
  */
-export class RewrittenFields<Response> implements ResponseFields<Response> {
+class RewrittenFields<Response> implements ResponseFields<Response> {
   readonly #framework: ResponseFields<Response>
   readonly #own = new Map<string, string>()
 
