@@ -372,6 +372,24 @@ test('the first decision of a request is over: count is asked once, its lease is
   }
 })
 
+test('a client that leaves between the two decisions pays what the route costs, also under a penalty for a spent quota', async () => {
+  for (const options of [{}, { count: 'failures' }] as const) {
+    const limiter = new RateLimiter({
+      policies: [hourly, concurrency({ limit: 9 })],
+      penalty: { on: 'spent', ban: '2h' },
+      store: stillStore().store,
+    })
+    const around = createGuard(plainFramework, { limiter, keys, cost: 4, ...options })
+    const route = around.withCost(3)
+    const [request, response]: [PlainRequest, PlainResponse] = [{}, new PlainResponse()]
+    expect(await around.check(request, response)).toBe(true)
+    response.destroyed = true
+    response.emit('close')
+    expect(await route.check(request, response)).toBe(true)
+    expect(await used(limiter)).toEqual([3, 0, 0])
+  }
+})
+
 /** A limit around a route, and a twin on a store of its own that is asked once for the cost of the route. */
 function twins(policies: Policy) {
   const clock = new ManualClock(midnight)
