@@ -1,11 +1,12 @@
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express'
-import { memoryStore, type PenaltyOptions, type Store } from 'headgate'
+import { byIp, combine, memoryStore, type PenaltyOptions, type Store } from 'headgate'
 import { rateLimit } from 'headgate/express'
 
 const penalty: PenaltyOptions = { on: 'spent', ban: '1h' }
 const count = (_request: Request, response: Response) => response.statusCode === 401
+const byUser = ({ body }: Request) => String(body?.user).normalize('NFKC').trim().toLowerCase()
 // A user at an address: a stranger who guesses elsewhere does not lock the user out.
-const keys = ({ ip, body }: Request) => `${ip} ${String(body?.user).trim().toLowerCase()}`
+const keys = combine(byIp(), byUser)
 
 type Check = (user: unknown, password: unknown) => Promise<boolean>
 
@@ -17,7 +18,7 @@ export function createApp(check: Check, operators: RequestHandler, store: Store 
   app.post('/login', express.json(), byAddress, limit, async (request, response) => {
     const { user, password } = request.body ?? {}
     if (!(await check(user, password))) return void response.sendStatus(401)
-    await limit.limiter.reset(keys(request))
+    await request.rateLimit.reset()
     response.json({ welcome: user })
   })
 

@@ -17,7 +17,7 @@ import type { Enforcement } from './enforced-share.ts'
 import type { Framework } from './framework.ts'
 import type { FunctionDeadline } from './function-deadline.ts'
 import type { GuardOptions } from './guard-options.ts'
-import { HeadersUnderOverrides } from './headers/index.ts'
+import { HeadersUnderOverrides, type Sink } from './headers/index.ts'
 import {
   type Attachment,
   type CountedRequest,
@@ -25,7 +25,6 @@ import {
   HeldRequest,
   HeldReservations,
   KeyedDecision,
-  type ResponseFields,
 } from './held/index.ts'
 import { findKey, type KeyExtractor, mayLackAddress, warnOfNoAddress } from './keys/index.ts'
 import type { Refusal } from './refusal/index.ts'
@@ -153,7 +152,7 @@ export class PlanCheck<Request, Response> {
     key: Key,
     request: Request,
     response: Response,
-    fields: ResponseFields<Response>,
+    fields: Sink<Response>,
   ): MaybePromise<boolean> {
     const { framework, enforcement, events, refusal } = this.#parts
     const { allowed } = decision
@@ -218,7 +217,7 @@ export class PlanCheck<Request, Response> {
     const heldUnits = this.#heldUnits
     const reserved = (reservation: Reservation) => {
       const held = new HeldRequest(heldUnits, reservation, key, cost, request, response)
-      const admitted = reservation.allowed && heldUnits.hold(held)
+      const admitted = reservation.allowed && heldUnits.hold(held, counted.started)
       const fields = counted.add(held, this.#limiter, byRoute, before)
       attachment[before === undefined ? 'put' : 'replace'](heldUnits.decision(held), request, response)
       const goesOn = this.#respond(reservation.decision, key, request, response, fields)

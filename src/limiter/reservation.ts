@@ -55,8 +55,11 @@ export class Reservation {
   #settled: boolean
   /** True after the units in flight (of `concurrency` policies) were freed. */
   #released: boolean
-  /** True after `settleAndHold` has charged the actual cost; the units of `concurrency` policies may still be taken. */
-  #corrected = false
+  /**
+   * After `settleAndHold`: the actual cost that it has charged, or `'reserved'` if the reserved cost stays and only penalties know that it
+   * does. The units of `concurrency` policies may still be taken.
+   */
+  #corrected: Units | 'reserved' | undefined
   /** The renewal of leases that the store has not answered yet. Undefined if there is none. */
   #renewal: Promise<boolean> | undefined
 
@@ -128,14 +131,21 @@ export class Reservation {
     const corrections = this.#corrections(actual)
     if (this.#settled) return undefined
     this.#settled = true
-    const corrected = this.#corrected // if true, only the units in flight still have to be freed
-    return this.#apply((n) => (this.#holds(n) ? -this.#cost(n) : corrected ? undefined : corrections[n]), true)
+    return this.#apply(
+      (n) => (this.#holds(n) ? -this.#cost(n) : this.#isCorrected(n) ? undefined : corrections[n]),
+      true,
+    )
+  }
+
+  #isCorrected(n: number): boolean {
+    if (this.#corrected === 'reserved') return this.#call.policies[n]?.algorithm.spends === true
+    return this.#corrected !== undefined
   }
 
   #settleAndHold(actual: Units | undefined): MaybePromise<unknown> {
     const corrections = this.#corrections(actual ?? {})
-    if (this.#settled || this.#corrected) return undefined
-    this.#corrected = true
+    if (this.#settled || this.#corrected !== undefined) return undefined
+    this.#corrected = actual ?? 'reserved'
     return this.#apply((n) => corrections[n], false)
   }
 

@@ -56,6 +56,13 @@ contract((app) => {
     expect(await statuses(url, [as('ann')])).toEqual([200])
   })
 
+  test('the request that spends the quota of a penalty reads how long its ban is', async () => {
+    const policies = fixedWindow({ limit: 1, window: '1h' })
+    const { url, decision } = await app({ policies, penalty: { on: 'spent', ban: '2h' }, keys: () => 'ann' })
+    expect((await get(url)).status).toBe(200)
+    expect(decision()).toMatchObject({ allowed: true, banned: 7_200_000 })
+  })
+
   test('under plans, the methods act on the key of the request’s plan; without limits, they do nothing', async () => {
     const plans: Record<string, unknown> = {
       free: hourly,

@@ -115,6 +115,30 @@ contract((app) => {
     }
   })
 
+  test('a penalty for a spent quota bans for what the routes cost, and not for the first decision', async () => {
+    const penalty = { on: 'spent', ban: '2h' } as const
+    const handle = (_decision: unknown, url: string) => Number(queryOf({ url }, 'status') ?? 200)
+    for (const count of ['all', 'failures'] as const) {
+      const limiter = new RateLimiter({ policies: hourly, penalty, store: stillStore().store })
+      const [dear, cheap] = [
+        await app({ limiter, keys, count, cost: 10 }, { search: around, handle }),
+        await app({ limiter, keys, count }, { search: around, handle }),
+      ]
+      expect((await get(`${dear.url}/search?status=401`)).status).toBe(401)
+      expect((await get(`${cheap.url}/search?status=401`)).status).toBe(401)
+      await expect.poll(async () => (await limiter.peek('ann')).policy).toBe('penalty')
+      expect((await get(`${cheap.url}/search`)).headers['retry-after']).toBe('7200')
+    }
+  })
+
+  test('with near, the fields tell of the second decision, if the first one has set them', async () => {
+    const limiter = new RateLimiter({ policies: hourly, store: stillStore().store })
+    const limit = { limiter, keys, cost: 8, headers: { near: true, dialects: ['legacy', 'draft-11'] } }
+    const { url } = await app(limit, { search: around })
+    const { headers } = await get(`${url}/search`)
+    expect([headers['x-ratelimit-remaining'], headers.ratelimit]).toEqual(['5', '"hour";r=5;t=3600'])
+  })
+
   test('settle corrects what the route has cost', async () => {
     const limiter = new RateLimiter({ policies: hourly, store: stillStore().store })
     const handle = async (decision: RequestDecision | undefined) => {
@@ -345,6 +369,24 @@ test('the first decision of a request is over: count is asked once, its lease is
   } finally {
     vi.useRealTimers()
     warned.mockRestore()
+  }
+})
+
+test('a client that leaves between the two decisions pays what the route costs, also under a penalty for a spent quota', async () => {
+  for (const options of [{}, { count: 'failures' }] as const) {
+    const limiter = new RateLimiter({
+      policies: [hourly, concurrency({ limit: 9 })],
+      penalty: { on: 'spent', ban: '2h' },
+      store: stillStore().store,
+    })
+    const around = createGuard(plainFramework, { limiter, keys, cost: 4, ...options })
+    const route = around.withCost(3)
+    const [request, response]: [PlainRequest, PlainResponse] = [{}, new PlainResponse()]
+    expect(await around.check(request, response)).toBe(true)
+    response.destroyed = true
+    response.emit('close')
+    expect(await route.check(request, response)).toBe(true)
+    expect(await used(limiter)).toEqual([3, 0, 0])
   }
 })
 

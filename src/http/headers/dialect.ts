@@ -11,7 +11,10 @@ import type { Framework } from '../framework.ts'
 export type Dialect = 'legacy' | 'draft-6' | 'draft-7' | 'draft-8' | 'draft-11'
 
 /** The functions of a framework that set and read response fields. */
-export type Sink<Response> = Pick<Framework<never, Response>, 'setHeader' | 'responseHeader'>
+export type Sink<Response> = Pick<Framework<never, Response>, 'setHeader' | 'responseHeader'> & {
+  /** True if the fields of an earlier decision about the request are on the response, so that they must not stay. */
+  readonly written?: boolean
+}
 
 /** Sets the response fields of one dialect (such as `'draft-7'`). Times in the fields are whole seconds, rounded up. */
 export type Writer = <Response>(decision: Decision, sink: Sink<Response>, response: Response, key: Key) => void

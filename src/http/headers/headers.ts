@@ -53,7 +53,7 @@ export class Headers {
 
   write<Response>(decision: Decision, sink: Sink<Response>, response: Response, key: Key): void {
     if (decision.source === 'open') return // the request was not counted, so its numbers are not known
-    if (this.#near && !this.#isNear(decision)) return
+    if (this.#near && !sink.written && !this.#isNear(decision)) return
     const writers = this.#writers
     for (let n = 0; n < writers.length; n++) (writers[n] as Writer)(decision, sink, response, key)
   }

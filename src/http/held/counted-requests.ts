@@ -1,5 +1,6 @@
 import type { Key, RateLimiter } from '../../limiter/index.ts'
 import type { Framework } from '../framework.ts'
+import type { Sink } from '../headers/index.ts'
 import type { HeldRequest } from './held-reservations.ts'
 
 /** What a limit has decided about a request. */
@@ -47,7 +48,7 @@ export class CountedRequests<Request, Response> {
     limiter: RateLimiter,
     byRoute: boolean,
     before: CountedRequest<Request, Response> | undefined,
-  ): ResponseFields<Response> {
+  ): Sink<Response> {
     if (this.#requests === undefined) return this.#framework
     const fields = before?.fields ?? new RewrittenFields(this.#framework)
     this.#requests.set(this.#identity(held.request), { key: held.key, limiter, held, fields, byRoute })
@@ -63,19 +64,20 @@ export class CountedRequests<Request, Response> {
   }
 }
 
-/** The functions of a framework that set and read fields of a response. */
-export type ResponseFields<Response> = Pick<Framework<never, Response>, 'setHeader' | 'responseHeader'>
-
 /**
  * Sets the fields of a limit on a response, also a second time: the items that the limit has added to a List are then replaced, and the
  * items of other limits stay.
  */
-class RewrittenFields<Response> implements ResponseFields<Response> {
-  readonly #framework: ResponseFields<Response>
+class RewrittenFields<Response> implements Sink<Response> {
+  readonly #framework: Sink<Response>
   readonly #own = new Map<string, string>()
 
-  constructor(framework: ResponseFields<Response>) {
+  constructor(framework: Sink<Response>) {
     this.#framework = framework
+  }
+
+  get written(): boolean {
+    return this.#own.size > 0
   }
 
   /** The value of a field without the items of this limit. */

@@ -153,14 +153,15 @@ export class HeldReservations<Request, Response> {
   /**
    * Holds the units of an admitted request until its response has ended. Returns false if the client disconnected while the request
    * waited, or else true. Call `hold` before any code that may throw, so that the units are always freed.
+   * @param replaceable true if the cost of a route may replace this decision until the response has ended
    */
-  hold(held: HeldRequest<Request, Response>): MaybePromise<boolean> {
-    if (held.reservation.wait > 0) return this.#wait(held)
-    this.#countAtEnd(held)
+  hold(held: HeldRequest<Request, Response>, replaceable: boolean): MaybePromise<boolean> {
+    if (held.reservation.wait > 0) return this.#wait(held, replaceable)
+    this.#countAtEnd(held, replaceable)
     return true
   }
 
-  async #wait(held: HeldRequest<Request, Response>): Promise<boolean> {
+  async #wait(held: HeldRequest<Request, Response>, replaceable: boolean): Promise<boolean> {
     const onEnd = (left: () => void) => this.#framework.ended(held.response, left)
     const { key, cost, reservation: first, request, response } = held
     const slot = new HeldRequest(this, first, key, cost, request, response)
@@ -171,7 +172,7 @@ export class HeldReservations<Request, Response> {
     load.waiting--
     if (reservation === undefined) return false
     held.reservation = reservation
-    this.#countAtEnd(held)
+    this.#countAtEnd(held, replaceable)
     return true
   }
 
@@ -179,18 +180,20 @@ export class HeldReservations<Request, Response> {
    * After the response has ended, frees the units of `concurrency` policies, and refunds the units of a request that the option `count`
    * excludes. If the client disconnected, the request counts: otherwise a client could avoid the limit by never waiting for the response.
    */
-  #countAtEnd(held: HeldRequest<Request, Response>): void {
+  #countAtEnd(held: HeldRequest<Request, Response>, replaceable: boolean): void {
     const counts = this.#counts
     const inFlight = this.#inFlight
-    if (this.#spends && counts === undefined && !this.#settles) void this.correct(held, undefined) // no unit comes back
-    if (counts === undefined && inFlight === undefined) return
+    const spends = this.#spends && (counts !== undefined || !this.#settles) // otherwise, `settle` says what is spent
+    const spendsNow = spends && counts === undefined && !replaceable // no unit comes back
+    if (spendsNow) void this.correct(held, undefined)
+    if (counts === undefined && inFlight === undefined && spends === spendsNow) return
     const progress = this.#progressOf(held)
     const failed = (error: unknown) => this.#failed(error, held)
     held.release = inFlight?.hold(held.reservation, { progress, failed })
     this.#framework.ended(held.response, (status, aborted) => {
       if (held.replaced) return
       if (counts !== undefined && !aborted) void this.#count(counts, status, held)
-      else if (counts !== undefined && this.#spends) void this.correct(held, undefined)
+      else if (spends && !spendsNow) void this.correct(held, undefined)
       held.release?.()
     })
   }

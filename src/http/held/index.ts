@@ -4,7 +4,7 @@
  */
 
 export { Attachment } from './attachment.ts'
-export { type CountedRequest, CountedRequests, type ResponseFields } from './counted-requests.ts'
+export { type CountedRequest, CountedRequests } from './counted-requests.ts'
 export { checkPenalty, HeldRequest, HeldReservations } from './held-reservations.ts'
 export { KeyedDecision } from './request-decision.ts'
 export { type EndingResponse, whenEnded } from './when-ended.ts'

@@ -22,6 +22,7 @@ export class KeyedDecision implements RequestDecision {
   readonly policies: readonly Verdict[]
   readonly source: Source
   declare readonly at?: number
+  declare readonly banned?: number
   declare readonly tried?: NonNullable<Decision['tried']>
   readonly key: Key | undefined
   /** The limiter of the request's plan. Undefined if the request is exempt. */
@@ -39,6 +40,7 @@ export class KeyedDecision implements RequestDecision {
     this.policies = decision.policies
     this.source = decision.source
     if (decision.at !== undefined) this.at = decision.at
+    if (decision.banned !== undefined) this.banned = decision.banned
     if (decision.tried !== undefined) this.tried = decision.tried
     this.key = key
     this.#limiter = limiter
