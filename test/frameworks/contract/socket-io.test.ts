@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { Server, type Socket as ServerSocket } from 'socket.io'
 import { io, type Socket } from 'socket.io-client'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { limitMessages } from '../../../adapters/sockets/index.ts'
+import { limitMessages, type SocketIoOptions } from '../../../adapters/sockets/index.ts'
 import { memoryStore, RateLimiter } from '../../../src/index.ts'
 import { ManualClock } from '../../../src/testing/index.ts'
 import { asyncStore } from '../../support/async-store.ts'
@@ -101,6 +101,21 @@ test.each(['drop', 'close'] as const)(
     const later = overLimit === 'drop' ? ['typing', 'typing'] : ['typing']
     await vi.waitFor(() => expect(heard).toEqual(['typing', 'm1', 'typing', 'm2', ...later]))
     expect((await limiter.peek('ann')).policies[0]?.used).toBe(2)
+  },
+)
+
+test.each<SocketIoOptions>([{ only: ['42'] }, { cost: ([name]) => (name === '42' ? 1 : 0) }])(
+  'a client that sends the name of an event as a number is limited too: %j',
+  async (options) => {
+    const heard: string[] = []
+    const client = await clientOf((socket) => {
+      limitMessages(socket, '1/1h', options)
+      socket.on('42', (text) => heard.push(text))
+      socket.on('end', (acknowledge: () => void) => acknowledge())
+    })
+    client.emit('42', 'm1').emit(42 as never, 'm2')
+    await client.emitWithAck('end')
+    expect(heard).toEqual(['m1'])
   },
 )
 
