@@ -60,16 +60,16 @@ describe('the tarball', () => {
   test('has the bundles, their declarations, the license and the texts, and nothing else', () => {
     const files = packed.files.map(({ path }) => path)
     expect(files).toEqual(expect.arrayContaining(['LICENSE', 'README.md', 'package.json']))
-    const built = /^dist\/(.*\.js|platform\.cjs|cjs\/package\.json|types\/.*\.d\.[cm]ts)$/
+    const built = /^dist\/(.*\.js|platform\.cjs|cjs\/package\.json|policies\.schema\.json|types\/.*\.d\.[cm]ts)$/
     const others = files.filter((file) => !built.test(file) && !/^(LICENSE|[A-Z]+\.md|package\.json)$/.test(file))
     expect(others).toEqual([])
   })
 
-  test('is at most 540 kB, and unpacks to 2,100 kB, of which ES modules and declarations are 1,180 kB', () => {
+  test('is at most 570 kB, and unpacks to 2,310 kB, of which ES modules and declarations are 1,330 kB', () => {
     const modules = packed.files.filter(({ path }) => /^dist\/(?!cjs\/)/.test(path))
-    expect(packed.size).toBeLessThan(540_000)
-    expect(packed.unpackedSize).toBeLessThan(2_100_000)
-    expect(modules.reduce((sum, { size }) => sum + size, 0)).toBeLessThan(1_180_000)
+    expect(packed.size).toBeLessThan(570_000)
+    expect(packed.unpackedSize).toBeLessThan(2_310_000)
+    expect(modules.reduce((sum, { size }) => sum + size, 0)).toBeLessThan(1_330_000)
   })
 
   test('names the two builds and the declarations of every entry point', () => {

@@ -38,7 +38,7 @@ function freshHome(): void {
 
 test('limiters decide by the file: texts, objects, quotas, plans and penalties', async () => {
   const limits = policiesFrom({
-    $schema: './node_modules/headgate/policies.schema.json',
+    $schema: './node_modules/headgate/dist/policies.schema.json',
     limiters: {
       login: '5/15m sliding-log',
       api: {
