@@ -136,7 +136,11 @@ contract((app) => {
     const limit = { limiter, keys, cost: 8, headers: { near: true, dialects: ['legacy', 'draft-11'] } }
     const { url } = await app(limit, { search: around })
     const { headers } = await get(`${url}/search`)
-    expect([headers['x-ratelimit-remaining'], headers.ratelimit]).toEqual(['5', '"hour";r=5;t=3600'])
+    // A framework that knows the cost of the route beforehand decides once, and 5 units of 10 are not near the limit.
+    const once = headers.ratelimit === undefined
+    const expected = once ? [undefined, undefined] : ['5', '"hour";r=5;t=3600']
+    expect([headers['x-ratelimit-remaining'], headers.ratelimit]).toEqual(expected)
+    expect(once).toBe(/^Nest/.test(expect.getState().currentTestName ?? ''))
   })
 
   test('settle corrects what the route has cost', async () => {
