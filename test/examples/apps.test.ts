@@ -19,6 +19,7 @@ import { createApp as koa } from '../../examples/koa/app.mjs'
 import { createListener as node } from '../../examples/node/app.mjs'
 import { customers, createApp as plans } from '../../examples/plans/app.ts'
 import { createApp as sockets } from '../../examples/sockets/app.mjs'
+import { createSender } from '../../examples/webhooks/app.mjs'
 import { headgateWarnings } from '../support/headgate-warnings.ts'
 
 afterAll(async () => expect(await headgateWarnings(), 'no false alarm').toEqual([]))
@@ -150,6 +151,27 @@ test('sockets: 5 messages at once, 4 connections at once', async () => {
   const notice = JSON.parse(heard.pop() as string)
   expect([heard, notice.error, notice.policy]).toEqual([['1', '2', '3', '4', '5'], 'too_many_messages', 'messages'])
 })
+
+test('webhooks: a payment passes the orders that wait for its host, and a host with a pace of its own waits for none', async () => {
+  const heard: string[] = []
+  const hosts = ['usual', 'own'].map((name) =>
+    createServer((message, response) => {
+      heard.push(`${name} ${message.headers['idempotency-key']}`)
+      message.resume().on('end', () => response.writeHead(204).end())
+    }).listen(0, '127.0.0.1'),
+  )
+  onTestFinished(() => hosts.forEach((host) => void host.close().closeAllConnections()))
+  await Promise.all(hosts.map((host) => once(host, 'listening')))
+  const [usual, own] = hosts.map((host) => `127.0.0.1:${(host.address() as { port: number }).port}`)
+  const deliver = createSender(memoryStore(), { [`${own}`]: '1000/1s' })
+  const send = (host: string | undefined, id: string, event = 'order') =>
+    deliver({ id, url: `http://${host}/hook`, event, data: { id } })
+  const orders = [usual, own].flatMap((host) => ['a', 'b', 'c'].map((id) => send(host, id)))
+  expect(await Promise.all([...orders, send(usual, 'paid', 'payment')])).toEqual(Array(7).fill(204))
+  const first = ['usual a', 'own a', 'own b', 'own c'] // in any order, because they go to two servers
+  expect(heard.slice(0, 4).toSorted()).toEqual(first.toSorted())
+  expect(heard.slice(4)).toEqual(['usual paid', 'usual b', 'usual c'])
+}, 10_000)
 
 test.each([
   ['/', 10],

@@ -52,17 +52,18 @@ beforeEach(async () => {
 })
 afterEach(() => queue.close())
 
+const until = (holds: () => void | Promise<void>) => vi.waitFor(holds, 20_000)
 const mails = (count: number) =>
   queue.addBulk(Array.from({ length: count }, (_, n) => ({ name: 'mail', data: { to: `user-${n}`, text: 'hi' } })))
 
 test('two workers keep the pace together, and call nobody from a 429 to the end of its hold', async () => {
   const outage = 1500
-  let until = Infinity
+  let end = Infinity
   answer = () => {
     const now = performance.now()
-    if (calls.length === 8) until = now + outage
-    if (calls.length < 8 || now >= until) return { status: 200 }
-    return { status: 429, fields: { 'Retry-After-Ms': Math.ceil(until - now) } }
+    if (calls.length === 8) end = now + outage
+    if (calls.length < 8 || now >= end) return { status: 200 }
+    return { status: 429, fields: { 'Retry-After-Ms': Math.ceil(end - now) } }
   }
   await mails(24)
   const done = [work(), work()].map((worker) => {
@@ -70,7 +71,7 @@ test('two workers keep the pace together, and call nobody from a 429 to the end 
     worker.on('completed', ({ id }) => ids.push(id))
     return ids
   })
-  await vi.waitFor(() => expect(done.flat()).toHaveLength(24), 20_000)
+  await until(() => expect(done.flat()).toHaveLength(24))
   expect(Math.min(...done.map(({ length }) => length))).toBeGreaterThan(0)
 
   const sent = calls.filter(({ status }) => status === 200).map(({ key }) => key)
@@ -82,24 +83,25 @@ test('two workers keep the pace together, and call nobody from a 429 to the end 
   expect(refused.filter((at) => at - (refused[0] ?? 0) > 80)).toEqual([])
 })
 
-test('a worker that is stopped during a hold gives its jobs back at once', async () => {
-  answer = () => ({ status: 429, fields: { 'Retry-After': 60 } })
+test('a worker that is stopped during a hold gives its jobs back, and calls nobody any more', async () => {
+  answer = () => ({ status: 429, fields: { 'Retry-After': 3 } })
   const worker = work()
   await mails(3)
-  await vi.waitFor(async () => expect([calls.length, await queue.getActiveCount()]).toEqual([1, 3]))
+  await until(async () => expect([calls.length > 0, await queue.getActiveCount()]).toEqual([true, 3]))
+  const before = calls.length
   worker.cancelAllJobs()
   await worker.close()
   expect(await queue.getJobCounts('active', 'delayed', 'failed')).toEqual({ active: 0, delayed: 3, failed: 0 })
-  expect(calls).toHaveLength(1)
+  expect(calls).toHaveLength(before)
 })
 
 test('a job whose mail was not sent runs again later, with the same key', async () => {
   answer = () => ({ status: calls.length === 0 ? 500 : 200 })
   work()
   const [job] = await mails(1)
-  await vi.waitFor(async () => expect(await job?.getState()).toBe('delayed'))
+  await until(async () => expect(await job?.getState()).toBe('delayed'))
   await job?.promote()
-  await vi.waitFor(async () => expect(await job?.getState()).toBe('completed'))
+  await until(async () => expect(await job?.getState()).toBe('completed'))
   expect(calls.map(({ key, status }) => [key, status])).toEqual([
     ['mail-1', 500],
     ['mail-1', 200],
