@@ -180,7 +180,7 @@ export abstract class Operations<Limiter extends object> {
    * smallest matching `scale`. Used units carry over as between plans, and penalties stay as they are.
    *
    *     await limiter.override('ann', { policy: 'month', limit: 50_000, until: '2026-12-01', reason: 'contract' })
-   *     await limiter.override({ scope: 'user', prefix: 'trial-' }, { policies: '5/1m', until: '2h' })
+   *     await limiter.override({ scope: 'user', prefix: 'trial-' }, { policies: '5/1m sliding-log', until: '2h' })
    *     await limiter.override('*', { scale: 0.1, until: '30m', reason: 'incident 311' })
    *
    * Rejects with HeadgateError `HEADGATE_OVERRIDE` if the override is invalid, or gives numbers that another override gives for the

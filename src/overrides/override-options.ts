@@ -38,7 +38,7 @@ export interface OverrideOptions {
   limit?: number
   /** How many units to add to the policy's limit, at least 1. Example, for a top-up of a quota: `500`. */
   add?: number
-  /** The policies in place of those of the scope. They cannot be `calendarWindow`, nor count units in flight. Example: `'5/1m'`. */
+  /** The policies in place of those of the scope. They cannot be `calendarWindow`, nor count units in flight. Example: `'5/1m sliding-log'`. */
   policies?: PolicyLike | readonly PolicyLike[]
   /**
    * The factor by which limits and bursts are multiplied: above 0, at most 1000, with at most 6 decimals. A result is rounded up,
@@ -176,7 +176,8 @@ function packAll(
   scope: string | undefined,
 ): Pick<OverrideRecord, 'policies' | 'scope'> {
   const policies = (Array.isArray(likes) ? (likes as readonly PolicyLike[]) : [likes as PolicyLike]).map(toPolicy)
-  if (policies.length === 0) throw invalid("policies has none. Write policies: '5/1m', or remove the override.")
+  if (policies.length === 0)
+    throw invalid("policies has none. Write policies: '5/1m sliding-log', or remove the override.")
   const names = policies.map(({ name }) => name)
   if (new Set(names).size < names.length)
     throw invalid(`two policies are named ${shown(names)}. Give each a name of its own.`)
