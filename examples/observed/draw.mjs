@@ -41,7 +41,7 @@ export function draw({ title, unit, series }) {
   const times = [0, end].map((time) => `<text x="${x(time)}" y="${height - 28}" text-anchor="middle">${time} s</text>`)
   const style =
     'text{font:11px sans-serif;fill:#333}.title{font-weight:bold;font-size:13px}polyline{fill:none;stroke-width:1.5}' +
-    '.grid{stroke:#8884}@media(prefers-color-scheme:dark){text{fill:#ddd}polyline{filter:brightness(1.5)}}'
+    '.grid{stroke:#8884}@media(prefers-color-scheme:dark){text{fill:#ddd}polyline,circle{filter:brightness(1.5)}}'
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${bottom}" role="img" aria-label="${title}">`,
     `<style>${style}</style><text class="title" x="12" y="18">${title}</text>`,
