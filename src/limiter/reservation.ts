@@ -144,9 +144,10 @@ export class Reservation {
 
   #settleAndHold(actual: Units | undefined): MaybePromise<unknown> {
     const corrections = this.#corrections(actual ?? {})
-    if (this.#settled || this.#corrected !== undefined) return undefined
+    if (this.#settled || (this.#corrected !== undefined && this.#corrected !== 'reserved')) return undefined
+    const open = corrections.map((units, n) => (this.#isCorrected(n) ? undefined : units))
     this.#corrected = actual ?? 'reserved'
-    return this.#apply((n) => corrections[n], false)
+    return this.#apply((n) => open[n], false)
   }
 
   static {

@@ -20,7 +20,7 @@ export class JsonProblem extends Error {
 
 const scalar = /true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON forbids control characters in a text
-const quoted = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*"/y
+const quoted = /"[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[\da-fA-F]{4})[^"\\\u0000-\u001f]*)*"/y
 const space = /[ \t\r\n]*/y
 /** Deeper documents are no policies, and would fill the stack. */
 const deepest = 50
@@ -31,7 +31,7 @@ const deepest = 50
  * @throws JsonProblem if the text is no JSON
  */
 export function readJson(text: string): JsonNode {
-  const reader = new JsonReader(text)
+  const reader = new JsonReader(text.replace(/^\ufeff/, '')) // some editors begin a file with a byte order mark
   const root = reader.value(0)
   reader.end()
   return root

@@ -274,3 +274,25 @@ test('with settle, the settlement that spends the quota begins the ban', async (
   await request.decision?.settle?.(2)
   expect((await limiter.peek('k')).policies[1]?.allowed).toBe(false)
 })
+
+test.each([undefined, { on: 'spent', ban: '1h' }] as const)(
+  'settle after the response corrects a failure that has counted; penalty: %j',
+  async (penalty) => {
+    const limiter = new RateLimiter({ policies: fixedWindow({ limit: 9, window: '1h' }), ...(penalty && { penalty }) })
+    const options = { limiter, keys, cost: 4, settle: true, count: 'failures' } as const
+    const guard = createGuard<PlainRequest, PlainResponse>(plainFramework, options)
+    for (const [actual, used] of [
+      [1, 1],
+      [6, 7],
+    ] as const) {
+      const request: PlainRequest = {}
+      const response = new PlainResponse()
+      expect(guard.check(request, response)).toBe(true)
+      response.statusCode = 401
+      response.end('')
+      await request.decision?.settle(actual)
+      await request.decision?.settle(0)
+      expect((await limiter.peek('k')).policies[0]?.used).toBe(used)
+    }
+  },
+)

@@ -186,3 +186,8 @@ describe('the schema for editors', () => {
     expect(validate(JSON.parse(text.replace(from, to)))).toBe(false)
   })
 })
+
+test('a byte order mark and a very long text are read', () => {
+  expect(readJson(`\ufeff${text}`).value).toEqual(right)
+  expect(errorOf(JSON.stringify({ limiters: { api: 'x'.repeat(9_000_000) } })).code).toBe('HEADGATE_POLICY')
+})
