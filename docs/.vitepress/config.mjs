@@ -125,6 +125,7 @@ const guide = [
       page('Pacing', 'pacing'),
       page('Budgets', 'budgets'),
       page('Quotas by the calendar', 'quotas'),
+      page('Policies in a file', 'policy-file'),
       page('Testing', 'testing'),
     ],
   },
