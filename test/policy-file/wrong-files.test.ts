@@ -205,6 +205,9 @@ describe('the schema for editors', () => {
       { every: 'month', limit: 1, anchor: 31, timeZone: 'Europe/Berlin', thresholds: [0.8, 1] },
       { algorithm: 'calendar', every: { months: 2 }, limit: 1, anchor: '2026-02-15' },
       { policy: '500/day', timeZone: 'Europe/Berlin', name: 'daily' },
+      { policy: '500/week', weekStart: 'sunday', listed: false },
+      { policy: '4 at once', retryAfter: '2s' },
+      { algorithm: 'concurrency', limit: 1, retryAfter: 500, listed: false },
     ]
     const documents = [
       right,
