@@ -207,7 +207,7 @@ describe('the schema for editors', () => {
       { policy: '500/day', timeZone: 'Europe/Berlin', name: 'daily' },
       { policy: '500/week', weekStart: 'sunday', listed: false },
       { policy: '4 at once', retryAfter: '2s' },
-      { algorithm: 'concurrency', limit: 1, retryAfter: 500, listed: false },
+      { algorithm: 'concurrency', limit: 1, retryAfter: '500ms', listed: false },
     ]
     const documents = [
       right,
