@@ -151,6 +151,7 @@ const guide = [
       page('Budgets', 'budgets'),
       page('Quotas by the calendar', 'quotas'),
       page('Overrides', 'overrides'),
+      page('Policies in a file', 'policy-file'),
       page('Testing', 'testing'),
     ],
   },

@@ -42,10 +42,11 @@ async function run({ positionals: [oldFile, newFile, ...logs], ...options }) {
   }
 }
 
-/** The plan without a name if both files have it, else the only one with a name. */
+/** The plan without a name, unless both files have named plans only: then the only one. */
 function planOf(files, limiter) {
-  if (files.every(({ policies }) => policies.limiters().get(limiter)?.own !== undefined)) return undefined
-  return onlyOne(files, (limiters) => limiters.get(limiter)?.plans.keys() ?? [], 'plan')
+  const found = files.map(({ policies }) => policies.limiters().get(limiter))
+  if (found.some((each) => each === undefined || each.own !== undefined)) return undefined
+  return onlyOne(files, (limiters) => limiters.get(limiter).plans.keys(), 'plan')
 }
 
 /** The name that both files have, and no other. @throws UsageError if there are several or none */

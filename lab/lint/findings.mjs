@@ -49,8 +49,7 @@ function neverBinding({ place, policies }) {
   })
 }
 
-/** Such as `100 in 1 h ("1h")`. */
-/** @param {any} policy */
+/** Such as `"1h" (100 in 1 h)`. @param {any} policy */
 function termsOf({ name, limit, window, calendar }) {
   const { every } = calendar ?? {}
   const period = every === undefined ? duration(window) : typeof every === 'string' ? every : `${every.months} months`

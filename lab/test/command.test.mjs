@@ -70,7 +70,10 @@ test('a page shows hostile texts of the log as texts', async () => {
 
 test.each([
   [['replay', madeLog], 'No policy is given. Write: headgate-lab replay access.log'],
-  [['replay', madeLog, '--polcy', '1/1m'], "Unknown option '--polcy'. The options of replay are --policy, --key,"],
+  [
+    ['replay', madeLog, '--polcy', '1/1m'],
+    "Unknown option '--polcy'. The options of replay are --policy, --follow, --frames, --key,",
+  ],
   [['replay', madeLog, '--policy', '1/1x'], `('250ms', '10s', '15m', '1h', '1d', '2w')`],
   [['replay', madeLog, '--policy', 'ten'], "Write '100/15m', '10/1s burst 20'"],
   [['replay', madeLog, '--policy', '4 at once'], "Give a rate, such as '30/1m'."],
@@ -78,7 +81,10 @@ test.each([
   [['replay', home, '--policy', '1/1m'], 'is a folder. Name a log'],
   [['replay', madeLog, 'more', '--policy', '1/1m'], 'There is no file more. Name a log'],
   [['redis', 'redis://localhost', 'top', 'key', 'more'], 'redis does not take "more".'],
-  [['repaly'], 'There is no command "repaly". The commands are replay, suggest, simulate, redis, postgres, sqlite.'],
+  [
+    ['repaly'],
+    'There is no command "repaly". The commands are replay, suggest, simulate, lint, diff, redis, postgres, sqlite.',
+  ],
   [
     ['replay', madeLog, '--policy', '1/1m', '--html', '/no/such/report.html'],
     'There is no folder /no/such for the report.',

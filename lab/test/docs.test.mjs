@@ -47,6 +47,9 @@ beforeEach(async () => {
 })
 
 copyFileSync(madeLog, join(home, 'access.log'))
+for (const [name, policy] of Object.entries({ policies: '20/1m', old: '20/1m', new: '15/1m' })) {
+  writeFileSync(join(home, `${name}.json`), JSON.stringify({ limiters: { api: policy } }))
+}
 writeFileSync(join(home, 'access.json'), '{"ts":1772701687,"peer":{"ip":"198.51.100.1"}}\n')
 
 /** The words of a command line, without a shell. */
@@ -55,7 +58,7 @@ function words(line) {
 }
 
 test.each(lines)('the example runs: headgate-lab %s', async (line) => {
-  const args = words(line).map((word) => urls[word] ?? (/^access\./.test(word) ? join(home, word) : word))
+  const args = words(line).map((word) => urls[word] ?? (/^\w+\.(log|json)$/.test(word) ? join(home, word) : word))
   const { code, stderr } = await runLab(args)
   expect([code, stderr]).toEqual([0, ''])
 })

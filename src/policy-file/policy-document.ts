@@ -83,14 +83,16 @@ class DocumentReader {
     if (node.members === undefined || isPolicy(node))
       return { own: this.#plan(node, path, undefined), plans: new Map() }
     const members = this.#object(node, path, ['policies', 'penalty', 'plans'], '')
-    const penalty = members.get('penalty')
+    const penalty = penaltyIn(members, path)
     const own = members.get('policies')
     const plans = members.get('plans')
     if (own === undefined && plans === undefined) {
       throw this.#error(node, path, 'has neither "policies" nor "plans".', 'Write "policies": ["100/15m"].')
     }
     const named =
-      plans === undefined ? new Map<string, JsonNode>() : this.#object(plans, `${path}.plans`, undefined, '')
+      plans === undefined
+        ? new Map<string, JsonNode>()
+        : this.#object(plans, `${path}.plans`, undefined, 'Write { "pro": ["1000/15m"] }.')
     return {
       own: own === undefined ? undefined : this.#plan(own, `${path}.policies`, penalty),
       plans: new Map([...named].map(([name, plan]) => [name, this.#plan(plan, `${path}.plans.${name}`, penalty)])),
@@ -98,14 +100,19 @@ class DocumentReader {
   }
 
   /** @param inherited the penalty of the limiter, for a plan that says none */
-  #plan(node: JsonNode, path: string, inherited: JsonNode | undefined): PlanOfFile {
+  #plan(node: JsonNode, path: string, inherited: PlacedPenalty | undefined): PlanOfFile {
     if (node.value === 'unlimited') return 'unlimited'
     if (node.members === undefined || isPolicy(node))
       return this.#checked(node, path, this.#policies(node, path), inherited)
     const members = this.#object(node, path, ['policies', 'penalty'], '')
     const policies = members.get('policies')
     if (policies === undefined) throw this.#error(node, path, 'has no "policies".', 'Write "policies": ["100/15m"].')
-    return this.#checked(node, path, this.#policies(policies, `${path}.policies`), members.get('penalty') ?? inherited)
+    return this.#checked(
+      node,
+      path,
+      this.#policies(policies, `${path}.policies`),
+      penaltyIn(members, path) ?? inherited,
+    )
   }
 
   #policies(node: JsonNode, path: string): readonly Policy[] {
@@ -129,16 +136,13 @@ class DocumentReader {
   }
 
   /** The plan, if a limiter takes it: names are different, and the penalty is valid. */
-  #checked(node: JsonNode, path: string, policies: readonly Policy[], penalty: JsonNode | undefined): PlanOfFile {
-    const given = penalty?.value
-    const plan = {
-      policies: Object.freeze(policies),
-      ...(given !== undefined && { penalty: given as PenaltyOptions | false }),
-    }
+  #checked(node: JsonNode, path: string, policies: readonly Policy[], penalty: PlacedPenalty | undefined): PlanOfFile {
+    const given = penalty?.node.value as PenaltyOptions | false
+    const plan = { policies: Object.freeze(policies), ...(penalty !== undefined && { penalty: given }) }
     const name = 'policy-file'
     this.#at(node, path, () => new RateLimiter({ name, policies }))
     if (penalty !== undefined && given !== false) {
-      this.#at(penalty, path, () => new RateLimiter({ name, policies, penalty: given as PenaltyOptions }))
+      this.#at(penalty.node, penalty.path, () => new RateLimiter({ name, policies, penalty: given }))
     }
     return Object.freeze(plan)
   }
@@ -149,7 +153,9 @@ class DocumentReader {
       return make()
     } catch (error) {
       if (!(error instanceof HeadgateError)) throw error
-      const named = [...(node.members ?? [])].find(([name]) => error.message.includes(`${name} must`))
+      const named = [...(node.members ?? [])].find(([name]) =>
+        [`${name} must`, `no ${name} `, `no option "${name}"`].some((words) => error.message.includes(words)),
+      )
       const at = named?.[1] ?? node.members?.get('policy') ?? node
       throw new HeadgateError(error.code, `${this.#place(at, path)} ${error.message}`)
     }
@@ -186,6 +192,17 @@ class DocumentReader {
   }
 }
 
+/** A penalty, and where in the file it stands: in a plan, or in the limiter of the plan. */
+interface PlacedPenalty {
+  readonly node: JsonNode
+  readonly path: string
+}
+
+function penaltyIn(members: ReadonlyMap<string, JsonNode>, path: string): PlacedPenalty | undefined {
+  const node = members.get('penalty')
+  return node && { node, path: `${path}.penalty` }
+}
+
 /** True for an object that is one policy, and not a limiter or a plan. */
 function isPolicy({ members }: JsonNode): boolean {
   return members !== undefined && ['policy', 'algorithm', 'limit'].some((name) => members.has(name))
@@ -204,7 +221,8 @@ function fromObject({ policy: text, algorithm, ...options }: Record<string, unkn
     )
   }
   if (text !== undefined) return fromText(text as string, options)
-  const name = algorithm ?? (options.every === undefined ? 'sliding-window' : 'calendar')
+  const standard = options.every === undefined ? 'sliding-window' : 'calendar'
+  const name = algorithm === undefined ? standard : algorithm
   if (typeof name !== 'string' || !Object.hasOwn(constructors, name)) {
     throw new HeadgateError(
       'HEADGATE_POLICY_FILE',

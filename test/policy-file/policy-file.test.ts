@@ -66,6 +66,11 @@ test('limiters decide by the file: texts, objects, quotas, plans and penalties',
   expect((await under('internal').consume('ann')).allowed).toBe(true)
   expect(under()).toBe(under())
   expect(limits.plan('login')).toMatchObject({ policies: [{ limit: 5, name: '15m' }] })
+  const listed = [...limits.limiters()].map(([name, { own, plans }]) => [name, own, [...plans]])
+  expect(listed).toEqual([
+    ['login', limits.plan('login'), []],
+    ['api', limits.plan('api'), ['pro', 'internal', 'free'].map((plan) => [plan, limits.plan('api', plan)])],
+  ])
 })
 
 test('a valid new version takes effect at the next call, and used units stay used', async () => {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Ajv } from 'ajv'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { readJson } from '../../src/policy-file/json-document.ts'
+import { type JsonNode, readJson } from '../../src/policy-file/json-document.ts'
 import { readPolicyDocument } from '../../src/policy-file/policy-document.ts'
 
 const right = {
@@ -54,14 +54,14 @@ const mistakes: [from: string, to: string, line: number, code: string, says: str
   ['"1000/month"', '"1000/month Mars/Phobos"', 8, 'HEADGATE_CALENDAR', 'time zone'],
   ['"scope": "tenant"', '"scope": ""', 10, 'HEADGATE_SCOPE', 'scope must'],
   ['"name": "monthly"', '"name": "1s"', 5, 'HEADGATE_DUPLICATE_POLICY', 'Two policies are named'],
-  ['"name": "monthly"', '"nmae": "monthly"', 8, 'HEADGATE_OPTION', 'nmae'],
+  ['"name": "monthly"', '"nmae": "monthly"', 9, 'HEADGATE_OPTION', 'nmae'],
   ['"after": 5', '"after": 0', 14, 'HEADGATE_PENALTY', 'after must be'],
-  ['"after": 5', '"afer": 5', 13, 'HEADGATE_OPTION', 'afer'],
+  ['"after": 5', '"afer": 5', 14, 'HEADGATE_OPTION', 'afer'],
   ['"within": "1m"', '"within": "soon"', 15, 'HEADGATE_PENALTY', 'within must'],
   [
     '"token-bucket"',
     '"bucket"',
-    23,
+    24,
     'HEADGATE_POLICY_FILE',
     'There is no algorithm "bucket". The algorithms are sliding-window,',
   ],
@@ -119,6 +119,52 @@ describe('a wrong file is an error with its line, a code and a fix', () => {
   })
 })
 
+/** A value of the right file. */
+interface Place {
+  readonly path: string
+  /** The lines on which an error may stand: of the value, or of the option whose list it is in. */
+  readonly lines: readonly [first: number, last: number]
+  /** The file with another value in this place. */
+  readonly put: (value: unknown) => string
+}
+
+function placesIn(node: JsonNode, path: readonly (string | number)[]): Place[] {
+  const below = [...(node.members ?? []), ...(node.items ?? []).entries()]
+  return below.flatMap(([name, child]) => {
+    const first = node.items === undefined ? child.line : node.line
+    const put = (value: unknown) => {
+      const document = structuredClone(right)
+      const parent = path.reduce((at: object, step) => Reflect.get(at, step), document)
+      Reflect.set(parent, name, value)
+      return JSON.stringify(document, undefined, 2)
+    }
+    // The value may begin on its line, and be wrong on the next one.
+    const own: Place = { path: [...path, name].join('.'), lines: [first, child.line + 1], put }
+    return [own, ...placesIn(child, [...path, name])]
+  })
+}
+
+const wrongValues = [null, true, -1, 0.5, '', '5 per minute', '10/0s', '1e3/1m', [], [[]], [null], {}, { limits: 1 }]
+
+/** Any text is a name and a scope, a name may be null, and a file may have no limiters and no plans. */
+const alsoRight = /\.(name|scope) "[^"]+"$|\.name null$|^limiters {}$|\.plans {}$/
+
+test('200 wrong files are 200 errors with the line of the mistake, a code and a fix', () => {
+  const files = placesIn(readJson(text), []).flatMap(({ path, lines, put }) =>
+    wrongValues.map((value) => ({ change: `${path} ${JSON.stringify(value)}`, lines, wrong: put(value) })),
+  )
+  const wrongFiles = files.filter(({ change }) => !alsoRight.test(change))
+  expect(new Set(wrongFiles.map(({ wrong }) => wrong)).size).toBeGreaterThan(200)
+  for (const { change, lines, wrong } of wrongFiles) {
+    const { code, message } = errorOf(wrong)
+    const line = Number(/^policies\.json, line (\d+), /.exec(message)?.[1])
+    const isThere = line >= lines[0] && line <= lines[1]
+    const hasFix = /\. (Write|Give|It takes|The algorithms are|The properties are)\b/.test(message)
+    expect({ change, message, isThere, hasFix }).toEqual({ change, message, isThere: true, hasFix: true })
+    expect(code).toMatch(/^HEADGATE_[A-Z_]+$/)
+  }
+})
+
 test('JSON is read as JSON.parse reads it, with the lines of the values', () => {
   fc.assert(
     fc.property(fc.jsonValue(), fc.constantFrom(0, 2, '\t', '\r\n'), (value, space) => {
@@ -159,6 +205,9 @@ describe('the schema for editors', () => {
       { every: 'month', limit: 1, anchor: 31, timeZone: 'Europe/Berlin', thresholds: [0.8, 1] },
       { algorithm: 'calendar', every: { months: 2 }, limit: 1, anchor: '2026-02-15' },
       { policy: '500/day', timeZone: 'Europe/Berlin', name: 'daily' },
+      { policy: '500/week', weekStart: 'sunday', listed: false },
+      { policy: '4 at once', retryAfter: '2s' },
+      { algorithm: 'concurrency', limit: 1, retryAfter: '500ms', listed: false },
     ]
     const documents = [
       right,
