@@ -45,6 +45,7 @@ const sentences = {
   'headgate/node': 'A limit for servers of `node:http` and `node:http2`, without a framework.',
   'headgate/otel': 'Metrics and spans for OpenTelemetry.',
   'headgate/pacer': 'Calls that wait for their turn, in place of being refused.',
+  'headgate/policy-file': 'Policies in a JSON file that takes effect while the service runs.',
   'headgate/postgres': 'The store for one limit over several processes on Postgres.',
   'headgate/redis': 'The store for one limit over several processes on Redis or Valkey.',
   'headgate/shares': 'A store in which each process admits its share without a round trip.',

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -14,6 +14,9 @@ const { server } = await useRedis()
 const folder = new URL('.examples-in-typescript/', root)
 const examples = pages.flatMap((page) => examplesOf(page, folder)).filter(({ language }) => language === 'ts')
 
+/** The file that the page about policy files shows, where its programs look for it. */
+const [, policies = ''] = /^```json\n(.*?)^```$/ms.exec(readFileSync(new URL('docs/policy-file.md', root), 'utf8')) ?? []
+
 /** Connects to the server of this test, and ends, unless it is a test of its own. */
 function programOf(code: string): string {
   const connected = code.replaceAll('new Redis()', 'new Redis(process.env.REDIS_URL)')
@@ -26,6 +29,7 @@ const some = inDepth ? [] : ['--test-name-pattern=^my store(?!.*the same decisio
 beforeAll(async () => {
   mkdirSync(folder, { recursive: true })
   for (const { file, code } of examples) writeFileSync(file, programOf(code))
+  writeFileSync(new URL('policies.json', folder), policies)
   await tsc(['--strict', 'false', ...examples.map(({ file }) => file)])
 })
 
@@ -36,7 +40,7 @@ test.each(examples.map(({ file }) => [basename(file), file]))(
   async (_name, file) => {
     const env = { ...process.env, REDIS_URL: `redis://127.0.0.1:${server.port}`, NODE_TEST_CONTEXT: undefined }
     const compiled = file.replace(/mts$/, 'mjs')
-    await expect(promisify(execFile)(process.execPath, [...some, compiled], { env })).resolves.toMatchObject({
+    await expect(promisify(execFile)(process.execPath, [...some, compiled], { env, cwd: folder })).resolves.toMatchObject({
       stderr: '',
     })
   },
