@@ -56,13 +56,16 @@ function referenceSidebar() {
 }
 
 /**
- * Which hit of the search is first: the guide and the errors, then pages for those who come from another package, then the reference. The
+ * Which hit of the search is first: the guide and the errors, then the pages of frameworks and recipes, then the
+ * pages for those who come from another package, then the reference. The
  * page runs the text of this function, so it uses nothing from outside.
  */
 function boostOf(id) {
   if (id.includes('/reference/') && !id.includes('/options')) return 0.15
-  if (/\/(from-|moving-in|support)/.test(id)) return 0.5
-  return /\/(start|recipes)/.test(id) ? 1.2 : 1
+  if (/\/(from-|support)/.test(id)) return 0.5
+  if (/\/(moving-in|recipes\/)/.test(id)) return 0.7
+  if (/\/frameworks\//.test(id)) return 0.9
+  return /\/start/.test(id) ? 1.2 : 1
 }
 
 /** What the search reads of a page. Tables of benchmarks have each word, and nobody looks for them by these words. */

@@ -23,7 +23,7 @@ afterAll(async () => {
 async function open(settings = {}, options = {}) {
   ;({ page, faults } = await openPage(browser, { viewport: { width: 1280, height: 1400 }, ...options }))
   await page.goto(`${site.url}/playground?${new URLSearchParams(settings)}`)
-  await page.waitForSelector('[data-lane="B"]')
+  await page.waitForSelector('[data-ready] [data-lane="B"]') // the server has rendered a playground that does nothing yet
 }
 
 afterEach(async () => {
@@ -99,7 +99,7 @@ test('the address holds the settings, and opens them again', async () => {
   const address = page.url()
   await page.goto('about:blank')
   await page.goto(address)
-  await page.waitForSelector('[data-lane="B"]')
+  await page.waitForSelector('[data-ready] [data-lane="B"]') // the server has rendered a playground that does nothing yet
   expect(await control('policy-A').inputValue()).toBe('3/1s sliding-log')
   expect(await control('workload').inputValue()).toBe('drawn')
   expect(await control('speed').inputValue()).toBe('5')
@@ -172,7 +172,7 @@ describe('an access log', () => {
     expect([hash.length < 400, search.includes('log=')]).toEqual([true, false])
     await page.goto('about:blank')
     await page.goto(href)
-    await page.waitForSelector('[data-lane="B"]')
+    await page.waitForSelector('[data-ready] [data-lane="B"]') // the server has rendered a playground that does nothing yet
     await page.waitForFunction(() => document.querySelector('[data-number="refused"]').textContent === '30')
     expect(await numbersOf('A')).toEqual({ admitted: 30, refused: 30, most: 2 })
     expect(await page.locator('output.time').textContent()).toContain('09:08:04')

@@ -33,8 +33,8 @@ async function found(words) {
 test.each([
   ['install', /^start$/],
   ['redis', /^(redis|recipes\/.*redis.*)$/],
-  ['fastify redis', /^(redis|frameworks|http|recipes\/.*)$/],
-  ['nestjs', /^(frameworks|recipes\/nest.*)$/],
+  ['fastify redis', /^(redis|frameworks\/fastify|http|recipes\/.*)$/],
+  ['nestjs', /^(frameworks\/nest|frameworks)$/],
   ['which algorithm', /^(choosing|algorithms)$/],
   ['choose a limit', /^(start|choosing|lab|recipes\/.*)$/],
   ['HEADGATE_POLICY', /^errors\/HEADGATE_POLICY$/],

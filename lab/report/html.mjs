@@ -37,7 +37,7 @@ function sectionHtml({ heading, notes = [], code = [], tables = [], charts = [],
   return `<section>
 <h2>${escaped(heading)}</h2>
 ${notes.map((note) => `<p>${escaped(note)}</p>`).join('\n')}
-${code.length === 0 ? '' : `<pre><code>${escaped(code.join('\n'))}</code></pre>`}
+${code.length === 0 ? '' : `<pre tabindex="0"><code>${escaped(code.join('\n'))}</code></pre>`}
 ${charts.map((chart) => chartHtml(chart, all.indexOf(chart), heading)).join('\n')}
 ${bars.length > 0 ? barsHtml(bars, heading) : ''}
 ${tables.map((table) => tableHtml(table, heading)).join('\n')}

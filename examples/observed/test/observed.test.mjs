@@ -76,7 +76,8 @@ test('every panel has data, and each alert fires when it should and not before',
       for (const [legend, query] of Object.entries(queries)) {
         const found = await prometheus.range(chosenAll(query), start, end, 1)
         const numbers = found.flatMap(({ values }) => values.map(([, value]) => Number(value)))
-        assert.ok(numbers.some(Number.isFinite), `${title}: no data for ${query}`)
+        // An exchange fails only if it is under way when Redis stops.
+        if (!legend.includes('error_type')) assert.ok(numbers.some(Number.isFinite), `${title}: no data for ${query}`)
         for (const { metric, values } of found) series.push({ name: nameOf(legend, metric), points: values })
       }
       recorded.push({ title, unit, series })
