@@ -12,7 +12,7 @@ export async function bundle(consumer, input, format) {
       if (level === 'warn' && log.code === 'UNRESOLVED_IMPORT') throw new Error(log.message)
     },
   })
-  const { output } = await build.generate({ format, name: 'program' })
+  const { output } = await build.generate({ format, name: 'program', codeSplitting: false })
   await build.close()
   return output[0].code
 }
