@@ -105,10 +105,11 @@ export function randomWorld(random: Random, { family, make }: WorldKind): World 
   const columns = names.map((name) => column(random, family, scales, name, base, makesOf(family, make)))
   const punished = family === 'any' || family === 'alike' ? random(4) === 0 : false
   const count = 2 + random(2)
-  const plans = Array.from({ length: count }, (_, n) => ({
-    policies: columns.map((numbers) => numbers[n] as Numbers),
-    ...(punished && random(5) > 0 && { penalty: randomPenalty(random, base) }),
-  }))
+  const plans = Array.from({ length: count }, (_, n) => {
+    const policies = columns.map((numbers) => numbers[n] as Numbers)
+    const spends = policies.some(({ make }) => make !== 'concurrency')
+    return { policies, ...(punished && random(5) > 0 && { penalty: randomPenalty(random, base, spends) }) }
+  })
   return { family, onChange, plans }
 }
 
@@ -156,12 +157,13 @@ function numbersOf(random: Random, make: Make, name: string, base: number): Numb
   }
 }
 
-function randomPenalty(random: Random, base: number): PenaltyOptions {
+/** @param spends true if a policy of the plan can be spent */
+function randomPenalty(random: Random, base: number, spends: boolean): PenaltyOptions {
   const span = () => inText(base * pick(random, [1, 2, 3, 10, 30]))
   const counted = { after: 1 + random(3), within: span() }
   if (random(4) === 0) return { ...counted, until: 'window' }
   return {
-    ...(random(3) === 0 ? { on: 'spent' } : counted),
+    ...(random(3) === 0 && spends ? { on: 'spent' } : counted),
     ban: random(2) === 0 ? span() : [span(), span()],
     ...(random(3) === 0 && { forget: span() }),
     ...(random(4) === 0 && { extend: true }),

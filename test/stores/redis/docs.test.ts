@@ -15,7 +15,8 @@ const folder = new URL('.examples-in-typescript/', root)
 const examples = pages.flatMap((page) => examplesOf(page, folder)).filter(({ language }) => language === 'ts')
 
 /** The file that the page about policy files shows, where its programs look for it. */
-const [, policies = ''] = /^```json\n(.*?)^```$/ms.exec(readFileSync(new URL('docs/policy-file.md', root), 'utf8')) ?? []
+const [, policies = ''] =
+  /^```json\n(.*?)^```$/ms.exec(readFileSync(new URL('docs/policy-file.md', root), 'utf8')) ?? []
 
 /** Connects to the server of this test, and ends, unless it is a test of its own. */
 function programOf(code: string): string {
@@ -40,7 +41,9 @@ test.each(examples.map(({ file }) => [basename(file), file]))(
   async (_name, file) => {
     const env = { ...process.env, REDIS_URL: `redis://127.0.0.1:${server.port}`, NODE_TEST_CONTEXT: undefined }
     const compiled = file.replace(/mts$/, 'mjs')
-    await expect(promisify(execFile)(process.execPath, [...some, compiled], { env, cwd: folder })).resolves.toMatchObject({
+    await expect(
+      promisify(execFile)(process.execPath, [...some, compiled], { env, cwd: folder }),
+    ).resolves.toMatchObject({
       stderr: '',
     })
   },

@@ -199,10 +199,11 @@ const mutations: readonly Mutations[] = [
       ['new(now, now + duration, ban.reason)', 'new(now, ban.till, ban.reason)'],
       ['scope.ban.till + lingering <= now', 'scope.ban.till <= now'],
       ['ban.till > longest.till', 'ban.till < longest.till'],
-      ['if byte(definition) == banKind then return end', ''],
+      ['if byte(definition) == banKind then', 'if false then'],
+      ['current.till > next.till', 'current.till < next.till'],
       ['if not ban and from.punishes', 'if ban and from.punishes'],
       ['kept = kept .. record', 'kept = record'],
-      ['kept = kept .. ban.record', 'kept = ban.record'],
+      ['kept .. next.record', 'next.record'],
     ],
   },
   {
