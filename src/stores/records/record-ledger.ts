@@ -122,6 +122,7 @@ export class RecordLedger implements Ledger {
     const verdicts = new Map(decisions.flatMap(({ policies }) => policies.map((verdict) => [verdict.name, verdict])))
     const policies = this.#terms.policies.map(({ name }) => verdicts.get(name) as Verdict)
     const { at, ban } = withLongestBan(decisions)
+    const banned = decisions.find((decision) => decision.banned !== undefined)?.banned
     const resetAfter = Math.max(...decisions.map((decision) => decision.resetAfter))
     return {
       ...join(
@@ -132,6 +133,7 @@ export class RecordLedger implements Ledger {
       ),
       resetAfter,
       ...(ban && { ban }),
+      ...(banned !== undefined && { banned }),
     }
   }
 
