@@ -9,8 +9,8 @@ import type { FindKey, KeyExtractor } from './keys/index.ts'
 import type { Hooks } from './request-events.ts'
 
 /**
- * The options of a middleware, besides its policies. Those that most applications need stand first. With Koa, the context is both the
- * request and the response.
+ * The options of a middleware, besides its policies. The options that most applications need come first. With Koa, the context is both
+ * the request and the response.
  */
 export interface GuardOptions<Request, Response> extends Hooks<Request, Response> {
   /**
@@ -48,7 +48,7 @@ export interface GuardOptions<Request, Response> extends Hooks<Request, Response
   /** IP addresses and CIDR ranges that are not limited. Default: none. Example: `['10.0.0.0/8', '2001:db8::/32']`. */
   allow?: readonly string[] | undefined
   /**
-   * IP addresses and CIDR ranges that are refused with status 403, even if `allow` has them. `deny` may also be a function that
+   * IP addresses and CIDR ranges that are refused with status 403, even if they are also in `allow`. `deny` may also be a function that
    * returns true, or a promise of true, for a request to refuse. Default: none. Example: `['192.0.2.1']`, or `(request) =>
    * banned.has(request.get('x-api-key'))`.
    */

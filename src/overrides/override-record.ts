@@ -47,7 +47,7 @@ export interface Override extends Omit<OverrideRecord, 'policies'> {
   readonly reason?: string
   /** When the override was written, in milliseconds since the epoch. */
   readonly since: number
-  /** False if no policy of this limiter has the name or the scope of the override: the override then changes nothing in this process. */
+  /** False if no policy of this limiter has the name or the scope of the override: the override then changes nothing in this limiter. */
   readonly effective: boolean
 }
 

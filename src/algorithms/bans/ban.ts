@@ -37,7 +37,7 @@ export function newBan(now: number, duration: number, reason: string | undefined
   return { from: now, until: duration >= forever ? forever : now + duration, reason }
 }
 
-/** `next`, or the ban in progress if that one ends later: for a ban that only extends another. */
+/** Returns `next`, or the current ban if the current ban ends later. For a ban that may extend the current ban but must not shorten it. */
 export function laterBan(current: StoredBan | undefined, next: StoredBan): StoredBan {
   return current !== undefined && current.until > next.until ? current : next
 }
@@ -104,7 +104,7 @@ export function withBan(decision: Decision, { scope, wait, until, reason }: Call
   if (!refuses) return { ...decision, resetAfter: Math.max(milliseconds, decision.resetAfter), ban }
   const { limit, policies, source, resetAfter, at } = join(false, decision.policies, decision.source, decision.at)
   const enforced = policies.filter(({ shadow }) => !shadow).map(({ retryAfter }) => retryAfter)
-  const waits = decision.tried === undefined ? enforced : [decision.retryAfter] // of a list of costs, the shortest wait counts
+  const waits = decision.tried === undefined ? enforced : [decision.retryAfter] // for a list of costs, the shortest wait counts
   return {
     allowed: false,
     limit,

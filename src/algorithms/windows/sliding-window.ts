@@ -99,7 +99,7 @@ export class SlidingWindow extends Algorithm {
   }
 
   take(s: Numbers, i: number, at: number, cost: number): void {
-    if (at < (s[i] as number)) s[i + 4] = 0 // earlier tickets name windows that their units are no longer in
+    if (at < (s[i] as number)) s[i + 4] = 0 // makes earlier tickets invalid: their units are no longer in the windows that the tickets name
     const start = this.#startAt(s, i, at)
     if (start !== s[i + 1]) {
       const current = this.#currentAt(s, i, start)
