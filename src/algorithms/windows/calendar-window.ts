@@ -5,11 +5,11 @@
  * window, of the present window, of the next window, and of the window after the next. The caller computes the four times by its own
  * clock. The store's clock decides which of the three windows between these times contains the call.
  *
- * The first call of a window stores its start and its end. While this window runs, the stored end decides, also if the customer's
- * anchor, the time zone or the tz database changes. After the end, the next window begins: at the stored end or at the start that
- * the call brings, whichever is later. So a change of the anchor makes one short window, and never an early refill.
+ * The first call of a window stores the start and the end of the window. The window keeps this end, even if the customer's anchor, the
+ * time zone or the tz database changes. After the end, the next window begins: at the stored end or at the start that the call passes,
+ * whichever is later. So a change of the anchor makes one short window, and never an early refill.
  *
- * A call without windows, such as a refund that comes late, changes only a window that runs.
+ * A call without windows, such as a late refund, changes only a running window.
  *
  * State: last (us), used units, start and end of the window (us), largest reported threshold (thresholds.ts), id of the open reservations
  * (0: none). A state with reservations that expire also has the numbers of these reservations (expiring-reservations.ts). The
