@@ -143,7 +143,7 @@ export abstract class Algorithm {
   declare readonly leases?: boolean
   /**
    * True if the cost of a call delays the next call, and not the call itself, as in Guava's limiters. Any cost is then admitted as soon
-   * as the costs of earlier calls are paid, `wait` shows what is used, and the first read of a key creates its state.
+   * as the wait for earlier costs is over. `wait` depends on the used units only. The first read of a key creates its state.
    */
   declare readonly paysLater?: boolean
 

@@ -11,7 +11,7 @@
  * `keep`.
  *
  * Only an admitted call rewrites a state under the new numbers. Until then, used units become free as under the old numbers. So a
- * refused call waits until so many units are free under the old numbers that the call fits under the new numbers:
+ * refused call waits until enough units have become free under the old numbers for the call to fit under the new numbers:
  *
  *     keep     70 of 100 used, now 50: one unit is admitted when 49 are used, which is when 51 of the old 100 are free
  */

@@ -31,7 +31,7 @@ export function windowsAt(rule: Rule, now: number): Windows {
   const { zone } = rule
   let index = indexOf(rule, zone.dateAt(ms))
   const startOf = (window: number) => zone.startOf(firstDay(rule, window))
-  // If the clocks go back over midnight, the former date comes again, but the new window has begun.
+  // If the clocks go back over midnight, the previous date comes again, but the new window has already begun.
   while (startOf(index + 1) <= ms) index++
   const start = startOf(index)
   let previous = index - 1
@@ -42,7 +42,7 @@ export function windowsAt(rule: Rule, now: number): Windows {
   return [startOf(previous) * 1000, start * 1000, end * 1000, startOf(next) * 1000]
 }
 
-/** An upper bound of the numbers that `numberOf` returns for windows of this length. */
+/** The length of an array that is indexed by the numbers of `numberOf`, for windows of this length. */
 export function numbersOf({ months, days }: Length): number {
   return 32 * months || days
 }

@@ -8,8 +8,8 @@
  * - `HEADGATE_BURST`: a policy's `burst`, `maxBurst` or `maxStored` is out of range.
  * - `HEADGATE_SEGMENTS`: the `segments` of a segmented window are not from 1 to 1000.
  * - `HEADGATE_NAME`, `HEADGATE_SCOPE`: a name or a scope is not 1 to 128 printable ASCII characters.
- * - `HEADGATE_CALENDAR`: a calendar has an unknown period, anchor or time zone. A call rejects with this code if a policy asks for the
- *   calendar of the caller and the call gives none, or if the call gives a calendar for which no policy asks.
+ * - `HEADGATE_CALENDAR`: a calendar has an unknown period, anchor or time zone. A call rejects with this code if the call does not give
+ *   the calendar for which a policy asks, or gives a calendar for which no policy asks.
  * - `HEADGATE_INEXACT`: a policy cannot be counted exactly in integers below 2^53.
  * - `HEADGATE_RATE`: a rate is not a positive, finite number, or is too slow to be counted exactly.
  * - `HEADGATE_POLICY`: a policy is written in an unknown form, or a store does not know the algorithm of a policy.

@@ -59,8 +59,8 @@ function neverAdmits({ algorithm }: Policy, units: number): boolean {
 }
 
 /**
- * Checks a cost before the limiter gets it. The limiter would read undefined as 1, so nobody would notice a function without a
- * `return`. The limiter itself checks the numbers in a record.
+ * Checks a cost before the limiter gets the cost. The limiter would read undefined as 1, and so hide a missing `return` in the
+ * application's function. The limiter itself checks the numbers in a record.
  * @param free what to write for a call that costs nothing
  */
 export function checkedCost(

@@ -19,8 +19,8 @@ export interface GuardOptions<Request, Response> extends Hooks<Request, Response
    */
   keys?: KeyExtractor<Request, Response> | Readonly<Record<string, KeyExtractor<Request, Response>>> | undefined
   /**
-   * The cost of a request in units: a number for every policy, a record with a number for each policy, or a function that returns
-   * such a number or record, or a promise of one. A record must name every enforced policy. With 0, a policy takes no units.
+   * The cost of a request in units: a number for every policy, or a record with a number for each policy. A function may return such a
+   * cost, or a promise of such a cost. A record must name every enforced policy. With 0, a policy takes no units.
    * Default 1. Example: `({ query }) => Number(query.pages ?? 1)`, or `{ requests: 1, tokens: 2000 }`.
    */
   cost?: Cost<Request, Response> | undefined
@@ -59,9 +59,9 @@ export interface GuardOptions<Request, Response> extends Hooks<Request, Response
    */
   enforce?: number | undefined
   /**
-   * Which rate limit fields a response gets: one dialect (set of field names) or several, `'near'` (the legacy fields, but only on a
-   * refusal, or when 80 % of a burst are used), an object `{ dialects, near, legacy, pk }`, a function that sets your own fields, or false
-   * for no fields. Default `'legacy'`, or false if `enforce` is 0. Example: `['legacy', 'draft-11']`, or
+   * Which rate limit fields a response gets: one dialect (set of field names) or several, an object `{ dialects, near, legacy, pk }`, or a
+   * function that sets your own fields. `'near'` sets the legacy fields only on a refusal, or when 80 % of a burst are used. False sets no
+   * fields. Default `'legacy'`, or false if `enforce` is 0. Example: `['legacy', 'draft-11']`, or
    * `(decision, set) => set('X-Quota-Left', String(decision.remaining))`.
    */
   headers?: HeadersOption | undefined

@@ -60,7 +60,7 @@ export function createGuard<
  *     check -> exempt? -> the limiter of the request -> PlanCheck: key -> cost -> calendar -> decide -> respond
  *
  * All steps are synchronous if the functions in the options and the store are synchronous. A step that has to wait is a separate
- * function, named `...Later`, because a function with a closure in it allocates memory at every call, even if the call does not
+ * function, named `...Later`. Reason: a function that contains a closure allocates memory at every call, even if the call does not
  * use the closure.
  */
 export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
@@ -127,7 +127,7 @@ export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
 
   /**
    * The guard of a route that changes options of this limit, for a framework's adapter that knows the route before this guard decides.
-   * @param limiter another limiter with the same states, such as one under fewer policies
+   * @param limiter another limiter with the same states, such as a limiter with fewer policies
    * @throws HeadgateError if an option is invalid
    */
   changed(

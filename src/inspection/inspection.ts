@@ -49,7 +49,7 @@ export interface Inspection {
   /** False if the numbers may show more used units than are really used. `notes` give the reason. */
   readonly exact: boolean
   /**
-   * Sentences about what the numbers do not show: units that a process has taken from the store in advance, and decisions
+   * Sentences about facts that the numbers do not show: units that a process has taken from the store in advance, and decisions
    * that a process has not reported to the store yet.
    */
   readonly notes: readonly string[]

@@ -202,8 +202,8 @@ export abstract class Operations<Limiter extends object> {
   }
 
   /**
-   * The health of the store, and how many calls the store, this process or nobody decided. The numbers include the calls of all
-   * limiters that `withPlan` made from this limiter.
+   * The health of the store, and how many calls were decided by the store, by this process, or not at all. The numbers include the calls
+   * of all limiters that `withPlan` made from this limiter.
    */
   health(): Health {
     return this.plans.health()

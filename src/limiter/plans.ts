@@ -230,8 +230,8 @@ const lastOf = new LRUCache<string, Last>({ max: 100 })
 
 /**
  * Warns at the hundredth limiter with the same name, if each limiter had its own store and was used for one key before the next
- * limiter was made. So a limiter is probably made for each request, and then it limits nobody. There is no warning if the
- * limiters are all made before they are used, or if they have several keys.
+ * limiter was made. Such an application probably makes a limiter for each request, which limits nobody. There is no warning if all
+ * limiters are made before their first use, or if a limiter has several keys.
  */
 function warnOfMany(store: Store, name: string): void {
   const last = lastOf.get(name)

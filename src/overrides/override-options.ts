@@ -45,7 +45,7 @@ export interface OverrideOptions {
   policies?: PolicyLike | readonly PolicyLike[]
   /**
    * The factor by which limits and bursts are multiplied: above 0, at most 1000, with at most 6 decimals. A result is rounded up,
-   * and is at least 1. Of several scales, the smallest applies. Example: `0.1`.
+   * and is at least 1. If several scales match a key, the smallest applies. Example: `0.1`.
    */
   scale?: number
   /**

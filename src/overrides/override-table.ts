@@ -77,7 +77,7 @@ class ScopeTable {
   }
 }
 
-/** The overrides of a limiter at a time. It never changes: each change of the overrides makes another table. */
+/** The overrides of a limiter at a time. A table never changes: each change of the overrides makes another table. */
 export class OverrideTable {
   readonly #entries: readonly Entry[]
   readonly #scopes = new Map<string, ScopeTable>()

@@ -52,7 +52,7 @@ export class PolicyFile {
   readonly #name: string | undefined
   readonly #options: PolicyFileOptions
   readonly #stop: () => void
-  /** The limiters and plans that `plan` was asked for. A new version of the file is invalid if one of them is missing. */
+  /** The limiters and plans that `plan` was asked for. A new version of the file is invalid if it lacks such a limiter or plan. */
   readonly #asked = new Map<string, { readonly limiter: string; readonly plan: string | undefined }>()
   #document: PolicyDocument
   #text: string

@@ -1,5 +1,5 @@
 /*
- * A ban by hand: the key is refused until a time, whatever its policies say.
+ * A ban by hand: all calls on the key are refused until a time, even if the policies would admit the calls.
  *
  * A ban is not a policy. A call on a banned key is decided as a peek, which takes no units and counts nothing, and the decision is then
  * changed to a refusal. So bans cost nothing for a key that is not banned, and nothing has to be declared before the first ban.
@@ -43,8 +43,8 @@ export function laterBan(current: StoredBan | undefined, next: StoredBan): Store
 }
 
 /**
- * Returns the ban if it has not ended at the time `now`, else undefined. If the clock has gone back by 60 s or more and by at least the
- * length of the ban, returns a new ban, which the store saves in place of the old ban: from `now` on, with the full duration.
+ * Returns the ban if the ban has not ended at the time `now`, or else undefined. If the clock has gone back by at least 60 s and at least
+ * the length of the ban, returns a new ban: from `now` on, with the full duration. The store saves the new ban in place of the old ban.
  */
 export function banAt(ban: StoredBan, now: number): StoredBan | undefined {
   const { from, until, reason } = ban

@@ -51,9 +51,9 @@ export interface PenaltyOptions {
   /** True if each call that is refused during a ban starts the duration of that ban again. Default false. */
   extend?: boolean
   /**
-   * True if the start of a ban resets the other policies of the key (except units of unfinished calls), so that the key has its full quota
-   * when the ban ends. Default false: units used before the ban stay used. With `on: 'spent'`, the policies that would have their full
-   * quota at the end of the ban are always reset, so that `unban` leaves a key that can be used.
+   * True if the start of a ban resets the other policies of the key (except units of unfinished calls). The key then has its full quota when
+   * the ban ends. Default false: units used before the ban stay used. With `on: 'spent'`, a policy that would have its full quota at the end
+   * of the ban is always reset. So after `unban`, the key can be used immediately.
    */
   restart?: boolean
   /** Which key of a call is banned: the key of this scope, such as `'user'`. Default: the scope of the limiter's first policy. */

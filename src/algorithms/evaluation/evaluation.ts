@@ -7,7 +7,7 @@
  *     evaluate   computes how long each policy makes the call wait, and changes nothing; the longest wait decides
  *     commit     takes the cost, or counts the refusal, or leaves the state unchanged; then reports the numbers of each policy
  *
- * For a reservation, `tickets` then returns what is needed to settle it. A refund or a settlement gives units back to the states after
+ * For a reservation, `tickets` then returns the tickets that its settlement needs. A refund or a settlement gives units back to the states after
  * `evaluate` and before `commit`.
  */
 import { alone, type Decision, join, type Source, type Verdict } from '../../policy/index.ts'

@@ -1,12 +1,12 @@
-/* What a reservation needs besides a decision: whether it can be granted, its tickets, and what a settlement corrects. */
+/* The parts of a reservation besides its decision: whether the reservation can be granted, its tickets, and the units of its settlement. */
 import type { Ticket } from '../algorithm.ts'
 import { effectiveTime } from '../effective-time.ts'
 import type { DecidingVerb } from './call-terms.ts'
 import { type PolicyEvaluation, unitsKnown } from './policy-evaluation.ts'
 
 /**
- * A future time can be promised only if a single policy delays the call. If several policies booked the call for different times, a
- * policy with a shorter wait would admit other calls meanwhile, and exceed its limit at the time that was promised to the call.
+ * A future time can be promised only if a single policy delays the call. Several policies could book the call for different times. A
+ * policy with a shorter wait would then admit other calls meanwhile, and exceed its limit at the promised time.
  */
 export function canPromise(policies: readonly PolicyEvaluation[], now: number): boolean {
   const enforced = policies.filter(({ policy, cost }) => !policy.shadow && cost > 0)

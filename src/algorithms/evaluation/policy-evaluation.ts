@@ -264,8 +264,8 @@ export function settle(evaluation: PolicyEvaluation, now: number, ticket: Ticket
 }
 
 /**
- * A new id for the reservations of a state, from 1 to 2^48. It is random: after a reset of the key, any process may make the
- * next id, which must differ from the ids of earlier reservations.
+ * A new id for the reservations of a state, from 1 to 2^48. After a reset of the key, any process may make the next id. Ids are random,
+ * so that the next id differs from the ids of earlier reservations.
  */
 export function newReservationId(): number {
   return 1 + Math.floor(Math.random() * 2 ** 48)

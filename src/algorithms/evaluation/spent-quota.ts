@@ -1,4 +1,4 @@
-/* Penalties with `on: 'spent'`: whether a call has spent a quota, and what the start of a ban changes. */
+/* Penalties with `on: 'spent'`: checks whether a call has spent a quota, begins the ban, and resets policies at the start of the ban. */
 import type { Decision } from '../../policy/index.ts'
 import { Report } from '../algorithm.ts'
 import type { DecidingVerb, Tickets } from './call-terms.ts'

@@ -81,7 +81,7 @@ function isReported(policy: Policy): boolean {
   return !policy.shadow && !policy.algorithm.punishes && !isCounter(policy) && isListed(policy)
 }
 
-/** True if the policy counts units in flight. Such units are free when their requests end, so there is no reset time. */
+/** True if the policy counts units in flight. Such units are free when their requests end, so the policy has no reset time. */
 function isInFlight({ algorithm }: Policy): boolean {
   return algorithm.leases === true
 }

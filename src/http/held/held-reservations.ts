@@ -63,8 +63,8 @@ export class HeldRequest<Request, Response> implements Settles {
 }
 
 /**
- * Reserves the units of requests until their responses have ended, for the options `settle`, `count` and `delay`, and for policies that
- * count units in flight (of unfinished requests). A middleware without these options and policies makes no reservations.
+ * Reserves the units of requests until their responses have ended. Needed for the options `settle`, `count` and `delay`, and for policies
+ * that count units in flight (of unfinished requests). A middleware without these options and policies makes no reservations.
  */
 export class HeldReservations<Request, Response> {
   readonly #limiter: RateLimiter

@@ -26,8 +26,8 @@ export interface ByIpOptions {
   /** The addresses and ranges of `platform`'s proxies. Default: the built-in ranges of the platform. Example: `['10.0.3.0/24']`. */
   proxies?: readonly string[]
   /**
-   * False to disable two warnings: that a request has a field of a proxy while no proxy is trusted, and that the field of
-   * `platform` is missing, malformed, or sent by a peer that is not a proxy of the platform. Default true.
+   * False to disable two warnings. The first warning: a request has a field of a proxy, but no proxy is trusted. The second warning: the
+   * field of `platform` is missing, malformed, or sent by a peer that is not a proxy of the platform. Default true.
    */
   warn?: boolean
 }

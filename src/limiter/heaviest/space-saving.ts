@@ -53,7 +53,7 @@ export class SpaceSaving {
     if (this.#isHeap) this.#sink(counter)
   }
 
-  /** Returns a counter for a new key: an unused counter, or else the counter with the fewest calls. The new key's `error` is those calls. */
+  /** Returns a counter for a new key: an unused counter, or else the counter with the fewest calls. The new key's `error` is the calls of the replaced key. */
   #begin(key: string): Counter {
     const place = this.#counters.length
     const isFree = place < this.#size
@@ -88,7 +88,7 @@ export class SpaceSaving {
     counter.place = place
   }
 
-  /** Of the two counters below an index of the heap, the counter with fewer calls. Undefined if no counter is below. */
+  /** The counter with fewer calls, of the two counters below an index of the heap. Undefined if no counter is below the index. */
   #lighterBelow(place: number): Counter | undefined {
     const counters = this.#counters
     const n = 2 * place + 1
