@@ -1,5 +1,5 @@
 /*
- * A ban by hand: all calls on the key are refused until a time, even if the policies would admit the calls.
+ * A ban by hand: calls on the key are refused until a time, even if the policies would admit the calls.
  *
  * A ban is not a policy. A call on a banned key is decided as a peek, which takes no units and counts nothing, and the decision is then
  * changed to a refusal. So bans cost nothing for a key that is not banned, and nothing has to be declared before the first ban.

@@ -53,7 +53,7 @@ export interface PenaltyOptions {
   /**
    * True if the start of a ban resets the other policies of the key (except units of unfinished calls). The key then has its full quota when
    * the ban ends. Default false: units used before the ban stay used. With `on: 'spent'`, a policy that would have its full quota at the end
-   * of the ban is always reset. So after `unban`, the key can be used immediately.
+   * of the ban is always reset, so that this policy does not refuse the key after `unban`.
    */
   restart?: boolean
   /** Which key of a call is banned: the key of this scope, such as `'user'`. Default: the scope of the limiter's first policy. */

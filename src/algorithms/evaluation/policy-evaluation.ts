@@ -114,7 +114,7 @@ export class PolicyEvaluation {
     return this.policy.shadow ? 0 : this.wait
   }
 
-  /** Computes the wait of a call that renews leases. The call takes units again whose lease has ended, so as many units must be free. */
+  /** Computes the wait of a call that renews leases. A lease that has ended must take its units again, so as many units must be free. */
   evaluateRenewal(now: number, cost: number, ticket: Ticket | undefined): number {
     this.begin(now, cost)
     const { algorithm, s, i, at } = this.own(now)

@@ -2,7 +2,7 @@ import { type Verdict, withReached } from '../../policy/index.ts'
 import { partOf } from '../thresholds.ts'
 import type { PolicyEvaluation } from './policy-evaluation.ts'
 
-/** If a call took units: adds the thresholds that this call is the first in the window to reach to the verdicts. */
+/** Adds thresholds to the verdicts of a call that took units: the thresholds that no earlier call of the window has reached. */
 export function tellReached(policies: readonly PolicyEvaluation[], verdicts: readonly Verdict[]): readonly Verdict[] {
   return verdicts.map((verdict, n) => {
     const evaluation = policies[n] as PolicyEvaluation

@@ -72,7 +72,8 @@ export class SpentQuota {
 
   /**
    * Call `decided` after the decision was made: adds the ban that the call has begun to the decision. Resets the policies that would have
-   * their full quota at the end of the ban, so that `unban` leaves a key that can be used. With the rule `restart`, resets all policies.
+   * their full quota at the end of the ban, so that these policies do not refuse the key after `unban`. With the rule `restart`, resets all
+   * policies in the scope of the penalty.
    */
   decided(decision: Decision, now: number): Decision {
     const { banned } = this
