@@ -113,7 +113,7 @@ export abstract class Operations<Limiter extends object> {
 
   /**
    * Deletes all that the store has of these keys, under every plan: states, bans, and the units of open reservations. A later `settle` or
-   * `cancel` does not bring a deleted key back. A text means this key in every scope. A record means the keys in the record. `keys` may have
+   * `cancel` does not bring the deleted units back. A text means this key in every scope. A record means the keys in the record. `keys` may have
    * thousands of keys, because the requests are sent in groups.
    *
    *     await limiter.forget(['ann', 'bob'])
@@ -183,8 +183,8 @@ export abstract class Operations<Limiter extends object> {
    *     await limiter.override({ scope: 'user', prefix: 'trial-' }, { policies: '5/1m sliding-log', until: '2h' })
    *     await limiter.override('*', { scale: 0.1, until: '30m', reason: 'incident 311' })
    *
-   * Rejects with HeadgateError `HEADGATE_OVERRIDE` if the override is invalid, or if another override already changes the same policy for
-   * the same keys. Rejects with `HEADGATE_KEY` if the key is invalid, with `HEADGATE_UNSUPPORTED` if the store cannot store overrides, and
+   * Rejects with HeadgateError `HEADGATE_OVERRIDE` if the override is invalid, or if another override already sets the limit of the same
+   * policy for the same keys (scales may overlap). Rejects with `HEADGATE_KEY` if the key is invalid, with `HEADGATE_UNSUPPORTED` if the store cannot store overrides, and
    * with the store's error if the store fails.
    */
   async override(target: OverrideTarget, options: OverrideOptions): Promise<Override> {

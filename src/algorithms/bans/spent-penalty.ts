@@ -29,7 +29,7 @@ export class SpentPenalty extends Penalty {
   /**
    * All times are in microseconds.
    * @param within the longest window of the policies
-   * @param resets false for the penalty in `unreset`: the start of its bans resets no policy
+   * @param resets false for the penalty in `unreset`, whose bans reset no policy when they start
    */
   constructor(within: number, forget: number, bans: readonly number[], rules: PenaltyRules = {}, resets = true) {
     super(1, within, forget, bans, { ...rules, spent: true })
