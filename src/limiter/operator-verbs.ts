@@ -184,8 +184,8 @@ export abstract class Operations<Limiter extends object> {
    *     await limiter.override('*', { scale: 0.1, until: '30m', reason: 'incident 311' })
    *
    * Rejects with HeadgateError `HEADGATE_OVERRIDE` if the override is invalid, or if another override already sets the limit of the same
-   * policy for the same keys (scales may overlap). Rejects with `HEADGATE_KEY` if the key is invalid, with `HEADGATE_UNSUPPORTED` if the store cannot store overrides, and
-   * with the store's error if the store fails.
+   * policy for the same keys (scales may overlap). Rejects with `HEADGATE_KEY` if the key is invalid, with `HEADGATE_UNSUPPORTED` if the
+   * store cannot store overrides, and with the store's error if the store fails.
    */
   async override(target: OverrideTarget, options: OverrideOptions): Promise<Override> {
     return (await this.plans.overrides.load()).add({ scopes: this.scopes, policies: this.known() }, target, options)
