@@ -10,7 +10,7 @@ export type Numbers = Float64Array | number[]
  * Identifies a reservation, so that the reservation can be settled (corrected to its actual cost) later. `since`: the time, the window or
  * the segment in which the reservation's units count. `id`: the id that all open reservations of the state share (`Algorithm.idSlot`).
  * `units`: how many units the reservation took. All three are 0 if the reservation cannot be settled. `expiry`: when the state gives the
- * units back, unless the reservation is settled before; absent if the state keeps them.
+ * units back, unless the reservation is settled before. Absent if the units stay used.
  */
 export type Ticket = readonly [since: number, id: number, units: number, expiry?: number]
 
@@ -31,20 +31,20 @@ export type Kind =
   | 'penalty'
 
 /**
- * The times at which windows of a calendar begin, in whole microseconds since the epoch: of the window before the present one,
- * of the present window, of the next window, and of the window after that.
+ * The starts of four windows of a calendar, in whole microseconds since the epoch: the previous window, the present window, the next
+ * window, and the window after the next.
  */
 export type Windows = readonly [before: number, present: number, next: number, last: number]
 
 /** The calendar of a policy: an object of `headgate/calendar`, which knows time zones. */
 export interface Calendar {
-  /** What each call has to say: `['anchor', 'timeZone']`, a part of it, or nothing. */
+  /** The parts of the customer's calendar that each call has to give: `'anchor'`, `'timeZone'`, both or none. */
   readonly asks: readonly (keyof CallerCalendar)[]
   /** True if all windows have the length `window` of the policy. */
   readonly even?: boolean
   /**
-   * The windows around `now`. Undefined if the call does not say all that the policy asks for.
-   * @param caller what a call says about its customer. Only what the policy asks for is read
+   * The windows around `now`. Undefined if the call does not give every part in `asks`.
+   * @param caller the customer's calendar that the call gives. Only the parts in `asks` are read
    * @throws HeadgateError `HEADGATE_CALENDAR` if a value is invalid
    */
   windowsAt(now: number, caller: CallerCalendar | undefined): Windows | undefined
@@ -62,13 +62,13 @@ export class Report {
 
 const report = new Report()
 
-/** The reservations of a state that give their units back when they expire. `wait` and `report` know them. */
+/** The reservations of a state that give their units back when they expire. `wait` and `report` take the expiries into account. */
 export interface Expiring {
   /** True if no more reservations that expire fit into the state. */
   isFull(s: Numbers, at: number): boolean
-  /** Notes that the reservation with this ticket expires. The state is in an array of its own. */
+  /** Adds the reservation with this ticket to the state. The state is in an array of its own. */
   add(s: number[], ticket: Ticket): void
-  /** Notes that the reservation with this ticket was settled, so that it does not expire. Returns false if the state does not have it. */
+  /** Removes a settled reservation, so that it does not expire. Returns false if the state does not have the reservation of the ticket. */
   remove(s: Numbers, ticket: Ticket): boolean
 }
 
@@ -107,7 +107,7 @@ export abstract class Algorithm {
   readonly grows: boolean = false
   /** The most numbers that open reservations add to a state. If above 0, a state with such numbers is stored in its own array. */
   readonly bookingNumbers: number = 0
-  /** The reservations of a state that give their units back when they expire. Absent if no reservation does. */
+  /** The reservations of a state that give their units back when they expire. Absent if the algorithm has no such reservations. */
   declare readonly expiring?: Expiring
   /** True if a reservation can be granted for a future time. If false, a reservation that has to wait is refused. */
   readonly promises: boolean = false
@@ -117,7 +117,7 @@ export abstract class Algorithm {
    */
   declare readonly idSlot?: number
   /**
-   * The index, in a state, of the largest part of the quota that was told in the running window, in millionths (see thresholds.ts).
+   * The index, in a state, of the largest threshold that was reported in the running window, in millionths (see thresholds.ts).
    * Absent for an algorithm without thresholds.
    */
   declare readonly toldSlot?: number
@@ -135,15 +135,15 @@ export abstract class Algorithm {
   declare readonly restarts?: boolean
   /** For a penalty (`punishes`): true if a ban lasts as long as the refused call has to wait. */
   declare readonly endsWithWindow?: boolean
-  /** For a penalty (`punishes`): true if a ban begins when a quota is spent, and not after refusals. */
+  /** For a penalty (`punishes`): true if a ban begins when a quota is spent. False if a ban begins after refusals. */
   declare readonly spends?: boolean
-  /** With `spends`: the same penalty, whose bans reset no policy. Absent if its bans reset none. */
+  /** With `spends`: the same penalty, but with bans that reset no policy. Absent if the bans of this penalty already reset no policy. */
   declare readonly unreset?: Algorithm | undefined
   /** True if units stay used until their reservation is settled or its lease (the longest time) ends, as for units of unfinished calls. */
   declare readonly leases?: boolean
   /**
    * True if the cost of a call delays the next call, and not the call itself, as in Guava's limiters. Any cost is then admitted as soon
-   * as the costs of earlier calls are paid, `wait` shows what is used, and the first read of a key creates its state.
+   * as the wait for earlier costs is over. `wait` depends on the used units only. The first read of a key creates its state.
    */
   declare readonly paysLater?: boolean
 
@@ -176,7 +176,7 @@ export abstract class Algorithm {
   /** Only for windows of a calendar: the windows around the present call. Called before any other method of a call. */
   place?(windows: Windows): void
 
-  /** True if a settlement changes nothing, because the window of its ticket is over. Absent if no ticket lapses. */
+  /** True if a settlement changes nothing, because the window of the ticket is over. Absent if tickets do not end with a window. */
   lapsed?(s: Numbers, i: number, at: number, ticket: Ticket): boolean
 
   /**
@@ -239,9 +239,9 @@ export abstract class Algorithm {
   reopen?(s: Numbers, i: number, at: number): void
   /** Ends a ban, and counts refusals from 0 again. The number of earlier bans does not change. Only for a penalty (`punishes`). */
   unban?(s: Numbers, i: number, at: number): void
-  /** Notes that a reservation may give back `units`. Returns its ticket, with which `settle` closes them. Only with `spends`. */
+  /** Records that a reservation may give `units` back. Returns the ticket that `settle` needs for these units. Only with `spends`. */
   hold?(s: Numbers, i: number, at: number, units: number): Ticket
-  /** Begins a ban. Returns its duration in microseconds; 0 if the key is banned already. Only with `spends`. */
+  /** Begins a ban. Returns the duration of the ban in microseconds; 0 if the key is already banned. Only with `spends`. */
   spend?(s: Numbers, i: number, at: number): number
 
   /** Only for logs: the most entries (each a time and a running total) of a state whose used units do not exceed this limit. */
@@ -267,10 +267,10 @@ export abstract class Algorithm {
 /** A limit, with the algorithm that decides calls under the limit. A policy is immutable. Functions such as `tokenBucket` make policies. */
 export interface Policy extends PolicySettings {
   readonly algorithm: Algorithm
-  /** Of a `concurrency`: how many milliseconds the client of a refused call is told to wait at most. */
+  /** For a `concurrency` policy: the longest wait that a response reports to a refused client, in milliseconds. */
   readonly retryAfter?: number
-  /** Of a `calendarWindow`: its rule, with the anchor and the time zone. Of a `fixedWindow` with thresholds: windows of one length. */
+  /** For a `calendarWindow`: the rule with the anchor and the time zone. For a `fixedWindow` with thresholds: windows of equal length. */
   readonly calendar?: Calendar
-  /** The parts of the quota that are told once in each window, in ascending order. Only of a policy with a calendar. */
+  /** The parts of the quota that are reported once in each window, in ascending order. Only for a policy with a calendar. */
   readonly thresholds?: readonly number[]
 }

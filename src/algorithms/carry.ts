@@ -11,7 +11,7 @@
  * `keep`.
  *
  * Only an admitted call rewrites a state under the new numbers. Until then, used units become free as under the old numbers. So a
- * refused call waits until so many units are free under the old numbers that the call fits under the new numbers:
+ * refused call waits until enough units have become free under the old numbers for the call to fit under the new numbers:
  *
  *     keep     70 of 100 used, now 50: one unit is admitted when 49 are used, which is when 51 of the old 100 are free
  */
@@ -27,7 +27,7 @@ import { type Definition, sameDefinition, writerOf } from './kinds.ts'
  */
 export type CarryRule = 'keep' | 'scale'
 
-/** A rule, or `retune` for a rate that is set at run time: times that were promised to reservations do not change then (`adopt`). */
+/** A rule, or `retune` for a rate that is set at run time. With `retune`, times that were promised to reservations do not change (`adopt`). */
 export type StateRule = CarryRule | 'retune'
 
 export const carryRules: readonly CarryRule[] = ['keep', 'scale']
@@ -127,7 +127,7 @@ export function hasFullQuota(s: Numbers, i: number, algorithm: Algorithm, now: n
 
 /**
  * Points the evaluation of a policy to the state of a key. A state that was written under another limit or window is copied, and the copy
- * is converted to those of the policy.
+ * is converted to the policy's limit and window.
  * @param left the stored state under the policy's name, with the algorithm that wrote it; undefined for a new key
  * @param copyOf copies a state
  * @throws HeadgateError `HEADGATE_STORE_RECORD` for a state of a kind that this version does not know

@@ -40,7 +40,7 @@ export function definePolicy(
   return policy
 }
 
-/** How to make the policy again; undefined for a policy with a limit of 0, and for one that needs more than its options. */
+/** The recipe of a policy. Undefined for a policy with a limit of 0, and for a policy that needs more than its options. */
 export function recipeOf(policy: Policy): Recipe | undefined {
   return recipes.get(policy)
 }
@@ -53,7 +53,7 @@ function notWithLimit(): never {
   )
 }
 
-/** The parts of a policy that only some policies have: those with a calendar, and those of units in flight. */
+/** The parts of a policy that only some policies have: policies with a calendar, and policies that count units in flight. */
 type OwnParts = Pick<Policy, 'calendar' | 'thresholds' | 'retryAfter'>
 
 /** Makes a policy from its settings and its algorithm. @param remake makes the same policy with another limit */
@@ -65,7 +65,7 @@ export function makePolicy(settings: PolicySettings & OwnParts, algorithm: Algor
 }
 
 /**
- * The same policy with another limit. It can use the stored states of `policy`. If `policy` was made without a burst, the
+ * The same policy with another limit. The new policy can use the stored states of `policy`. If `policy` was made without a burst, the
  * burst of the new policy follows from the new limit.
  * @param burst the new burst, if `policy` was made with a burst; default: the burst of `policy`
  * @throws HeadgateError if the limit or the burst is out of range, or `HEADGATE_RATE` if the old or the new limit is 0
@@ -86,8 +86,8 @@ export function isListed({ listed }: Policy): boolean {
 }
 
 /**
- * A policy without what only clients see: its label, and whether and how responses show it. These may change while the states of the
- * policy stay.
+ * A policy without the settings that only change what clients see: its label, and whether and how responses show the policy. These settings
+ * may change without an effect on the stored states of the policy.
  */
 export function unshown({
   label,

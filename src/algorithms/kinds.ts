@@ -59,7 +59,7 @@ const kinds: Readonly<Record<Kind, KindOf>> = {
     constructors: [concurrency],
     revive: (span, [limit = 0]) => new Concurrency(limit, span),
   },
-  // Its constructor is in headgate/calendar, so that nobody else loads time zones.
+  // The constructor is in headgate/calendar, so that an application without `calendarWindow` does not load time zones.
   calendarWindow: {
     constructors: [],
     revive: (_, [limit = 0, months = 0, days = 0]) => new CalendarWindow(limit, months, days),
@@ -73,7 +73,7 @@ const kinds: Readonly<Record<Kind, KindOf>> = {
     revive: (_, [stable = 0, warmup = 0, coldFactor = 0], window) =>
       new SmoothWarmingUp(stable, warmup, coldFactor, window),
   },
-  // Has no function for users, such as `tokenBucket`, because a limiter makes the penalty from its option `penalty`.
+  // A penalty has no public constructor such as `tokenBucket`, because a limiter makes the penalty from its option `penalty`.
   penalty: {
     constructors: [],
     revive: (_, parameters) => SpentPenalty.of(parameters),

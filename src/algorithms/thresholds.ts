@@ -1,8 +1,9 @@
 /*
- * Thresholds: parts of a quota that are told once. A threshold of 0.8 is told when an admitted call leaves 80 of 100 units used. Then the
- * state remembers, until the window ends, the largest part that was told. So units that come back and are used again tell nothing.
+ * Thresholds: parts of a quota that are reported once per window. A threshold of 0.8 is reported when an admitted call leaves 80 of 100
+ * units used. The state remembers the largest reported part until the window ends. So if units are given back and used again, the same
+ * threshold is not reported again.
  *
- * The state has the part and not the units, so that a threshold is not told again if the limit changes while the window runs.
+ * The state stores the part, and not the units. So a threshold is not reported again if the limit changes while the window runs.
  */
 import { HeadgateError, shown } from '../common/index.ts'
 import type { Policy } from './algorithm.ts'
@@ -12,7 +13,7 @@ import { ratioUp } from './exact-math.ts'
 export interface Threshold {
   /** The part of the quota in millionths, as states remember it. */
   readonly part: number
-  /** The fewest used units that reach the part. */
+  /** The smallest number of used units that reaches the part. */
   readonly units: number
 }
 
@@ -21,7 +22,7 @@ const mostThresholds = 20
 
 /**
  * Checks the option `thresholds`, and returns the parts in ascending order; undefined if the option is not set.
- * @throws HeadgateError `HEADGATE_OPTION` if the option is no list of different parts
+ * @throws HeadgateError `HEADGATE_OPTION` if the option is not a list of different parts
  */
 export function readThresholds(given: readonly number[] | undefined, name: string): readonly number[] | undefined {
   if (given === undefined) return undefined
@@ -53,7 +54,7 @@ export function thresholdsOf({ thresholds = [], limit }: Policy): readonly Thres
   })
 }
 
-/** The part of the quota that `part` millionths are. */
+/** The part of the quota as a fraction, such as 0.8. */
 export function partOf({ part }: Threshold): number {
   return part / millionths
 }

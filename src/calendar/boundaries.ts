@@ -1,7 +1,7 @@
 import type { Windows } from '../algorithms/index.ts'
 import type { Day, TimeZone } from './time-zone.ts'
 
-/** The length of a window. One of `months` and `days` is above 0, the other one is 0. */
+/** The length of a window in months or in days. Either `months` or `days` is 0. */
 export interface Length {
   /** 1 for a month, 3 for a quarter, 12 for a year. */
   readonly months: number
@@ -9,12 +9,12 @@ export interface Length {
   readonly days: number
 }
 
-/** When windows begin. */
+/** The dates on which windows begin, in a time zone. */
 export interface Rule extends Length {
-  /** A date on which a window begins. Of a rule in months, only its month matters, and for single months nothing of it. */
+  /** A date on which a window begins. For windows of several months, only the month of this date matters. For single months, not used. */
   readonly anchor: Day
   /**
-   * The day on which windows of months begin, 1 to 31. In a shorter month, the last day of that month, so that windows from the
+   * The day on which windows of months begin, 1 to 31. A window in a shorter month begins on the last day of that month. Windows from the
    * 31st begin on the 31st again in the next long month.
    */
   readonly dayOfMonth: number
@@ -22,8 +22,8 @@ export interface Rule extends Length {
 }
 
 /**
- * The window at a moment, and its neighbours. The end of a window is the start of the next one. A window without any moment is left
- * out: the day that a zone skips when it crosses the date line.
+ * The window at a moment, and its neighbours. A window ends where the next window starts. A window without any moment is left out, such as
+ * the day that a zone skips when it crosses the date line.
  * @param now whole microseconds since the epoch
  */
 export function windowsAt(rule: Rule, now: number): Windows {
@@ -31,7 +31,7 @@ export function windowsAt(rule: Rule, now: number): Windows {
   const { zone } = rule
   let index = indexOf(rule, zone.dateAt(ms))
   const startOf = (window: number) => zone.startOf(firstDay(rule, window))
-  // If the clocks go back over midnight, the former date comes again, but the new window has begun.
+  // If the clocks go back over midnight, the previous date comes again, but the new window has already begun.
   while (startOf(index + 1) <= ms) index++
   const start = startOf(index)
   let previous = index - 1
@@ -42,20 +42,20 @@ export function windowsAt(rule: Rule, now: number): Windows {
   return [startOf(previous) * 1000, start * 1000, end * 1000, startOf(next) * 1000]
 }
 
-/** How many numbers `numberOf` has for windows of this length. */
+/** The length of an array that is indexed by the numbers of `numberOf`, for windows of this length. */
 export function numbersOf({ months, days }: Length): number {
   return 32 * months || days
 }
 
-/** A number that two anchors share only if their windows in a time zone are the same. */
+/** A number that identifies the windows of an anchor. Two anchors with the same number have the same windows in every time zone. */
 export function numberOf({ months, days }: Length, anchor: Day): number {
   if (months === 0) return modulo(anchor, days)
-  if (anchor >= 0 && anchor < 31) return anchor + 1 // January 1970, which has the anchors that are days of a month
+  if (anchor >= 0 && anchor < 31) return anchor + 1 // an anchor from 1 to 31 is a day of January 1970
   const date = monthAndDay(anchor)
   return months === 1 ? date & 31 : modulo(date >> 5, months) * 32 + (date & 31)
 }
 
-/** The window that has this date, counted from the anchor. */
+/** The index of the window that contains this date, counted from the anchor's window. */
 function indexOf(rule: Rule, date: Day): number {
   if (rule.months === 0) return Math.floor((date - rule.anchor) / rule.days)
   const index = Math.floor((monthOf(date) - monthOf(rule.anchor)) / rule.months)
@@ -70,15 +70,15 @@ function firstDay({ months, days, anchor, dayOfMonth }: Rule, index: number): Da
   return Math.min(firstOf(month) + dayOfMonth, firstOfNext) - 1
 }
 
-/** The months since January 1970. */
+/** How many months a day is after January 1970. */
 export function monthOf(day: Day): number {
   return monthAndDay(day) >> 5
 }
 
 /**
  * The months since January 1970, times 32, plus the day of the month. The arithmetic is `civil_from_days` of Howard Hinnant,
- * "chrono-Compatible Low-Level Date Algorithms". Calls need it, and a Date takes 100 ns. Years begin in March, so that a leap day is the
- * last day of its year. `| 0` leaves out fractions, in half the time of Math.floor.
+ * "chrono-Compatible Low-Level Date Algorithms". Calls use this function, because a Date takes 100 ns. Years begin in March, so that a
+ * leap day is the last day of its year. `| 0` removes fractions, in half the time of Math.floor.
  */
 function monthAndDay(day: Day): number {
   const sinceYear0 = day + 719_468

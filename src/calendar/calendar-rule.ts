@@ -9,7 +9,7 @@ export type Period = 'day' | 'week' | 'month' | 'quarter' | 'year' | { readonly 
 
 export type Anchor = NonNullable<CallerCalendar['anchor']>
 
-/** In the order of `Date.getUTCDay`. */
+/** The days of a week, in the order of `Date.getUTCDay`. */
 const weekdays = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'] as const
 
 export type Weekday = (typeof weekdays)[number]
@@ -22,12 +22,12 @@ const lengths: Readonly<Record<string, Length>> = {
   year: { months: 12, days: 0 },
 }
 
-/** The years 1 to 9999, with a day to spare for time zones. */
+/** The first and the last valid anchor: the years 1 to 9999, less one day at each end, because time zones differ by up to a day. */
 const firstMoment = Date.parse('0001-01-02T00:00:00Z')
 const lastMoment = Date.parse('9999-12-30T00:00:00Z')
 
 const millisecondsOfDay = 86_400_000
-/** A number nearer to zero is no moment in milliseconds: it would be of the years 1966 to 1973, and is probably in seconds. */
+/** A number nearer to zero is not accepted as milliseconds: the number is probably in seconds. As milliseconds: from 1966 to 1973. */
 const leastMilliseconds = 1e11
 /** 1970-01-01 was a Thursday. */
 const firstWeekday = 4
@@ -45,7 +45,7 @@ export function nameOf(every: Period): string {
   return typeof every === 'string' ? every : `${every.months}-months`
 }
 
-/** The period of a text such as `month`, or `3` and `months`. Undefined if there is none. */
+/** The period of a text such as `month`, or `3` and `months`. Undefined if the text is not a period. */
 export function partsOf(count: string | undefined, word: string): Period | undefined {
   if (count !== undefined) return word === 'months' || word === 'month' ? { months: Number(count) } : undefined
   return Object.hasOwn(lengths, word) ? (word as Period) : undefined
@@ -58,18 +58,18 @@ interface RuleOptions {
   readonly weekStart: Weekday | undefined
 }
 
-/** The last windows in a time zone, by the numbers of `numberOf`. */
+/** The windows that were computed last in a time zone, by the numbers of `numberOf`. */
 interface ZoneWindows {
   readonly zone: TimeZone
   readonly windows: (Windows | undefined)[]
 }
 
-/** Enough for each zone of the IANA database. */
+/** How many time zones a rule remembers: enough for each zone of the IANA database. */
 const mostZones = 500
 
 /**
- * When the windows of a policy begin. Its public members are constant and part of a plan's text, so that two plans that differ only
- * in their time zone are two plans.
+ * Computes when the windows of a policy begin. The public members are constant, and are part of the text that identifies a plan. So two
+ * plans that differ only in their time zone are two plans.
  */
 export class CalendarRule implements Calendar {
   readonly every: Period
@@ -78,9 +78,9 @@ export class CalendarRule implements Calendar {
   readonly weekStart: Weekday | undefined
   readonly asks: Calendar['asks']
   readonly #length: Length
-  /** The anchor. Undefined if each call has to say it. */
+  /** The anchor. Undefined if each call has to give its anchor. */
   readonly #anchor: Anchor | undefined
-  /** The windows in the policy's time zone. Undefined if each call has to say its time zone. */
+  /** The windows in the policy's time zone. Undefined if each call has to give its time zone. */
   readonly #own: ZoneWindows | undefined
   readonly #others = new Map<string, ZoneWindows>()
 
@@ -131,7 +131,7 @@ export class CalendarRule implements Calendar {
     return own
   }
 
-  /** The date of an anchor, in whole days since 1970-01-01. A day of a month is that day of January 1970. */
+  /** The date of an anchor, in whole days since 1970-01-01. An anchor from 1 to 31 becomes this day of January 1970. */
   #dayOf(anchor: Anchor, zone: TimeZone, option?: 'calendar.anchor'): Day {
     if (typeof anchor === 'number' && this.#length.months === 1 && isDayOfMonth(anchor)) return anchor - 1
     const date = typeof anchor === 'string' ? dateOf(anchor) : undefined
@@ -178,7 +178,7 @@ function isMoment(anchor: number): boolean {
   return Math.abs(anchor) >= leastMilliseconds
 }
 
-/** The code of `-`. */
+/** The character code of `-`. */
 const dash = 45
 
 /** The days since 1970-01-01 of a text such as `2026-02-15`. Undefined for another form. */
@@ -193,7 +193,7 @@ function dateOf(text: string): Day | undefined {
   return day <= 28 || monthOf(date) === monthOf(first) ? date : undefined
 }
 
-/** The number of these digits of a text. -1 if one of them is no digit. */
+/** The number in a part of a text. -1 if a character of this part is not a digit. */
 function digits(text: string, from: number, to: number): number {
   let number = 0
   for (let k = from; k < to; k++) {

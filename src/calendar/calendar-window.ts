@@ -11,22 +11,22 @@ export interface CalendarWindowOptions extends Omit<PolicyOptions, 'window'> {
   /** The length of a window: `'day'`, `'week'`, `'month'`, `'quarter'`, `'year'`, or a number of months such as `{ months: 2 }`. */
   every: Period
   /**
-   * The day with which windows begin. For `'month'`: a day from 1 to 31, of which a shorter month uses its last day. For a week, a
-   * quarter, a year and `{ months }`: a date, such as `'2026-02-15'`. A Date, or milliseconds since the epoch, is the date in the
-   * time zone. `'caller'`: each call says it, `consume(key, { calendar: { anchor: customer.since } })`. Default: the first of the
-   * month, and January for quarters and years.
+   * The day with which windows begin. For `'month'`: a day from 1 to 31. A month without this day uses its last day. For a week, a
+   * quarter, a year and `{ months }`: a date, such as `'2026-02-15'`. A Date, or milliseconds since the epoch, means its date in the
+   * policy's time zone. `'caller'`: each call gives the anchor, `consume(key, { calendar: { anchor: customer.since } })`. Default: the
+   * first of the month, and January for quarters and years.
    */
   anchor?: Anchor | 'caller'
   /**
-   * The name of a time zone in the IANA database, such as `'Europe/Berlin'`. `'caller'`: each call says it, `consume(key, {
+   * The name of a time zone in the IANA database, such as `'Europe/Berlin'`. `'caller'`: each call gives the time zone, `consume(key, {
    * calendar: { timeZone: customer.timeZone } })`. Default `'UTC'`.
    */
   timeZone?: string
   /** For `'week'` without an anchor: the day with which a week begins. Default `'monday'`. */
   weekStart?: Weekday
   /**
-   * Parts of the quota, above 0 and at most 1. The limiter's hook `onThreshold` gets one event for each key, window and part, when
-   * an admitted call leaves so much of the quota used. Default: none. Example: `[0.8, 1]`.
+   * Parts of the quota, above 0 and at most 1. When an admitted call leaves such a part of the quota used, the limiter's hook
+   * `onThreshold` gets one event for each key, window and part. Default: none. Example: `[0.8, 1]`.
    */
   thresholds?: readonly number[]
 }
@@ -38,7 +38,8 @@ const known = [
 
 /**
  * At most `limit` units in each day, week, month, quarter or year of a calendar. A window begins at midnight in the time zone. If
- * the clocks skip midnight, the window begins at the first moment after it; if midnight happens twice, at the first of the two.
+ * the clocks skip midnight, the window begins at the first moment after the gap. If midnight happens twice, the window begins at the
+ * first midnight.
  * Up to 2 * limit units may be admitted close together, at the end of one window and the start of the next. The default name is
  * the period, such as `'month'`.
  *

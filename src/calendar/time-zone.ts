@@ -6,25 +6,25 @@ export type Day = number
 
 const millisecondsOfDay = 86_400_000
 
-/** Enough for each zone of the IANA database. A zone takes about 45 KB, and 0.3 ms to make. */
+/** The time zones in use. 500 is enough for each zone of the IANA database. A zone takes about 45 KB, and 0.3 ms to make. */
 const zones = new LRUCache<string, TimeZone>({ max: 500 })
 
-/** Enough for the days of ten years, on which customers have come. */
+/** How many midnights a zone remembers: more than the days of ten years, because each customer's anchor may be another day. */
 const mostOffsets = 4096
 
 /** Month, day, year, hour, minute and second, in this order. */
 const numbers = /\d+/g
 
 /**
- * When the dates of a time zone begin. `Intl` is the source, because every runtime has it. `Intl` tells only what the local clocks
- * show at a moment, so the first moment of a date is searched for.
+ * Computes when the dates of a time zone begin. Every runtime has the time zones of `Intl`. But `Intl` only converts a moment to local
+ * time, so this class searches for the first moment of a date.
  */
 export class TimeZone {
-  /** The name, as it was given. */
+  /** The name of the zone, as the application wrote the name. */
   readonly id: string
-  /** Shows what the local clocks show. Undefined for UTC. */
+  /** Converts a moment to local time. Undefined for UTC. */
   readonly #clocks: Intl.DateTimeFormat | undefined
-  /** The offsets at midnights of UTC. Windows that follow each other ask for the same ones, and so do customers of one day. */
+  /** The offsets at midnights of UTC. Consecutive windows need the same offsets, and so do customers with the same anchor. */
   readonly #offsets = new Map<Day, number>()
 
   private constructor(id: string, option: string) {
@@ -34,7 +34,7 @@ export class TimeZone {
 
   /**
    * The zone of this name.
-   * @param id a name of the IANA database, or what else `Intl` of this runtime accepts
+   * @param id a name of the IANA database, or another name that `Intl` of this runtime accepts
    * @param option the name of the option, for errors
    * @throws HeadgateError `HEADGATE_CALENDAR` for a name that the runtime does not know
    */
@@ -48,8 +48,9 @@ export class TimeZone {
   }
 
   /**
-   * The first moment of a local date, in milliseconds since the epoch. If the clocks skip midnight, the first moment after the gap.
-   * If midnight happens twice, the first one. If the date does not exist, the first moment after it, where the next date begins.
+   * The first moment of a local date, in milliseconds since the epoch. If the clocks skip midnight, the result is the first moment after
+   * the gap. If midnight happens twice, the result is the first midnight. If the date does not exist, the result is the first moment of
+   * the next date.
    */
   startOf(day: Day): number {
     const midnight = day * millisecondsOfDay
@@ -57,7 +58,7 @@ export class TimeZone {
     const after = this.#offsetOn(day + 1)
     let changed = midnight - before
     if (before === after || this.#offsetAt(changed) === before) return changed
-    // The clocks have changed by then. Midnight comes after the change, or the change skips midnight.
+    // The clocks change near this midnight. Midnight comes after the change, or the change skips midnight.
     let unchanged = midnight - after
     if (this.#offsetAt(unchanged) === after) return unchanged
     while (changed - unchanged > 1000) {
@@ -68,14 +69,14 @@ export class TimeZone {
     return changed
   }
 
-  /** How far the local clocks are ahead of UTC, in milliseconds. They change at most once in two days. */
+  /** How far local time is ahead of UTC, in milliseconds. Local clocks change at most once in two days. */
   #offsetAt(ms: number): number {
     const day = Math.floor(ms / millisecondsOfDay)
     const offset = this.#offsetOn(day)
     return offset === this.#offsetOn(day + 1) ? offset : this.#readOffset(ms)
   }
 
-  /** The offset at the first moment of this date in UTC. */
+  /** The offset from UTC at midnight UTC of this date. */
   #offsetOn(day: Day): number {
     if (this.#clocks === undefined) return 0
     return this.#offsets.get(day) ?? this.#keepOffset(day)
@@ -106,7 +107,7 @@ function clocksOf(id: string, option: string): Intl.DateTimeFormat {
     second: numeric,
   } as const
   try {
-    // For undefined, Intl would take the zone of this machine.
+    // If `timeZone` is undefined, Intl uses the zone of this machine.
     return new Intl.DateTimeFormat('en-US', { ...fields, hourCycle: 'h23', timeZone: typeof id === 'string' ? id : '' })
   } catch {
     const fix = "Write a name of the IANA time zone database, such as timeZone: 'Europe/Berlin'."

@@ -57,8 +57,8 @@ function fixOf(duration: unknown): string {
 
 /**
  * Warns if a number such as `60` may be meant in seconds, as in other packages. Here, `60` is 60 ms. Text with a unit never
- * causes the warning. For each option, the warning is given once, because a program may compute its durations, such as those of
- * bans.
+ * causes the warning. For each option, the warning is given once, because a program may compute many durations, such as the durations
+ * of bans.
  * @param what the name of the duration, for the message
  * @param least the shortest duration in milliseconds that causes no warning
  */

@@ -8,14 +8,14 @@
  * - `HEADGATE_BURST`: a policy's `burst`, `maxBurst` or `maxStored` is out of range.
  * - `HEADGATE_SEGMENTS`: the `segments` of a segmented window are not from 1 to 1000.
  * - `HEADGATE_NAME`, `HEADGATE_SCOPE`: a name or a scope is not 1 to 128 printable ASCII characters.
- * - `HEADGATE_CALENDAR`: a calendar has an unknown period, anchor or time zone. A call rejects with this code if a policy asks for the
- *   calendar of the caller and the call does not say it, or if the call says what no policy asks for.
+ * - `HEADGATE_CALENDAR`: a calendar has an unknown period, anchor or time zone. A call rejects with this code if the call does not give
+ *   the calendar for which a policy asks, or gives a calendar for which no policy asks.
  * - `HEADGATE_INEXACT`: a policy cannot be counted exactly in integers below 2^53.
  * - `HEADGATE_RATE`: a rate is not a positive, finite number, or is too slow to be counted exactly.
  * - `HEADGATE_POLICY`: a policy is written in an unknown form, or a store does not know the algorithm of a policy.
  *   `limitMessages` also throws this code, and `acquire` of a pacer rejects with it, for a policy that counts units in flight.
- * - `HEADGATE_POLICY_FILE`: a policy file cannot be read, is no JSON, has another form, or has no such limiter or plan.
- * - `HEADGATE_PENALTY`: an option of a penalty is out of range, or failures are counted and the penalty counts refusals.
+ * - `HEADGATE_POLICY_FILE`: a policy file cannot be read, is not JSON, is not a policy file, or lacks a limiter or a plan.
+ * - `HEADGATE_PENALTY`: an option of a penalty is out of range, or a middleware counts only failures and its penalty counts refusals.
  * - `HEADGATE_DUPLICATE_POLICY`: two policies of a limiter have the same name.
  * - `HEADGATE_DUPLICATE_LIMITER`: two limiters on a store have the same name.
  * - `HEADGATE_OPTION`: an option does not exist, or its value is invalid.
@@ -34,27 +34,27 @@
  * Some methods also reject with these codes:
  *
  * - `HEADGATE_BAN`: the duration or the reason of `ban` is invalid, or a store in memory has too many bans.
- * - `HEADGATE_OVERRIDE`: an override is invalid, contradicts another one, or is one too many.
+ * - `HEADGATE_OVERRIDE`: an override is invalid, contradicts another override, or exceeds the number or size that a limiter may have.
  * - `HEADGATE_MAX_WAIT`: the `maxWait` of `reserve` is not from 0 to 366 days.
  * - `HEADGATE_RESERVATIONS`: a key has too many open reservations that give their units back when they expire.
  * - `HEADGATE_ASYNC_STORE`: `consumeSync` was called on a store that returns promises.
  * - `HEADGATE_UNSUPPORTED`: the store does not support the method. Example: `clear` on a store that cannot list its keys. Or the store
  *   cannot try a list of costs in one step.
  * - `HEADGATE_HEADERS_SENT`: a middleware refused a request whose response had already begun.
- * - `HEADGATE_NO_END`: `apply` of a limiter for fetch handlers got a response that only passes the request on, so that the end of
- *   the request is not visible, but the limit has `count` or units in flight.
- * - `HEADGATE_THROWN`: a function in the options of a middleware threw a value that is no Error. `cause` is that value.
+ * - `HEADGATE_NO_END`: a limit with `count` or units in flight cannot see the end of a request, because `apply` of a limiter for fetch
+ *   handlers got a response that only passes the request on.
+ * - `HEADGATE_THROWN`: a function in the options of a middleware threw a value that is not an Error. `cause` is that value.
  * - `HEADGATE_FUNCTION_TIMEOUT`: a function in the options of a middleware did not answer within `functionTimeout`.
  *
  * A store rejects with these codes. A method of the limiter then rejects with `HEADGATE_STORE_UNAVAILABLE`, and its `cause` is
  * the error of the store:
  *
  * - `HEADGATE_STORE_TIMEOUT`: the store did not respond within its `timeout`. If `uncounted` is true, the call did not count.
- *   Otherwise, it is not known whether the call counted. `cause` is the error of the store's client, if there is one, such as a
- *   refused connection.
+ *   Otherwise, it is not known whether the call counted. `cause` is the error of the store's client, such as a refused connection, if
+ *   the client gave an error.
  * - `HEADGATE_STORE`: the store failed. `cause` is the error of the store's client.
- * - `HEADGATE_STORE_RECORD`: what the store has saved for this key (its record) has another format, such as a state of an unknown kind, or
- *   differs from what this call wrote. Only this key is affected. `reset` deletes the record.
+ * - `HEADGATE_STORE_RECORD`: the record that the store has saved for this key has another format, such as a state of an unknown kind, or
+ *   differs from the record that this call wrote. Only this key is affected. `reset` deletes the record.
  *
  * `acquire`, `reserve` and `throttle` of a pacer also reject with these codes:
  *
@@ -174,7 +174,7 @@ export function storeError(store: string, cause: unknown): HeadgateError {
   return new HeadgateError('HEADGATE_STORE', `${store} failed: ${reason}`, { cause })
 }
 
-/** True if the error says that this version cannot read what the store has saved for a key. */
+/** True if the error says that this version cannot read the record that the store has saved for a key. */
 export function isBrokenRecord(error: unknown): boolean {
   return error instanceof HeadgateError && error.code === 'HEADGATE_STORE_RECORD'
 }

@@ -28,7 +28,7 @@ interface DurationRange extends Range {
 const maxSafe = Number.MAX_SAFE_INTEGER
 
 /**
- * A reader that accepts a value if `passes` returns true for it.
+ * A reader that accepts a value if `passes` returns true for the value.
  * @param expected describes a valid value, for the error message
  * @param example a valid value, for the error message
  * @param otherwise the default; if it is undefined, the option is required

@@ -13,7 +13,7 @@ import type { AnyCost, Key, Reservation } from '../limiter/index.ts'
 export interface Booked {
   readonly key: Key
   readonly cost: AnyCost
-  /** The reservation of the slot (a time) that was booked for this request. */
+  /** The reservation of the slot (a booked time) of this request. */
   readonly reservation: Reservation
   /** Refunds the units of the slot (a booked time). Called if no request uses the slot. */
   readonly giveBack: () => void

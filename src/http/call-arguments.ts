@@ -7,9 +7,9 @@ import type { Store } from '../stores/contract/index.ts'
 import type { RequestView } from './keys/index.ts'
 
 /**
- * The cost of a request in units: a number for every policy, a record with a number for each policy, a list of records of which the
- * request takes the first that is admitted, or a function that returns one of them, or a promise of one. The function gets the framework's request, then a view of the request that is the
- * same for every framework.
+ * The cost of a request in units: a number for every policy, a record with a number for each policy, or a list of records. A request with a
+ * list takes the first record that is admitted. The cost may also be a function that returns such a cost, or a promise of such a cost.
+ * The function gets the framework's request, then a view of the request that is the same for every framework.
  */
 export type Cost<Request, Response = unknown> =
   | AnyCost
@@ -53,14 +53,14 @@ function checkAdmits(policy: Policy, units: number): void {
   )
 }
 
-/** True if the policy refuses this cost however long the key waits, even if the key is new. */
+/** True if the policy can never admit this cost, even for a new key. */
 function neverAdmits({ algorithm }: Policy, units: number): boolean {
   return algorithm.wait(new Array(algorithm.slots).fill(0), 0, 0, units) === Infinity
 }
 
 /**
- * Checks a cost before the limiter gets it. The limiter would read undefined as 1, so nobody would notice a function without a
- * `return`. The limiter itself checks the numbers in a record.
+ * Checks a cost before the limiter gets the cost. The limiter would read undefined as 1, and so hide a missing `return` in the
+ * application's function. The limiter itself checks the numbers in a record.
  * @param free what to write for a call that costs nothing
  */
 export function checkedCost(
@@ -107,7 +107,8 @@ export function readCalendar<Request, Response>(
 
 /**
  * Checks that no policy asks for the calendar of the caller.
- * @param fix an option with which the caller says it. The argument writes its value, from the name of a customer
+ * @param fix returns the option with which the caller gives the calendar, as text for the error. The argument of `fix` makes the value of
+ *   this option from the name of a customer
  * @throws HeadgateError `HEADGATE_CALENDAR`
  */
 export function checkUnasked(policies: readonly Policy[], fix: (said: (customer: string) => string) => string): void {

@@ -3,9 +3,9 @@ import type { BanOptions, Key, Units } from '../limiter/index.ts'
 import type { Decision } from '../policy/index.ts'
 
 /**
- * The decision that an application reads from a request, for example as `request.rateLimit`, and what the application can do with the key
- * of the request. Every request that passes a limiter has a decision. If the limiter exempts the request, by `skip`, by `allow`, or because
- * a key extractor returned false, `policy` is `'exempt'`, `key` is undefined, and the methods do nothing.
+ * The decision that an application reads from a request, for example as `request.rateLimit`, with methods for the key of the request.
+ * Every request that passes a limiter has a decision. The limiter exempts a request by `skip`, by `allow`, or if a key extractor returns
+ * false. For an exempt request, `policy` is `'exempt'`, `key` is undefined, and the methods do nothing.
  */
 export interface RequestDecision extends Omit<Decision, 'ban'> {
   /**
@@ -81,11 +81,11 @@ export interface Framework<Request, Response> {
   /** Stores the decision where the application reads it, such as on the request. */
   attach(request: Request, response: Response, decision: RequestDecision): void
   /**
-   * The last decision that `attach` has stored on the request: shows a middleware that it runs twice for this request. A middleware that
-   * exempts a request leaves an earlier decision there.
+   * The last decision that `attach` has stored on the request. If a middleware finds its own decision, it runs twice for this request. A
+   * middleware that exempts a request leaves an earlier decision on the request.
    */
   attached?(request: Request): RequestDecision | undefined | null
-  /** The object by which all limiters know the same request. Default: the request itself. */
+  /** The object that identifies the request for all limiters, even if each limiter gets another `Request` object. Default: the request. */
   identity?(request: Request): object
   /** True if the status and the headers of the response have been sent. */
   headersSent(response: Response): boolean
@@ -122,7 +122,7 @@ export interface Framework<Request, Response> {
    * @param members the object whose JSON text is `body`, for frameworks that serialise JSON themselves; undefined for plain text
    */
   send(response: Response, type: string, body: string, members?: object): void
-  /** True if the option `count` is the adapter's own, and not the application's. Default false. */
+  /** True if the adapter sets the option `count`, and the application cannot. Default false. */
   readonly countsItself?: boolean
   /** True if the body of a refusal is always JSON, whatever the client accepts. Default false. */
   readonly jsonOnly?: boolean

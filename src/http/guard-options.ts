@@ -9,8 +9,8 @@ import type { FindKey, KeyExtractor } from './keys/index.ts'
 import type { Hooks } from './request-events.ts'
 
 /**
- * The options of a middleware, besides its policies. Those that most applications need stand first. With Koa, the context is both the
- * request and the response.
+ * The options of a middleware, besides its policies. The options that most applications need come first. With Koa, the context is both
+ * the request and the response.
  */
 export interface GuardOptions<Request, Response> extends Hooks<Request, Response> {
   /**
@@ -19,8 +19,8 @@ export interface GuardOptions<Request, Response> extends Hooks<Request, Response
    */
   keys?: KeyExtractor<Request, Response> | Readonly<Record<string, KeyExtractor<Request, Response>>> | undefined
   /**
-   * The cost of a request in units: a number for every policy, a record with a number for each policy, or a function that returns
-   * such a number or record, or a promise of one. A record must name every enforced policy. With 0, a policy takes no units.
+   * The cost of a request in units: a number for every policy, or a record with a number for each policy. A function may return such a
+   * cost, or a promise of such a cost. A record must name every enforced policy. With 0, a policy takes no units.
    * Default 1. Example: `({ query }) => Number(query.pages ?? 1)`, or `{ requests: 1, tokens: 2000 }`.
    */
   cost?: Cost<Request, Response> | undefined
@@ -48,7 +48,7 @@ export interface GuardOptions<Request, Response> extends Hooks<Request, Response
   /** IP addresses and CIDR ranges that are not limited. Default: none. Example: `['10.0.0.0/8', '2001:db8::/32']`. */
   allow?: readonly string[] | undefined
   /**
-   * IP addresses and CIDR ranges that are refused with status 403, even if `allow` has them. `deny` may also be a function that
+   * IP addresses and CIDR ranges that are refused with status 403, even if they are also in `allow`. `deny` may also be a function that
    * returns true, or a promise of true, for a request to refuse. Default: none. Example: `['192.0.2.1']`, or `(request) =>
    * banned.has(request.get('x-api-key'))`.
    */
@@ -59,9 +59,9 @@ export interface GuardOptions<Request, Response> extends Hooks<Request, Response
    */
   enforce?: number | undefined
   /**
-   * Which rate limit fields a response gets: one dialect (set of field names) or several, `'near'` (the legacy fields, but only on a
-   * refusal, or when 80 % of a burst are used), an object `{ dialects, near, legacy, pk }`, a function that sets your own fields, or false
-   * for no fields. Default `'legacy'`, or false if `enforce` is 0. Example: `['legacy', 'draft-11']`, or
+   * Which rate limit fields a response gets: one dialect (set of field names) or several, an object `{ dialects, near, legacy, pk }`, or a
+   * function that sets your own fields. `'near'` sets the legacy fields only on a refusal, or when 80 % of a burst are used. False sets no
+   * fields. Default `'legacy'`, or false if `enforce` is 0. Example: `['legacy', 'draft-11']`, or
    * `(decision, set) => set('X-Quota-Left', String(decision.remaining))`.
    */
   headers?: HeadersOption | undefined

@@ -60,7 +60,7 @@ export function createGuard<
  *     check -> exempt? -> the limiter of the request -> PlanCheck: key -> cost -> calendar -> decide -> respond
  *
  * All steps are synchronous if the functions in the options and the store are synchronous. A step that has to wait is a separate
- * function, named `...Later`, because a function with a closure in it allocates memory at every call, even if the call does not
+ * function, named `...Later`. Reason: a function that contains a closure allocates memory at every call, even if the call does not
  * use the closure.
  */
 export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
@@ -78,8 +78,8 @@ export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
   readonly #policies: PoliciesOf<Request, Response> | undefined
 
   /**
-   * @param inherited options that may be for the policies of another limit
-   * @param shared what the guard shares with the guards of the same limit on routes that change its options
+   * @param inherited options from an outer limit, which may not fit the policies of this limit
+   * @param shared the objects that all guards of the same limit share, such as the guards of routes that change an option
    */
   constructor(
     framework: Framework<Request, Response>,
@@ -127,7 +127,7 @@ export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
 
   /**
    * The guard of a route that changes options of this limit, for a framework's adapter that knows the route before this guard decides.
-   * @param limiter another limiter with the same states, such as one under fewer policies
+   * @param limiter another limiter with the same states, such as a limiter with fewer policies
    * @throws HeadgateError if an option is invalid
    */
   changed(
@@ -138,8 +138,8 @@ export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
   }
 
   /**
-   * The guard of a route that has a cost of its own. If this guard has already counted the request, the units that were taken are given
-   * back, and one decision with the cost of the route follows. If this guard comes after the guard of the route, it does nothing.
+   * The guard of a route that has a cost of its own. If this guard has already counted the request, the guard of the route gives the taken
+   * units back, and decides once more with its own cost. If this guard runs after the guard of the route, this guard does nothing.
    * @throws HeadgateError `HEADGATE_COST` if the cost is invalid
    */
   withCost(cost: Cost<Request, Response>): Guard<Request, Response> {
@@ -257,7 +257,7 @@ export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
   }
 }
 
-/** What a guard shares with the guards of the same limit on routes that change its options. */
+/** The objects that all guards of the same limit share, such as the guards of routes that change an option. */
 type Shared<Request, Response> = Pick<GuardParts<Request, Response>, 'counted' | 'delays' | 'byRoute'>
 
 function sharedBy<Request, Response>(framework: Framework<Request, Response>): Shared<Request, Response> {

@@ -30,7 +30,7 @@ import { findKey, type KeyExtractor, mayLackAddress, warnOfNoAddress } from './k
 import type { Refusal } from './refusal/index.ts'
 import type { RequestEvents } from './request-events.ts'
 
-/** The parts of a guard (the middleware's check of requests) that are the same for all its plans (lists of policies). */
+/** The parts of a guard (the middleware's check of requests) that all plans (lists of policies) of the guard share. */
 export interface GuardParts<Request, Response> {
   readonly framework: Framework<Request, Response>
   readonly options: GuardOptions<Request, Response>
@@ -39,11 +39,11 @@ export interface GuardParts<Request, Response> {
   readonly events: RequestEvents<Request, Response>
   readonly refusal: Refusal<Request, Response>
   readonly attachment: Attachment<Request, Response>
-  /** What the limit has decided about each request, shared with the guards of routes that have a cost of their own. */
+  /** The decisions of the limit about each request. The guards of routes that have a cost of their own share this object. */
   readonly counted: CountedRequests<Request, Response>
-  /** The queues of the option `delay`, shared with the guards of routes that change other options. */
+  /** The queues of the option `delay`. The guards of routes that change other options share these queues. */
   readonly delays: WeakMap<RateLimiter, Delay>
-  /** True if the decision replaces the one that the limit has made about the same request. */
+  /** True for a route with a cost of its own: the decision replaces the limit's earlier decision about the same request. */
   readonly byRoute: boolean
 }
 
@@ -62,15 +62,15 @@ export class PlanCheck<Request, Response> {
   readonly #holds: boolean
   readonly #headers: HeadersUnderOverrides
   /**
-   * The extra arguments of a call to the limiter, made once for all requests. But if a hook or a subscriber gets store errors, each call
-   * gets extra arguments of its own.
+   * The extra arguments of a call to the limiter, made once for all requests. If a hook or a subscriber gets store errors, each call
+   * gets a new object instead.
    */
   readonly #extras: CallExtras
 
   /**
    * @param extractors a key extractor for each scope of the limiter
-   * @param one false if the middleware has several plans (lists of policies): the option `cost` is then not checked here, because a cost
-   * may exceed the limit of this plan
+   * @param one false if the middleware has several plans (lists of policies). The option `cost` is then not checked here, because a cost
+   *   that exceeds the limit of this plan may be valid under another plan
    * @throws HeadgateError if an option is invalid
    */
   constructor(
@@ -99,7 +99,7 @@ export class PlanCheck<Request, Response> {
     return isPromise(key) ? this.#findCostLater(key, request, response) : this.#findCost(key, request, response)
   }
 
-  /** Decides again about a request, with another cost: the units that it has taken before are given back. */
+  /** Decides again about a request, with another cost. Gives back the units that the first decision has taken. */
   checkAgain({ key }: CountedRequest<Request, Response>, request: Request, response: Response): MaybePromise<boolean> {
     return this.#findCost(key, request, response)
   }
@@ -235,7 +235,7 @@ export class PlanCheck<Request, Response> {
     return reservation.then(reserved, (error) => this.#failed(error, key, request, response))
   }
 
-  /** Does the same as `#reserve`. First gives back what the limit around this route has taken for the request. */
+  /** Does the same as `#reserve`, but first gives back the units that the limit around this route has taken for the request. */
   #reserveCounted(
     key: Key,
     cost: AnyCost,

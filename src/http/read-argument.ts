@@ -16,10 +16,10 @@ const inherited = [
 const guardOptions: readonly string[] = [...inherited, 'cost', 'settle', 'count', 'delay']
 
 const limiterParts = ['store', 'penalty', 'onChange', 'instances', 'storeTimeout', 'top', 'onThreshold']
-/** The options that most applications need: an error lists them first. */
+/** The options that most applications need. An error about an unknown option lists these options first. */
 const usual = ['policies', 'keys', 'cost', 'skip', 'name', 'store']
 const policiesOptions = [...new Set([...usual, ...limiterParts, ...guardOptions])]
-/** The options of a middleware's single policy, without `shadow` (never refuse): it could be taken for an option of the middleware. */
+/** The options of a middleware's single policy. `shadow` (never refuse) is left out, because it looks like an option of the middleware. */
 const policyOptions = ['limit', 'window', 'name', 'scope', 'countRefused', 'label', 'listed']
 const windowOptions = new Set(['limit', 'window', ...usual, ...policyOptions, 'limiter', ...policiesOptions])
 
@@ -95,8 +95,8 @@ function scopesOf(keys: unknown): readonly string[] {
 }
 
 /**
- * True for options without policies and without a limiter, in the config or the decorator of a route: they change the limit around the
- * route, and do not replace it.
+ * True for options without policies and without a limiter, in the config or the decorator of a route. Such options change the limit around
+ * the route, and do not replace that limit.
  */
 export function changesLimit<Request, Response>(
   argument: RateLimitArgument<Request, Response> | GuardOptions<Request, Response>,
@@ -108,7 +108,7 @@ export function changesLimit<Request, Response>(
 
 /**
  * The options of a limit, with the changes of a route.
- * @throws HeadgateError `HEADGATE_OPTION` if a change is no option of a middleware, such as a store
+ * @throws HeadgateError `HEADGATE_OPTION` if a change is not an option of a middleware, such as a store
  */
 export function changed<Request, Response>(
   options: GuardOptions<Request, Response>,

@@ -1,5 +1,5 @@
 /*
- * Describes in numbers and words what is stored for a key. This folder imports `algorithms`, `policy` and `common`.
+ * Describes the stored states and the ban of a key, in numbers and words. This folder imports `algorithms`, `policy` and `common`.
  */
 
 export { type InspectedBan, type InspectedLimiter, type Inspection, inspectionOf } from './inspection.ts'

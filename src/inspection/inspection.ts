@@ -1,6 +1,6 @@
 /*
- * What a limiter knows of a key, in words and numbers. A store returns the states of the key, with the definitions of the algorithms that
- * wrote them (the command `inspect`). All other facts are computed here, in the same way for all stores.
+ * Describes the states of a key in words and numbers. With the command `inspect`, a store returns the states of the key, and the definitions
+ * of the algorithms that wrote the states. All other facts are computed here, in the same way for all stores.
  */
 
 import { banAt, type CallBan, callBan, longerBan } from '../algorithms/bans/index.ts'
@@ -21,7 +21,7 @@ export interface InspectedBan {
 }
 
 /**
- * What the store has for a key now. An inspection changes nothing. Durations are milliseconds, rounded up; times are
+ * The present state of a key in the store. An inspection changes nothing. Durations are milliseconds, rounded up; times are
  * milliseconds since the epoch. A key that the store does not know has its full quota under every policy.
  */
 export interface Inspection {
@@ -46,10 +46,10 @@ export interface Inspection {
   readonly at: number
   /** Where the numbers come from, as in a decision of the limiter: `'store'`, or `'fallback'` or `'open'` if the store failed. */
   readonly source: Source
-  /** False if more units may be shown as used than are really used. `notes` say why. */
+  /** False if the numbers may show more used units than are really used. `notes` give the reason. */
   readonly exact: boolean
   /**
-   * Sentences about what the numbers do not show: units that a process has taken from the store in advance, and decisions
+   * Sentences about facts that the numbers do not show: units that a process has taken from the store in advance, and decisions
    * that a process has not reported to the store yet.
    */
   readonly notes: readonly string[]

@@ -31,7 +31,7 @@ export interface KeptKey {
   readonly policies?: readonly Policy[]
   /** True if the states may have more used units than the key has really used. Default false. */
   readonly atMost?: boolean
-  /** Sentences about what the states do not show. Default: none. */
+  /** Sentences about facts that the states do not show. Default: none. */
   readonly notes?: readonly string[]
 }
 

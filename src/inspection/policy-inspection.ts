@@ -45,11 +45,11 @@ export interface PolicyInspection {
   readonly debt: number
   /** Only under `concurrency`: the units in flight (of unfinished calls), and when the lease of each unit ends. */
   readonly inFlight?: readonly TimedUnits[]
-  /** Units that were reserved for a later time which has not come. `used` includes these units. */
+  /** Units that are reserved for a time in the future. `used` includes these units. */
   readonly booked: readonly TimedUnits[]
-  /** Units of open reservations that are given back when the reservation expires, as `onExpiry: 'give-back'` asks. */
+  /** Units of open reservations with `onExpiry: 'give-back'`, which come back when the reservation expires. */
   readonly expiring: readonly TimedUnits[]
-  /** True if there may be reservations not settled (corrected to the actual cost) yet. A store has no list of these reservations. */
+  /** True if some reservations may not be settled (corrected to the actual cost) yet. A store has no list of such reservations. */
   readonly reservations: boolean
   /** When a call last wrote the state; undefined if the key has no state under this policy. */
   readonly lastUsedAt: number | undefined

@@ -27,9 +27,9 @@ export type Key = string | Readonly<Record<string, string>>
 export type Units = number | Readonly<Record<string, number>>
 
 /**
- * Costs that a call tries in their order, all at one time. The call takes the first cost that is admitted, and no other. Each cost is
- * a record with a number for each policy. Example, for a budget of its own first, then a pool: `[{ own: 1, pool: 0 }, { own: 0,
- * pool: 1 }]`.
+ * Costs that a call tries in their order, at the same moment. The call takes the first cost that is admitted, and no other. Each cost is
+ * a record with a number for each policy. Example, to use the customer's own budget first, and then a shared pool: `[{ own: 1, pool: 0 },
+ * { own: 0, pool: 1 }]`.
  */
 export type CostList = readonly Readonly<Record<string, number>>[]
 
@@ -102,7 +102,8 @@ export function someKeysOf(key: Key, scopes: readonly string[]): readonly (strin
 }
 
 /**
- * Does the same as `keysOf` for a record with every scope, which may also have others, and the same as `someKeysOf` for another key.
+ * Does the same as `keysOf` for a record with every scope, which may also have other scopes. For any other key, does the same as
+ * `someKeysOf`.
  * @throws HeadgateError `HEADGATE_KEY`
  */
 export function keysOrSomeOf(key: Key, scopes: readonly string[]): readonly (string | undefined)[] {
@@ -116,7 +117,7 @@ function example(scopes: readonly string[]): string {
     : `{ ${scopes.map((scope) => `${JSON.stringify(scope)}: '...'`).join(', ')} }`
 }
 
-/** The option `cost`, by default 1. @throws HeadgateError `HEADGATE_OPTION` for another option, or for no object */
+/** The option `cost`, by default 1. @throws HeadgateError `HEADGATE_OPTION` if an option is unknown, or if `options` is not an object */
 export function costOf(options: CostOptions | undefined): AnyCost {
   return options === undefined ? 1 : givenCost(options)
 }
@@ -132,8 +133,8 @@ function bareCost(cost: number): HeadgateError {
 }
 
 /**
- * What a command carries for a cost: with a list of costs, also the whole list, each with a number for each policy.
- * @throws HeadgateError `HEADGATE_COST` if the cost is invalid, `HEADGATE_UNSUPPORTED` if it is a list and the store takes no lists
+ * The cost in the form that a command to the store needs. For a list of costs, also the whole list, with a number for each policy.
+ * @throws HeadgateError `HEADGATE_COST` if the cost is invalid, `HEADGATE_UNSUPPORTED` if the cost is a list and the store takes no lists
  */
 export function askedBy(cost: AnyCost, policies: readonly Policy[], { traits }: Store): AskedCosts {
   if (!isCostList(cost)) return { costs: costsOf(cost, policies) }
@@ -144,8 +145,9 @@ export function askedBy(cost: AnyCost, policies: readonly Policy[], { traits }: 
 }
 
 /**
- * The cost of a call under policies with other names: those of an override. A policy that the cost does not name takes 1.
- * @param plan the policies for which the cost was written
+ * The cost of a call under the policies of an override, which may have other names than the policies of the plan. A policy that the cost
+ * does not name takes 1 unit.
+ * @param plan the policies for which the caller wrote the cost
  * @throws HeadgateError as `askedBy` does for these policies
  */
 export function costUnderOverride(
@@ -164,7 +166,7 @@ export function costUnderOverride(
   return isCostList(cost) ? cost.map(renamed) : renamed(cost as Readonly<Record<string, number>>)
 }
 
-/** True if the cost is a list of costs, of which a call takes the first that is admitted. */
+/** True if the cost is a list of costs. A call takes the first cost of a list that is admitted. */
 export function isCostList(cost: unknown): cost is CostList {
   return Array.isArray(cost)
 }
@@ -190,7 +192,7 @@ function costsByName(cost: AnyCost, policies: readonly Policy[]): Costs {
   return costs
 }
 
-/** True if a penalty with `on: 'spent'` counts the units of the other policy: a reservation leaves the largest of its costs open. */
+/** True if both policies have the same scope: a penalty with `on: 'spent'` then counts the units of the other policy as open. */
 function isAlike(policies: readonly Policy[], penalty: number, other: number): boolean {
   return policies[penalty]?.scope === policies[other]?.scope
 }
@@ -213,7 +215,7 @@ export function checkUnits(units: number, name: string): number {
   throw invalidOption(`The cost under ${shown(name)}`, 'a whole number from 0 to 2^53 - 1', units, fix, 'HEADGATE_COST')
 }
 
-/** Checks a record of units. @throws HeadgateError `HEADGATE_COST` if the value is no record, or has a name that no policy has */
+/** Checks a record of units. @throws HeadgateError `HEADGATE_COST` if the value is not a record, or has a name that no policy has */
 export function checkNames(costs: object, policies: readonly Policy[], what: string): void {
   if (Object.prototype.toString.call(costs) !== '[object Object]') throw noRecord(costs, what)
   const names = policies.filter(({ algorithm }) => !algorithm.punishes).map(({ name }) => name)

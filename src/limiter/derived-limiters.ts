@@ -5,28 +5,28 @@ import type { OverriddenLimiter, OverrideTable, OverrideView } from '../override
 import type { AppliedOverride, Decision } from '../policy/index.ts'
 import type { OverrideExtent } from '../stores/contract/index.ts'
 
-/** The most limiters that are remembered. */
+/** How many derived limiters are remembered at most. */
 const most = 1000
 
 type Derived<Limiter> = ReturnType<OverriddenLimiter<Limiter>['derive']>
 /** Opens a limiter with other policies. */
 type Make<Limiter> = (policies: readonly Policy[], extent: OverrideExtent) => Derived<Limiter>
 
-/** The limiters that decided, by the list of overrides in their decisions: each list is one object. */
+/** The limiter that makes decisions with a list of overrides, by that list. All decisions of one limiter have the same list object. */
 const deciders = new WeakMap<readonly AppliedOverride[], unknown>()
 
-/** The limiter that made a decision: the given one, or one with the policies of overrides. */
+/** The limiter that made a decision: the given limiter, or a limiter that was derived for overrides. */
 export function deciderOf<Limiter>({ override }: Decision, limiter: Limiter): Limiter {
   return override === undefined ? limiter : ((deciders.get(override) as Limiter | undefined) ?? limiter)
 }
 
-/** The limiters with the policies of overrides, for the calls of one limiter. */
+/** The limiters that were derived from one limiter, for its calls under overrides. */
 export class DerivedLimiters<Limiter> implements OverriddenLimiter<Limiter> {
   readonly scopes: readonly string[]
   readonly plan: readonly Policy[]
   readonly #make: Make<Limiter>
   readonly #made = new LRUCache<string, Derived<Limiter>>({ max: most })
-  /** The overrides as of the last call. */
+  /** The view of the overrides that the last call used. */
   #view: OverrideView<Limiter> | undefined
 
   /** @param plan the policies of the limiter without a penalty @param make opens a limiter with other policies */
@@ -36,7 +36,7 @@ export class DerivedLimiters<Limiter> implements OverriddenLimiter<Limiter> {
     this.#make = make
   }
 
-  /** These overrides, as the limiter sees them. */
+  /** The view of these overrides for the limiter. */
   under(table: OverrideTable): OverrideView<Limiter> {
     if (this.#view?.table !== table) this.#view = table.viewOf(this)
     return this.#view

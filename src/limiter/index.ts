@@ -1,6 +1,6 @@
 /*
  * The limiter: policies and a store. A limiter checks the arguments of a call, asks the store, and returns the decision. This
- * folder imports the contract of stores, the memory store, and all that they import.
+ * folder imports the contract of stores, the memory store, and all that these two import.
  */
 
 export {

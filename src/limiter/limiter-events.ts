@@ -1,6 +1,6 @@
 /*
  * The channels of limiters. `headgate:limiter:call` has one event for every `consume` and `reserve`, no matter who calls: a framework's
- * adapter, a pacer or the application. If the channel has no subscribers, a call only checks this, and makes no event.
+ * adapter, a pacer or the application. If the channel has no subscribers, a call makes no event.
  * `headgate:threshold` has one event for each key, window and threshold.
  */
 import { channel } from '#platform'
@@ -54,7 +54,7 @@ export const calls: Channel = channel('headgate:limiter:call')
 
 const thresholds = channel('headgate:threshold')
 
-/** A function that tells of a threshold on the channel, and to the hook of the limiter, if there is one. */
+/** Makes a function that reports a threshold on the channel, and to the hook of the limiter, if the limiter has this hook. */
 export function tellerOf(
   onThreshold: ((event: ThresholdEvent) => MaybePromise<unknown>) | undefined,
 ): (event: ThresholdEvent) => void {

@@ -70,7 +70,7 @@ export interface RateLimiterOptions {
   /**
    * How long a call may wait for the store: milliseconds, or a text such as `'250ms'`. After this time, `onStoreError` decides
    * about the call. With Infinity, only the `timeout` of the store ends the wait. Default: the `timeout` of the store, or 100 ms if
-   * the store has none.
+   * the store has no `timeout`.
    */
   storeTimeout?: Duration | undefined
   /**
@@ -109,7 +109,7 @@ export class PlanOptions<Limiter extends object> implements RateLimiterOptions {
   readonly policies: PolicyLikes
   readonly penalty?: PenaltyOptions
   readonly plans: Plans<Limiter>
-  /** The keys that the policies are for, if they are those of an override. */
+  /** Whether the override that gave the policies is for all keys or for some keys. Undefined if the policies come from no override. */
   readonly override: OverrideExtent | undefined
 
   /** @throws HeadgateError `HEADGATE_OPTION` if a plan (policies of one caller) has a property other than `policies` and `penalty` */
@@ -164,7 +164,10 @@ function unnamed(prefix: string): HeadgateError {
   )
 }
 
-/** The policies, including the penalty; none for `'unlimited'`. @throws HeadgateError if a policy is invalid, if there is no policy, or if two have one name */
+/**
+ * The policies, including the penalty. Empty for `'unlimited'`.
+ * @throws HeadgateError if a policy is invalid, if there is no policy, or if two policies have the same name
+ */
 export function policiesOf(likes: PolicyLikes, punishment: PenaltyOptions | undefined): readonly Policy[] {
   if (likes === unlimited) return none
   if (likes === undefined) {

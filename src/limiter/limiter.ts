@@ -43,7 +43,7 @@ export class RateLimiter extends ReadVerbs<RateLimiter> {
   readonly #ledger: CheckedLedger
   /** The counters of the keys with the most calls, for each scope (such as `user`). Undefined if the option `top` is not set. */
   readonly #counts: readonly SpaceSaving[] | undefined
-  /** Set if the policies are those of an override: no other override then applies. */
+  /** Set if the policies of this limiter come from an override: no other override then applies. */
   readonly #override: OverrideExtent | undefined
   #derived: DerivedLimiters<RateLimiter> | undefined
 
@@ -99,7 +99,7 @@ export class RateLimiter extends ReadVerbs<RateLimiter> {
 
   /**
    * Takes `cost` units from every policy if all policies admit the cost. Otherwise takes no units from any policy. With a list of
-   * costs, takes the first cost that all policies admit. If there is none, the call is refused once, with the shortest wait.
+   * costs, takes the first cost that all policies admit. If no cost is admitted, the call is one refusal, with the shortest wait.
    *
    * Rejects with HeadgateError `HEADGATE_KEY`, `HEADGATE_COST` or `HEADGATE_OPTION` if an argument is invalid, and with
    * `HEADGATE_STORE_UNAVAILABLE` if the store fails and `onStoreError` is `'closed'`.
@@ -150,8 +150,8 @@ export class RateLimiter extends ReadVerbs<RateLimiter> {
    * policies cannot promise a future time: sliding and segmented windows, and several policies together. A cost that such policies do not
    * admit now is refused, and `retryAfter` says when to try again.
    *
-   * With `expires` and `onExpiry: 'give-back'`, a reservation that is never settled, such as one of a process that was killed, gives
-   * its units back when it expires. A later `settle` takes the whole actual cost again.
+   * With `expires` and `onExpiry: 'give-back'`, a reservation that is not settled gives its units back when it expires, for example after
+   * its process was killed. A later `settle` takes the whole actual cost again.
    *
    * Rejects for the same reasons as `consume`, with `HEADGATE_MAX_WAIT` if `maxWait` is invalid, and with `HEADGATE_RESERVATIONS` if
    * 100 reservations with `onExpiry: 'give-back'` are open for a key.
@@ -169,7 +169,7 @@ export class RateLimiter extends ReadVerbs<RateLimiter> {
     return (match?.ledger ?? this.#ledger).run({ verb, keys, costs, calendar: options?.calendar })
   }
 
-  /** @param overridden the ledger that names the overrides, if this limiter has the policies of an override */
+  /** @param overridden the ledger that adds the overrides to its decisions, if this limiter has the policies of an override */
   #decide(key: Key, cost: AnyCost, extras?: CallExtras, overridden?: CheckedLedger): MaybePromise<Decision> {
     const keys = keysOf(key, this.scopes)
     if (this.plans.overrides.table !== undefined) {
@@ -252,7 +252,7 @@ function needsPromise(): HeadgateError {
   )
 }
 
-/** The limiter of a plan (the policies of one caller). If `plans` has no limiter for the plan, a new one is made. */
+/** The limiter of a plan (the policies of one caller). If `plans` has no limiter for the plan, a new limiter is made. */
 export function limiterUnder(plans: Plans<RateLimiter>, plan: PlanLike): RateLimiter {
   return plans.find(plan) ?? plans.keep(plan, new RateLimiter(new PlanOptions(plan, plans)))
 }

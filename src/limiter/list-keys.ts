@@ -21,7 +21,7 @@ export interface ListedKey {
   /** The hash of the key. Undefined if the key itself is known. */
   readonly hash: string | undefined
   readonly scope: string
-  /** What `inspect` would have returned for the key, under the policies of its scope, when `list` read the key. */
+  /** The result of `inspect` for the key at the time when `list` read the key, with only the policies of the key's scope. */
   readonly inspection: Inspection
 }
 

@@ -2,12 +2,12 @@ import { wallClock } from '../common/index.ts'
 import type { Overrides, OverrideTable } from '../overrides/index.ts'
 import type { Store } from '../stores/contract/index.ts'
 
-/** The stores that were closed: their documents are not read any more. */
+/** The stores that were closed. The documents of a closed store are not read any more. */
 const closed = new WeakSet<Store>()
 
-/** The overrides of the limiters with one name. Their code is loaded when it is needed, because most programs have no overrides. */
+/** The overrides of all limiters with one name. The code of overrides is loaded at its first use, because most programs have no overrides. */
 export class LoadedOverrides {
-  /** The overrides that there are now; undefined if there are none. */
+  /** The overrides that apply now. Undefined if there are no overrides. */
   table: OverrideTable | undefined
   readonly #store: Store
   readonly #name: string
@@ -21,12 +21,12 @@ export class LoadedOverrides {
     this.#name = name
   }
 
-  /** Since when this process cannot read the overrides, in milliseconds since the epoch; undefined if it can. */
+  /** When reads of the overrides began to fail, in milliseconds since the epoch. Undefined if the last read succeeded. */
   get unreadSince(): number | undefined {
     return this.#failedAt ?? this.#loaded?.unreadSince
   }
 
-  /** Starts to read the overrides, if other processes can write some. */
+  /** Starts to read the overrides, if the store has documents that other processes can write. */
   start(): void {
     if (this.#store.documents === undefined) return
     this.load().catch(() => {

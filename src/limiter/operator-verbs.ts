@@ -10,7 +10,7 @@ import { type ListedKey, type ListOptions, list, type ShownLimiter } from './lis
 import type { Plans } from './plans.ts'
 import { noStates } from './unlimited.ts'
 
-/** The ledger and the policies under which a key is shown, the key of each scope, and the override that matches them. */
+/** The ledger and the policies under which a key is shown, the key of each scope, and the override that matches these keys. */
 interface ShownKeys<Limiter extends object> extends ShownLimiter {
   readonly keys: readonly string[]
   readonly match: Match<Operations<Limiter>> | undefined
@@ -24,7 +24,7 @@ export abstract class Operations<Limiter extends object> {
   /** How many calls in this process have `concurrency` units now, and how many wait, under every plan: `{ inFlight: 3, waiting: 0 }`. */
   readonly load: Readonly<Load>
   protected readonly plans: Plans<Limiter>
-  /** What `open` has returned, by the names of the scopes. Undefined until the first use. */
+  /** The results of `open`, by the names of the scopes. Undefined until the first use. */
   #opened: Map<string, ShownLimiter> | undefined
 
   constructor(plans: Plans<Limiter>) {
@@ -35,26 +35,26 @@ export abstract class Operations<Limiter extends object> {
   }
 
   /**
-   * Opens a ledger (access to the store) for some of the scopes, in the order of all scopes, and returns it with the policies under
-   * which these methods show a key.
+   * Opens a ledger (access to the store) for some of the scopes, in the order of all scopes. Returns the ledger, and the policies under
+   * which methods such as `inspect` show a key.
    */
   protected abstract open(scopes: readonly string[]): ShownLimiter
 
-  /** Does the same as `open`, once for the same scopes. */
+  /** Does the same as `open`, but opens a ledger only once for the same scopes. */
   protected opened(scopes: readonly string[] = this.scopes): ShownLimiter {
     this.#opened ??= new Map()
     return getOrInsert(this.#opened, scopes.join('\n'), () => this.open(scopes))
   }
 
-  /** Lets `opened` open its ledgers again, because the policies have changed. */
+  /** Makes `opened` open its ledgers again, because the policies have changed. */
   protected forgetOpened(): void {
     this.#opened = undefined
   }
 
-  /** The policies that this limiter is known to have, without a penalty. */
+  /** The policies of this limiter that are known so far, without a penalty. */
   protected abstract known(): readonly Policy[]
 
-  /** What decides calls with these keys, one for each scope, if an override matches them. A limiter without own policies has none. */
+  /** The limiter and the ledger that decide calls with these keys under overrides. Undefined if no override matches a key. */
   protected match(_keys: readonly (string | undefined)[]): Match<Operations<Limiter>> | undefined {
     return undefined
   }
@@ -112,9 +112,9 @@ export abstract class Operations<Limiter extends object> {
   }
 
   /**
-   * Deletes what the store has of these keys, under every plan: states, bans, and the units of open reservations, which a later
-   * `settle` or `cancel` does not bring back. A text stands for this key in every scope, a record for the keys that it names. Takes
-   * thousands of keys: the requests are sent in groups.
+   * Deletes all that the store has of these keys, under every plan: states, bans, and the units of open reservations. A later `settle` or
+   * `cancel` does not bring the deleted units back. A text means this key in every scope. A record means the keys in the record. `keys` may have
+   * thousands of keys, because the requests are sent in groups.
    *
    *     await limiter.forget(['ann', 'bob'])
    *     await limiter.forget([{ user: 'ann' }, { user: 'bob', address: '192.0.2.1' }])
@@ -137,7 +137,7 @@ export abstract class Operations<Limiter extends object> {
    * first ban. `unban` and `reset` end a ban. The decision of a refused call has `ban`, its `policy` is `'ban'`, and nothing is counted.
    *
    *     await limiter.ban('203.0.113.7', '1h', { reason: 'scans for passwords' })
-   *     await limiter.ban({ user: 'ann' }, Infinity) // until it is lifted
+   *     await limiter.ban({ user: 'ann' }, Infinity) // until `unban`
    *
    * @param duration milliseconds, or a text such as `'1h'`, at most 366 days; Infinity for a ban until `unban`
    *
@@ -154,8 +154,8 @@ export abstract class Operations<Limiter extends object> {
 
   /**
    * Ends the bans of a key: the ban by `ban`, and the ban by the option `penalty`. The penalty then counts refusals from 0 again. But the
-   * penalty still knows the past bans of the key, and the used units of the key do not change. They are 0 under most policies if the
-   * penalty has `on: 'spent'`, which resets policies when a ban begins.
+   * penalty remembers the past bans of the key, and the used units of the key do not change. A penalty with `on: 'spent'` has already reset
+   * most policies when the ban began, so the key has used 0 units under these policies.
    *
    * Rejects for the same reasons as `ban`.
    */
@@ -175,17 +175,17 @@ export abstract class Operations<Limiter extends object> {
   }
 
   /**
-   * Changes numbers for some keys, under every plan, until a time: within a second in every process that reaches the store, without
-   * a deploy. The most specific `limit`, `add` or `policies` applies (the key, then the longest prefix, then `'*'`), then the
-   * smallest matching `scale`. Used units carry over as between plans, and penalties stay as they are.
+   * Changes limits for some keys, under every plan, until a time. The override applies within a second in every process that reaches the
+   * store, without a deploy. The most specific `limit`, `add` or `policies` applies (the key, then the longest prefix, then `'*'`), and then
+   * the smallest matching `scale`. Used units carry over as between plans. Penalties do not change.
    *
    *     await limiter.override('ann', { policy: 'month', limit: 50_000, until: '2026-12-01', reason: 'contract' })
    *     await limiter.override({ scope: 'user', prefix: 'trial-' }, { policies: '5/1m sliding-log', until: '2h' })
    *     await limiter.override('*', { scale: 0.1, until: '30m', reason: 'incident 311' })
    *
-   * Rejects with HeadgateError `HEADGATE_OVERRIDE` if the override is invalid, or gives numbers that another override gives for the
-   * same keys; with `HEADGATE_KEY` if the key is invalid, with `HEADGATE_UNSUPPORTED` if the store cannot keep overrides, and with
-   * the store's error if the store fails.
+   * Rejects with HeadgateError `HEADGATE_OVERRIDE` if the override is invalid, or if another override already sets the limit of the same
+   * policy for the same keys (scales may overlap). Rejects with `HEADGATE_KEY` if the key is invalid, with `HEADGATE_UNSUPPORTED` if the
+   * store cannot store overrides, and with the store's error if the store fails.
    */
   async override(target: OverrideTarget, options: OverrideOptions): Promise<Override> {
     return (await this.plans.overrides.load()).add({ scopes: this.scopes, policies: this.known() }, target, options)
@@ -196,14 +196,14 @@ export abstract class Operations<Limiter extends object> {
     return (await this.plans.overrides.load()).list({ scopes: this.scopes, policies: this.known() })
   }
 
-  /** Ends the override with this id. Resolves to false if there is none. Rejects with the store's error if the store fails. */
+  /** Ends the override with this id. Resolves to false if no override has the id. Rejects with the store's error if the store fails. */
   async removeOverride(id: string): Promise<boolean> {
     return (await this.plans.overrides.load()).remove(id)
   }
 
   /**
-   * The health of the store, and how many calls the store, this process or nobody decided. The numbers include the calls of all
-   * limiters that `withPlan` made from this limiter.
+   * The health of the store, and how many calls were decided by the store, by this process, or not at all. The numbers include the calls
+   * of all limiters that `withPlan` made from this limiter.
    */
   health(): Health {
     return this.plans.health()
@@ -229,10 +229,10 @@ export abstract class Operations<Limiter extends object> {
   }
 
   /**
-   * Stops what the store of this limiter has started: its subscription to messages about resets, its messages over
-   * `node:cluster`, its reports of used units (`shareStore`), its reads of overrides. Call `close` after the last call, when the server has closed.
-   * Then close the client, pool or database that you gave to the store. If several limiters use one store, one `close()` is
-   * enough, and a second one does nothing.
+   * Stops all that the store of this limiter has started: the subscription to messages about resets, the messages over `node:cluster`, the
+   * reports of used units (`shareStore`), and the reads of overrides. Call `close` after the last call, when the server has closed. Then
+   * close the client, pool or database that you gave to the store. If several limiters use one store, one `close()` is enough, and a second
+   * `close()` does nothing.
    */
   close(): void {
     this.plans.overrides.close()
@@ -248,7 +248,7 @@ function listOfKeys(keys: readonly Key[]): readonly Key[] {
   throw new HeadgateError('HEADGATE_KEY', `forget takes a list of keys, got ${shown(keys)}. Write forget(['ann']).`)
 }
 
-/** A key that is a text, in every scope. */
+/** Converts a text to a record with this text as the key of every scope. Returns a record unchanged. */
 function everywhere(key: Key, scopes: readonly string[]): Key {
   return typeof key === 'string' ? Object.fromEntries(scopes.map((scope) => [scope, key])) : key
 }

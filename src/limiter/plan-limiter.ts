@@ -17,13 +17,13 @@ const mostNames = 100
  *
  *     const limit = rateLimit({ policies: (request) => plans[request.tenant.plan], keys: byHeader('x-tenant') })
  *     await limit.limiter.withPlan(plans.pro).peek('ann') // what ann has left under this plan
- *     await limit.limiter.inspect('ann') // what the store has of ann, under whichever plans she called
+ *     await limit.limiter.inspect('ann') // what the store has of ann, under every plan under which she called
  *     await limit.limiter.ban('ann', '1h') // under every plan
  */
 export class PlanLimiter extends Operations<RateLimiter> {
   /** The scopes (names) of the keys. With several scopes, a key is a record with a text for each scope. */
   readonly scopes: readonly string[]
-  /** The options of the penalty, for plans without a penalty of their own. Undefined if there is none. */
+  /** The options of the penalty for plans without a penalty of their own. Undefined if no penalty is set. */
   readonly penalty: PenaltyOptions | undefined
   /** The policies of the plans (policy lists) that were used so far: the first policy of each scope and name. */
   readonly #policies = new Map<string, Policy>()

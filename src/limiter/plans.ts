@@ -30,7 +30,7 @@ export interface Plan {
 
 /**
  * One plan: policies, or an object with policies and a penalty. Without a penalty in the plan, the limiter's penalty applies.
- * `'unlimited'` is the plan without limits: it admits every call, counts nothing and asks no store.
+ * `'unlimited'` is the plan without limits: every call is admitted, nothing is counted, and no store is asked.
  */
 export type PlanLike = PolicyLikes | Plan
 
@@ -49,7 +49,7 @@ export interface PlansOptions {
   readonly penalty: PenaltyOptions | undefined
   readonly failure: FailureTerms
   readonly heavyKeys: HeavyKeys | undefined
-  /** Tells of a threshold on the channel and to the limiter's hook. */
+  /** Reports a threshold on the channel and to the limiter's hook. */
   readonly onThreshold: (event: ThresholdEvent) => void
 }
 
@@ -80,7 +80,7 @@ export class Plans<Limiter extends object> {
 
   /**
    * Registers the name of the limiters at the first call. Later calls do nothing.
-   * @param policies the policies of the limiter; undefined if they are a function of the request
+   * @param policies the policies of the limiter; undefined if a function returns the policies for each request
    * @throws HeadgateError `HEADGATE_DUPLICATE_LIMITER` if another limiter on this store has the name
    */
   registerName(policies?: readonly Policy[]): void {
@@ -95,7 +95,7 @@ export class Plans<Limiter extends object> {
 
   /**
    * Opens a ledger (access to the store) for the policies. All ledgers with the name of these limiters use the same states.
-   * @param override the keys that the policies are for, if they are those of an override
+   * @param override if the policies come from an override: whether the override is for all keys or for some keys
    */
   open(policies: readonly Policy[], scopes: readonly string[], override?: OverrideExtent): CheckedLedger {
     if (policies.length === 0) return unlimitedLedger
@@ -112,7 +112,7 @@ export class Plans<Limiter extends object> {
     return unreadSince === undefined ? health : { ...health, overridesUnreadSince: unreadSince }
   }
 
-  /** The limiter of a plan (policies), found by the identity of the plan object, or else by the plan's text. Undefined if there is none. */
+  /** The limiter of a plan (policies), found by the identity of the plan object, or else by the plan's text. Undefined if none is known. */
   find(plan: PlanLike): Limiter | undefined {
     if (typeof plan === 'object' && plan !== null) {
       const known = this.#byIdentity.get(plan)
@@ -191,7 +191,7 @@ function registerName(store: Store, name: string): void {
   namesOn.set(store, names.add(name))
 }
 
-/** How often code that may be a mistake must run before a warning is given, because the same code may also be correct. */
+/** How many times a possible mistake must be seen before a warning is given, because the same code may also be correct. */
 const many = 100
 
 function warnOfNewObjects(): void {
@@ -230,8 +230,8 @@ const lastOf = new LRUCache<string, Last>({ max: 100 })
 
 /**
  * Warns at the hundredth limiter with the same name, if each limiter had its own store and was used for one key before the next
- * limiter was made. So a limiter is probably made for each request, and then it limits nobody. There is no warning if the
- * limiters are all made before they are used, or if they have several keys.
+ * limiter was made. Such an application probably makes a limiter for each request, which limits nobody. There is no warning if all
+ * limiters are made before their first use, or if a limiter has several keys.
  */
 function warnOfMany(store: Store, name: string): void {
   const last = lastOf.get(name)

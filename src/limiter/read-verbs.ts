@@ -5,7 +5,7 @@ import { type AnyCost, askedBy, type CostOptions, costOf, costUnderOverride, typ
 import { Operations } from './operator-verbs.ts'
 import { type Usage, type UsageOptions, usageOf } from './usage.ts'
 
-/** The methods that read what a key has left, under the policies of a limiter. */
+/** The methods that read how many units of a key are used or left, under the policies of a limiter. */
 export abstract class ReadVerbs<Limiter extends object> extends Operations<Limiter> {
   abstract readonly policies: readonly Policy[]
 
@@ -23,7 +23,7 @@ export abstract class ReadVerbs<Limiter extends object> extends Operations<Limit
   }
 
   /**
-   * What the key has used under each policy, and the running window of each policy whose windows have a fixed start and end. Takes
+   * The units that the key has used under each policy, and the running window of each policy whose windows have a fixed start and end. Takes
    * no units and changes no state. The numbers come from one request to the store. With several scopes, the record may name only
    * some scopes: the result then has only the policies of these scopes. A penalty is not listed.
    *
@@ -41,7 +41,7 @@ export abstract class ReadVerbs<Limiter extends object> extends Operations<Limit
   }
 
   /**
-   * The cost of a call under the policies of an override that have other names than those of this limiter.
+   * The cost of a call under the policies of an override, which may have other names than the policies of this limiter.
    * @param scopes the scopes of the call
    */
   protected renamed(cost: AnyCost, policies: readonly Policy[], scopes: readonly string[] = this.scopes): AnyCost {

@@ -10,12 +10,12 @@ import type { Load } from './limiter-events.ts'
 export interface ReservedCall extends AskedCosts {
   readonly run: <V extends 'reserve' | 'renew' | 'settle'>(command: Command<V>) => MaybePromise<OutcomeOf<V>>
   readonly policies: readonly Policy[]
-  /** The policies of the caller's plan, if an override has replaced some: `settle` may name them, and ignores those that are replaced. */
+  /** The policies of the caller's plan, if an override has replaced some of them. `settle` accepts and ignores the names of replaced policies. */
   readonly plan?: readonly Policy[] | undefined
   readonly keys: readonly string[]
   /**
-   * The count of reservations with units in flight (of `concurrency` policies). This reservation is part of the count until its units are
-   * freed. Undefined if there is no such count.
+   * Counts the reservations with units in flight (of `concurrency` policies). This reservation is counted until its units are freed.
+   * Undefined if the reservation has no units in flight.
    */
   readonly load?: Load
 }
@@ -25,7 +25,7 @@ let settleAndHoldBy: typeof settleAndHold
 
 /**
  * `settle` for the adapters of frameworks: corrects the cost, but `concurrency` units stay taken until `release`.
- * @param actual undefined if the reserved cost is the actual cost. Only a penalty with `on: 'spent'` has to know this
+ * @param actual undefined if the reserved cost is the actual cost. Such a call is needed only for a penalty with `on: 'spent'`
  */
 export function settleAndHold(reservation: Reservation, actual: Units | undefined): MaybePromise<unknown> {
   return settleAndHoldBy(reservation, actual)
@@ -51,16 +51,16 @@ export class Reservation {
   /** The cost that was taken. */
   readonly #costs: Costs
   #tickets: Tickets | undefined
-  /** True after the reservation was settled (corrected to the actual cost) or cancelled, or if it was refused. */
+  /** True after the reservation was settled (corrected to the actual cost) or cancelled, or if the reservation was refused. */
   #settled: boolean
   /** True after the units in flight (of `concurrency` policies) were freed. */
   #released: boolean
   /**
-   * After `settleAndHold`: the actual cost that it has charged, or `'reserved'` if the reserved cost stays and only penalties know that it
-   * does. The units of `concurrency` policies may still be taken.
+   * The actual cost that `settleAndHold` has charged. `'reserved'` if the reserved cost was confirmed for a penalty, and not changed. The
+   * units of `concurrency` policies may still be taken.
    */
   #corrected: Units | 'reserved' | undefined
-  /** The renewal of leases that the store has not answered yet. Undefined if there is none. */
+  /** The renewal of leases that the store has not answered yet. Undefined if no renewal is under way. */
   #renewal: Promise<boolean> | undefined
 
   constructor(call: ReservedCall, { decision, wait, tickets }: Booking) {
@@ -78,8 +78,8 @@ export class Reservation {
   /**
    * Corrects the cost of the reservation to the actual cost. Gives units back if the actual cost is lower, and takes more units if the
    * actual cost is higher. Several reservations can be corrected in any order. Units that have already become available with time are not
-   * given back again. After a call with a list of costs, only the policies that the taken cost asks are corrected: `settle({ own: 3,
-   * pool: 3 })` corrects the budget that has paid. A number is enough if each cost of the list has one number for its policies.
+   * given back again. After a call with a list of costs, only the policies from which units were taken are corrected: `settle({ own: 3,
+   * pool: 3 })` corrects the budget that has paid. A number is enough if each cost of the list takes the same number from its policies.
    *
    * Rejects with HeadgateError `HEADGATE_COST` unless `actual` is a whole number of at least 0, or a record with such a number for
    * each policy's name. After this error, `settle` can be called again. Rejects with `HEADGATE_INEXACT` if a policy cannot count
@@ -105,13 +105,13 @@ export class Reservation {
 
   /**
    * Extends the leases (times until units are freed) of the units in flight by a full lease from now, for work that takes longer than a
-   * lease. Resolves to false if a lease had ended and other calls have taken its units, or if the reservation is already settled. Rejects
+   * lease. Resolves to false if the reservation is already settled, or if a lease had ended and other calls have taken the units. Rejects
    * for the same reasons as `settle`.
    */
   async renew(): Promise<boolean> {
     if (this.#settled) return false
     if (this.#released) return this.allowed
-    // Simultaneous calls share one renewal. A renewal replaces the tickets, by which the store knows the units. So a second
+    // Simultaneous calls share one renewal. A renewal replaces the tickets that identify the units in the store. So a second
     // renewal with the old tickets would take the units again.
     this.#renewal ??= this.#renew().finally(() => {
       this.#renewal = undefined
@@ -187,7 +187,10 @@ export class Reservation {
     return !this.#released && this.#call.policies[n]?.algorithm.leases === true
   }
 
-  /** @param correction the units that a policy has to charge, or below 0 to give back; undefined if this is not yet known, or is done */
+  /**
+   * @param correction the units that a policy has to charge, or below 0 to give back; undefined if the correction is not yet known, or is
+   *   already made
+   */
   #apply(correction: (n: number) => number | undefined, releases: boolean): MaybePromise<unknown> {
     const { run, policies, keys, load } = this.#call
     const corrections = policies.map((_, n) => correction(n))
@@ -195,7 +198,7 @@ export class Reservation {
     if (releases) this.#released = true
     const expire = (settled: boolean) => (ticket: Ticket | undefined, n: number) =>
       ticket?.[3] !== undefined && (corrections[n] !== undefined) === settled
-    // A reservation that expires has to be settled also if its cost does not change.
+    // A reservation that expires has to be settled even if its cost does not change: otherwise its units come back at the expiry.
     const costs = corrections.map((units = 0) => units)
     if (costs.every((units) => units === 0) && !this.#tickets?.some(expire(true))) return undefined
     const settle = () => {
@@ -211,8 +214,8 @@ export class Reservation {
 }
 
 /**
- * True for a list of costs of which each has one number for all policies that it asks. Then one actual cost is clear, whichever cost was
- * taken. False for a call without a list.
+ * True if each cost of a list takes the same number from every policy that it names with a number above 0. A single number is then a clear
+ * actual cost, whichever cost was taken. False for a call without a list.
  */
 function isUniform(policies: readonly Policy[], alternatives: Alternatives | undefined): boolean {
   if (alternatives === undefined) return false

@@ -7,14 +7,14 @@ export interface ReserveOptions extends CostOptions {
   /** The longest acceptable wait until the reserved time: milliseconds, or a text such as `'2s'`. Default 0: only units available now. */
   maxWait?: Duration
   /**
-   * How long the reservation may stay open, by the store's clock: milliseconds, or a text such as `'10m'`. After that, `onExpiry` says
-   * what happens. Default: the reservation does not expire, so units that are never settled stay used.
+   * How long the reservation may stay open, by the store's clock: milliseconds, or a text such as `'10m'`. After this time, `onExpiry`
+   * decides about the units. Default: the reservation does not expire, so units that are never settled stay used.
    */
   expires?: Duration
   /**
-   * What happens to a reservation that is not settled when it expires. `'keep'` (default): its units stay used. `'give-back'`: its units
-   * are given back under each `calendarWindow`, and under each `fixedWindow` with `giveBack` or `thresholds`. Policies of other kinds
-   * keep the units.
+   * What happens to the units of a reservation that is not settled when it expires. `'keep'` (default): the units stay used. `'give-back'`:
+   * the units are given back under each `calendarWindow`, and under each `fixedWindow` with `giveBack` or `thresholds`. Under other
+   * policies, the units stay used.
    */
   onExpiry?: 'keep' | 'give-back'
 }
@@ -41,7 +41,7 @@ export function readReserve(options: ReserveOptions = {}, policies: readonly Pol
 const onExpiryReader = oneOf('keep', 'give-back')
 
 /**
- * After how many microseconds a reservation gives its units back; undefined if it keeps them.
+ * After how many microseconds a reservation gives its units back. Undefined if the units stay used.
  * @throws HeadgateError `HEADGATE_OPTION` for an invalid option, or if no policy can give units back
  */
 function expiryOf({ expires, onExpiry }: ReserveOptions, policies: readonly Policy[]): number | undefined {

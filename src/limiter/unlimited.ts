@@ -7,7 +7,7 @@ export const unlimited = 'unlimited'
 
 const withoutStates: ReadonlySet<Verb> = new Set<Verb>(['reset', 'ban', 'unban', 'inspect', 'scan', 'clear'])
 
-/** The ledger of the plan without limits: it admits every call, counts nothing, and asks no store. */
+/** The ledger of the plan without limits. This ledger admits every call, counts nothing, and asks no store. */
 export const unlimitedLedger: CheckedLedger = {
   run<V extends Verb>({ verb, details }: Command<V>): OutcomeOf<V> {
     if (withoutStates.has(verb)) throw noStates(verb)

@@ -10,28 +10,28 @@ export interface UsageOptions {
   calendar?: CallerCalendars
 }
 
-/** What a key has used under one policy. */
+/** The units that a key has used under one policy. */
 export interface PolicyUsage {
   readonly name: string
   readonly scope: string
   /** The units per window. Infinity under a `counter`, which refuses no call. */
   readonly limit: number
-  /** The units that are used now, as in a decision. More than `limit` if `charge` took more. */
+  /** The units that are used now, as in a decision. More than `limit` if `charge` took units beyond the limit. */
   readonly used: number
   /** The largest cost that the policy would admit now. Infinity under a `counter`. */
   readonly remaining: number
   /**
    * The start of the running window, in milliseconds since the epoch. Only under `calendarWindow`, and under `fixedWindow` with
-   * windows on the clock. Absent if the customer's calendar changed while the window ran: only its end is known then.
+   * windows on the clock. Absent if the customer's calendar changed while the window ran: only the end of the window is then known.
    */
   readonly start?: number
   /** The end of the running window, in milliseconds since the epoch. Only for the same policies as `start`. */
   readonly end?: number
 }
 
-/** What a key has used under each policy of a limiter. */
+/** The units that a key has used under each policy of a limiter. */
 export interface Usage {
-  /** In the order of the limiter's policies, without penalties. */
+  /** The used units under each policy, in the order of the limiter's policies, without penalties. */
   readonly policies: readonly PolicyUsage[]
   /** The time of the numbers, in milliseconds since the epoch by the store's clock. */
   readonly at: number
@@ -42,7 +42,7 @@ export interface Usage {
 /**
  * Makes the usage of a key from the decision of a peek.
  * @param policies the policies of the decision's verdicts
- * @param calendar what the caller says about the calendar of the customer
+ * @param calendar the calendar of the customer, as the caller gave it
  */
 export function usageOf(
   policies: readonly Policy[],

@@ -10,7 +10,7 @@ export interface Entry {
 
 /** The overrides that match the keys of one scope, the most specific first: the key, then prefixes by length, then `'*'`. */
 export interface Chain {
-  /** Identifies the chain among those of its table. */
+  /** Identifies the chain among the chains of its table. */
   readonly id: number
   readonly entries: readonly Entry[]
   /** When the first of these overrides ends, in milliseconds since the epoch. Infinity if none ends. */
@@ -19,12 +19,12 @@ export interface Chain {
   readonly isRest: boolean
 }
 
-/** The policies under overrides, and what changed them. */
+/** The policies of a call under overrides, and the overrides that changed these policies. */
 export interface Derived {
   readonly policies: readonly Policy[]
   /** The overrides that changed a policy. Empty if none did. */
   readonly applied: readonly OverrideRecord[]
-  /** True if some policies may have other names than in the plan. */
+  /** True if an override has replaced policies, which may then have other names than in the plan. */
   readonly renamed: boolean
 }
 
@@ -56,10 +56,11 @@ export function derivePolicies(plan: readonly Policy[], chainOf: (scope: string)
 
 /**
  * The policy with the numbers of the overrides.
- * @param before how many of the entries are more specific than the policy itself: only their `limit` and `add` apply
+ * @param before how many entries are more specific than the override that gave this policy. Only these entries' `limit` and `add`
+ *   apply. For a policy of the plan: the number of all entries
  */
 function changed(policy: Policy, entries: readonly Entry[], before: number, applied: Set<OverrideRecord>): Policy {
-  // A penalty is about refusals, a counter has no limit, and a policy that admits nobody was meant so.
+  // A penalty has no quota, a counter has no limit, and a policy with the limit 0 refuses every call on purpose.
   if (policy.algorithm.punishes || isCounter(policy) || policy.limit === 0) return policy
   const named = ({ record }: Entry) => record.policy === policy.name
   const numbers = entries.slice(0, before).find((entry) => named(entry) && entry.record.scale === undefined)?.record
@@ -77,7 +78,7 @@ function scaled(policy: Policy, record: OverrideRecord, applied: Set<OverrideRec
   return attempt(policy, record, times(policy.limit), applied, times(policy.burst))
 }
 
-/** The policy with another limit, or unchanged if it cannot have this limit: an override never makes a call fail. */
+/** The policy with another limit. Returns the policy unchanged if the limit is invalid, because an override never makes a call fail. */
 function attempt(
   policy: Policy,
   record: OverrideRecord,

@@ -1,10 +1,10 @@
 import { getOrInsert, realSleeper, type Sleeper, wallClock } from '../common/index.ts'
 import type { Documents, Store } from '../stores/contract/index.ts'
 
-/** How often the versions of the documents are read, in milliseconds. */
+/** The time from one read of the documents' versions to the next, in milliseconds. */
 const period = 500
 
-/** Who uses a document. */
+/** The user of a document: the overrides of one limiter. */
 interface Watcher {
   readonly version: string | undefined
   unreadSince: number | undefined
@@ -14,8 +14,8 @@ interface Watcher {
 const polls = new WeakMap<Store, DocumentPoll>()
 
 /**
- * Reads the versions of the documents of all limiters of a store, each 500 ms and all in one request, and then the documents that
- * have changed. The timer does not keep the process alive, nor the store.
+ * Reads the versions of all limiters' documents of a store every 500 ms, in one request. Then reads the documents that have
+ * changed. The timer keeps neither the process alive nor the store in memory.
  */
 export class DocumentPoll {
   readonly #documents: Documents
@@ -42,7 +42,7 @@ export class DocumentPoll {
     if (!this.#running) this.#sleep(0)
   }
 
-  /** Ends the reads. Each limiter goes on with what it knows. */
+  /** Ends the reads. Each limiter keeps the overrides that it has read last. */
   close(): void {
     this.#closed = true
     this.#wake?.()
@@ -75,7 +75,7 @@ export class DocumentPoll {
       const known = watcher.version
       if (newest !== known) {
         const { version, text } = await this.#documents.read(name)
-        if (!this.#closed && watcher.version === known) watcher.apply(version, text) // else it has written meanwhile
+        if (!this.#closed && watcher.version === known) watcher.apply(version, text) // else the limiter has meanwhile written its document
       }
       watcher.unreadSince = undefined
     } catch {

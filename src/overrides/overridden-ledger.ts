@@ -29,7 +29,7 @@ export class OverriddenLedger implements CheckedLedger {
   }
 }
 
-/** A copy of the decision with the overrides. Most decisions are copied without spread syntax, which takes ten times as long. */
+/** A copy of the decision with the overrides. Spread syntax takes ten times as long, so most decisions are copied field by field. */
 function named(decision: Decision, override: readonly AppliedOverride[]): Decision {
   const { allowed, limit, remaining, retryAfter, resetAfter, policy, policies, source, at, ban, tried } = decision
   if (at !== undefined || ban !== undefined || tried !== undefined) return { ...decision, override }

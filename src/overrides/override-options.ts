@@ -18,46 +18,49 @@ import { isScale } from './derive-policies.ts'
 import { type OverrideRecord, packPolicy } from './override-record.ts'
 
 /**
- * Whose numbers an override changes: a key, a record with the key of one scope, all keys of a scope that begin with a text, or all
- * keys. A text is a key of the limiter's only scope, or of the scope `'default'`. Examples: `'ann'`, `{ user: 'ann' }`,
- * `{ scope: 'user', prefix: 'trial-' }`, `'*'`.
+ * The keys for which an override applies: one key, a record with the key of one scope, all keys of a scope that begin with a
+ * prefix, or all keys. A text is a key of the limiter's only scope, or of the scope `'default'`. Examples: `'ann'`,
+ * `{ user: 'ann' }`, `{ scope: 'user', prefix: 'trial-' }`, `'*'`.
  */
 export type OverrideTarget =
   | string
   | Readonly<Record<string, string>>
   | { readonly scope?: string; readonly prefix: string }
 
-/** The numbers of an override: exactly one of `limit`, `add`, `policies` and `scale`. */
+/** The options of an override. Give exactly one of `limit`, `add`, `policies` and `scale`. */
 export interface OverrideOptions {
   /**
-   * The name of the policy whose numbers change. Required for `limit` and `add` if the limiter has several policies. Default for
-   * `scale`: all policies.
+   * The name of the policy that the override changes. Required for `limit` and `add` if the limiter has several policies. Default
+   * for `scale`: all policies.
    */
   policy?: string
-  /** The limit in place of the policy's limit, at least 1. A `burst` of the policy stays. Example: `50_000`. */
+  /** The limit in place of the policy's limit, at least 1. The policy keeps its `burst`. Example: `50_000`. */
   limit?: number
   /** How many units to add to the policy's limit, at least 1. Example, for a top-up of a quota: `500`. */
   add?: number
-  /** The policies in place of those of the scope. They cannot be `calendarWindow`, nor count units in flight. Example: `'5/1m sliding-log'`. */
+  /**
+   * The policies that replace the policies of the scope. A policy cannot be a `calendarWindow`, and cannot count units in flight.
+   * Example: `'5/1m sliding-log'`.
+   */
   policies?: PolicyLike | readonly PolicyLike[]
   /**
    * The factor by which limits and bursts are multiplied: above 0, at most 1000, with at most 6 decimals. A result is rounded up,
-   * and is at least 1. Of several scales, the smallest applies. Example: `0.1`.
+   * and is at least 1. If several scales match a key, the smallest applies. Example: `0.1`.
    */
   scale?: number
   /**
-   * When the override ends, by the clock of each process: a duration from now such as `'2h'`, a date or a time of ISO 8601, which is
-   * UTC unless it says another zone, a Date, milliseconds since the epoch, or `'window'` for the end of the policy's running window.
-   * Default: it ends by `removeOverride` only.
+   * When the override ends, by the clock of each process. Give a duration from now such as `'2h'`, a date or a time of ISO 8601
+   * (UTC if no zone is given), a Date, or milliseconds since the epoch. With `'window'`, the override ends with the policy's running
+   * window. Default: the override lasts until you call `removeOverride`.
    */
   until?: string | number | Date
-  /** Why, in 1 to 200 characters. `decision.override` and `overrides()` show it; no response to a client does. */
+  /** The reason for the override, 1 to 200 characters. `decision.override` and `overrides()` show the reason; responses never do. */
   reason?: string
-  /** The calendar of the customer, for `until: 'window'` under a policy that asks for it. */
+  /** The calendar of the customer, for `until: 'window'` under a policy that asks for the customer's calendar. */
   calendar?: CallerCalendars
 }
 
-/** What reading an override needs to know of its limiter. */
+/** The parts of a limiter that are needed to read the arguments of `override`. */
 export interface TargetLimiter {
   readonly scopes: readonly string[]
   /** The policies that the limiter is known to have, without a penalty. */
@@ -161,7 +164,7 @@ function onlyScope(scopes: readonly string[], key: string): string {
   )
 }
 
-/** The name of the policy. A limit belongs to one policy, and a scale without a name to all. */
+/** The name of the policy that an override changes. A `limit` changes one policy. A `scale` without a name changes all policies. */
 function nameOf({ policies }: TargetLimiter, policy: string | undefined, kind: string): string | undefined {
   if (policy !== undefined || kind === 'scale') return policy
   if (policies.length === 1) return policies[0]?.name

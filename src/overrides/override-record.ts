@@ -4,10 +4,10 @@ import { slidingLog } from '../algorithms/logs/index.ts'
 import { fixedWindow, segmentedWindow, slidingWindow } from '../algorithms/windows/index.ts'
 import { HeadgateError, shown } from '../common/index.ts'
 
-/** An override as its document has it, in JSON. An override for `'*'` has neither `key` nor `prefix`. */
+/** An override as the JSON document has it. An override for `'*'` has neither `key` nor `prefix`. */
 export interface OverrideRecord {
   readonly id: string
-  /** Absent for `'*'`, unless the override has `policies`, which replace those of one scope. */
+  /** Absent for `'*'`. But an override with `policies` always has a scope, whose policies it replaces. */
   readonly scope?: string | undefined
   readonly key?: string | undefined
   readonly prefix?: string | undefined
@@ -28,17 +28,17 @@ export interface Override extends Omit<OverrideRecord, 'policies'> {
   readonly id: string
   /** The scope (kind of key) of `key`, of `prefix` or of `policies`. Example: `'user'`. */
   readonly scope?: string
-  /** The key whose numbers differ. */
+  /** The key for which the override applies. */
   readonly key?: string
-  /** The text with which the keys begin whose numbers differ. */
+  /** The override applies to all keys that begin with this text. */
   readonly prefix?: string
-  /** The name of the policy whose numbers differ. Absent for `policies`, and for a `scale` of all policies. */
+  /** The name of the policy that the override changes. Absent for `policies`, and for a `scale` of all policies. */
   readonly policy?: string
   /** The limit in place of the policy's limit. */
   readonly limit?: number
   /** How many units are added to the policy's limit. */
   readonly add?: number
-  /** The policies in place of those of the scope. */
+  /** The policies that replace the policies of the scope. */
   readonly policies?: readonly Policy[]
   /** The factor by which limits and bursts are multiplied. The result is rounded up, and is at least 1. */
   readonly scale?: number
@@ -47,18 +47,18 @@ export interface Override extends Omit<OverrideRecord, 'policies'> {
   readonly reason?: string
   /** When the override was written, in milliseconds since the epoch. */
   readonly since: number
-  /** False if no policy of this limiter has the name or the scope of the override, so that it changes nothing here. */
+  /** False if no policy of this limiter has the name or the scope of the override: the override then changes nothing in this limiter. */
   readonly effective: boolean
 }
 
 /** All overrides of a limiter. */
 export interface OverrideDocument {
-  /** The number of the last id, so that no two overrides ever have one id. */
+  /** The id that was given last, as a number. The next override gets the next number, so an id is never used again. */
   readonly last: number
   readonly overrides: readonly OverrideRecord[]
 }
 
-/** @throws HeadgateError `HEADGATE_STORE_RECORD` for a text of another form */
+/** @throws HeadgateError `HEADGATE_STORE_RECORD` if the text is not a document of overrides */
 export function parseDocument(text: string): OverrideDocument {
   if (text === '') return { last: 0, overrides: [] }
   try {
@@ -78,7 +78,7 @@ const constructors: ReadonlyMap<string, Constructor> = new Map<string, Construct
   Object.entries({ slidingWindow, fixedWindow, segmentedWindow, slidingLog, tokenBucket, leakyBucket, gcra }),
 )
 
-/** How to make a policy again, in the scope. Undefined for a policy that JSON cannot represent. */
+/** The constructor and the options that make this policy again, in the scope. Undefined for a policy that JSON cannot represent. */
 export function packPolicy(policy: Policy, scope: string): Recipe | undefined {
   const [made, options] = recipeOf(policy) ?? []
   return made !== undefined && constructors.has(made) ? [made, { ...options, scope }] : undefined

@@ -21,27 +21,30 @@ export interface OverriddenLimiter<Limiter> {
   ): { readonly limiter: Limiter; readonly ledger: CheckedLedger }
 }
 
-/** What decides a call that an override matches. */
+/** The limiter and the ledger that decide a call that an override matches. */
 export interface Match<Limiter> {
   readonly limiter: Limiter
   /** The ledger of the limiter, which names the overrides in each decision. */
   readonly ledger: CheckedLedger
-  /** Another ledger of the limiter, which does so too. */
+  /** Wraps another ledger of the limiter, so that its decisions name the overrides too. */
   readonly naming: (ledger: CheckedLedger) => CheckedLedger
   readonly applied: readonly AppliedOverride[]
-  /** True if some policies may have other names than in the plan. */
+  /** True if an override has replaced policies, which may then have other names than in the plan. */
   readonly renamed: boolean
 }
 
-/** The prefixes of one length. */
+/** All prefixes with the same length. */
 interface Prefixes {
   readonly length: number
-  /** The marks of the prefixes: few other keys have one of them, so few keys are cut, which takes 20 ns. */
+  /**
+   * The results of `markOf` for these prefixes. A key with another mark has none of these prefixes. So few keys are cut to the
+   * length of a prefix, which takes 20 ns.
+   */
   readonly marks: ReadonlySet<number>
   readonly chains: ReadonlyMap<string, Chain>
 }
 
-/** The first and the last character of a prefix as one number; NaN for an empty prefix. */
+/** The first character of the key and the last character of its prefix with this length, as one number. NaN for an empty prefix. */
 function markOf(key: string, length: number): number {
   return key.charCodeAt(0) * 65536 + key.charCodeAt(length - 1)
 }
@@ -74,12 +77,12 @@ class ScopeTable {
   }
 }
 
-/** The overrides of a limiter at a time. It never changes: each change of the overrides makes another table. */
+/** The overrides of a limiter at a time. A table never changes: each change of the overrides makes another table. */
 export class OverrideTable {
   readonly #entries: readonly Entry[]
   readonly #scopes = new Map<string, ScopeTable>()
   #chains = 0
-  /** Replaces this table by one without the overrides that have ended. Returns the new table; undefined if it is empty. */
+  /** Replaces this table by a new table without the overrides that have ended. Returns undefined if no override is left. */
   readonly renew: () => OverrideTable | undefined
 
   constructor(records: readonly OverrideRecord[], renew: () => OverrideTable | undefined) {
@@ -135,12 +138,12 @@ function longestFirst(a: Entry, b: Entry): number {
   return (b.record.prefix as string).length - (a.record.prefix as string).length
 }
 
-/** A table as one limiter sees it, with the limiters that were derived for the limiter's calls. */
+/** The table of one limiter, with the limiters that were derived from that limiter for calls under overrides. */
 export class OverrideView<Limiter> {
   readonly table: OverrideTable
   readonly #limiter: OverriddenLimiter<Limiter>
   readonly #scopes: readonly ScopeTable[]
-  /** For each chain, or each combination of chains, what decides the calls; null if the overrides change nothing for this limiter. */
+  /** The match of each chain, or of each combination of chains. Null if the overrides change nothing for this limiter. */
   readonly #matches = new Map<Chain | string, Match<Limiter> | null>()
 
   constructor(table: OverrideTable, limiter: OverriddenLimiter<Limiter>) {
@@ -149,7 +152,7 @@ export class OverrideView<Limiter> {
     this.#scopes = limiter.scopes.map((scope) => table.of(scope))
   }
 
-  /** What decides a call with these keys, one for each scope; undefined if no override matches them. */
+  /** The match of a call with these keys, one key for each scope. Undefined if no override matches a key. */
   find(keys: readonly (string | undefined)[]): Match<Limiter> | undefined {
     const scopes = this.#scopes
     if (scopes.length !== 1) return this.#findSeveral(keys)
@@ -210,5 +213,5 @@ export class OverrideView<Limiter> {
   }
 }
 
-/** The most combinations of chains that a view remembers. Others are derived at each call. */
+/** How many combinations of chains a view remembers at most. A combination that is not remembered is derived again at each call. */
 const mostMatches = 10_000

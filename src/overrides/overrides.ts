@@ -11,28 +11,28 @@ import {
 } from './override-record.ts'
 import { OverrideTable } from './override-table.ts'
 
-/** The most bytes of a document. */
+/** The largest size of a document, in bytes. */
 const mostBytes = 256 * 1024
 
-/** The most different sets of numbers of a limiter, because each is a plan of its own. */
+/** The largest number of different `limit`, `add`, `policies` and `scale` settings of a limiter. Each setting makes another plan. */
 const mostSets = 1000
 
-/** How often a change is tried if other processes write the document at the same time. */
+/** How many times a change is tried if other processes write the document at the same time. */
 const mostTries = 20
 
-/** The overrides of one limiter: its document in the store, and the table that this process has made of it. */
+/** The overrides of one limiter: the limiter's document in the store, and the table that this process makes from the document. */
 export class Overrides {
   readonly #name: string
   readonly #documents: Documents | undefined
   readonly #install: (table: OverrideTable | undefined) => void
   #poll: DocumentPoll | undefined
   #records: readonly OverrideRecord[] = []
-  /** The version of the document that this process has; undefined if it is not known. */
+  /** The version of the document that this process has. Undefined if this process has written the document and not read its version. */
   version: string | undefined = ''
-  /** Since when this process could not read the document, in milliseconds since the epoch; undefined if it could. */
+  /** When reads of the document began to fail, in milliseconds since the epoch. Undefined if the last read succeeded. */
   unreadSince: number | undefined
 
-  /** @param install gets the table of all calls of the limiter; undefined if there are no overrides */
+  /** @param install gets the table that the limiter's calls use from now on; undefined if there are no overrides */
   constructor(store: Store, name: string, install: (table: OverrideTable | undefined) => void) {
     this.#name = name
     this.#install = install
@@ -41,7 +41,7 @@ export class Overrides {
     this.#poll?.watch(name, this)
   }
 
-  /** Uses this document from now on. @throws HeadgateError `HEADGATE_STORE_RECORD` for a text of another form */
+  /** Uses this document from now on. @throws HeadgateError `HEADGATE_STORE_RECORD` if the text is not a document of overrides */
   apply(version: string | undefined, text: string): void {
     this.#records = parseDocument(text).overrides
     this.version = version
@@ -92,7 +92,10 @@ export class Overrides {
     return this.#documents
   }
 
-  /** Changes the document. @param change returns the new document; undefined if nothing changes. It may run again */
+  /**
+   * Changes the document. If another process writes the document at the same time, calls `change` again.
+   * @param change returns the new document; undefined if nothing changes
+   */
   async #change(change: (document: OverrideDocument) => OverrideDocument | undefined): Promise<OverrideDocument> {
     const documents = this.#required()
     for (let tries = 0; tries < mostTries; tries++) {
@@ -127,7 +130,7 @@ function shownTo({ policies, scopes }: TargetLimiter, record: OverrideRecord): O
 
 type Unwritten = Omit<OverrideRecord, 'id' | 'since'>
 
-/** @throws HeadgateError `HEADGATE_OVERRIDE` if the numbers of a policy would be given twice for the same keys */
+/** @throws HeadgateError `HEADGATE_OVERRIDE` if another override already sets the limit of the same policy for the same keys */
 function checkAlone(next: Unwritten, overrides: readonly OverrideRecord[]): void {
   if (next.scale !== undefined) return // scales may overlap
   const other = overrides.find((each) => each.scale === undefined && contradicts(next, each))
@@ -145,7 +148,7 @@ function contradicts(a: Unwritten, b: OverrideRecord): boolean {
   return !scopesDiffer && (a.policies !== undefined || b.policies !== undefined || a.policy === b.policy)
 }
 
-/** @throws HeadgateError `HEADGATE_OVERRIDE` if there are too many overrides */
+/** @throws HeadgateError `HEADGATE_OVERRIDE` if the document is too large, or has too many different settings */
 function checkSize(text: string, overrides: readonly OverrideRecord[]): void {
   const fix = 'Remove some with removeOverride(id), or give many keys one prefix or a plan.'
   const bytes = new TextEncoder().encode(text).length

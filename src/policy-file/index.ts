@@ -1,6 +1,7 @@
 /*
- * `headgate/policy-file`: policies in a JSON file, which take effect without a deploy. The file is read and checked here; limiters get its
- * plans by `withPlan`. This folder imports `limiter`, `calendar`, `algorithms`, `common` and `platform`.
+ * `headgate/policy-file`: policies in a JSON file. A change of the file takes effect without a deploy. This folder reads and checks the
+ * file; a limiter gets the plans of the file by `withPlan`. This folder imports `limiter`, `calendar`, `algorithms`, `common` and
+ * `platform`.
  */
 
 export type { LimiterPlans, PlanOfFile } from './policy-document.ts'

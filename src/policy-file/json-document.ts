@@ -2,13 +2,13 @@
 export interface JsonNode {
   readonly value: unknown
   readonly line: number
-  /** The properties of an object, in their order. */
+  /** The properties of an object, in the order of the text. */
   readonly members?: ReadonlyMap<string, JsonNode>
   /** The elements of an array. */
   readonly items?: readonly JsonNode[]
 }
 
-/** What is wrong with a text that should be JSON. */
+/** The error in a text that is not valid JSON. */
 export class JsonProblem extends Error {
   readonly line: number
 
@@ -22,13 +22,13 @@ const scalar = /true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON forbids control characters in a text
 const quoted = /"[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[\da-fA-F]{4})[^"\\\u0000-\u001f]*)*"/y
 const space = /[ \t\r\n]*/y
-/** Deeper documents are no policies, and would fill the stack. */
+/** The deepest nesting that is read. No policy file is deeper, and a very deep text would overflow the stack. */
 const deepest = 50
 
 /**
- * Reads JSON with the line of each value, which `JSON.parse` does not tell. A name that an object has twice is an error: `JSON.parse` would
- * take the second value without a word.
- * @throws JsonProblem if the text is no JSON
+ * Reads JSON with the line of each value, because `JSON.parse` does not return lines. An object with the same name twice is an error:
+ * `JSON.parse` would use the second value and ignore the first.
+ * @throws JsonProblem if the text is not JSON
  */
 export function readJson(text: string): JsonNode {
   const reader = new JsonReader(text.replace(/^\ufeff/, '')) // some editors begin a file with a byte order mark
@@ -86,7 +86,7 @@ class JsonReader {
     return { value: items.map(({ value }) => value), line, items }
   }
 
-  /** Reads elements between commas, up to the end. */
+  /** Reads elements between commas, up to the character `end`. */
   #each(end: string, read: () => void): void {
     this.#skip()
     if (this.#takes(end)) return

@@ -7,9 +7,9 @@ export interface PolicyChange {
   readonly plan?: string
   /** The name of the policy, or `'penalty'`. Undefined if a whole plan or limiter changed. */
   readonly policy?: string
-  /** As JSON. Undefined if it is new. */
+  /** The JSON in the older version. Undefined if the older version has no such policy, plan or limiter. */
   readonly before?: string
-  /** As JSON. Undefined if it was removed. */
+  /** The JSON in the newer version. Undefined if the policy, the plan or the limiter was removed. */
   readonly after?: string
 }
 
@@ -44,7 +44,7 @@ interface Part {
   readonly text: string
 }
 
-/** Each policy of a document by its place. */
+/** Each policy of a document, by its place in the file. */
 function partsOf(document: PolicyDocument): Map<string, Part> {
   const parts = [...document].flatMap(([limiter, { own, plans }]) => [
     ...(own === undefined ? [] : partsOfPlan(limiter, undefined, own)),

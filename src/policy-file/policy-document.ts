@@ -16,7 +16,7 @@ export interface LimiterPlans {
   readonly plans: ReadonlyMap<string, PlanOfFile>
 }
 
-/** A plan as limiters take it: always the same frozen object until the file changes. */
+/** A plan for `withPlan`. Until the file changes, a plan is always the same frozen object. */
 export type PlanOfFile = 'unlimited' | Plan
 
 /** The limiters of a policy file by their names. */
@@ -34,14 +34,14 @@ const constructors: Readonly<Record<string, (options: never) => Policy>> = {
   calendar: calendarWindow,
 }
 
-/** True for the text of a quota, such as `1000/month`, which `policy` does not know. */
+/** Matches the text of a calendar quota, such as `1000/month`. The function `policy` does not read such a text. */
 const isQuota = /\/\s*(\d+\s+)?(day|week|month|quarter|year)s?\b/i
 
 /**
  * Reads and checks a policy file.
  * @param source the name of the file for errors; undefined for an object
- * @throws HeadgateError `HEADGATE_POLICY_FILE` if the text is no JSON or has another form, and the codes of policies and penalties. The
- *   message begins with the line and the place
+ * @throws HeadgateError `HEADGATE_POLICY_FILE` if the text is not JSON or not a policy file; the codes of policies and penalties if one of
+ *   them is invalid. The message begins with the line and the place in the file
  */
 export function readPolicyDocument(text: string, source: string | undefined): PolicyDocument {
   const reader = new DocumentReader(source)
@@ -99,7 +99,7 @@ class DocumentReader {
     }
   }
 
-  /** @param inherited the penalty of the limiter, for a plan that says none */
+  /** @param inherited the penalty of the limiter, for a plan without a penalty of its own */
   #plan(node: JsonNode, path: string, inherited: PlacedPenalty | undefined): PlanOfFile {
     if (node.value === 'unlimited') return 'unlimited'
     if (node.members === undefined || isPolicy(node))
@@ -135,7 +135,7 @@ class DocumentReader {
     })
   }
 
-  /** The plan, if a limiter takes it: names are different, and the penalty is valid. */
+  /** Returns the plan, or throws if a limiter would not take the plan: two policies have one name, or the penalty is invalid. */
   #checked(node: JsonNode, path: string, policies: readonly Policy[], penalty: PlacedPenalty | undefined): PlanOfFile {
     const given = penalty?.node.value as PenaltyOptions | false
     const plan = { policies: Object.freeze(policies), ...(penalty !== undefined && { penalty: given }) }
@@ -147,7 +147,7 @@ class DocumentReader {
     return Object.freeze(plan)
   }
 
-  /** Runs a constructor, and says in its error where in the file the policy stands. */
+  /** Runs a constructor. If the constructor throws, adds the place in the file to the error. */
   #at<Result>(node: JsonNode, path: string, make: () => Result): Result {
     try {
       return make()
@@ -192,7 +192,7 @@ class DocumentReader {
   }
 }
 
-/** A penalty, and where in the file it stands: in a plan, or in the limiter of the plan. */
+/** A penalty, and its place in the file: in a plan, or in the limiter of the plan. */
 interface PlacedPenalty {
   readonly node: JsonNode
   readonly path: string
@@ -203,7 +203,7 @@ function penaltyIn(members: ReadonlyMap<string, JsonNode>, path: string): Placed
   return node && { node, path: `${path}.penalty` }
 }
 
-/** True for an object that is one policy, and not a limiter or a plan. */
+/** True if the object is one policy. False for a limiter or a plan. */
 function isPolicy({ members }: JsonNode): boolean {
   return members !== undefined && ['policy', 'algorithm', 'limit'].some((name) => members.has(name))
 }

@@ -9,21 +9,21 @@ export type { PolicyChange } from './policy-changes.ts'
 /** The options of `policiesFrom`. */
 export interface PolicyFileOptions {
   /**
-   * Called with what has changed when a new version of the file is in force. Default: prints a line for each change with `console.info`.
+   * Called with the changes after a new version of the file has taken effect. Default: prints a line for each change with `console.info`.
    * Example: `(changes) => logger.info({ changes }, 'policies changed')`.
    */
   onChange?: ((changes: readonly PolicyChange[]) => unknown) | undefined
-  /** Called when a new version of the file is invalid, so that the old one stays. Default: one warning for each version. */
+  /** Called when a new version of the file is invalid. The old version stays in effect. Default: one warning for each invalid version. */
   onInvalid?: ((error: HeadgateError) => unknown) | undefined
 }
 
-/** What a policy file says of itself. */
+/** The state of a policy file: the age of the version in effect, and the error of a newer version. */
 export interface PolicyFileHealth {
-  /** When the version in force was read, in milliseconds since the epoch. */
+  /** When the version in effect was read, in milliseconds since the epoch. */
   readonly since: number
-  /** The error of a newer version of the file, which is not in force. Undefined if the file is what is in force. */
+  /** The error of a newer, invalid version of the file. Undefined if the newest version is in effect. */
   readonly error?: HeadgateError
-  /** Since when the file has that error, in milliseconds since the epoch. */
+  /** When `error` was first seen, in milliseconds since the epoch. Undefined if there is no `error`. */
   readonly invalidSince?: number
 }
 
@@ -33,26 +33,26 @@ const readers = {
 }
 
 /**
- * Policies from a JSON file, or from an object of the same form. The file is looked at twice a second. A valid new version takes effect at
- * the next call of each limiter that asks `plan`; used units stay used, as with plans. Of an invalid new version nothing takes effect.
+ * Policies from a JSON file, or from an object of the same form. The file is checked for changes twice a second. A limiter that asks `plan`
+ * uses a valid new version from its next call on. Used units stay used, as with plans. An invalid new version changes nothing.
  *
  *     const limits = policiesFrom('policies.json')
  *     app.use(rateLimit({ name: 'api', policies: () => limits.plan('api'), store }))
  *     limiter.withPlan(limits.plan('api', customer.plan)).consume(customer.id)
  *
- * @throws HeadgateError `HEADGATE_POLICY_FILE` if the file cannot be read or has another form, and the codes of policies. The message begins
- *   with the line
+ * @throws HeadgateError `HEADGATE_POLICY_FILE` if the file cannot be read or is not a policy file; the codes of policies if a policy is
+ *   invalid. The message begins with the line
  */
 export function policiesFrom(source: string | URL | object, options: PolicyFileOptions = {}): PolicyFile {
   return new PolicyFile(source, options)
 }
 
-/** The policies of a file, as they are now. See `policiesFrom`. */
+/** The policies of the file's version in effect. See `policiesFrom`. */
 export class PolicyFile {
   readonly #name: string | undefined
   readonly #options: PolicyFileOptions
   readonly #stop: () => void
-  /** The limiters and plans that were asked for: a new version must have them. */
+  /** The limiters and plans that `plan` was asked for. A new version of the file is invalid if it lacks such a limiter or plan. */
   readonly #asked = new Map<string, { readonly limiter: string; readonly plan: string | undefined }>()
   #document: PolicyDocument
   #text: string
@@ -84,10 +84,10 @@ export class PolicyFile {
   }
 
   /**
-   * The plan of a limiter as it is now, for `policies` of a middleware and for `withPlan`. Until the file changes, it is the same object, so
-   * that a limiter finds it at once.
+   * The present plan of a limiter, for `policies` of a middleware and for `withPlan`. Until the file changes, the plan is always the same
+   * object, so that a limiter finds the plan fast.
    * @param limiter the name of a limiter in the file
-   * @param plan the name of one of its plans. Default: the `policies` of the limiter
+   * @param plan the name of a plan of the limiter. Default: the `policies` of the limiter
    * @throws HeadgateError `HEADGATE_POLICY_FILE` if the file has no such limiter or plan
    */
   plan(limiter: string, plan?: string): PlanLike {
@@ -99,20 +99,21 @@ export class PolicyFile {
   }
 
   /**
-   * The limiters of the version in force by name, each with its own plan and its named plans, for tools that look at all of them. Unlike
-   * with `plan`, a new version may lack what is only listed. Example: `limits.limiters().get('api')?.plans.keys()`.
+   * The limiters of the version in effect by name, each with its own plan and its named plans. For tools that look at all limiters. A new
+   * version may lack a limiter or plan that was only listed, and not asked for with `plan`. Example:
+   * `limits.limiters().get('api')?.plans.keys()`.
    */
   limiters(): ReadonlyMap<string, LimiterPlans> {
     return new Map(this.#document)
   }
 
-  /** Since when the version in force applies, and what is wrong with a newer one. */
+  /** When the version in effect was read, and the error of a newer version if that version is invalid. */
   health(): PolicyFileHealth {
     const error = this.#error
     return { since: this.#since, ...(error !== undefined && { error: error.error, invalidSince: error.since }) }
   }
 
-  /** Looks at the file no longer. The policies stay as they are. */
+  /** Ends the checks of the file. The version in effect stays in effect. */
   close(): void {
     this.#stop()
   }

@@ -16,7 +16,7 @@ export type Source = 'store' | 'fallback' | 'open'
 export interface Verdict {
   /** The name of the policy, such as `'1s'`. */
   readonly name: string
-  /** True if this policy admits the call. The call is admitted if every enforced policy admits it. */
+  /** True if this policy admits the call. A call is allowed if every enforced policy admits the call. */
   readonly allowed: boolean
   /** The limit of the policy, in units per window. Example: 5 for `tokenBucket({ limit: 5, window: '1s' })`. */
   readonly limit: number
@@ -40,13 +40,13 @@ export interface Verdict {
   /** The time until the key has its full quota again. With 5 units a second: after one request `resetAfter` is 200, and 50 ms later 150. */
   readonly resetAfter: number
   /**
-   * Only under `calendarWindow`: when the running window ends, in milliseconds since the epoch by the store's clock. Absent if
-   * nothing is used.
+   * Only under `calendarWindow`: when the running window ends, in milliseconds since the epoch by the store's clock. Absent if the key has
+   * used no units.
    */
   readonly resetAt?: number
   /**
-   * Only under a policy with `thresholds`: the parts of the quota that this call is the first to reach in the window, and of which
-   * the limiter tells now. Absent if there are none. Example: `[0.8]`.
+   * Only under a policy with `thresholds`: the parts of the quota that this call is the first to reach in the window. The hook
+   * `onThreshold` gets an event for each part. Absent if the call has reached no new part. Example: `[0.8]`.
    */
   readonly reached?: readonly number[]
   /** True if the policy is only evaluated and reported. Such a policy (a shadow) never refuses a call. */
@@ -64,7 +64,7 @@ export interface Ban {
   readonly until: number
   /** The scope (name) of the banned key. If several keys of the call are banned, this is the scope of the ban that ends last. */
   readonly scope: string
-  /** The reason that `ban` was called with, for administrators. No response to a client shows it. Undefined if there is no reason. */
+  /** The reason that was given to `ban`, for administrators. No response to a client shows the reason. Undefined if none was given. */
   readonly reason?: string
 }
 
@@ -72,15 +72,15 @@ export interface Ban {
 export interface AppliedOverride {
   /** The id of the override, for `removeOverride`. Example: `'7'`. */
   readonly id: string
-  /** The reason that `override` was called with, for administrators. Undefined if there is no reason. */
+  /** The reason that was given to `override`, for administrators. Undefined if none was given. */
   readonly reason?: string
 }
 
-/** A cost that was tried and refused, of a call with a list of costs. */
+/** One refused cost of a call with a list of costs. */
 export interface RefusedCost {
   /** The name of the policy with the longest wait for this cost. */
   readonly policy: string
-  /** How long to wait until this cost is admitted, in whole milliseconds, rounded up. Infinity if it can never be admitted. */
+  /** How long to wait until this cost is admitted, in whole milliseconds, rounded up. Infinity if this cost can never be admitted. */
   readonly retryAfter: number
 }
 
@@ -122,8 +122,8 @@ export interface Decision {
   /** The time of the decision, in milliseconds since the epoch by the store's clock. Undefined unless the call has the option `at`. */
   readonly at?: number
   /**
-   * The ban of the call's key by `RateLimiter.ban`. Undefined if there is no such ban. With a ban, `consume`, `reserve` and `peek`
-   * are refused, `remaining` is 0, and the verdicts are those that `peek` would return if there were no ban.
+   * The ban of the call's key by `RateLimiter.ban`. Undefined if there is no such ban. During a ban, `consume`, `reserve` and `peek`
+   * are refused, and `remaining` is 0. The verdicts are the same as the verdicts of a `peek` without the ban.
    */
   readonly ban?: Ban
   /**
@@ -132,22 +132,22 @@ export interface Decision {
    */
   readonly banned?: number
   /**
-   * Only for a call with a list of costs: the costs that were refused, in the order of the list. An admitted call took the cost after
-   * them: `list[decision.tried.length]`. Example: with `cost: [{ own: 1, pool: 0 }, { own: 0, pool: 1 }]`, `tried` is empty if `own`
-   * admitted the call, and names `own` if `pool` did. A refused call names both. `retryAfter` is then the shortest wait of the list,
-   * and `remaining` belongs to the cost of which the most is left. Absent if nobody tried the costs, because of a ban by
-   * `RateLimiter.ban`, or because the store failed and the call was let through.
+   * Only for a call with a list of costs: the refused costs, in the order of the list. An admitted call took the next cost of the list:
+   * `list[decision.tried.length]`. Example: with `cost: [{ own: 1, pool: 0 }, { own: 0, pool: 1 }]`, `tried` is empty if `own` admitted
+   * the call, and names `own` if `pool` admitted the call. For a refused call, `tried` names both, `retryAfter` is the shortest wait of
+   * the list, and `remaining` belongs to the cost of which the most is left. Absent if no cost was tried: because of a ban by
+   * `RateLimiter.ban`, or because the store failed and the call was allowed.
    */
   readonly tried?: readonly RefusedCost[]
   /**
-   * The overrides (`RateLimiter.override`) that changed the policies of this call. Absent if there are none. No response to a client
-   * shows them. Example: `[{ id: '7', reason: 'incident 311' }]`.
+   * The overrides (`RateLimiter.override`) that changed the policies of this call. Absent if no override changed a policy. No response to
+   * a client shows the overrides. Example: `[{ id: '7', reason: 'incident 311' }]`.
    */
   readonly override?: readonly AppliedOverride[]
 }
 
 /**
- * Adds `resetAt` to the verdict of a policy with a calendar, if something is used.
+ * Adds `resetAt` to the verdict of a policy with a calendar, if the key has used units.
  * @param now the time of the decision in microseconds, from which `resetAfter` counts
  */
 export function withResetAt(verdict: Verdict, now: number): Verdict {
@@ -160,7 +160,7 @@ export function resetAtOf(resetAfter: number, now: number): number {
   return Math.floor(now / 1000) + resetAfter
 }
 
-/** Adds the thresholds that a call was the first to reach, if there are any. */
+/** Adds the thresholds that a call was the first to reach to the verdict. Returns the verdict unchanged if there are none. */
 export function withReached(verdict: Verdict, reached: readonly number[]): Verdict {
   return reached.length === 0 ? verdict : { ...verdict, reached }
 }
@@ -194,8 +194,8 @@ export function alone(allowed: boolean, verdicts: readonly Verdict[], source: So
 
 /**
  * Makes the decision about a call that tried several costs.
- * @param alternatives the costs: for each of them, a number for each policy
- * @param tried the costs that were refused: all of them for a refused call
+ * @param alternatives the costs of the list, each with a number for each policy
+ * @param tried the refused costs; for a refused call, all costs of the list
  */
 export function joinFirst(
   allowed: boolean,

@@ -28,8 +28,8 @@ export interface PolicyOptions {
    */
   label?: string
   /**
-   * False if no response shows the policy: no field lists it, and its refusals have status 429 and `Retry-After`, without its name. For
-   * an internal limit. Decisions show the policy. Default true.
+   * False to hide the policy from clients, for an internal limit. No response field lists the policy. A refusal by the policy has status
+   * 429 and `Retry-After`, but not the policy's name. Decisions still show the policy. Default true.
    */
   listed?: boolean
   /** The name of the key that the policy limits, if a request has several keys. Default `'default'`. Example: `'user'`. */
@@ -47,20 +47,20 @@ export interface BurstOptions extends PolicyOptions {
 }
 
 /**
- * What a call says about the calendar of its customer, for policies with `anchor: 'caller'` or `timeZone: 'caller'`.
+ * The calendar of the customer that a call gives, for policies with `anchor: 'caller'` or `timeZone: 'caller'`.
  * Example: `{ anchor: customer.since, timeZone: 'Europe/Berlin' }`.
  */
 export interface CallerCalendar {
   /**
    * The day with which the customer's windows begin: for months a number from 1 to 31, or a date as text (`'2026-02-15'`), a Date or
-   * milliseconds since the epoch. Of a moment, only its date in the customer's time zone counts.
+   * milliseconds since the epoch. A Date or a number of milliseconds means its date in the customer's time zone.
    */
   readonly anchor?: number | string | Date
-  /** The customer's time zone, by its IANA name. */
+  /** The IANA name of the customer's time zone. */
   readonly timeZone?: string
 }
 
-/** What a call says about calendars: one value for all policies that ask for it, or a record with a value for each scope. */
+/** The calendars that a call gives: one value for all policies that ask for a calendar, or a record with a value for each scope. */
 export type CallerCalendars = CallerCalendar | Readonly<Record<string, CallerCalendar>>
 
 /** The options of a policy after their checks, with defaults filled in. Immutable. Times are milliseconds. */
@@ -116,7 +116,7 @@ export function policySettings(
 
 /**
  * Checks the names of a policy's options.
- * @throws HeadgateError `HEADGATE_POLICY` if `options` is no object
+ * @throws HeadgateError `HEADGATE_POLICY` if `options` is not an object
  * @throws HeadgateError `HEADGATE_OPTION` if an option is unknown
  */
 export function checkPolicyOptions(

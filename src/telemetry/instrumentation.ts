@@ -9,9 +9,9 @@ import { addDecision, addStoreSpan } from './spans.ts'
 export interface HeadgateInstrumentationConfig {
   /** True to start measuring when the object is made. Default true. With `false`, call `enable()` to start. */
   enabled?: boolean
-  /** The provider for metrics. Default: the global one. Example: `new MeterProvider({ readers: [reader] })`. */
+  /** The provider for metrics. Default: the global provider. Example: `new MeterProvider({ readers: [reader] })`. */
   meterProvider?: MeterProvider
-  /** The provider for spans. Default: the global one. */
+  /** The provider for spans. Default: the global provider. */
   tracerProvider?: TracerProvider
 }
 

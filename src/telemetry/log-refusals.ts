@@ -39,9 +39,9 @@ export interface RefusalFields {
   readonly retryAfter?: number
   /** The reason that was given when `ban` was called for the key. Absent without a reason. */
   readonly reason?: string
-  /** How many refusals of this key the line stands for: all since the key's last line, including this refusal. */
+  /** How many refusals of this key the line reports: all refusals since the key's last line, including this refusal. */
   readonly refusals: number
-  /** How many refusals of all keys `maxLines` left out since the last line. Absent if none was left out. */
+  /** How many refusals of any key were not logged since the last line, because of `maxLines`. Absent if every refusal was logged. */
   readonly unlogged?: number
 }
 
@@ -50,7 +50,10 @@ type WriteLine = (fields: RefusalFields, message: string) => unknown
 
 /** The options of `logRefusals`. */
 export interface LogRefusalsOptions {
-  /** A logger of pino, the console (which gets one line of text with JSON), or a function. Example: `(fields, message) => winston.warn(message, fields)`. */
+  /**
+   * A logger of pino, the console (which gets one line of text with JSON), or a function. Example:
+   * `(fields, message) => winston.warn(message, fields)`.
+   */
   logger: { warn: WriteLine } | WriteLine
   /** The shortest time between two lines of a key, in milliseconds or as text. Default `'10s'`. */
   sample?: Duration
@@ -197,7 +200,7 @@ class RefusalLog {
   }
 }
 
-/** The console gets one text: it would print an object on a line for each of its fields. */
+/** The console gets one text, because the console would print an object as several lines, one for each field. */
 function writerOf(logger: LogRefusalsOptions['logger']): WriteLine {
   if (typeof logger === 'function') return logger
   if (logger === console) return (fields, message) => console.warn(`${message} ${JSON.stringify(fields)}`)

@@ -36,7 +36,7 @@ export interface PacerEvent {
   readonly cost: number | Readonly<Record<string, number>>
 }
 
-/** The metrics of limiters, pacers and stores. docs/observability.md lists them. */
+/** The metrics of limiters, pacers and stores. docs/observability.md lists these metrics. */
 export class Metrics {
   readonly #counts = new DecisionCounts()
   readonly #live = new LiveObjects()

@@ -5,10 +5,10 @@ import type { Decision } from '../policy/index.ts'
  * The outcome of a call, as metrics count it. Every call has exactly one result.
  *
  * If the call goes on:
- * - `'admitted'`: every policy admits it
- * - `'shadow'`: a policy refuses it, but because of `shadow` or `enforce` the refusal is not enforced
- * - `'fallback'`: this process admits it, because the store failed
- * - `'open'`: it goes on and is not counted, because the store failed
+ * - `'admitted'`: every policy admits the call
+ * - `'shadow'`: a policy refuses the call, but the refusal is not enforced, because of `shadow` or `enforce`
+ * - `'fallback'`: this process admits the call, because the store failed
+ * - `'open'`: the call goes on and is not counted, because the store failed
  *
  * If the call is refused:
  * - `'refused'`: by a policy; the store or this process decided
@@ -27,9 +27,9 @@ export function resultOf({ decision, enforced, instance }: LimiterCallEvent): Re
 }
 
 /**
- * The name of the policy that a call counts under: the penalty that bans it (after refusals), else the shadow policy (not enforced) that
- * would refuse it, else the binding policy (`decision.policy`). For a ban that a call of `ban` began, the name is `'ban'`; for a call
- * without a decision, undefined.
+ * The name of the policy under which a call is counted. This is the penalty that bans the key, or else the shadow policy (not enforced)
+ * that would refuse the call, or else the binding policy (`decision.policy`). For a ban by the method `ban`, the name is `'ban'`. Undefined
+ * for a call without a decision.
  */
 export function policyOf({ decision, instance }: LimiterCallEvent): string | undefined {
   if (decision === undefined) return undefined

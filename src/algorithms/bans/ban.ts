@@ -1,5 +1,5 @@
 /*
- * A ban by hand: the key is refused until a time, whatever its policies say.
+ * A ban by hand: calls on the key are refused until a time, even if the policies would admit the calls.
  *
  * A ban is not a policy. A call on a banned key is decided as a peek, which takes no units and counts nothing, and the decision is then
  * changed to a refusal. So bans cost nothing for a key that is not banned, and nothing has to be declared before the first ban.
@@ -37,14 +37,14 @@ export function newBan(now: number, duration: number, reason: string | undefined
   return { from: now, until: duration >= forever ? forever : now + duration, reason }
 }
 
-/** `next`, or the ban in progress if that one ends later: for a ban that only extends another. */
+/** Returns `next`, or the current ban if the current ban ends later. For a ban that may extend the current ban but must not shorten it. */
 export function laterBan(current: StoredBan | undefined, next: StoredBan): StoredBan {
   return current !== undefined && current.until > next.until ? current : next
 }
 
 /**
- * Returns the ban if it has not ended at the time `now`, else undefined. If the clock has gone back by 60 s or more and by at least the
- * length of the ban, returns a new ban, which the store saves in place of the old ban: from `now` on, with the full duration.
+ * Returns the ban if the ban has not ended at the time `now`, or else undefined. If the clock has gone back by at least 60 s and at least
+ * the length of the ban, returns a new ban: from `now` on, with the full duration. The store saves the new ban in place of the old ban.
  */
 export function banAt(ban: StoredBan, now: number): StoredBan | undefined {
   const { from, until, reason } = ban
@@ -104,7 +104,7 @@ export function withBan(decision: Decision, { scope, wait, until, reason }: Call
   if (!refuses) return { ...decision, resetAfter: Math.max(milliseconds, decision.resetAfter), ban }
   const { limit, policies, source, resetAfter, at } = join(false, decision.policies, decision.source, decision.at)
   const enforced = policies.filter(({ shadow }) => !shadow).map(({ retryAfter }) => retryAfter)
-  const waits = decision.tried === undefined ? enforced : [decision.retryAfter] // of a list of costs, the shortest wait counts
+  const waits = decision.tried === undefined ? enforced : [decision.retryAfter] // for a list of costs, the shortest wait counts
   return {
     allowed: false,
     limit,

@@ -1,6 +1,6 @@
 /*
- * Bans: every call on a banned key is refused until the ban ends. A ban begins by a penalty (after refusals, or when a quota is spent) or by hand. This folder
- * imports the contract of algorithms, `evaluation`, `policy` and `common`.
+ * Bans: every call on a banned key is refused until the ban ends. A penalty begins a ban after refusals, or when a quota is spent. An
+ * operator begins a ban by hand. This folder imports the contract of algorithms, `evaluation`, `policy` and `common`.
  */
 
 export {

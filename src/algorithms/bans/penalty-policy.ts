@@ -21,9 +21,9 @@ import { SpentPenalty } from './spent-penalty.ts'
 /** The options of a penalty, which bans a key after many of its calls were refused, or when its quota is spent. */
 export interface PenaltyOptions {
   /**
-   * What begins a ban. `'refused'`: `after` refusals within `within`. `'spent'`: the call that takes the last unit of a policy with the
-   * penalty's scope. Units that a reservation can still give back do not count: with `count: 'failures'`, the failure that spends the
-   * quota begins the ban. Default `'refused'`. Example: `{ on: 'spent', ban: '1h' }`.
+   * What begins a ban. With `'refused'`, a ban begins after `after` refusals within `within`. With `'spent'`, a ban begins with the call that
+   * takes the last unit of a policy with the penalty's scope. Units that a reservation can still give back do not count as taken. So with
+   * `count: 'failures'`, the failure that spends the quota begins the ban. Default `'refused'`. Example: `{ on: 'spent', ban: '1h' }`.
    */
   on?: 'refused' | 'spent'
   /** How many refusals of a key within `within` begin a ban, such as 10. Required unless `on` is `'spent'`. */
@@ -51,9 +51,9 @@ export interface PenaltyOptions {
   /** True if each call that is refused during a ban starts the duration of that ban again. Default false. */
   extend?: boolean
   /**
-   * True if the start of a ban resets the other policies of the key (except units of unfinished calls), so that the key has its full quota
-   * when the ban ends. Default false: units used before the ban stay used. With `on: 'spent'`, the policies that would have their full
-   * quota at the end of the ban are always reset, so that `unban` leaves a key that can be used.
+   * True if the start of a ban resets the other policies of the key (except units of unfinished calls). The key then has its full quota when
+   * the ban ends. Default false: units used before the ban stay used. With `on: 'spent'`, a policy that would have its full quota at the end
+   * of the ban is always reset, so that this policy does not refuse the key after `unban`.
    */
   restart?: boolean
   /** Which key of a call is banned: the key of this scope, such as `'user'`. Default: the scope of the limiter's first policy. */
@@ -64,7 +64,7 @@ export interface PenaltyOptions {
   status?: 403 | 429
 }
 
-/** The options that cannot be given together with `until: 'window'`, and with `on: 'spent'`. */
+/** `untimed` cannot be given together with `until: 'window'`, and `uncounted` cannot be given together with `on: 'spent'`. */
 const untimed = ['ban', 'forget', 'extend', 'restart'] as const
 const uncounted = ['after', 'within', 'until'] as const
 
@@ -87,8 +87,8 @@ const readers = {
 const spentReaders = { ...readers, after: anything, within: anything }
 
 /**
- * A policy that bans a key after the other policies have refused the key's calls many times, or when one of them is spent. Users do not
- * call this function: they give a limiter the option `penalty`.
+ * Makes the policy that bans a key after the other policies have refused the key's calls many times, or when the quota of a policy is
+ * spent. Users do not call this function: they give a limiter the option `penalty`.
  * @param longest the longest span of the policies with the penalty's scope, in microseconds; only for `on: 'spent'`
  * @throws HeadgateError `HEADGATE_PENALTY` for a number or a duration out of range; another code for an unknown option, or an invalid name
  *   or scope

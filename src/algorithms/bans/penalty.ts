@@ -49,7 +49,7 @@ export class Penalty extends Algorithm {
   readonly kind = 'penalty'
   readonly parameters: readonly number[]
   readonly slots: number = 5
-  /** False, because a refusal that was counted stays counted even if units are given back. */
+  /** False, because a counted refusal stays counted even if a later call gives units back. */
   override readonly settles = false
   override readonly punishes = true
   readonly span: number

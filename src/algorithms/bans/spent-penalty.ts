@@ -1,14 +1,16 @@
 /*
- * A penalty with `on: 'spent'`: the ban begins with the call that takes the last unit of a policy, and not after refusals.
+ * A penalty with `on: 'spent'`: a ban begins with the call that takes the last unit of a policy. Refusals begin no ban.
  *
- * A reservation may give its units back, so its units count for the ban only from its settlement on. Until then, they are open:
+ * A reservation may give its units back, so these units do not begin a ban before the settlement. Units of a reservation that is not
+ * settled are open:
  *
  *     limit 3     reserve  reserve  reserve  settle   cancel   reserve  settle   settle
  *     used           1        2        3        3        2        3        3        3
  *     open           1        2        3        2        1        2        1        0     ban, because used - open is the limit
  *
- * A process that dies leaves its units open. So units are counted by generations as long as the longest window of the policies. The
- * units of the present generation and of the one before are open. Units of earlier generations are forgotten.
+ * If a process dies, its reservations are never settled, and their units would stay open. So time is divided into generations, each as
+ * long as the longest window of the policies. Only units of the present and the previous generation count as open. Older units are
+ * forgotten.
  *
  *     s[1] is the start of      |<-- s[5]: before -->|<-- s[2]: present -->|
  *     the present generation                        s[1]            s[1] + within
@@ -27,20 +29,20 @@ export class SpentPenalty extends Penalty {
   /**
    * All times are in microseconds.
    * @param within the longest window of the policies
-   * @param resets false if the start of a ban resets no policy
+   * @param resets false for the penalty in `unreset`, whose bans reset no policy when they start
    */
   constructor(within: number, forget: number, bans: readonly number[], rules: PenaltyRules = {}, resets = true) {
     super(1, within, forget, bans, { ...rules, spent: true })
     this.unreset = resets ? new SpentPenalty(within, forget, bans, rules, false) : undefined
   }
 
-  /** The penalty with these parameters, of either class. */
+  /** Makes a `SpentPenalty` or a `Penalty` from stored parameters. */
   static of([after = 0, within = 0, forget = 0, ...more]: readonly number[]): Penalty {
     const { bans, rules } = Penalty.rulesOf(more)
     return rules.spent ? new SpentPenalty(within, forget, bans, rules) : new Penalty(after, within, forget, bans, rules)
   }
 
-  /** A refusal changes nothing, but for the end of a ban that refusals extend. */
+  /** A refusal changes the state only during a ban: with the rule `extend`, the ban ends later. */
   override count(s: Numbers, i: number, at: number, cost: number, wait: number): void {
     if (this.wait(s, i, at) > 0) super.count(s, i, at, cost, wait)
     else this.take(s, i, at)
@@ -71,7 +73,7 @@ export class SpentPenalty extends Penalty {
     return [s[i + 1] as number, 0, units]
   }
 
-  /** Closes the units of a reservation. */
+  /** The settled units of a reservation are no longer open. The ticket has the start of the generation in which they were reserved. */
   override settle(s: Numbers, i: number, at: number, units: number, [since]: Ticket): void {
     const age = (s[i + 1] as number) - since
     const slot = age === 0 ? 2 : 5
@@ -106,7 +108,7 @@ export class SpentPenalty extends Penalty {
     s[i + 5] = before
   }
 
-  /** No unit of the merged state is open, which is the strictest. */
+  /** Merges two states. The result has no open units, because a ban then begins earliest, and a merge must be as strict as both states. */
   override merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
     super.merge(s, i, at, t, j)
     s[i + 2] = 0

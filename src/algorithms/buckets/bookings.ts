@@ -141,9 +141,9 @@ export class Bookings {
   }
 
   /**
-   * Merges the two earliest bookings. The level after the two is the same as before the merge. The result is a run (a span of time in which
-   * units enter) if the units of the second booking enter the bucket as soon as they fit; else the first booking can no longer be
-   * cancelled.
+   * Merges the two earliest bookings. The level after both bookings is the same as before the merge. If the units of the second booking
+   * enter the bucket as soon as they fit, the result is a run (a span of time in which units enter). Otherwise, the first booking can no
+   * longer be cancelled.
    */
   #mergeBookings(s: number[], now: number, level: number): void {
     const k = this.#firstBooking(s)

@@ -16,8 +16,8 @@
  *                 |  \   |   \ | \       (TAT = last + level / drain)
  *        0  ______|   \__|    \|  \________________________
  *
- * This file divides only to calculate a wait. It counts the level in ticks, which are so small that a unit of cost is a whole
- * number of ticks (`window`), and that a whole number of ticks (`limit`) drains in a microsecond. Both numbers are divided by
+ * This file divides only to calculate a wait. The level is counted in ticks, which are small parts of a unit. A unit of cost is a
+ * whole number of ticks (`window`), and a whole number of ticks (`limit`) drains in a microsecond. Both numbers are divided by
  * their greatest common divisor. A charge or a reservation may raise the level above the capacity. The ticks above the
  * capacity are debt, which drains at the same rate.
  *
@@ -103,8 +103,8 @@ export class Bucket extends DrainingBucket {
   }
 
   /**
-   * How long a call of `ticks` waits, in microseconds. It waits at least until the time of the last booking, because no new
-   * call may go before an earlier caller who has booked a time.
+   * How long a call of `ticks` waits, in microseconds: at least until the time of the last booking, because no new call may go before an
+   * earlier booked call.
    */
   #waitBehind(s: Numbers, i: number, now: number, ticks: number): number {
     const from = Math.max(now, this.bookings.until(s, now))

@@ -1,13 +1,13 @@
 /*
- * One decision over all policies of a limiter: either all policies count the call, or no policy does.
+ * One decision over all policies of a limiter: either every policy counts the call, or no policy counts the call.
  *
  * The store provides the time and the states. This file decides, by the same rule for every verb (`consume`, `reserve`, `refund` ...).
  * The rule goes through the policies twice:
  *
  *     evaluate   computes how long each policy makes the call wait, and changes nothing; the longest wait decides
- *     commit     takes the cost, or counts the refusal, or does not change the state; then reports the numbers
+ *     commit     takes the cost, or counts the refusal, or leaves the state unchanged; then reports the numbers of each policy
  *
- * For a reservation, `tickets` then returns what is needed to settle it. A refund or a settlement gives units back to the states after
+ * For a reservation, `tickets` then returns the tickets that its settlement needs. A refund or a settlement gives units back to the states after
  * `evaluate` and before `commit`.
  */
 import { alone, type Decision, join, type Source, type Verdict } from '../../policy/index.ts'
@@ -44,7 +44,7 @@ export class Evaluation {
   private readonly only: PolicyEvaluation | undefined
   /** The penalty whose bans reset the other policies of the key; undefined if the limiter has no such penalty. */
   private readonly penalty: PolicyEvaluation | undefined
-  /** The ban that begins when a quota is spent. Undefined without such a penalty. */
+  /** Begins bans when a quota is spent. Undefined unless the limiter has a penalty with `on: 'spent'`. */
   readonly spent: SpentQuota | undefined
   private readonly countsRefused: boolean
   /** True if a policy has thresholds. */
@@ -68,8 +68,8 @@ export class Evaluation {
   }
 
   /**
-   * Gives each policy with a calendar the windows of the call. Returns false if `now` is in none of them: then the call must not be
-   * evaluated, because its caller computed the windows by a clock that is too wrong.
+   * Gives each policy with a calendar the windows of the call. Returns false if none of the windows contains `now`: the caller's clock is
+   * then too wrong, and the call must not be evaluated.
    * @param windows undefined for a call that cannot begin a window, such as units that come back late
    */
   place(windows: readonly (Windows | undefined)[] | undefined, now: number): boolean {
@@ -254,8 +254,9 @@ export class Evaluation {
   }
 
   /**
-   * The tickets of the reservation that was just committed, one for each policy: what is needed to settle it.
-   * @param expires after how many microseconds it expires @param id the id that a state gets if it has no open reservations yet
+   * The tickets of the reservation that was just committed, one for each policy. A settlement of the reservation needs these tickets.
+   * @param expires after how many microseconds the reservation expires
+   * @param id the id that a state gets if the state has no open reservations yet
    */
   tickets(expires?: number, id: number = newReservationId()): Tickets {
     const { policies, given, now } = this

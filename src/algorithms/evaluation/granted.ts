@@ -1,12 +1,12 @@
-/* What a reservation needs besides a decision: whether it can be granted, its tickets, and what a settlement corrects. */
+/* The parts of a reservation besides its decision: whether the reservation can be granted, its tickets, and the units of its settlement. */
 import type { Ticket } from '../algorithm.ts'
 import { effectiveTime } from '../effective-time.ts'
 import type { DecidingVerb } from './call-terms.ts'
 import { type PolicyEvaluation, unitsKnown } from './policy-evaluation.ts'
 
 /**
- * A future time can be promised only if a single policy delays the call. If several policies booked the call for different times, a
- * policy with a shorter wait would admit other calls meanwhile, and exceed its limit at the time that was promised to the call.
+ * A future time can be promised only if a single policy delays the call. Several policies could book the call for different times. A
+ * policy with a shorter wait would then admit other calls meanwhile, and exceed its limit at the promised time.
  */
 export function canPromise(policies: readonly PolicyEvaluation[], now: number): boolean {
   const enforced = policies.filter(({ policy, cost }) => !policy.shadow && cost > 0)
@@ -21,7 +21,7 @@ export function canPromise(policies: readonly PolicyEvaluation[], now: number): 
 
 /**
  * The ticket of a reservation under one policy; undefined if the reservation took no unit.
- * @param id the id that the state gets if it has no open reservations yet
+ * @param id the id that the state gets if the state has no open reservations yet
  * @param expires after how many microseconds the reservation gives its units back, if the algorithm knows such reservations
  * @param renewed for a renewal: the earlier ticket
  */
@@ -49,15 +49,15 @@ export function ticketOf(
   return ticket
 }
 
-/** An evaluation, as `isFull` reads it. */
+/** The part of an evaluation that `isFull` reads. */
 interface Evaluated {
   readonly takes: boolean
   readonly policies: readonly PolicyEvaluation[]
 }
 
 /**
- * True if an admitted reservation that expires must not be committed, because it would be one too many for a policy. A shadow policy
- * refuses nothing: it keeps the units of a reservation that is one too many.
+ * True if an admitted reservation that expires must not be committed, because a policy already stores as many reservations as possible.
+ * A shadow policy refuses nothing. If a shadow policy is full, the new reservation is not stored, so its units stay taken after its expiry.
  */
 export function isFull({ takes, policies }: Evaluated): boolean {
   if (!takes) return false
@@ -67,8 +67,8 @@ export function isFull({ takes, policies }: Evaluated): boolean {
 }
 
 /**
- * How many units a settlement charges, or below 0 gives back. From its expiry on, a reservation has given its units back, so that its
- * settlement charges the whole actual cost.
+ * The units that a settlement charges. A number below 0 means units that the settlement gives back. An expired reservation has already
+ * given its units back, so its settlement charges the whole actual cost.
  */
 export function correctionOf(
   evaluation: PolicyEvaluation,

@@ -1,6 +1,6 @@
 /*
- * One decision over all policies of a limiter: either all policies count the call, or none does. This folder imports the
- * contract of algorithms, `policy` and `common`.
+ * One decision over all policies of a limiter: either every policy counts the call, or no policy counts the call. This folder
+ * imports the contract of algorithms, `policy` and `common`.
  */
 
 export type { Alternatives, DecidingVerb } from './call-terms.ts'

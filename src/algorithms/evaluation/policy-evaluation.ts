@@ -51,7 +51,7 @@ export class PolicyEvaluation {
   wrote = false
   /** True if the call changed `foreign`. The store then saves `foreign`, still with the limit and window under which it was written. */
   wroteForeign = false
-  /** For a penalty: the ticket of the reservation that the call has made, whose units are open until it is settled. */
+  /** For a penalty: the ticket of the reservation that the call has made. The reserved units are open until the settlement. */
   held: Ticket | undefined = undefined
   readonly thresholds: readonly Threshold[]
 
@@ -114,7 +114,7 @@ export class PolicyEvaluation {
     return this.policy.shadow ? 0 : this.wait
   }
 
-  /** Computes the wait of a call that renews leases. Only the units whose lease has ended must be free, because it takes them again. */
+  /** Computes the wait of a call that renews leases. A lease that has ended must take its units again, so as many units must be free. */
   evaluateRenewal(now: number, cost: number, ticket: Ticket | undefined): number {
     this.begin(now, cost)
     const { algorithm, s, i, at } = this.own(now)
@@ -135,7 +135,7 @@ export class PolicyEvaluation {
 
   /**
    * True under a limit of 0: taken units would never become free, so a call takes no units. False if there is a foreign state (written
-   * under another limit), because refunds and charges change this state.
+   * under another limit), because refunds and charges still change the foreign state.
    */
   get keepsNothing(): boolean {
     return this.policy.limit === 0 && this.foreign === undefined
@@ -166,8 +166,8 @@ export class PolicyEvaluation {
   }
 
   /**
-   * Records that the state that `own` returns was changed. If this is the foreign state (of another limit or window), the store saves the
-   * state with the old limit and window, because no call was admitted under the new ones.
+   * Records that the state from `own` was changed. The store saves a foreign state (of another limit or window) with the old limit and
+   * window, because no call was admitted under the new limit and window.
    */
   changed(now: number): void {
     if (this.foreign === undefined) {
@@ -181,8 +181,8 @@ export class PolicyEvaluation {
 }
 
 /**
- * The most units that a reservation can give back (by its ticket): 0 if the state no longer has the id with which it was made. A penalty
- * finds them by the ticket's time.
+ * The most units that the reservation of a ticket can give back. 0 if the state's id is no longer the id in the ticket. A penalty has no
+ * such id: the time in the ticket shows which units are open.
  */
 export function unitsKnown(
   { idSlot, idCountsRefunds, spends }: Algorithm,
@@ -264,8 +264,8 @@ export function settle(evaluation: PolicyEvaluation, now: number, ticket: Ticket
 }
 
 /**
- * A new id for the reservations of a state, from 1 to 2^48. It is random: after a reset of the key, any process may make the
- * next id, which must differ from the ids of earlier reservations.
+ * A new id for the reservations of a state, from 1 to 2^48. After a reset of the key, any process may make the next id. Ids are random,
+ * so that the next id differs from the ids of earlier reservations.
  */
 export function newReservationId(): number {
   return 1 + Math.floor(Math.random() * 2 ** 48)

@@ -2,7 +2,7 @@ import { type Verdict, withReached } from '../../policy/index.ts'
 import { partOf } from '../thresholds.ts'
 import type { PolicyEvaluation } from './policy-evaluation.ts'
 
-/** Adds to the verdicts of a call that took units the thresholds that this call is the first to reach in the window. */
+/** Adds thresholds to the verdicts of a call that took units: the thresholds that no earlier call of the window has reached. */
 export function tellReached(policies: readonly PolicyEvaluation[], verdicts: readonly Verdict[]): readonly Verdict[] {
   return verdicts.map((verdict, n) => {
     const evaluation = policies[n] as PolicyEvaluation
@@ -13,8 +13,8 @@ export function tellReached(policies: readonly PolicyEvaluation[], verdicts: rea
 }
 
 /**
- * Writes to the state which thresholds are told with this call. Returns the parts of the quota that are told. A state of another kind,
- * which a charge does not convert, has no place for them: the next admitted call tells them.
+ * Writes to the state the largest threshold that the call has reached. Returns the newly reached thresholds, as parts of the quota. A charge
+ * does not convert a state of another kind, which has no number for thresholds: the next admitted call then reports the thresholds.
  * @param used the used units after the call
  */
 function tell({ algorithm, thresholds, wrote, foreign, s, i }: PolicyEvaluation, used: number): readonly number[] {

@@ -1,4 +1,4 @@
-/* Penalties with `on: 'spent'`: whether a call has spent a quota, and what the start of a ban changes. */
+/* Penalties with `on: 'spent'`: checks whether a call has spent a quota, begins the ban, and resets policies at the start of the ban. */
 import type { Decision } from '../../policy/index.ts'
 import { Report } from '../algorithm.ts'
 import type { DecidingVerb, Tickets } from './call-terms.ts'
@@ -14,12 +14,12 @@ interface Evaluated {
 
 /** The ban that calls of one limiter begin when they spend a quota. */
 export class SpentQuota {
-  /** How many microseconds the ban lasts that the last call has begun; 0 if it has begun none. */
+  /** The duration of the ban that the last call has begun, in microseconds. 0 if the last call has begun no ban. */
   banned = 0
   readonly #penalty: PolicyEvaluation
-  /** The policies whose quota begins a ban. */
+  /** The policies that begin a ban when their quota is spent. */
   readonly #policies: readonly PolicyEvaluation[]
-  /** The place of each of these policies among all policies. */
+  /** The index of each of `#policies` among all policies of the limiter. */
   readonly #places: readonly number[]
 
   constructor(penalty: PolicyEvaluation, policies: readonly PolicyEvaluation[]) {
@@ -28,15 +28,15 @@ export class SpentQuota {
     this.#places = this.#policies.map((each) => policies.indexOf(each))
   }
 
-  /** Of the policies of a limiter; undefined if its bans do not begin when a quota is spent. */
+  /** Makes the object for the policies of a limiter. Undefined unless the limiter has a penalty with `on: 'spent'`. */
   static of(policies: readonly PolicyEvaluation[]): SpentQuota | undefined {
     const penalty = policies.find(({ algorithm }) => algorithm.spends)
     return penalty && new SpentQuota(penalty, policies)
   }
 
   /**
-   * Notes the units of a reservation. Begins a ban if the call has counted units, and the units that no reservation can give back now use up a policy. Called after the call
-   * has changed the states.
+   * Call `begin` after a call has changed the states. For a reservation, records that its units are open. Begins a ban if the call has
+   * counted units, and if a policy's quota is now spent by units that no reservation can give back.
    */
   begin(verb: DecidingVerb, { allowed, takes }: Evaluated, now: number, tickets: Tickets | undefined): void {
     const penalty = this.#penalty
@@ -71,8 +71,9 @@ export class SpentQuota {
   }
 
   /**
-   * After the decision was made: adds the ban that the call has begun. Resets the policies that would have their full quota at the end of
-   * the ban, so that the key has it too if the ban is lifted. With the rule `restart`, resets all policies.
+   * Call `decided` after the decision was made: adds the ban that the call has begun to the decision. Resets the policies that would have
+   * their full quota at the end of the ban, so that these policies do not refuse the key after `unban`. With the rule `restart`, resets all
+   * policies in the scope of the penalty.
    */
   decided(decision: Decision, now: number): Decision {
     const { banned } = this
@@ -88,7 +89,10 @@ export class SpentQuota {
   }
 }
 
-/** Units in flight come back, and a policy of Guava admits any cost once earlier costs are paid: neither has a quota to spend. */
+/**
+ * True if the policy begins a ban when its quota is spent. False for units in flight, which always come back. False for a policy of Guava,
+ * which admits any cost as soon as the wait for earlier costs is over. Such policies have no quota to spend.
+ */
 function isWatched({ policy, algorithm }: PolicyEvaluation, penalty: PolicyEvaluation): boolean {
   if (policy.scope !== penalty.policy.scope || algorithm.punishes) return false
   return !(policy.shadow && !penalty.policy.shadow) && !algorithm.leases && !algorithm.paysLater

@@ -1,6 +1,6 @@
 /*
- * The costs of one call that tries several costs in their order. The evaluation notes which of them were refused. If all are refused, the
- * call is one refusal: it waits for the cost with the shortest wait, and each policy that was asked by any cost is shown as refused.
+ * The costs of one call that tries several costs in their order. The evaluation records which costs were refused. If all costs are refused,
+ * the call is one refusal, and its wait is the shortest wait of a cost. The decision then shows each policy from which any cost takes units.
  */
 import { type Decision, joinFirst, type Source, type Verdict } from '../../policy/index.ts'
 import type { Policy } from '../algorithm.ts'
@@ -40,8 +40,8 @@ export class TriedCosts {
   }
 
   /**
-   * The cost of the refused call under each policy, for countRefused and for the verdicts: the cost with the shortest wait. A policy that
-   * this cost does not ask has its first cost that asks it, so that the decision shows every policy that was tried.
+   * The cost of the refused call under each policy, for `countRefused` and for the verdicts: the cost with the shortest wait. If this cost
+   * is 0 under a policy, the policy gets the first cost above 0 in the list, so that the decision shows every policy that was tried.
    */
   get costsOfRefusal(): readonly number[] {
     const alternatives = this.#alternatives
@@ -50,7 +50,7 @@ export class TriedCosts {
     })
   }
 
-  /** Computes the waits of all costs again, after the refusal was counted. The cost with the shortest wait may now be another. */
+  /** Computes the waits of all costs again, after the refusal was counted. Another cost may then have the shortest wait. */
   waitAgain(policies: readonly PolicyEvaluation[], now: number): void {
     this.#refusals = this.#alternatives.map((costs) => {
       return refusalOf(policies, (evaluation, n) => evaluation.waitNow(now, costs[n] as number))

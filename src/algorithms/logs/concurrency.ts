@@ -73,9 +73,9 @@ export interface ConcurrencyOptions extends Pick<PolicyOptions, 'name' | 'label'
    */
   lease?: Duration
   /**
-   * The longest wait that the client of a refused call is told, in `Retry-After` and in the body: whole milliseconds, or text such as
-   * `'1s'`, at most the lease. `retryAfter` of decisions stays the end of a lease. Default: clients are told the end of a lease, although
-   * most units are released long before.
+   * The longest wait that a response reports to a refused client, in `Retry-After` and in the body: whole milliseconds, or text such as
+   * `'1s'`, at most the lease. Does not change `retryAfter` of decisions, which is the time to the end of a lease. Default: responses report
+   * the time to the end of a lease, although most units are released long before.
    */
   retryAfter?: Duration
 }

@@ -1,6 +1,6 @@
 /*
  * A copy of a sliding log (sliding-log.ts) with a limited size. If the log has too many entries, the window is divided into
- * 8 parts, and the entries of each part become one entry, at the time of the newest entry of the part.
+ * 8 parts. The entries of each part become one entry, at the time of the newest entry of the part.
  *
  *     |.1.2.1.|...3..1|       |       |  becomes  |.....4.|......4|       |       |
  *

@@ -14,7 +14,7 @@
  * permits. The price of a permit is the time that it adds to `free`. The two limiters differ in the price of a stored permit: 0
  * (smooth-bursty.ts), or more than a fresh permit (smooth-warming-up.ts).
  *
- * The arithmetic is that of Guava 31.1, bit for bit: permits are doubles, times are whole microseconds, and each part of a price is
+ * The arithmetic equals Guava 31.1 bit for bit: permits are doubles, times are whole microseconds, and each part of a price is
  * rounded down to whole microseconds separately. Options outside of Guava's documented range are rejected: an infinite rate, a warm-up
  * of 0, and times beyond 2^52 us.
  *
@@ -190,8 +190,8 @@ export abstract class Smooth extends Algorithm {
   }
 
   /**
-   * Does what Guava's setRate does: the time without calls until now has stored permits at the old rate, the stored permits are
-   * then converted by `rescaled`, and the next call may go at the same time as before.
+   * Does the same as Guava's setRate. The time without calls until now has stored permits at the old rate. The stored permits are then
+   * converted by `rescaled`. The next call may go at the same time as before.
    */
   override adopt(s: Numbers, i: number, at: number, from: Algorithm): boolean {
     if (!(from instanceof Smooth) || from.kind !== this.kind) return false

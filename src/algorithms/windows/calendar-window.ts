@@ -1,18 +1,19 @@
 /*
  * At most `limit` units in each window of a calendar: a day, a month, a billing period.
  *
- * This file has the arithmetic only: it gets the windows from the call, and knows no calendar. A call brings four times at which
- * windows begin: of the window before, of the present window, of the next window, and of the window after the next. The caller
- * computes the four times by its own clock, and the store's clock says which of the three windows the call belongs to.
+ * This file has only the arithmetic, and no calendar: each call passes its windows as four times. These are the starts of the previous
+ * window, of the present window, of the next window, and of the window after the next. The caller computes the four times by its own
+ * clock. The store's clock decides which of the three windows between these times contains the call.
  *
- * The first call of a window stores its start and its end. While this window runs, the stored end decides, also if the customer's
- * anchor, the time zone or the tz database changes. After the end, the next window begins: at the stored end or at the start that
- * the call brings, whichever is later. So a change of the anchor makes one short window, and never an early refill.
+ * The first call of a window stores the start and the end of the window. The window keeps this end, even if the customer's anchor, the
+ * time zone or the tz database changes. After the end, the next window begins: at the stored end or at the start that the call passes,
+ * whichever is later. So a change of the anchor makes one short window, and never an early refill.
  *
- * A call without windows, such as a refund that comes late, changes only a window that runs.
+ * A call without windows, such as a late refund, changes only a running window.
  *
- * State: last (us), used units, start and end of the window (us), told (see thresholds.ts), id of the open reservations (0: none). A
- * state with reservations that expire also has their numbers (see expiring-reservations.ts). They lapse with their window.
+ * State: last (us), used units, start and end of the window (us), largest reported threshold (thresholds.ts), id of the open reservations
+ * (0: none). A state with reservations that expire also has the numbers of these reservations (expiring-reservations.ts). The
+ * reservations become invalid at the end of their window.
  * Bound: `limit` in each window, so 2 * limit across a boundary.
  */
 import { Algorithm, type Numbers, type Report, type Ticket, type Windows } from '../algorithm.ts'
@@ -35,7 +36,7 @@ export class CalendarWindow extends Algorithm {
   override readonly expiring: ExpiringReservations = new ExpiringReservations(6, 5)
   readonly span: number
   readonly limit: number
-  /** The windows that the present call brings; all 0 if it brings none. In an object, because algorithms are frozen. */
+  /** The windows that the present call passes; all 0 if the call passes none. Stored in an object, because algorithms are frozen. */
   readonly #call: { windows: Windows } = { windows: [0, 0, 0, 0] }
 
   /**
@@ -53,7 +54,7 @@ export class CalendarWindow extends Algorithm {
     this.#call.windows = windows
   }
 
-  /** The start of the window that contains `at`: of the stored window while it runs, otherwise as the call brings it. */
+  /** The start of the window that contains `at`: the stored window while it runs, otherwise the window that the call passes. */
   #startAt(s: Numbers, i: number, at: number): number {
     if (this.#runs(s, i, at)) return s[i + 2] as number
     const [before, present, next] = this.#call.windows
@@ -68,8 +69,8 @@ export class CalendarWindow extends Algorithm {
   }
 
   /**
-   * True if the stored window contains `at`. A window without used units is as good as none, because a store may have
-   * forgotten it. If the clock went back by `tolerance` or more, the window is that of the clock, and used units stay used.
+   * True if the stored window contains `at`. A stored window without used units is ignored, because a store may forget such a window. If
+   * the clock went back by `tolerance` or more, the window of the new time applies, and used units stay used.
    */
   #runs(s: Numbers, i: number, at: number): boolean {
     return at < (s[i + 3] as number) && at >= (s[i] as number) && (this.#countedAt(s, i, at) !== 0 || s[i + 4] !== 0)
@@ -79,7 +80,7 @@ export class CalendarWindow extends Algorithm {
     return at < (s[i + 3] as number) ? this.#countedAt(s, i, at) : 0
   }
 
-  /** The used units of the stored window, without those of expired reservations. */
+  /** The used units of the stored window, without the units of expired reservations. */
   #countedAt(s: Numbers, i: number, at: number): number {
     return s[i + 5] === 0 ? (s[i + 1] as number) : this.expiring.usedAt(s, s[i + 1] as number, at)
   }
@@ -103,8 +104,8 @@ export class CalendarWindow extends Algorithm {
   }
 
   /**
-   * Stores the window that contains `at`. Tickets of an earlier window become invalid. Returns false if the call brings no windows:
-   * what it takes lapses then.
+   * Stores the window that contains `at`. Tickets of an earlier window become invalid. Returns false if the call passes no windows: the
+   * call then counts nothing.
    */
   #open(s: Numbers, i: number, at: number): boolean {
     const start = this.#startAt(s, i, at)
@@ -158,7 +159,7 @@ export class CalendarWindow extends Algorithm {
     return from instanceof CalendarWindow && from.parameters[1] === months && from.parameters[2] === days
   }
 
-  /** The window keeps its end. Of the units used above the old limit, none counts under the new limit. */
+  /** The window keeps its end. Units that were used above the old limit do not count under the new limit. */
   override carry(s: Numbers, i: number, at: number, from: Algorithm, times: number, per: number): void {
     this.take(s, i, at, 0)
     const used = Math.min(s[i + 1] as number, (from as CalendarWindow).limit)
@@ -170,7 +171,10 @@ export class CalendarWindow extends Algorithm {
     return this.wait(s, i, at, ratioUp(cost, this.limit, capacity))
   }
 
-  /** The larger number of used units, until the later end, which is as strict as both states. What was told to one key counts as told. */
+  /**
+   * Merges two states: the larger number of used units, and the later end, which is as strict as both states. A threshold that was
+   * reported for one of the states is not reported again.
+   */
   override merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
     const used = Math.max(this.#usedAt(s, i, at), this.#usedAt(t, j, at))
     const end = Math.max(s[i + 3] as number, t[j + 3] as number)
@@ -186,7 +190,7 @@ export class CalendarWindow extends Algorithm {
     s[i + 4] = told
   }
 
-  /** A merged window may be of another key, which has another anchor: the call brings the window of its own key. */
+  /** Replaces a merged window by the window that the call passes, because the merged window may belong to a key with another anchor. */
   override reopen(s: Numbers, i: number, at: number): void {
     if (this.#runs(s, i, at)) {
       s[i + 3] = 0
@@ -211,7 +215,7 @@ export class CalendarWindow extends Algorithm {
   }
 }
 
-/** The days of the longest span of so many months: 31, 92 for a quarter, 366 for a year. */
+/** The number of days in the longest span of `months` months: 31 for one month, 92 for a quarter, 366 for a year. */
 function longestOf(months: number): number {
   const daysTo = (month: number) => Date.UTC(1970, month) / 86_400_000
   let longest = 0

@@ -1,21 +1,21 @@
 /*
- * The reservations of a state that give their units back when they expire. Their numbers come after the slots of the state: for each
- * reservation its expiry (us), the id of its ticket and its units, the earliest expiry first. A state without such reservations has none
- * of these numbers.
+ * The reservations of a state that give their units back when they expire. The numbers of these reservations come after the slots of the
+ * state: for each reservation its expiry (us), the id of its ticket and its units, the earliest expiry first. A state without such
+ * reservations has none of these numbers.
  *
  *     used    ______
  *            |  A   |______
  *            |______|   B  |____
  *                   ^ A expires: its units count no longer, whether or not a call comes
  *
- * An expired reservation stays in the state until the next call writes the state. Until then, every reader of the state subtracts its
- * units. A reservation gives back its units minus the units refunded since, because refunds raise the id of the state
+ * An expired reservation stays in the state until the next call writes the state. Until then, every reader of the state subtracts the
+ * units of the reservation. Refunds since the reservation reduce the units that it gives back, because refunds raise the id of the state
  * (`Algorithm.idCountsRefunds`).
  */
 import type { Expiring, Numbers, Ticket } from '../algorithm.ts'
 import type { UnitsAt } from '../state-description.ts'
 
-/** The most open reservations of a state that expire. */
+/** How many open reservations that expire a state can have. */
 export const mostExpiring = 100
 
 export class ExpiringReservations implements Expiring {
@@ -27,7 +27,7 @@ export class ExpiringReservations implements Expiring {
     this.#idSlot = idSlot
   }
 
-  /** True if the state has such reservations. Possible only for a state that is stored alone in an array, from index 0. */
+  /** True if the state has reservations that expire. Possible only for a state that is stored alone in an array, from index 0. */
   in(s: Numbers): s is number[] {
     return Array.isArray(s) && s.length > this.#slots
   }
@@ -52,7 +52,7 @@ export class ExpiringReservations implements Expiring {
     return Math.max(0, used)
   }
 
-  /** When at most `most` of the `used` units are left, because reservations expire. Infinity if too few reservations do. */
+  /** The time at which at most `most` of the `used` units are still used, because reservations expire. Infinity if too few expire. */
   freeAt(s: Numbers, used: number, most: number): number {
     if (!this.in(s)) return Infinity
     for (let k = this.#slots; k < s.length; k += 3) {

@@ -14,14 +14,14 @@ export interface FixedWindowOptions extends PolicyOptions {
    */
   align?: 'clock' | 'first-request'
   /**
-   * Parts of the quota, above 0 and at most 1, for windows of at least one second that start on the clock. The limiter's hook
-   * `onThreshold` gets one event for each key, window and part, when an admitted call leaves so much of the quota used. Default:
-   * none. Example: `[0.8, 1]`.
+   * Parts of the quota, above 0 and at most 1. When an admitted call leaves such a part of the quota used, the limiter's hook
+   * `onThreshold` gets one event for each key, window and part. Only for windows of at least one second that start on the clock.
+   * Default: none. Example: `[0.8, 1]`.
    */
   thresholds?: readonly number[]
   /**
-   * True for reservations that give their units back when they expire, `reserve(key, { expires: '10m', onExpiry: 'give-back' })`,
-   * for windows of at least one second that start on the clock. Default false.
+   * True to allow reservations that give their units back when they expire: `reserve(key, { expires: '10m', onExpiry: 'give-back' })`.
+   * Only for windows of at least one second that start on the clock. Default false.
    */
   giveBack?: boolean
 }
@@ -46,8 +46,8 @@ class EvenCalendar implements Calendar {
 
 /**
  * At most `limit` units in each window. Up to 2 * limit units may be admitted close together, at the end of one window and the
- * start of the next. See interval-bucket.ts. With `thresholds` or `giveBack`, the arithmetic is that of `calendarWindow`, whose state
- * remembers what was told, and which reservations expire.
+ * start of the next. See interval-bucket.ts. With `thresholds` or `giveBack`, the policy uses the arithmetic of `calendarWindow`, whose
+ * state stores the reported thresholds and the reservations that expire.
  * @throws HeadgateError if an option is unknown or out of range
  */
 export function fixedWindow(options: FixedWindowOptions): Policy {
@@ -65,7 +65,7 @@ const day = 86_400_000_000
 
 const evenWindow = ({ limit }: PolicySettings, window: number) => new CalendarWindow(limit, 0, window / day)
 
-/** The calendar and the thresholds of a fixed window. Shorter windows could end while a message is on its way to the store. */
+/** The calendar and the thresholds of a fixed window. A window below one second could end while a message is on its way to the store. */
 function calendarParts({ align, thresholds: given }: FixedWindowOptions) {
   return ({ window }: PolicySettings): Pick<Policy, 'calendar' | 'thresholds'> => {
     const thresholds = readThresholds(given, 'fixedWindow: thresholds')

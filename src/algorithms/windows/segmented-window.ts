@@ -85,7 +85,7 @@ export class SegmentedWindow extends Algorithm {
   }
 
   take(s: Numbers, i: number, at: number, cost: number): void {
-    if (at < (s[i] as number)) s[i + this.idSlot] = 0 // earlier tickets name segments that their units are no longer in
+    if (at < (s[i] as number)) s[i + this.idSlot] = 0 // makes earlier tickets invalid: their units are no longer in the segments that the tickets name
     const age = this.#ageAt(s, i, at)
     if (age > 0) {
       for (let n = this.segments; n >= 0; n--) s[i + 2 + n] = n >= age ? (s[i + 2 + n - age] as number) : 0

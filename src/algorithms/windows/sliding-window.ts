@@ -2,8 +2,8 @@
  * The sliding window counter: two counts per key, and no time at which all units become free together.
  *
  * A fixed window forgets everything at its end, so calls just before and just after its end can take twice the limit. A log of every
- * call is exact, but needs memory for every call. The sliding window counter is a compromise. It counts the calls of the present clock
- * window and of the window before. The older count shrinks as if its calls had been spread evenly.
+ * call is exact, but needs memory for every call. The sliding window counter is a compromise: a count for the present clock window, and
+ * a count for the previous clock window. The older count shrinks as if its calls had been spread evenly.
  *
  *        previous            current
  *     |##############|######........|
@@ -99,7 +99,7 @@ export class SlidingWindow extends Algorithm {
   }
 
   take(s: Numbers, i: number, at: number, cost: number): void {
-    if (at < (s[i] as number)) s[i + 4] = 0 // earlier tickets name windows that their units are no longer in
+    if (at < (s[i] as number)) s[i + 4] = 0 // makes earlier tickets invalid: their units are no longer in the windows that the tickets name
     const start = this.#startAt(s, i, at)
     if (start !== s[i + 1]) {
       const current = this.#currentAt(s, i, start)

@@ -12,7 +12,7 @@ export type Dialect = 'legacy' | 'draft-6' | 'draft-7' | 'draft-8' | 'draft-11'
 
 /** The functions of a framework that set and read response fields. */
 export type Sink<Response> = Pick<Framework<never, Response>, 'setHeader' | 'responseHeader'> & {
-  /** True if the fields of an earlier decision about the request are on the response, so that they must not stay. */
+  /** True if the response has the fields of an earlier decision about the request. These fields must be replaced. */
   readonly written?: boolean
 }
 
@@ -40,7 +40,7 @@ function isNamed(list: string): boolean {
   return list.charCodeAt(0) === 34
 }
 
-/** The verdict of the policy that `decision.policy` names. If the fields do not report that policy, the first reported verdict. */
+/** The verdict of the policy named by `decision.policy`. If the fields do not report this policy: the verdict of the first reported policy. */
 export function bindingVerdict(decision: Decision, reported: readonly ReportedPolicy[]): Verdict {
   if (decision.policies.length === 1) return decision.policies[0] as Verdict
   const binding = reported.find(({ policy }) => policy.name === decision.policy) ?? reported[0]

@@ -125,7 +125,10 @@ function namedItems(
   }
 }
 
-/** The windows of a calendar have no common length, and draft 8 and later need none. */
+/**
+ * The parameter `w` of a policy, or `qu` for units in flight. Windows of a calendar differ in length, so they have no `w`. Draft 8 and
+ * later do not require `w`.
+ */
 function windowOf({ algorithm, calendar, window }: Policy): string {
   if (calendar !== undefined && !calendar.even) return ''
   return algorithm.leases ? ';qu="concurrent-requests"' : `;w=${wholeSeconds(window)}`

@@ -3,7 +3,7 @@ import type { RateLimiter } from '../../limiter/index.ts'
 import { Headers } from './headers.ts'
 import type { HeadersOption } from './headers-option.ts'
 
-/** The response fields of a limiter, and of the policies that overrides put in the place of its own. */
+/** The response fields of a limiter, and the response fields of its policies under overrides. */
 export class HeadersUnderOverrides {
   readonly own: Headers
   readonly #limiter: RateLimiter
@@ -16,7 +16,7 @@ export class HeadersUnderOverrides {
     this.#limiter = limiter
   }
 
-  /** @param decider the limiter with the policies that have decided */
+  /** @param decider the limiter that has decided: the limiter itself, or a limiter that was derived for overrides */
   of(decider: RateLimiter): Headers {
     if (decider === this.#limiter) return this.own
     return getOrInsert(this.#others, decider, ({ policies }) => new Headers(this.#option, policies))

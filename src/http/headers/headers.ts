@@ -16,7 +16,7 @@ function draftOf(dialect: Dialect) {
 
 /** Sets the rate limit fields on responses, for the policies of one limiter. */
 export class Headers {
-  /** The optional parts of a decision that the store must fill in, because the fields are calculated from these parts. */
+  /** The optional parts of a decision that the store must compute, because the fields need these parts. */
   readonly details: Details
   readonly #writers: readonly Writer[]
   readonly #reported: readonly ReportedPolicy[] = []
@@ -81,7 +81,7 @@ function isReported(policy: Policy): boolean {
   return !policy.shadow && !policy.algorithm.punishes && !isCounter(policy) && isListed(policy)
 }
 
-/** True if the policy counts units in flight. Such units are free when their requests end, so there is no reset time. */
+/** True if the policy counts units in flight. Such units are free when their requests end, so the policy has no reset time. */
 function isInFlight({ algorithm }: Policy): boolean {
   return algorithm.leases === true
 }
@@ -91,7 +91,10 @@ function shownByWindows(policies: readonly Policy[]): readonly Policy[] {
   return policies.filter((policy) => !isInFlight(policy) && isListed(policy))
 }
 
-/** The policy of the option `legacy.policy`, and the penalties, whose bans refuse its calls. All policies if it is not among them. */
+/**
+ * The policy that the option `legacy.policy` names, and the penalties, because a ban refuses calls under every policy. Returns all policies
+ * if no reported policy has this name.
+ */
 function chosenOf(policies: readonly Policy[], name: string | undefined): readonly Policy[] {
   if (name === undefined || !policies.some((policy) => policy.name === name && isReported(policy))) return policies
   return policies.filter((policy) => policy.name === name || policy.algorithm.punishes)

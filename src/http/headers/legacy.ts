@@ -6,8 +6,8 @@ import { bindingVerdict, type ReportedPolicy, resetOf, type Writer } from './dia
 /** The names of the three legacy fields, the format of the reset time, and the policy of the numbers. */
 export interface LegacyOptions {
   /**
-   * The name of the policy whose numbers the fields show. Under a plan without this policy, the fields show the default. Default: the
-   * binding policy, which may be another one for each response. Example: `'minute'`.
+   * The name of the policy whose numbers the fields show. Default: the binding policy, which may differ from response to response. A plan
+   * without the named policy uses the default. Example: `'minute'`.
    */
   policy?: string
   /** The name of the field with the limit. Default `'X-RateLimit-Limit'`. */

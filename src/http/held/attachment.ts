@@ -16,13 +16,13 @@ const exempt: Decision = {
   source: 'store',
 }
 
-/** Puts decisions where the application reads them: with the option `attach`, or else as the framework's adapter does. */
+/** Stores decisions where the application reads them: with the option `attach`, or else with the framework's adapter. */
 export class Attachment<Request, Response> {
   readonly #framework: Framework<Request, Response>
   readonly #attach: GuardOptions<Request, Response>['attach']
   /**
-   * The last decision. If a request already has this decision, the request passes this middleware a second time. The request itself
-   * is not stored, because it would then stay in memory.
+   * The last decision. If a request already has this decision, the request passes this middleware a second time. The request is not
+   * stored here, because a stored request would stay in memory.
    */
   #latest: RequestDecision | undefined
   readonly #counted: CountedRequests<Request, Response>
@@ -47,13 +47,13 @@ export class Attachment<Request, Response> {
     this.#framework.attach(request, response, decision)
   }
 
-  /** Replaces the decision on a request by one with another cost. */
+  /** Replaces the decision on a request by a decision with another cost. The warning of repeated use is not given. */
   replace(decision: RequestDecision, request: Request, response: Response): void {
     this.#latest = undefined
     this.put(decision, request, response)
   }
 
-  /** Admits a request that is not limited. An earlier decision, of another limiter, stays on the request. Returns true. */
+  /** Admits a request that is not limited. An earlier decision of another limiter stays on the request. Returns true. */
   exempt(request: Request, response: Response): true {
     this.#counted.addExempt(request)
     if (this.#attach !== undefined || !this.#framework.attached?.(request)) {
@@ -62,7 +62,7 @@ export class Attachment<Request, Response> {
     return true
   }
 
-  /** Admits a request that nobody counted, because the store failed. Returns true. */
+  /** Admits a request that was not counted, because the store failed. Returns true. */
   uncounted(request: Request, response: Response): true {
     this.put(new KeyedDecision({ ...exempt, source: 'open' }, undefined, undefined, undefined), request, response)
     return true

@@ -3,21 +3,21 @@ import type { Framework } from '../framework.ts'
 import type { Sink } from '../headers/index.ts'
 import type { HeldRequest } from './held-reservations.ts'
 
-/** What a limit has decided about a request. */
+/** The decision of a limit about a request: the key, the reserved units, and the response fields. */
 export interface CountedRequest<Request, Response> {
   readonly key: Key
   /** The limiter of the request's plan. */
   readonly limiter: RateLimiter
   readonly held: HeldRequest<Request, Response>
-  /** The fields of the response that this limit has set. */
+  /** Sets the response fields of this limit again, if the cost of a route replaces the decision. */
   readonly fields: RewrittenFields<Response>
-  /** True if a cost of the route has decided. */
+  /** True if the decision was made with the cost of the route. */
   readonly byRoute: boolean
 }
 
 /**
- * What a limit has decided about each request, so that the cost of a route replaces the units that the limit has already taken. Nothing is
- * remembered until `start` is called, because most limits have no routes with a cost of their own.
+ * Remembers the decision of a limit about each request. The cost of a route can then replace the units that the limit has already taken.
+ * Nothing is remembered until `start` is called, because most limits have no routes with a cost of their own.
  */
 export class CountedRequests<Request, Response> {
   readonly #framework: Framework<Request, Response>
@@ -40,8 +40,8 @@ export class CountedRequests<Request, Response> {
   }
 
   /**
-   * Remembers what a limit has decided about a request. Returns what sets the fields of the response.
-   * @param before an earlier decision, which this one replaces
+   * Remembers the decision of a limit about a request. Returns the functions that set the fields of the response.
+   * @param before the earlier decision that this decision replaces
    */
   add(
     held: HeldRequest<Request, Response>,
@@ -65,8 +65,8 @@ export class CountedRequests<Request, Response> {
 }
 
 /**
- * Sets the fields of a limit on a response, also a second time: the items that the limit has added to a List are then replaced, and the
- * items of other limits stay.
+ * Sets the fields of a limit on a response. If the fields are set a second time, the items that this limit has added to a List are
+ * replaced. The items of other limits stay.
  */
 class RewrittenFields<Response> implements Sink<Response> {
   readonly #framework: Sink<Response>

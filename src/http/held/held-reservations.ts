@@ -28,9 +28,9 @@ export class HeldRequest<Request, Response> implements Settles {
   readonly request: Request
   readonly response: Response
   readonly #units: HeldReservations<Request, Response>
-  /** Frees the units in flight. Undefined if the request holds none. */
+  /** Frees the units in flight. Undefined if the request holds no units in flight. */
   release: (() => void) | undefined
-  /** True after another decision about the request has replaced this one. */
+  /** True after another decision about the request has replaced this decision. */
   replaced = false
 
   constructor(
@@ -53,18 +53,18 @@ export class HeldRequest<Request, Response> implements Settles {
     return this.#units.correct(this, actual)
   }
 
-  /** Gives all units of the request back, because another decision about the request replaces this one. */
+  /** Gives all units of the request back, because another decision about the request replaces this decision. */
   undo(): Promise<void> {
     this.replaced = true
     const cancelled = this.#units.giveBack(this)
-    this.release?.() // after the cancellation, it only stops the renewal of the lease
+    this.release?.() // the units are already cancelled, so `release` only stops the renewal of the lease
     return cancelled
   }
 }
 
 /**
- * Reserves the units of requests until their responses have ended, for the options `settle`, `count` and `delay`, and for policies that
- * count units in flight (of unfinished requests). A middleware without these options and policies makes no reservations.
+ * Reserves the units of requests until their responses have ended. Needed for the options `settle`, `count` and `delay`, and for policies
+ * that count units in flight (of unfinished requests). A middleware without these options and policies makes no reservations.
  */
 export class HeldReservations<Request, Response> {
   readonly #limiter: RateLimiter
@@ -74,7 +74,7 @@ export class HeldReservations<Request, Response> {
   readonly #delay: Delay | undefined
   readonly #settles: boolean
   readonly #inFlight: InFlight | undefined
-  /** True if a penalty has to know which units are not given back, because its bans begin when a quota is spent. */
+  /** True if the penalty has `on: 'spent'`: it then has to know which reserved units will not be given back. */
   readonly #spends: boolean
 
   constructor(
@@ -183,8 +183,8 @@ export class HeldReservations<Request, Response> {
   #countAtEnd(held: HeldRequest<Request, Response>, replaceable: boolean): void {
     const counts = this.#counts
     const inFlight = this.#inFlight
-    const spends = this.#spends && (counts !== undefined || !this.#settles) // otherwise, `settle` says what is spent
-    const spendsNow = spends && counts === undefined && !replaceable // no unit comes back
+    const spends = this.#spends && (counts !== undefined || !this.#settles) // otherwise, the call of `settle` sets the spent units
+    const spendsNow = spends && counts === undefined && !replaceable // nothing can give units back any more
     if (spendsNow) void this.correct(held, undefined)
     if (counts === undefined && inFlight === undefined && spends === spendsNow) return
     const progress = this.#progressOf(held)
@@ -256,8 +256,8 @@ export class HeldReservations<Request, Response> {
 }
 
 /**
- * Of the requests that fail, only those beyond the quota are refused. A client that waits is never refused, so a penalty for refusals would
- * never begin.
+ * Checks that a penalty can begin a ban. If `count` counts failures, a client that fails is refused only after its quota is spent. A client
+ * that then waits is never refused, so a penalty that counts refusals would never begin a ban.
  * @throws HeadgateError `HEADGATE_PENALTY` if `count` counts failures, and the penalty counts refusals
  */
 export function checkPenalty(count: unknown, penalty: RateLimiter['penalty']): void {

@@ -28,9 +28,9 @@ interface Due {
  * Holds units in flight under `concurrency` policies, from the admission of a request until its response has ended.
  *
  * All requests share one timer (in Cloudflare Workers, each request has its own timer). A timer ticks three times during the
- * shortest lease of the policies. A tick renews the units that were already held at the previous tick, so a short request needs no
- * renewal, and at least a third of a lease is always left. Units are not renewed if the number of `Owner.progress` has not grown,
- * so their lease ends.
+ * shortest lease of the policies. A tick renews the units that were already held at the previous tick. So a short request needs no
+ * renewal, and at least a third of a lease is always left. If the number from `Owner.progress` has not grown, the units are not
+ * renewed, and their lease ends.
  */
 export class InFlight {
   readonly #lease: number

@@ -8,15 +8,15 @@ import type { FindClient } from './platform-address.ts'
 interface AddressSource {
   /** Reads the address from a request field, for `byIp({ platform })` and `byIp({ trustedProxies })`. Undefined if the framework finds it. */
   readonly find?: FindClient | undefined
-  /** True if the field is that of a platform, which also reports the address in a runtime that knows no addresses. */
+  /** True if a platform sets the field. A platform also reports the address in a runtime that knows no addresses. */
   readonly isPlatform?: boolean
   /** False for `byIp({ warn: false })`. */
   readonly warns?: boolean
 }
 
 /**
- * How each key extractor that needs the client's address finds the address. An extractor of `combine` needs the address if one of its parts
- * does.
+ * How each key extractor that needs the client's address finds the address. An extractor of `combine` needs the address if one of its
+ * extractors needs the address.
  */
 const sources = new WeakMap<KeyExtractor<never, never>, AddressSource>()
 
@@ -39,8 +39,8 @@ type KeysOption<Request, Response> =
 type Keys<Request, Response> = KeysOption<Request, Response> | readonly KeyExtractor<Request, Response>[]
 
 /**
- * How these key extractors find the client's address. If they find it in several ways, a platform comes first, and then the framework.
- * Undefined if no extractor needs an address.
+ * How these key extractors find the client's address. If the extractors use different ways, a platform takes precedence, and then the
+ * framework. Undefined if no extractor needs an address.
  */
 export function addressSource<Request, Response>(keys: Keys<Request, Response>): AddressSource | undefined {
   const extractors = typeof keys === 'function' ? [keys] : Object.values(keys ?? {})
@@ -49,7 +49,7 @@ export function addressSource<Request, Response>(keys: Keys<Request, Response>):
 }
 
 /**
- * The framework's functions, but `address` returns the address that `byIp({ platform })` or `byIp({ trustedProxies })` in the keys finds.
+ * The framework's functions, with another `address`: the address that `byIp({ platform })` or `byIp({ trustedProxies })` in the keys finds.
  * So `allow`, `deny` and requests without a key use the same address as the key extractor. For other keys, the framework's functions
  * are returned unchanged.
  */

@@ -26,8 +26,8 @@ export interface ByIpOptions {
   /** The addresses and ranges of `platform`'s proxies. Default: the built-in ranges of the platform. Example: `['10.0.3.0/24']`. */
   proxies?: readonly string[]
   /**
-   * False to disable two warnings: that a request has a field of a proxy while no proxy is trusted, and that the field of
-   * `platform` is missing, malformed, or sent by a peer that is not a proxy of the platform. Default true.
+   * False to disable two warnings. The first warning: a request has a field of a proxy, but no proxy is trusted. The second warning: the
+   * field of `platform` is missing, malformed, or sent by a peer that is not a proxy of the platform. Default true.
    */
   warn?: boolean
 }
@@ -106,8 +106,8 @@ let searches = firstRequests
 
 /**
  * The client's address, as the framework finds it. Warns if a request has a field of a proxy and no proxy is trusted: either all
- * clients have the address of the proxy, or a client has forged the field. There is no warning if the field contains the address that
- * the framework reports, because the framework then reads the field.
+ * clients have the address of the proxy, or a client has forged the field. If the field contains the address that the framework reports,
+ * the framework reads the field, so there is no warning.
  */
 export function watchedAddress<Request>(request: Request, view: RequestView<Request>): string | undefined {
   if (watching && (searches > 0 || view.header(request, 'x-forwarded-for') !== undefined)) warnOfFields(request, view)

@@ -61,8 +61,8 @@ async function extractLater<Request>(
 const byAddress = byIp()
 
 /**
- * The key of a request that has no address, if the key extractor has found no key. A key of `combine` begins with `~` if one of its parts
- * is this key.
+ * The key of a request that has no address, if the key extractor has found no key. A key of `combine` begins with `~` if one part of the key
+ * is `~`.
  */
 const noAddress = '~'
 

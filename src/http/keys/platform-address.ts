@@ -32,7 +32,7 @@ export function clientOn(
   return (request, view) => {
     const peer = view.peer(request)
     if (typeof peer === 'string' && !isProxy(peer)) {
-      // A field that has the peer's own address is not forged, as in Lambda, where the event tells the peer.
+      // A field that contains the peer's own address is not forged. In Lambda, for example, the event reports the peer.
       if (warn !== undefined && fieldIn(request, view, field)?.includes(peer) === false) warn('stranger', peer)
       return peer
     }

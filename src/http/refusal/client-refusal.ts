@@ -1,20 +1,20 @@
 import { isListed, type Policy } from '../../algorithms/index.ts'
 import type { Decision } from '../../policy/index.ts'
 
-/** What the client of a refused call is told. The application has the exact numbers in the decision. */
+/** The facts about a refusal that the response shows to the client. The application has the exact numbers in the decision. */
 export interface ClientRefusal {
   /** The label of the policy with the longest wait. Null if clients see no name of the policy (`listed: false`). */
   readonly policy: string | null
-  /** How many milliseconds the client waits. A policy of units in flight may tell less than the decision (`retryAfter`). */
+  /** How many milliseconds the client should wait. With the option `retryAfter` of `concurrency`, at most that time. */
   readonly retryAfter: number
 }
 
-/** What the client of a refused call is told. @param policies the policies of the limiter that decided */
+/** Makes the facts about a refusal for the client. @param policies the policies of the limiter that decided */
 export function clientRefusal(decision: Decision, policies: readonly Policy[]): ClientRefusal {
   const { ban, tried, policies: verdicts } = decision
   const waits = verdicts.filter(({ shadow, retryAfter }) => !shadow && retryAfter > 0)
   if (ban !== undefined || waits.length === 0) return toldOf(decision, policies)
-  // The call is admitted as soon as one cost of a list is: the shortest wait counts.
+  // A call with a list of costs is admitted as soon as one of its costs is admitted, so the shortest wait counts.
   if (tried !== undefined) return tried.map((each) => toldOf(each, policies)).reduce(shorter)
   return waits.map(({ name, retryAfter }) => toldOf({ policy: name, retryAfter }, policies)).reduce(longer)
 }
@@ -22,7 +22,7 @@ export function clientRefusal(decision: Decision, policies: readonly Policy[]): 
 /** The name of a policy for clients: null if no client sees it. */
 export function clientName(name: string, policies: readonly Policy[]): string | null {
   const policy = policies.find((each) => each.name === name)
-  if (policy === undefined) return name // a ban by hand is of no policy
+  if (policy === undefined) return name // a ban by hand belongs to no policy
   return isListed(policy) ? (policy.label ?? name) : null
 }
 

@@ -3,12 +3,12 @@ import type { Framework } from '../framework.ts'
 import type { GuardOptions } from '../guard-options.ts'
 import { AddressList, addressSource, type FindKey, warnOfNoAddress, watchedAddress } from '../keys/index.ts'
 
-/** What `deny`, `allow` and `skip` decide about a request, before anything is counted. */
+/** The decision of `deny`, `allow` and `skip` about a request, before any policy counts the request. */
 export type Exemption = 'denied' | 'exempt' | 'limited'
 
 /** Decides which requests are limited, by the options `deny`, `allow` and `skip`, in this order. */
 export class Exemptions<Request, Response> {
-  /** Finds the address that is looked for in the lists. */
+  /** Finds the client's address, which is then compared with the lists of `deny` and `allow`. */
   readonly #addressOf: (request: Request) => string | undefined
   readonly #deny: Rule<Request, Response> | undefined
   readonly #allow: AddressList | undefined

@@ -9,10 +9,10 @@
  *     counted                ann         ann        as 4 calls of ann, then as 3
  *
  * The number of calls between two counted calls is random. So periodic traffic is not over- or undercounted, and no caller can know
- * which of its calls are counted. The sum of all counts is the number of all calls. The count of one key is an estimate: a key is
- * counted with probability 1 / w and then with weight w on average, so the estimate is right on average, and each counted call adds
- * w * (w - 1) to its variance (D. Horvitz and D. Thompson, "A Generalization of Sampling Without Replacement From a Finite
- * Universe", 1952).
+ * which of its calls are counted. The sum of all counts is the number of all calls. The count of one key is an estimate. A call is
+ * counted with probability 1 / w, and then with weight w on average, so the estimate is right on average. Each counted call adds
+ * w * (w - 1) to the variance of the estimate (D. Horvitz and D. Thompson, "A Generalization of Sampling Without Replacement From a
+ * Finite Universe", 1952).
  */
 
 /** The number of calls at the beginning that are all counted. Later counts are as exact as a sample of at least this many calls. */

@@ -3,16 +3,16 @@
  * Computation of Frequent and Top-k Elements in Data Streams", ICDT 2005.
  *
  * The naive design counts every key, so a flood of new keys fills the memory. Counting only the first m keys misses keys that
- * become heavy later. So a new key replaces the key with the fewest calls, and its count starts at the count of the replaced key:
+ * become heavy later. So a new key replaces the key with the fewest calls. The new key's count starts at the count of the replaced key:
  *
  *     ann 90   bob 41   eve 7          zoe calls: zoe replaces eve with 8 calls, of which 7 may be eve's (the error)
  *
  * So a count is never too low, and it is too high by at most its error. With m counters and n calls, the error is at most n / m,
  * and every key with more than n / m calls has a counter. A call may have a weight: a call of weight 8 counts as 8 calls.
  *
- * A new key needs the key with the fewest calls. When every counter is in use, the counters form a binary heap, and that key is
- * at the top. A call moves the counter of its key down, below counters with fewer calls. The counter of a heavy key is near the
- * bottom already, so it rarely moves.
+ * A new key replaces the key with the fewest calls. When every counter is in use, the counters form a binary heap, with the fewest calls
+ * at the top. A call moves the counter of its key down, below counters with fewer calls. The counter of a heavy key is already near the
+ * bottom, and rarely moves.
  */
 
 export interface CountedKey {
@@ -53,7 +53,7 @@ export class SpaceSaving {
     if (this.#isHeap) this.#sink(counter)
   }
 
-  /** Returns a counter for a new key: an unused one, or else the counter with the fewest calls, which are now the new key's `error`. */
+  /** Returns a counter for a new key: an unused counter, or else the counter with the fewest calls. The new key's `error` is the calls of the replaced key. */
   #begin(key: string): Counter {
     const place = this.#counters.length
     const isFree = place < this.#size
@@ -88,7 +88,7 @@ export class SpaceSaving {
     counter.place = place
   }
 
-  /** Of the two counters below an index of the heap, the counter with fewer calls. Undefined if no counter is below. */
+  /** The counter with fewer calls, of the two counters below an index of the heap. Undefined if no counter is below the index. */
   #lighterBelow(place: number): Counter | undefined {
     const counters = this.#counters
     const n = 2 * place + 1
