@@ -24,8 +24,8 @@ export interface SharedStoreOptions {
    */
   timeout?: Duration
   /**
-   * How long the store keeps a key that has its full quota again, in milliseconds or as text. A process whose clock is slow
-   * still needs the key. Default `'1s'`.
+   * How long the store keeps a key that has its full quota again, in milliseconds or as text. A process whose clock is slow still needs the
+   * key during that time. Default `'1s'`.
    */
   ttlMargin?: Duration
   /** When the circuit breaker of the store opens, and how often a process then sends a probe to the store. */

@@ -22,7 +22,7 @@ import {
 const maxBytes = 64 * 2 ** 20
 const maxListBytes = 128 * 2 ** 20
 
-const placeBytes = 16 // V8 needs them for a place with its tag
+const placeBytes = 16 // the memory that V8 needs for a place with its tag
 const none: readonly State[] = []
 
 /**

@@ -3,7 +3,7 @@ import type { BreakerTerms, Deadlines } from '../contract/index.ts'
 import type { KeyQueue, RunJobs } from './key-queue.ts'
 import type { SizeLimit } from './size-limit.ts'
 
-/** What a commit waits for: with `'full'` until the disk has the data, with `'normal'` only until the database has the data. */
+/** What a commit waits for. `'full'`: the data is on the disk. `'normal'`: the database has the data, maybe only in memory. */
 export type Durability = 'full' | 'normal'
 
 /** The stored records of some keys as texts, and the time of the store in microseconds. */
