@@ -137,8 +137,8 @@ export class MessageLimit<Message> {
     this.#queue ??= new Fifo()
     const waiting = { message, pass, outcome }
     this.#queue.push(waiting)
-    // Stop reading the socket, so that TCP slows the client down. 'delay' stops when one message waits. The others stop when the queue is
-    // half full.
+    // Stop reading the socket, so that TCP slows the client down. With 'delay', stop when one message waits. Otherwise, stop when the queue
+    // is half full.
     const { overLimit, maxQueue } = this.#settings
     if (!this.#paused && (overLimit === 'delay' || this.waiting * 2 >= maxQueue)) {
       this.#paused = true

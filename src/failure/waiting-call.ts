@@ -63,8 +63,8 @@ export class WaitingCall<V extends CallVerb> extends StoreRequest<V> {
     }
     if (choice !== 'local') counters.sources.open++
     const outcome = choice === 'local' ? this.decideLocally() : (this.#fallback.letThrough(command) as OutcomeOf<V>)
-    // A settlement that the store may have executed is not sent again. If the store's clock was in other windows, the settlement is sent
-    // again by CalendarLedger.
+    // A settlement that the store may have executed is not sent again. A settlement with the outcome `elsewhere` is not sent later either,
+    // because CalendarLedger runs the settlement again with other windows.
     const again = command.verb === 'settle' && (!this.sent || isUncounted(error)) && !('elsewhere' in Object(outcome))
     if (again) this.#fallback.giveBackLater(command)
     return outcome

@@ -102,8 +102,8 @@ export class HoldCheck {
   }
 
   /**
-   * Notes that the store answered that no process holds the key.
-   * @param sent when the question was sent, in microseconds @param decision undefined if the store failed
+   * Notes the answer to a question or to a booking: no process holds the key, or the store failed.
+   * @param sent when the question or the booking was sent, in microseconds @param decision undefined if the store failed
    */
   answered(sent: number, decision: Decision | undefined): void {
     this.#failing = decision?.source !== 'store'

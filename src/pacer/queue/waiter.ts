@@ -47,7 +47,7 @@ export class Waiter implements ListNode<Waiter> {
   stage: Stage = 'new'
   /** True once the call counts as waiting, for `maxQueue` and for events. */
   waits = false
-  /** The waiter before this waiter in its priority queue. `behind` is the waiter after this waiter. */
+  /** The waiter before this waiter in its priority queue. `after` is the waiter behind this waiter. */
   before: Waiter | undefined
   after: Waiter | undefined
   readonly owner: Owner

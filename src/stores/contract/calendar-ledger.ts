@@ -224,7 +224,7 @@ function wrongForm(said: unknown, name: string): HeadgateError {
 /** For each field of a customer's calendar, true if a policy takes the field from the call. */
 type Asked = Readonly<Record<keyof CallerCalendar, boolean>>
 
-/** Policies without a calendar ask for anything: a scope without a calendar is no mistake, because another plan may have one. */
+/** If no policy has a calendar, every field is allowed: the call may be written for another plan, whose policies have calendars. */
 function askedBy(policies: readonly Policy[]): Asked {
   const calendars = policies.flatMap(({ calendar }) => calendar ?? [])
   const asks = (part: keyof CallerCalendar) =>

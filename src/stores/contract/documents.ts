@@ -23,7 +23,7 @@ export interface Documents {
   swap(name: string, version: string, text: string): MaybePromise<boolean>
 }
 
-/** The version of a document, computed from its text. So two texts never have the same version, even if a server loses the last write. */
+/** The version of a document, computed from its text. So two different texts never have the same version, even if a server loses the last write. */
 export function versionOf(text: string): string {
   return text === '' ? '' : digest(new TextEncoder().encode(text))
 }

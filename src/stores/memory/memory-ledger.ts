@@ -101,7 +101,7 @@ export class MemoryLedger implements Ledger {
     return bookingOf(decision, this.evaluation.delay, () => this.evaluation.tickets(command.expires))
   }
 
-  /** Decides a call. A call with a banned key is decided by a peek, which takes no units, and is then refused. */
+  /** Decides a call. A call with a banned key is refused: a peek, which takes no units, computes the verdicts. */
   private decideUnlessBanned(command: Command<DecidingVerb>): Decision {
     const { verb, keys } = command
     const { bans } = this
