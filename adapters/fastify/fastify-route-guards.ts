@@ -111,8 +111,8 @@ type Methods = RouteOptions['method']
 
 /**
  * A name for a route. Routes that share a guard have the same name: a GET route, and the HEAD route that Fastify adds to the
- * GET route. For the route `/` under the prefix `/api`, Fastify declares one GET route for `/api` and `/api/`, but a HEAD route
- * for each of the two.
+ * GET route. For the route `/` under the prefix `/api`, Fastify declares one GET route for `/api` and `/api/`, but one HEAD route for
+ * `/api` and another for `/api/`.
  */
 function sharedName(method: Methods, url: string): string {
   return routeName(method, url.length > 1 && url.endsWith('/') ? url.slice(0, -1) : url)

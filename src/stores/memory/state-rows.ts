@@ -33,8 +33,8 @@ const none: readonly State[] = []
  * log, which grows, is in a separate array, unless the log is condensed: a condensed log has a fixed number of entries. A state with open
  * reservations is in a separate array, too.
  *
- * The states of several plans have no common layout. So `share` makes each row a list of states, at most one for each policy name,
- * each with the policy that wrote the state. The policies of an override are for few keys: `makeList` changes only their rows.
+ * The states of several plans have no common layout. So `share` makes each row a list of states, at most one for each policy name, each
+ * with the policy that wrote the state. The policies of an override are for few keys, so `makeList` changes only the rows of these keys.
  */
 export class StateRows {
   /** True if several plans (sets of policies) share the rows. */

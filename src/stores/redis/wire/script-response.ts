@@ -131,7 +131,7 @@ function beganBan(policies: readonly Policy[], reports: readonly PolicyReport[])
   return last?.algorithm.spends === true && !last.shadow ? (reports.at(-1)?.wait ?? 0) : 0
 }
 
-/** Changes the report of a penalty with a ban to the report of an admitted call. */
+/** Sets the wait to 0 in the report of a penalty that began a ban with an admitted call. `n` is the index of the report in the list. */
 function admitting(report: PolicyReport, n: number, all: readonly PolicyReport[]): PolicyReport {
   return n === all.length - 1 ? { ...report, wait: 0 } : report
 }
