@@ -26,8 +26,8 @@ export type H3Middleware<Limiter = RateLimiter> = Middleware & {
    * The same limit for a route with another cost. The cost is a number, a record with a number for each policy, a list of records, or a
    * function of the request, as in the option `cost`. If the limit has already counted the request, as with `app.use(limit)`, the units of
    * the first decision are given back. A second decision then takes the cost of the route, or refuses the request and takes nothing. If a
-   * request passes several such middlewares, the last middleware sets the cost. Example: `app.get('/search', search, { middleware:
-   * [limit.cost(5)] })`.
+   * request passes several such middlewares, the last middleware sets the cost.
+   * Example: `app.get('/search', search, { middleware: [limit.cost(5)] })`.
    * @throws HeadgateError `HEADGATE_COST` if the cost is invalid, or if every request would be refused
    */
   cost(cost: Cost<H3Event, H3Event>): Middleware

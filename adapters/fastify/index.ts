@@ -70,8 +70,8 @@ export type FastifyRateLimit<Limiter = RateLimiter> = FastifyPluginCallback & {
    * The limit as a hook, for a route with another cost. The cost is a number, a record with a number for each policy, a list of records, or
    * a function of the request, as in the option `cost`. If the limit has already counted the request, as with `app.register(limit)`, the
    * units of the first decision are given back. A second decision then takes the cost of the route, or refuses the request and takes
-   * nothing. If a request passes several such hooks, the last hook sets the cost. Example: `{ preHandler: limit.cost(({ body }) =>
-   * body.pages) }`.
+   * nothing. If a request passes several such hooks, the last hook sets the cost.
+   * Example: `{ preHandler: limit.cost(({ body }) => body.pages) }`.
    * @throws HeadgateError `HEADGATE_COST` if the cost is invalid, or if every request would be refused
    */
   cost(cost: Cost<FastifyRequest, FastifyReply>): Hook
@@ -81,11 +81,11 @@ type Hook = (request: FastifyRequest, reply: FastifyReply, done: (error?: Error)
 
 /**
  * A Fastify plugin. The plugin limits every route of the instance on which you register the plugin, and requests for which there is no
- * route. A route has its own limit with `config: { rateLimit: '5/1m sliding-log' }`, another cost with `config: { rateLimit: { cost: 5 }
- * }`, and no limit with `config: { rateLimit: false }`. The decision is on `request.rateLimit`. A refused request gets status 429. An error
- * of a synchronous store, or of a function in the options such as `keys`, goes to the error handler. If an asynchronous store fails,
- * `onStoreError` decides about the request. The limiter is `limit.limiter`. If the policies are a function of the request, `limit.limiter`
- * is a `PlanLimiter`, with a limiter for each set of policies.
+ * route. A route has its own limit with `config: { rateLimit: '5/1m sliding-log' }`, another cost with
+ * `config: { rateLimit: { cost: 5 } }`, and no limit with `config: { rateLimit: false }`. The decision is on `request.rateLimit`. A refused
+ * request gets status 429. An error of a synchronous store, or of a function in the options such as `keys`, goes to the error handler. If
+ * an asynchronous store fails, `onStoreError` decides about the request. The limiter is `limit.limiter`. If the policies are a function of
+ * the request, `limit.limiter` is a `PlanLimiter`, with a limiter for each set of policies.
  *
  *     const limit = rateLimit('100/15m')
  *     await app.register(limit)

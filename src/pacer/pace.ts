@@ -198,7 +198,7 @@ export abstract class Pace {
   }
 
   /**
-   * Removes all units that every process has taken or booked under this key. The key then has its full quota, and new slots (start times)
+   * Removes all units that any process has taken or booked under this key. The key then has its full quota, and new slots (start times)
    * are booked for the waiting calls of this process. Use `reset` when a process that was killed has left many booked slots, or after a
    * test. Rejects with HeadgateError `HEADGATE_STORE_UNAVAILABLE` if the store fails and `onStoreError` is `'closed'`.
    */

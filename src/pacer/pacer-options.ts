@@ -123,7 +123,7 @@ const readers = {
 
 type OwnOptions = Omit<PacerOptions, 'store' | 'name' | 'unref' | 'poll' | 'random' | keyof typeof failureOptions>
 
-/** The options with their defaults. `horizon` is in microseconds. It is Infinity if no other process can book start times in the store. */
+/** The options with their defaults. `horizon` is in microseconds, or Infinity if no other process can book start times in the store. */
 export interface PacerSettings extends Settled<OwnOptions, 'onProgress'> {
   readonly limiter: RateLimiter
   /** The sleeper of timers that do not keep the process alive. */

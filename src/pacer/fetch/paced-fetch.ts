@@ -23,8 +23,8 @@ const maxJitter = 5000
  * of every dialect (draft or legacy). When the server has fewer units left than a request takes, the requests of the key wait until the
  * server gives units back. If the request's signal is aborted, the wait ends. The promise rejects with the errors of `fetch`, and with
  * those of `acquire` of the pacer, for example `HEADGATE_QUEUE_FULL`. The promise resolves with a response 429 or 503 if the request cannot
- * be repeated, or if all retries are used. Example: `const get = pacedFetch(fetch, { pacer: new Pacer('10/1s'), key: ({ host }) => host
- * })`.
+ * be repeated, or if all retries are used.
+ * Example: `const get = pacedFetch(fetch, { pacer: new Pacer('10/1s'), key: ({ host }) => host })`.
  * @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_COST` if an option is invalid
  */
 export function pacedFetch(fetch: Fetch, options: PacedFetchOptions): Fetch {
@@ -156,7 +156,7 @@ interface Sent {
   readonly quotas: () => ServerQuotas
 }
 
-/** True if the method or an `Idempotency-Key` allows to send the request twice, and the body is not a stream. */
+/** True if the method or an `Idempotency-Key` allows a second send, and the body can be sent twice. */
 function isRepeatable({ input, init }: Sent, methods: ReadonlySet<string>): boolean {
   const given = input instanceof Request ? input : undefined
   const body: unknown = init?.body

@@ -6,7 +6,7 @@
  *     X-RateLimit-Remaining-Tokens, and others    a limit for each unit: unit-quotas.ts
  *     RateLimit-Limit, -Remaining, -Reset         draft 6: seconds from now; some send epoch seconds (GitLab)
  *     RateLimit: limit=2, remaining=1, reset=900  draft 7
- *     RateLimit: "name";r=1;t=900 draft 8 and later; also the names `a` and `w` of the next proposal
+ *     RateLimit: "name";r=1;t=900                 draft 8 and later; also the names `a` and `w` of the next proposal
  *
  * A malformed field is ignored.
  */

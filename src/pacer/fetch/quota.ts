@@ -18,7 +18,7 @@ export interface Quota {
   readonly remaining: number | undefined
   /** The length of the window in milliseconds. Example: 60000 for a field with `w=60`. */
   readonly window: number | undefined
-  /** Milliseconds from the response until the server gives units back. Examples: 30000 for `t=30`, 360000 for `6m0s`. */
+  /** Milliseconds from `now` of `parseRateLimit` until the server gives units back. Examples: 30000 for `t=30`, 360000 for `6m0s`. */
   readonly resetAfter: number | undefined
   /** How many units of the limit the request took, if the server says so. */
   readonly cost: number | undefined

@@ -60,7 +60,7 @@ interface Counter {
 /** A request that was sent and has no response yet. */
 export interface Flight {
   readonly cost: RequestCost
-  /** For each counter (one a quota), the units of the requests that had ended when this request was sent. */
+  /** For each counter (of one followed quota), the units of the requests that had ended when this request was sent. */
   readonly answered: readonly number[]
 }
 

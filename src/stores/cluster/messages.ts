@@ -18,7 +18,7 @@ export interface RequestMessage {
   readonly requests: readonly (readonly [id: number, termsIndex: number, command: Command | DocumentCommand])[]
 }
 
-/** A call of a method of `Documents`. Its index of terms is `noTerms`. */
+/** A request for a method of `Documents` (the shared overrides). The request's index of terms is `noTerms`. */
 export interface DocumentCommand {
   readonly verb: keyof Documents
   readonly args: readonly unknown[]

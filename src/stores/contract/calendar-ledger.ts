@@ -19,10 +19,10 @@ type Placeable = { -readonly [Member in keyof Command]: Command[Member] }
  * the store's clock is in other windows, the command runs once more, with windows around the store's time.
  */
 export class CalendarLedger implements CheckedLedger {
-  /** The ledger inside this wrapper, as the store opened it. A store whose ledgers join another ledger needs it. */
+  /** The ledger inside this wrapper, as the store opened it. A store whose ledgers join another ledger needs the inner ledger. */
   readonly opened: CheckedLedger
   readonly #policies: readonly Policy[]
-  /** The calendar fields (`anchor`, `timeZone`) that the policies require from a call. */
+  /** The calendar fields (`anchor`, `timeZone`) that the policies take from a call. */
   readonly #asked: Asked
   /**
    * A time of the store, in microseconds. The windows around this time stay right until the store's time leaves the last window. So most

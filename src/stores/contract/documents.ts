@@ -12,7 +12,7 @@ export interface VersionedDocument {
  * The store must not evict a document. A method that takes too long has to reject.
  */
 export interface Documents {
-  /** The version of each document, read in one request. `''` for a document that nobody has written. */
+  /** The version of each document, in the order of `names`. All versions are read in one request. `''` for a document that nobody has written. */
   versions(names: readonly string[]): MaybePromise<readonly string[]>
   /** The document and its version, read in one step, so that the two belong together. */
   read(name: string): MaybePromise<VersionedDocument>

@@ -32,7 +32,7 @@ export interface SharedStoreOptions {
   breaker?: BreakerOptions
 }
 
-/** The options of a store's circuit breaker. All limiters on the store share this breaker. */
+/** The options of a store's circuit breaker. All limiters on the store share the breaker. */
 export interface BreakerOptions {
   /** How many exchanges with (requests to) the store have to fail, without a success between them, to open the breaker. Default 5. */
   failures?: number

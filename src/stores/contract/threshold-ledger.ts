@@ -8,7 +8,7 @@ import type { Ledger, LedgerTerms } from './store.ts'
 
 /** Calls `onThreshold` for the thresholds in the outcomes of a store's ledger, also for commands that no caller waits for. */
 class ThresholdLedger implements CheckedLedger {
-  /** The ledger inside this wrapper, as the store opened it. A store whose ledgers join another ledger needs it. */
+  /** The ledger inside this wrapper, as the store opened it. A store whose ledgers join another ledger needs the inner ledger. */
   readonly opened: Ledger
   readonly #terms: LedgerTerms
   health?: () => Health

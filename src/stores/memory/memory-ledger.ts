@@ -216,7 +216,7 @@ export class MemoryLedger implements Ledger {
 
   /**
    * A ledger for the same states under other policies. With `terms.replaces`, the new ledger replaces this ledger; otherwise
-   * both are used. A ledger for some of the scopes, with the same policies, uses the tables as they are.
+   * both are used. A ledger with the same policies for only some of the scopes uses the tables unchanged.
    */
   joined(terms: LedgerTerms): MemoryLedger {
     const now = this.clock()

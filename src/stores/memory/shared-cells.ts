@@ -1,8 +1,8 @@
 /*
  * Cells that several keys share if the overflow table has no free place for them: a count-min sketch in which the
  * counters are states. A key is merged into two cells. Each cell is at least as strict as every key that was merged into the cell. So a key
- * that continues from the more permissive of its two cells is never admitted too often. It may be refused too early, because of other keys
- * in the cells.
+ * that continues from the more permissive of its two cells is never admitted too often. Such a key may be refused too early, because of
+ * other keys in the cells.
  */
 
 import { PolicyEvaluation } from '../../algorithms/evaluation/index.ts'

@@ -179,7 +179,7 @@ export class StateRows {
     if (this.#arrayed > 0) this.#pointToArrays(policies, row)
   }
 
-  /** Points evaluations to states in `#arrays`. A state that is no log and has no open reservation moves back to `#numbers`. */
+  /** Points evaluations to states in `#arrays`. A state moves back to `#numbers` if the state is no log and has no open reservation. */
   #pointToArrays(policies: readonly PolicyEvaluation[], row: number): void {
     for (let n = 0; n < policies.length; n++) {
       const own = this.#arrays[row * policies.length + n]

@@ -38,7 +38,7 @@ export interface RecordContext {
   readonly page?: ((start: string, after: string) => Promise<TextPage>) | undefined
   /** The limit of the size of a stored text. Undefined if the store does not limit the size of a value. */
   readonly size?: SizeLimit | undefined
-  /** Runs the jobs that write documents. Absent if the store may evict a document. */
+  /** Runs the jobs (writes in one transaction) that write documents. Absent if the store may evict a document. */
   readonly runDocuments?: RunJobs
   /** Deletes every key that begins with `start`. Absent if the store cannot list its keys. */
   readonly clear?: (start: string) => Promise<void>

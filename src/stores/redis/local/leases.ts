@@ -25,7 +25,7 @@ export interface Lease extends CacheEntry {
   /** The units of the lease (taken in advance) that are not spent yet. */
   units: number
   /**
-   * How many units are used now beyond those that `response` counts: the units spent since the response, minus the units of
+   * How many units are used now in addition to the units that `response` counts: the units spent since the response, minus the units of
    * earlier leases that were unspent when the response came. The response counts unspent units of earlier leases as used.
    */
   spent: number

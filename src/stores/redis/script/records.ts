@@ -13,7 +13,7 @@
  * The script finds a state by the id of the policy, and reads it by the definition in the record. If the record's definition differs from
  * the policy's definition, the state is called foreign. Units of a foreign state are given back and charged under the definition in the
  * record. An admitted call converts a foreign state to the policy. If the kind is unknown, the value is broken, because another version has
- * written it. Records of policies that are not in the request belong to other plans (sets of policies), or to other versions of the
+ * written the value. Records of policies that are not in the request belong to other plans (sets of policies), or to other versions of the
  * application. Such records stay until they expire.
  *
  * The usual value contains only the records of one scope's policies, in the order of the policies. The script recognises the usual value by

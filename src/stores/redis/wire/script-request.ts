@@ -16,7 +16,7 @@ export interface RequestExtras {
   readonly details?: Details | undefined
   /** For each policy with a calendar: the windows around the request. */
   readonly windows?: Command['windows']
-  /** The calendar of the customer. It gives the windows for a part of the request that is sent a second time. */
+  /** The calendar of the customer, from which windows are computed if a part of the request is sent a second time. */
   readonly calendar?: Command['calendar']
   /** True if a refusal has to report when `remaining` grows, because the cache of refusals repeats the refusal until then. */
   readonly cacheable?: boolean | undefined

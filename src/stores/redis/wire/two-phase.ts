@@ -17,7 +17,8 @@
  * back.
  *
  * If the clock of a slot is in none of the request's windows (of a calendar), a call is cancelled in the other slots, and runs again with
- * other windows. A charge, a renewal or a refund cannot be cancelled exactly, so only the part on the keys of that slot is sent again.
+ * other windows. A charge, a renewal, or a command that gives units back cannot be cancelled exactly, so only the part on the keys of that
+ * slot is sent again.
  */
 import { isBannable } from '../../../algorithms/bans/index.ts'
 import { type Costs, type DecidingVerb, type Tickets, unitsBack } from '../../../algorithms/evaluation/index.ts'
