@@ -41,7 +41,7 @@ function staticPath({ rawPath, regexp }: Layer): string | undefined {
 /**
  * The static paths on which a route can be reached through these layers.
  * @param mount the path on which the layers are mounted
- * @param around the lists of layers that contain `layers`. these lists are not searched again, because the search of a router that is
+ * @param around the lists of layers that contain `layers`; these lists are not searched again, because the search of a router that is
  *   mounted in itself would never end
  */
 function staticMounts(layers: readonly Layer[], route: object, mount: string, around: readonly object[]): string[] {

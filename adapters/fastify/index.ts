@@ -63,7 +63,7 @@ export type FastifyRateLimit<Limiter = RateLimiter> = FastifyPluginCallback & {
   readonly limiter: Limiter
   /**
    * The limit as a hook of Fastify, for example as `{ preHandler: limit.hook }` on a route, in `addHook` or in
-   * `setNotFoundHandler`. The hook counts each request that reaches the hook. To use only the hook, do not register the plugin.
+   * `setNotFoundHandler`. The hook counts each request that reaches the hook. To use only the hook, you need not register the plugin.
    */
   readonly hook: Hook
   /**

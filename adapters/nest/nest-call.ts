@@ -43,7 +43,7 @@ export class NestCall {
   readonly reply: Reply | undefined
   /** The global guards and interceptors of the application. Undefined until `RateLimitGuard` has seen the call. */
   config: ApplicationConfig | undefined
-  /** The HTTP status of the refusal. Undefined until the call is refused. */
+  /** The status of the refusal: 429, 403 or 503. Undefined until the call is refused. */
   status: number | undefined
   /** The body of the refusal: the guard has made it, or the option `refuse` has returned it. */
   body: unknown

@@ -50,9 +50,8 @@ export interface MessageOptions<Message> {
   overLimit?: 'drop' | 'close' | 'delay'
   /**
    * The cost of a message in units: a number for every policy, a record with a number for each policy, or a function that gets the
-   * arguments of the event and returns such a number or record. With a cost of 0, a policy takes no units. A message of cost 0 is refused
-   * only if the key is banned. Default 1. Example: `([data]) => 1 + Math.floor(data.length / 1024)`, or
-   * `([name]) => (name === 'say' ? 1 : 0)`.
+   * arguments of the event and returns such a number or record. A policy whose cost is 0 takes no units, and refuses the message only if
+   * the key is banned. Default 1. Example: `([data]) => 1 + Math.floor(data.length / 1024)`, or `([name]) => (name === 'say' ? 1 : 0)`.
    */
   cost?: AnyCost | ((message: Message) => AnyCost)
   /**

@@ -26,7 +26,7 @@ interface Result {
 }
 
 /**
- * A command that waits for its outcome. The command runs on the keys of the job (group of calls). The `keys` of the command are not read.
+ * A command that waits for its outcome. The command runs on the keys of the job (group of calls), not on the `keys` of the command.
  */
 export interface RecordCall {
   readonly command: Command<StateVerb>
@@ -130,7 +130,7 @@ export class Job {
     }
   }
 
-  /** Gives each caller the error. If the store cannot have counted the call, the message says so. */
+  /** Gives each caller the error. If the store cannot have counted the call, the error has `uncounted: true`. */
   reject(error: HeadgateError): void {
     const { code, message, cause } = error
     const uncounted = new HeadgateError(code, message, { cause, uncounted: true })

@@ -2,7 +2,7 @@ import type { Policy } from '../../algorithms/index.ts'
 import { type Decision, type Verdict, withResetAt } from '../../policy/index.ts'
 import { type Command, windowsOf } from '../contract/index.ts'
 
-/** A report of admitted units to the store. If the store may have counted a report, the report is sent again unchanged. */
+/** A report of admitted units to the store. A report that is sent again is unchanged, because the store may have counted the report already. */
 export interface Report {
   readonly number: number
   /** For each policy, the units that were admitted since the previous report. */
