@@ -41,8 +41,8 @@ function staticPath({ rawPath, regexp }: Layer): string | undefined {
 /**
  * The static paths on which a route can be reached through these layers.
  * @param mount the path on which the layers are mounted
- * @param around the lists of layers that contain `layers`. These lists are not searched again, because a router that is
- *   mounted in itself would be searched forever
+ * @param around the lists of layers that contain `layers`; these lists are not searched again, because the search of a router that is
+ *   mounted in itself would never end
  */
 function staticMounts(layers: readonly Layer[], route: object, mount: string, around: readonly object[]): string[] {
   return layers.flatMap((layer) => {

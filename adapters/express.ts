@@ -39,7 +39,7 @@ function forwardedAddress(request: Request, settings: Record<string, unknown>): 
 /** The functions that the guard (code for all frameworks: src/http/guard.ts) needs from Express 4 and 5. */
 export const expressFramework: Framework<Request, Response> = {
   address(request) {
-    // Without a trusted proxy, the socket has the client's address. `request.ip` would parse X-Forwarded-For needlessly.
+    // Without a trusted proxy, read the client's address from the socket, because `request.ip` would parse X-Forwarded-For needlessly.
     const settings: Record<string, unknown> | undefined = request.app?.settings
     return settings?.['trust proxy'] ? forwardedAddress(request, settings) : request.socket.remoteAddress
   },
@@ -65,10 +65,10 @@ type Handler = <Params>(request: Request<Params>, response: Response, next: Next
 /** The middleware that `rateLimit` returns. */
 export interface ExpressMiddleware<Limiter = RateLimiter> extends Handler {
   /**
-   * The same limit for a route with another cost: a number, a record with a number for each policy, a list of records, or a function of the
-   * request, as the option `cost`. If the limit has already counted the request, as in `app.use(limit)`, the request costs this in place of
-   * what it has cost: its units are given back, and a second decision takes the cost of the route, or refuses the request and takes nothing.
-   * If a request comes to several costs, the last one counts. Example: `app.get('/search', limit.cost(5), search)`.
+   * The same limit for a route with another cost. The cost is a number, a record with a number for each policy, a list of records, or a
+   * function of the request, as in the option `cost`. If the limit has already counted the request, as with `app.use(limit)`, the units of
+   * the first decision are given back. A second decision then takes the cost of the route, or refuses the request and takes nothing. If a
+   * request passes several such handlers, the last handler sets the cost. Example: `app.get('/search', limit.cost(5), search)`.
    * @throws HeadgateError `HEADGATE_COST` if the cost is invalid, or if every request would be refused
    */
   cost(cost: Cost<Request, Response>): Handler
@@ -79,10 +79,10 @@ export interface ExpressMiddleware<Limiter = RateLimiter> extends Handler {
 type Options = GuardOptions<Request, Response>
 
 /**
- * Middleware for Express 4 and 5. The decision is on `req.rateLimit`. A refused request gets status 429. An error of a function in the
- * options, such as `keys`, or of a synchronous store goes to `next(error)`. If an asynchronous store fails, `onStoreError` decides about
- * the request. The limiter is `limit.limiter`: a `PlanLimiter`, with a limiter for each set of policies, if the policies are a function of
- * the request.
+ * Middleware for Express 4 and 5. The decision is on `req.rateLimit`. A refused request gets status 429. An error of a synchronous store,
+ * or of a function in the options such as `keys`, goes to `next(error)`. If an asynchronous store fails, `onStoreError` decides about the
+ * request. The limiter is `limit.limiter`. If the policies are a function of the request, `limit.limiter` is a `PlanLimiter`, with a
+ * limiter for each set of policies.
  *
  *     const limit = rateLimit('100/15m')
  *     app.use(limit)

@@ -21,9 +21,9 @@ export { type LambdaEvent, type LambdaResult, lambdaAddress, lambdaRequest, lamb
 export { type FetchExchange, fetchFramework }
 
 /**
- * What a limiter for fetch handlers returns for one request. `response` ends the request: a refusal, or status 400 for an invalid event of
- * AWS Lambda. Return it, and do not handle the request further. It is undefined if the request is admitted, which then has a `decision`. A
- * request that `deny` refuses has no decision, and neither has one that is refused because the store has failed.
+ * What a limiter for fetch handlers returns for one request. `response` is a refusal, or has status 400 for an invalid event of AWS Lambda.
+ * Return `response`, and do not handle the request further. `response` is undefined if the request is admitted. `decision` is the decision
+ * about the request. `decision` is undefined if `deny` refuses the request, or if the request is refused because the store has failed.
  */
 export type FetchResult = FetchEnds &
   (
@@ -39,7 +39,7 @@ interface FetchEnds {
    * Returns the response with the rate limit fields: the same object, or a copy if the headers are immutable. If the limit has the option
    * `count`, or a policy that counts unfinished requests (units in flight), the end of the response's body ends the request. If the
    * response is undefined, as after an upgrade to WebSocket, `apply` does the same as `end()`. For such a limit, throws `HEADGATE_NO_END`
-   * if the response only tells Next.js to pass the request on: the limiter cannot see the end of the final response.
+   * if the response only tells Next.js to pass the request on, because the limiter cannot see the end of the final response.
    */
   apply<Given extends Response | undefined>(response: Given): Given
   /**
@@ -69,10 +69,10 @@ interface FetchLimit<Context> {
 /** A limiter for fetch handlers, which `rateLimit` returns. */
 export interface FetchRateLimit<Context = Any, Limiter = RateLimiter> extends FetchLimit<Context> {
   /**
-   * The same limit for a route with another cost: a number, a record with a number for each policy, a list of records, or a function of the
-   * request, as the option `cost`. If the limit has already counted the request, as in `app.use(limit)`, the request costs this in place of
-   * what it has cost: its units are given back, and a second decision takes the cost of the route, or refuses the request and takes nothing.
-   * If a request comes to several costs, the last one counts. Example: `export const GET = limit.cost(5).wrap(search)`.
+   * The same limit for a route with another cost. The cost is a number, a record with a number for each policy, a list of records, or a
+   * function of the request, as in the option `cost`. If the limit has already counted the request, as with `app.use(limit)`, the units of
+   * the first decision are given back. A second decision then takes the cost of the route, or refuses the request and takes nothing. If a
+   * request passes several such limits, the last limit sets the cost. Example: `export const GET = limit.cost(5).wrap(search)`.
    * @throws HeadgateError `HEADGATE_COST` if the cost is invalid, or if every request would be refused
    */
   cost(cost: Cost<FetchExchange<Context>>): FetchLimit<Context>
@@ -187,7 +187,7 @@ async function answered(call: Call<unknown>, handler: Handler, rest: unknown[]):
   }
 }
 
-/** True for what `redirect` of Next.js or SvelteKit throws: the framework then sends a redirect, which is no failure. */
+/** True for the value that `redirect` of Next.js or SvelteKit throws. The framework then sends a redirect, so the request has not failed. */
 function isRedirect(thrown: unknown): boolean {
   const { digest, location } = (thrown ?? {}) as { digest?: unknown; location?: unknown }
   if (thrown instanceof Error) return typeof digest === 'string' && digest.startsWith('NEXT_REDIRECT;')

@@ -23,10 +23,11 @@ export { h3Framework }
 export type H3Middleware<Limiter = RateLimiter> = Middleware & {
   readonly limiter: Limiter
   /**
-   * The same limit for a route with another cost: a number, a record with a number for each policy, a list of records, or a function of the
-   * request, as the option `cost`. If the limit has already counted the request, as in `app.use(limit)`, the request costs this in place of
-   * what it has cost: its units are given back, and a second decision takes the cost of the route, or refuses the request and takes nothing.
-   * If a request comes to several costs, the last one counts. Example: `app.get('/search', search, { middleware: [limit.cost(5)] })`.
+   * The same limit for a route with another cost. The cost is a number, a record with a number for each policy, a list of records, or a
+   * function of the request, as in the option `cost`. If the limit has already counted the request, as with `app.use(limit)`, the units of
+   * the first decision are given back. A second decision then takes the cost of the route, or refuses the request and takes nothing. If a
+   * request passes several such middlewares, the last middleware sets the cost.
+   * Example: `app.get('/search', search, { middleware: [limit.cost(5)] })`.
    * @throws HeadgateError `HEADGATE_COST` if the cost is invalid, or if every request would be refused
    */
   cost(cost: Cost<H3Event, H3Event>): Middleware
@@ -36,10 +37,10 @@ export type H3Middleware<Limiter = RateLimiter> = Middleware & {
 export type H3Options = GuardOptions<H3Event, H3Event> & H3OwnOptions
 
 /**
- * Middleware for h3 2 and Nitro 3. The decision is on `event.context.rateLimit`. A refused request gets status 429; `refuse` may return any
+ * Middleware for h3 2 and Nitro 3. The decision is on `event.context.rateLimit`. A refused request gets status 429. `refuse` may return any
  * value that a handler may return. An error of a function in the options, or of a synchronous store, goes to the error handler of the
- * application. If an asynchronous store fails, `onStoreError` decides about the request. The limiter is `limit.limiter`: a `PlanLimiter`,
- * with a limiter for each set of policies, if the policies are a function of the request.
+ * application. If an asynchronous store fails, `onStoreError` decides about the request. The limiter is `limit.limiter`. If the policies
+ * are a function of the request, `limit.limiter` is a `PlanLimiter`, with a limiter for each set of policies.
  *
  *     const limit = rateLimit('100/15m')
  *     app.use(limit)

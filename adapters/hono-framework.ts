@@ -13,7 +13,7 @@ export interface ConnInfo {
 /** The options of `rateLimit` that exist only in this adapter. A limit by address needs `connInfo` or `address`. */
 export interface HonoOwnOptions {
   /**
-   * The function `getConnInfo` for the runtime. Import it from `@hono/node-server/conninfo`, `hono/bun`, `hono/deno` or
+   * The function `getConnInfo` for the runtime. Import `getConnInfo` from `@hono/node-server/conninfo`, `hono/bun`, `hono/deno` or
    * `hono/cloudflare-workers`. Example: `getConnInfo`.
    */
   connInfo?: ((context: Context) => ConnInfo) | undefined

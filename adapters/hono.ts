@@ -31,10 +31,10 @@ type Handler = MiddlewareHandler<{ Variables: RateLimitVariables }>
 export type HonoMiddleware<Limiter = RateLimiter> = Handler & {
   readonly limiter: Limiter
   /**
-   * The same limit for a route with another cost: a number, a record with a number for each policy, a list of records, or a function of the
-   * request, as the option `cost`. If the limit has already counted the request, as in `app.use(limit)`, the request costs this in place of
-   * what it has cost: its units are given back, and a second decision takes the cost of the route, or refuses the request and takes nothing.
-   * If a request comes to several costs, the last one counts. Example: `app.get('/search', limit.cost(5), search)`.
+   * The same limit for a route with another cost. The cost is a number, a record with a number for each policy, a list of records, or a
+   * function of the request, as in the option `cost`. If the limit has already counted the request, as with `app.use(limit)`, the units of
+   * the first decision are given back. A second decision then takes the cost of the route, or refuses the request and takes nothing. If a
+   * request passes several such middlewares, the last middleware sets the cost. Example: `app.get('/search', limit.cost(5), search)`.
    * @throws HeadgateError `HEADGATE_COST` if the cost is invalid, or if every request would be refused
    */
   cost(cost: Cost<Context, Context>): Handler
@@ -44,10 +44,10 @@ export type HonoMiddleware<Limiter = RateLimiter> = Handler & {
 export type HonoOptions = GuardOptions<Context, Context> & HonoOwnOptions
 
 /**
- * Middleware for Hono. The decision is on `c.var.rateLimit`. A refused request gets status 429; `refuse` may return a Response or a text.
+ * Middleware for Hono. The decision is on `c.var.rateLimit`. A refused request gets status 429. `refuse` may return a Response or a text.
  * An error of a function in the options, or of a synchronous store, goes to `app.onError`. If an asynchronous store fails, `onStoreError`
- * decides about the request. The limiter is `limit.limiter`: a `PlanLimiter`, with a limiter for each set of policies, if the policies are
- * a function of the request.
+ * decides about the request. The limiter is `limit.limiter`. If the policies are a function of the request, `limit.limiter` is a
+ * `PlanLimiter`, with a limiter for each set of policies.
  *
  *     import { getConnInfo } from '@hono/node-server/conninfo'
  *
@@ -102,9 +102,9 @@ function refused(context: Context): Response | undefined {
 }
 
 /**
- * Sets the rate limit fields after the response exists, because Hono does not add fields to a Response that a handler made. On
- * Node, the fields are set on the response of node:http, which sends them together with the fields of the Response. Setting the
- * fields on a Response would take twice as long.
+ * Sets the rate limit fields after the response exists, because Hono does not add fields to a Response that a handler made. On Node, the
+ * fields are set on the response of node:http, which also sends the fields of the Response. To set the fields on a Response would take
+ * twice as long.
  */
 function addFields(context: Context, answer: Answer): void {
   const node = honoNodePair(context)?.res

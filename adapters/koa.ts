@@ -121,20 +121,20 @@ export const koaFramework: Framework<Context, Context> = {
 export type KoaMiddleware<Limiter = RateLimiter> = Middleware & {
   readonly limiter: Limiter
   /**
-   * The same limit for a route with another cost: a number, a record with a number for each policy, a list of records, or a function of the
-   * request, as the option `cost`. If the limit has already counted the request, as in `app.use(limit)`, the request costs this in place of
-   * what it has cost: its units are given back, and a second decision takes the cost of the route, or refuses the request and takes nothing.
-   * If a request comes to several costs, the last one counts. Example: `router.get('/search', limit.cost(5), search)`.
+   * The same limit for a route with another cost. The cost is a number, a record with a number for each policy, a list of records, or a
+   * function of the request, as in the option `cost`. If the limit has already counted the request, as with `app.use(limit)`, the units of
+   * the first decision are given back. A second decision then takes the cost of the route, or refuses the request and takes nothing. If a
+   * request passes several such middlewares, the last middleware sets the cost. Example: `router.get('/search', limit.cost(5), search)`.
    * @throws HeadgateError `HEADGATE_COST` if the cost is invalid, or if every request would be refused
    */
   cost(cost: Cost<Context, Context>): Middleware
 }
 
 /**
- * Middleware for Koa. The decision is on `ctx.state.rateLimit`. A refused request gets status 429. An error of a function in the options,
- * such as `keys`, or of a synchronous store makes the promise of the middleware reject, so Koa's error handling gets the error. If an
- * asynchronous store fails, `onStoreError` decides about the request. The limiter is `limit.limiter`: a `PlanLimiter`, with a limiter for
- * each set of policies, if the policies are a function of the request.
+ * Middleware for Koa. The decision is on `ctx.state.rateLimit`. A refused request gets status 429. An error of a synchronous store, or of a
+ * function in the options such as `keys`, makes the promise of the middleware reject. Koa's error handling then gets the error. If an
+ * asynchronous store fails, `onStoreError` decides about the request. The limiter is `limit.limiter`. If the policies are a function of the
+ * request, `limit.limiter` is a `PlanLimiter`, with a limiter for each set of policies.
  *
  *     const limit = rateLimit('100/15m')
  *     app.use(limit)

@@ -46,8 +46,8 @@ export function isInvalid(request: Request): boolean {
 /**
  * Makes a Request from an event of AWS. Never throws, whatever the client has sent. A header field or a cookie that a Request cannot
  * have, such as one with characters outside Latin-1, is left out. An event is invalid if a Request cannot have its method (`TRACE`,
- * `CONNECT`), or if the event says that its body is in base64 and the body is not. For an invalid event, the Request is a GET without a
- * body. `rateLimit` counts this Request and answers it with status 400, so no wrapped handler gets it.
+ * `CONNECT`), or if the body is not in base64 although the event says so. For an invalid event, the Request is a GET without a body.
+ * `rateLimit` counts this Request and answers it with status 400, so no wrapped handler gets it.
  *
  *     const limit = rateLimit('100/15m', { address: (_request, event) => lambdaAddress(event) })
  *     const limited = limit.wrap((_request, _event) => new Response('hello'))
@@ -127,9 +127,9 @@ function queryOf({ rawQueryString, multiValueQueryStringParameters }: LambdaEven
 }
 
 /**
- * The result that a Lambda function returns for this Response, in the format of the event's version. Reads the complete body. A
- * body in UTF-8 whose content type is text, or that has no content type, is returned as text, unless it has a content encoding. Any other
- * body is returned in base64.
+ * The result that a Lambda function returns for this Response, in the format of the event's version. Reads the complete body. A body is
+ * returned as text if the body is UTF-8, has no content encoding, and its content type is text or missing. Any other body is returned in
+ * base64.
  */
 export async function lambdaResult(response: Response, event?: LambdaEvent): Promise<LambdaResult> {
   const bytes = new Uint8Array(await response.arrayBuffer())

@@ -16,7 +16,10 @@ type ResponseParts =
   | 'clearRefusal'
   | 'send'
 
-/** The functions by which the guard (code for all frameworks) reads and changes Node's response, for frameworks that use it as it is. */
+/**
+ * The functions by which the guard (code for all frameworks) reads and changes Node's response, for frameworks that use Node's response
+ * unchanged.
+ */
 export const nodeResponse: Required<Pick<Framework<never, NodeResponse>, ResponseParts>> = {
   headersSent: (response) => response.headersSent,
   complete: (response) => response.writableEnded,

@@ -94,8 +94,8 @@ export const nodeFramework: Framework<NodeRequest, NodeResponse> = {
 }
 
 /**
- * Middleware `(request, response, next)`. Called without `next`, it returns a promise of true if the request is admitted, and of false if
- * the request is refused.
+ * Middleware `(request, response, next)`. A call without `next` returns a promise, which resolves to true if the request is admitted, and
+ * to false if the request is refused.
  */
 interface NodeHandler {
   /** Calls `next()` if the request is admitted, and `next(error)` after an error. If the request is refused, sends the response. */
@@ -107,10 +107,11 @@ interface NodeHandler {
 /** A limiter for servers of Node, which `rateLimit` returns. */
 export interface NodeRateLimit<Limiter = RateLimiter> extends NodeHandler {
   /**
-   * The same limit for a route with another cost: a number, a record with a number for each policy, a list of records, or a function of the
-   * request, as the option `cost`. If the limit has already counted the request, as in `app.use(limit)`, the request costs this in place of
-   * what it has cost: its units are given back, and a second decision takes the cost of the route, or refuses the request and takes nothing.
-   * If a request comes to several costs, the last one counts. Example: `if (await limit.cost(5)(request, response)) response.end('found')`.
+   * The same limit for a route with another cost. The cost is a number, a record with a number for each policy, a list of records, or a
+   * function of the request, as in the option `cost`. If the limit has already counted the request, as with `app.use(limit)`, the units of
+   * the first decision are given back. A second decision then takes the cost of the route, or refuses the request and takes nothing. If a
+   * request passes several such handlers, the last handler sets the cost.
+   * Example: `if (await limit.cost(5)(request, response)) response.end('found')`.
    * @throws HeadgateError `HEADGATE_COST` if the cost is invalid, or if every request would be refused
    */
   cost(cost: Cost<NodeRequest, NodeResponse>): NodeHandler
@@ -124,7 +125,8 @@ export type NodeOptions = GuardOptions<NodeRequest, NodeResponse> & NodeOwnOptio
 /**
  * A limiter for servers of node:http and node:http2, and for Polka, Restify, Connect and all other frameworks with middleware `(request,
  * response, next)`. The decision is on `request.rateLimit`. A refused request gets status 429. Behind a proxy, pass `trustedProxies: 1`.
- * The limiter is `limit.limiter`: a `PlanLimiter`, with a limiter for each set of policies, if the policies are a function of the request.
+ * The limiter is `limit.limiter`. If the policies are a function of the request, `limit.limiter` is a `PlanLimiter`, with a limiter for
+ * each set of policies.
  *
  *     const limit = rateLimit('100/15m')
  *     createServer(async (request, response) => {

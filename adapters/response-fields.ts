@@ -32,7 +32,7 @@ function copyWithFields(response: Response, fields: Readonly<Record<string, stri
   }
 }
 
-/** Sets fields on a response. Reads `headers` only if there is a field, because a server may create `headers` at the first read. */
+/** Sets fields on a response. Reads `headers` only if there are fields to set, because a server may create `headers` at the first read. */
 function setFields(response: Response, fields: Readonly<Record<string, string>>): void {
   let headers: Headers | undefined
   for (const name in fields) {

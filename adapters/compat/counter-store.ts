@@ -25,7 +25,7 @@ export interface HitStore<Info> {
   prefix?: string
 }
 
-/** A client's limit and hits in the current window. An application can read them from a request that the limiter has counted. */
+/** A client's limit and hits in the current window. An application can read these numbers from a request that the limiter has counted. */
 export interface HitInfo {
   limit: number
   used: number

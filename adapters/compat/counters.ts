@@ -25,9 +25,9 @@ function hitsIn(window: number): Policy {
 /**
  * A limiter that counts the hits of each key in windows, and refuses no hit.
  * @param window the length of a window in milliseconds, at most 366 days
- * @param store where hits are counted. Default: a memory store whose clock is `Date.now()`, so that fake timers of tests change its
+ * @param store where hits are counted. Default: a memory store whose clock is `Date.now()`, so that fake timers of tests change the store's
  *   time
- * @param name the name of the limiter in that store
+ * @param name the name of the limiter in `store`
  */
 export function countersIn(
   window: number,

@@ -12,12 +12,12 @@
  *   do not count after the import has changed. A call of Redis fails after a second. With `continueExceeding`, `exponentialBackoff` or
  *   a function as `timeWindow`, the keys of Redis are those of the original. With a store of headgate, `continueExceeding` and
  *   `exponentialBackoff` are an error: use a penalty of headgate instead.
- * - A window lasts from 1 ms to 366 days. If `timeWindow` is a text that is no duration, registering the plugin fails. If it is a
+ * - A window lasts from 1 ms to 366 days. If `timeWindow` is a text that is no duration, registering the plugin fails. If `timeWindow` is a
  *   function that returns no duration, the request fails.
  * - With `cache: 0`, the memory store holds a million keys. An object that `keyGenerator` returns is converted to text.
  * - A request without an address is refused with status 403 if its client has disconnected. All requests over a unix socket share one
  *   count. In the original, a request without an address fails.
- * - Promises of `onExceeding`, `onExceeded` and `onBanReach` are awaited, so the request fails if one rejects. In the original, the
+ * - Promises of `onExceeding`, `onExceeded` and `onBanReach` are awaited, so the request fails if a promise rejects. In the original, the
  *   rejection ends the process.
  * - `store` may also be a store of headgate. If `timeWindow` is a function and returns another length for a key, the key's hits then
  *   still count, and a new window starts.

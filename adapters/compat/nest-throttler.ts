@@ -11,7 +11,7 @@
  *   all been counted at the time of this request.
  * - A disconnected client has no address. A storage gets only a hash of the address, so the storage cannot recognise disconnected
  *   clients, and their requests share one count.
- * - Without a ban, `timeToBlockExpire` is 0. In @nestjs/throttler, it is a negative number.
+ * - Without a ban, `timeToBlockExpire` is 0. In @nestjs/throttler, `timeToBlockExpire` is then a negative number.
  */
 import { LRUCache } from 'lru-cache'
 import type { PenaltyOptions } from '../../src/algorithms/bans/index.ts'
@@ -61,7 +61,7 @@ export class HeadgateThrottlerStorage {
   readonly #limiters = new Map<string, RateLimiter>()
   /**
    * A cache of limiters, one for each combination of name, window, limit and ban of a throttler. The key is a text of these values.
-   * `#last` avoids making this text, which takes longer than counting a hit.
+   * `#last` avoids making the text, because to make the text takes longer than to count a hit.
    */
   readonly #plans = new LRUCache<string, RateLimiter>({ max: 1000 })
   readonly #last = new Map<string, Throttler & { readonly plan: RateLimiter }>()

@@ -2,8 +2,8 @@ import { isIPv6 } from 'node:net'
 import { dotted, isIPv4, isUnixSocket, type LocalSocket, parseAddress } from '../../src/http/keys/index.ts'
 
 /**
- * The first address of an IPv6 address's network, in the canonical form (RFC 5952). For an IPv4 address inside IPv6, the
- * IPv4 address. Undefined if the text is no IPv6 address.
+ * The first address of an IPv6 address's network, in the canonical form (RFC 5952). If the text is an IPv4 address inside IPv6, the result
+ * is the IPv4 address. Undefined if the text is no IPv6 address.
  * @param bits the length of the network's prefix in bits, 0 to 128
  */
 export function networkOf(

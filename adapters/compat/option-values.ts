@@ -1,4 +1,4 @@
-/* Converts option values of other packages, which check less, into values that headgate accepts. */
+/* Converts option values of other packages into values that headgate accepts. The other packages check their options less strictly. */
 import { sha256 } from '#platform'
 import { shown } from '../../src/common/index.ts'
 

@@ -18,7 +18,7 @@ export function checkInstance(app: unknown): void {
  * Checks that a limit on a route has an effect.
  * @param key the name under which the config of a route has its own limit
  * @throws HeadgateError if a route has a limit that has no effect, because the limit is not in the option `config` of the
- *   route, or has a misspelled name there
+ *   route, or has a misspelled name in `config`
  */
 export function checkRoute({ method, url, ...route }: RouteOptions, key: string): void {
   const plain = (name: string) => name.toLowerCase().replaceAll(/[-_]/g, '')
@@ -77,7 +77,7 @@ export type Checked = FastifyRequest & { [isChecked]: boolean }
 /** The limit that is registered on each instance of Fastify. Undefined for `rateLimit(false)`. */
 const registered = new WeakMap<FastifyInstance, object | undefined>()
 
-/** @throws HeadgateError if another limit is registered on the instance: the routes would have only the later limit */
+/** @throws HeadgateError if another limit is registered on the instance, because routes would then have only the second limit */
 export function checkAlone(app: FastifyInstance, limit: object | undefined): void {
   if (registered.has(app) && registered.get(app) !== limit) {
     throw new HeadgateError(

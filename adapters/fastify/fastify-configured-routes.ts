@@ -3,8 +3,8 @@ import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyReques
 import type { GuardOptions, RateLimitArgument } from '../../src/http/index.ts'
 
 /**
- * The property of a route's config whose value, an object, identifies the route. Fastify copies a config, but the copy has the
- * same object.
+ * The property of a route's config whose value, an object, identifies the route. When Fastify copies a config, the copy refers to the same
+ * object.
  */
 export const routeMark: unique symbol = Symbol('headgate.route')
 
@@ -64,7 +64,7 @@ function sameValues(one: object = {}, other: object = {}): boolean {
 
 /**
  * A URL without a slash at its end. For the route `/` under the prefix `/api`, Fastify declares one GET route for `/api` and
- * `/api/`, but a HEAD route for each of the two.
+ * `/api/`, but one HEAD route for `/api` and another for `/api/`.
  */
 function withoutSlash(url: string): string {
   return url.replace(/\/$/, '')

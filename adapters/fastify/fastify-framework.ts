@@ -5,8 +5,8 @@ import { type Framework, routeName } from '../../src/http/index.ts'
 import { isUnixSocket } from '../../src/http/keys/index.ts'
 
 /**
- * True if Fastify trusts every proxy. To find out, reads the addresses of a made-up request that has passed 250 proxies (with addresses
- * that RFC 5737 reserves for documentation).
+ * True if Fastify trusts every proxy. The test is a made-up request that has passed 250 proxies, whose addresses RFC 5737 reserves for
+ * documentation.
  */
 function trustsEveryHop(request: FastifyRequest): boolean {
   const chain = Array.from({ length: 250 }, (_, n) => `198.51.100.${n}`)
@@ -27,8 +27,8 @@ function trustsAnyProxy(request: FastifyRequest): boolean {
 }
 
 /**
- * The symbols of the properties of a Fastify instance and of its prototypes: the instance of a plugin has its parent instance as
- * prototype.
+ * The symbols of the properties of a Fastify instance and of its prototypes. The prototypes matter because the prototype of a plugin's
+ * instance is the parent instance.
  */
 function everySymbol(server: object | null): readonly symbol[] {
   if (server === null) return []

@@ -7,7 +7,7 @@ import { fastifyFramework } from './fastify-framework.ts'
 type Options = GuardOptions<FastifyRequest, FastifyReply>
 export type FastifyGuard = Guard<FastifyRequest, FastifyReply>
 
-/** The property of a route's config with the guard, which enforces its limit. An automatic HEAD route has the guard of its GET route. */
+/** The property of a route's config that has the guard of the route's limit. An automatic HEAD route has the guard of its GET route. */
 const guardOfRoute: unique symbol = Symbol('headgate.guard')
 
 declare module 'fastify' {
@@ -17,10 +17,10 @@ declare module 'fastify' {
   }
 }
 
-/** The property of a route's config with the error if the route changes options of its limit, and the change is invalid. */
+/** The property of a route's config that has the error if the route changes options of a limit, and the change is invalid. */
 const wrongChange: unique symbol = Symbol('headgate.wrong')
 
-/** The guards of the routes that have their own limit. A guard enforces the limit of a route. */
+/** The guards of the routes that have their own limit. A guard is the code that enforces a limit. */
 export class RouteGuards {
   /** The guard of routes without their own limit. */
   readonly #everywhere: FastifyGuard | undefined
@@ -37,8 +37,9 @@ export class RouteGuards {
   }
 
   /**
-   * What the config of a route that is being declared gets: the guard that enforces its limit. An automatic HEAD route gets the guard of
-   * its GET route. An invalid change of a limit is no error yet, because the route may be for the limit of an inner plugin.
+   * The properties to add to the config of a route when the route is declared: the guard of the route's limit. An automatic HEAD route gets
+   * the guard of its GET route. An invalid change of a limit does not throw yet, because the change may be meant for the limit of an inner
+   * plugin.
    */
   declared(config: FastifyContextConfig, method: Methods, url: string): FastifyContextConfig {
     const own = limitIn(config, this.#configKey)
@@ -53,7 +54,7 @@ export class RouteGuards {
     }
   }
 
-  /** The pattern of the GET route to which an automatic HEAD route belongs. For any other route, its own pattern. */
+  /** The URL pattern of the GET route to which an automatic HEAD route belongs. For any other route, the pattern of the route itself. */
   patternOfGet(method: Methods, url: string): string {
     const name = sharedName(method, url)
     if (method === 'HEAD') return this.#patterns.get(name) ?? url
@@ -110,8 +111,8 @@ type Methods = RouteOptions['method']
 
 /**
  * A name for a route. Routes that share a guard have the same name: a GET route, and the HEAD route that Fastify adds to the
- * GET route. For the route `/` under the prefix `/api`, Fastify declares one GET route for `/api` and `/api/`, but a HEAD route
- * for each of the two.
+ * GET route. For the route `/` under the prefix `/api`, Fastify declares one GET route for `/api` and `/api/`, but one HEAD route for
+ * `/api` and another for `/api/`.
  */
 function sharedName(method: Methods, url: string): string {
   return routeName(method, url.length > 1 && url.endsWith('/') ? url.slice(0, -1) : url)

@@ -63,14 +63,15 @@ export type FastifyRateLimit<Limiter = RateLimiter> = FastifyPluginCallback & {
   readonly limiter: Limiter
   /**
    * The limit as a hook of Fastify, for example as `{ preHandler: limit.hook }` on a route, in `addHook` or in
-   * `setNotFoundHandler`. The hook counts each request that reaches it. For the hook alone, the plugin need not be registered.
+   * `setNotFoundHandler`. The hook counts each request that reaches the hook. To use only the hook, you need not register the plugin.
    */
   readonly hook: Hook
   /**
-   * The limit as a hook, for a route with another cost: a number, a record with a number for each policy, a list of records, or a function of the
-   * request, as the option `cost`. If the limit has already counted the request, as in `app.register(limit)`, the request costs this in place of
-   * what it has cost: its units are given back, and a second decision takes the cost of the route, or refuses the request and takes nothing.
-   * If a request comes to several costs, the last one counts. Example: `{ preHandler: limit.cost(({ body }) => body.pages) }`.
+   * The limit as a hook, for a route with another cost. The cost is a number, a record with a number for each policy, a list of records, or
+   * a function of the request, as in the option `cost`. If the limit has already counted the request, as with `app.register(limit)`, the
+   * units of the first decision are given back. A second decision then takes the cost of the route, or refuses the request and takes
+   * nothing. If a request passes several such hooks, the last hook sets the cost.
+   * Example: `{ preHandler: limit.cost(({ body }) => body.pages) }`.
    * @throws HeadgateError `HEADGATE_COST` if the cost is invalid, or if every request would be refused
    */
   cost(cost: Cost<FastifyRequest, FastifyReply>): Hook
@@ -80,10 +81,11 @@ type Hook = (request: FastifyRequest, reply: FastifyReply, done: (error?: Error)
 
 /**
  * A Fastify plugin. The plugin limits every route of the instance on which you register the plugin, and requests for which there is no
- * route. A route has its own limit with `config: { rateLimit: '5/1m sliding-log' }`, another cost with `config: { rateLimit: { cost: 5 } }`, and no
- * limit with `config: { rateLimit: false }`. The decision is on `request.rateLimit`. A refused request gets status 429. An error of a function in the options, such as `keys`, or of a synchronous
- * store goes to the error handler. If an asynchronous store fails, `onStoreError` decides about the request. The limiter is
- * `limit.limiter`: a `PlanLimiter`, with a limiter for each set of policies, if the policies are a function of the request.
+ * route. A route has its own limit with `config: { rateLimit: '5/1m sliding-log' }`, another cost with
+ * `config: { rateLimit: { cost: 5 } }`, and no limit with `config: { rateLimit: false }`. The decision is on `request.rateLimit`. A refused
+ * request gets status 429. An error of a synchronous store, or of a function in the options such as `keys`, goes to the error handler. If
+ * an asynchronous store fails, `onStoreError` decides about the request. The limiter is `limit.limiter`. If the policies are a function of
+ * the request, `limit.limiter` is a `PlanLimiter`, with a limiter for each set of policies.
  *
  *     const limit = rateLimit('100/15m')
  *     await app.register(limit)
@@ -159,9 +161,9 @@ function install(
     checkAlone(app, guard)
     const routes = new RouteGuards(guard, guard?.inherited ?? inherited, configKey)
     const declared: RouteOptions[] = []
-    const isFirst = app.printRoutes() === '(empty tree)' // Fastify calls onRoute only for later routes
+    const isFirst = app.printRoutes() === '(empty tree)' // Fastify calls onRoute only for routes that are declared later
     /**
-     * True if one guard decides for every route. In this case, the config of a request's route is not read, because Fastify makes a new
+     * True if one guard decides for every route. The config of a request's route is then not read, because Fastify makes a new config
      * object at each read.
      */
     let onlyGlobal = false

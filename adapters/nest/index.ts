@@ -40,7 +40,7 @@ const readers = {
   useFactory: callback<RateLimitModuleAsyncOptions['useFactory']>('(config) => config.limit'),
 }
 
-/** The options of `forRootAsync`, which name the function that returns the options of the module. */
+/** The options of `forRootAsync`: a function that returns the options of the module, and what to inject into the function. */
 export interface RateLimitModuleAsyncOptions {
   /** The modules that export the providers in `inject`. Default: none. Example: `[ConfigModule]`. */
   imports?: NonNullable<DynamicModule['imports']>
@@ -104,10 +104,10 @@ export class RateLimitModule implements OnModuleInit {
   }
 
   /**
-   * Makes the limits of all handlers when the application starts. Throws if a limit is invalid, or is on a method that is no handler. Throws
-   * also if a limit of a message handler has to know when each call ends, and no `RateLimitInterceptor` runs around the handler. After an
-   * error, the application does not start. Gives a warning if the limit of the module is for some handlers, but `RateLimitGuard` runs before
-   * none of them.
+   * Makes the limits of all handlers when the application starts. Throws if a limit is invalid, or is on a method that is no handler.
+   * Throws also if a limit of a message handler has to know when each call ends, and no `RateLimitInterceptor` runs around the handler.
+   * After an error, the application does not start. Gives a warning if the module's limit applies to some handlers, but `RateLimitGuard`
+   * runs before none of these handlers.
    */
   onModuleInit(): void {
     let unguarded: string | undefined

@@ -36,17 +36,20 @@ export class NestCall {
   readonly type: string
   readonly http: HttpSide | undefined
   readonly message: MessageSide | undefined
-  /** The response to this call. Undefined for a message, and for a GraphQL field, because all fields of a request share one response. */
+  /**
+   * The response to this call alone. Undefined for a message. Undefined also for a GraphQL field, because all fields of a request share a
+   * response.
+   */
   readonly reply: Reply | undefined
   /** The global guards and interceptors of the application. Undefined until `RateLimitGuard` has seen the call. */
   config: ApplicationConfig | undefined
-  /** The status of the refusal. Undefined until the call is refused. */
+  /** The status of the refusal: 429, 403 or 503. Undefined until the call is refused. */
   status: number | undefined
   /** The body of the refusal: the guard has made it, or the option `refuse` has returned it. */
   body: unknown
-  /** Stops watching the connection of this call. Undefined if it is not watched. */
+  /** Stops watching the connection of this call. Undefined if the connection is not watched. */
   stopWatching: (() => void) | undefined
-  /** The limits that have counted this call: nearly always only one. */
+  /** The limits that have counted this call. Nearly every call has only one. */
   #passed: readonly object[] = none
 
   constructor(context: ExecutionContext) {
@@ -66,7 +69,7 @@ export class NestCall {
     return true
   }
 
-  /** The address of the caller. @throws HeadgateError if the transport has no addresses: all callers would share one quota */
+  /** The address of the caller. @throws HeadgateError if the transport has no addresses, because all callers would share one quota */
   get address(): string | undefined {
     if (this.http !== undefined) return this.http.table.address(this.http.request)
     if (this.message !== undefined) return this.message.address

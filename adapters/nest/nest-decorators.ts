@@ -19,8 +19,8 @@ type ClassOrMethodDecorator = ClassDecorator & MethodDecorator
  *     @Post('login')
  *     login() { ... }
  *
- * Options without policies change the limit around the handler or the class, and do not replace it: `@RateLimit({ count: 'failures' })`. If
- * the limit is invalid, the application does not start, with a HeadgateError.
+ * Options without policies change the limit of the class or the module, and do not replace that limit: `@RateLimit({ count: 'failures' })`.
+ * If the limit is invalid, the application does not start, with a HeadgateError.
  *
  * @throws HeadgateError `HEADGATE_OPTION` from the decorator if the class or the method has a `@RateLimit` already
  */
@@ -35,7 +35,7 @@ export function RateLimit(limit: NestArgument | NestGuardOptions, options?: Nest
 }
 
 /**
- * Sets the cost of a handler, or of all handlers of a class, under the limit around it: the limit of the class, or else of the module. The
+ * Sets the cost of a handler, or of all handlers of a class. The limit is unchanged: the limit of the class, or else of the module. The
  * cost is a number, a record with a number for each policy, a list of records, or a function of the execution context. `@RateLimitCost(5)`
  * is short for `@RateLimit({ cost: 5 })`. If the cost is invalid, the application does not start, with a HeadgateError.
  *
@@ -60,8 +60,8 @@ function twoLimits(place: string): HeadgateError {
 }
 
 /**
- * Exempts a handler, or all handlers of a class, from the policies with these names. Without a name, exempts from all policies.
- * The policies that remain are still decided together.
+ * Exempts a handler, or all handlers of a class, from the policies with these names. `@SkipRateLimit()` without names exempts from all
+ * policies. The policies that remain are still decided together.
  *
  *     @SkipRateLimit()            // nothing limits the health check
  *     @SkipRateLimit('burst')     // the policy 'burst' does not apply, all others do

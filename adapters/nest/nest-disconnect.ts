@@ -23,12 +23,12 @@ function isDestroyed(end: unknown): boolean {
   return raw.destroyed === true || (isObject(raw.stream) && raw.stream.destroyed === true)
 }
 
-/** What to call when the client of a connection disconnects. All calls of a connection share one listener. */
+/** For each connection, the functions to call when the client disconnects. All calls of a connection share one listener. */
 const leaving = new WeakMap<Emitter, Set<() => void>>()
 
 /**
- * Calls `left` if the client of this call disconnects while `RateLimitGuard` decides about the call, as in a wait because of the
- * option `delay`. The guard then calls `stopWatching` of the call.
+ * Calls `left` if the client of this call disconnects while `RateLimitGuard` decides about the call, for example while the option `delay`
+ * makes the call wait. After the decision, the guard calls `stopWatching` of the call.
  */
 export function watch(context: ExecutionContext, left: () => void): void {
   const connection = connectionOf(context)

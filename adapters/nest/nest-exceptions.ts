@@ -6,7 +6,7 @@ import { isObject, type NestCall } from './nest-call.ts'
 interface RateLimitExtensions {
   /** `'TOO_MANY_REQUESTS'` for status 429, `'FORBIDDEN'` for 403, `'SERVICE_UNAVAILABLE'` for 503. */
   readonly code: string
-  /** The name of the policy that refused the call. Undefined if no policy refused it. */
+  /** The name of the policy that refused the call. Undefined if no policy refused the call. */
   readonly policy?: string
   /** Whole seconds until a new attempt makes sense. Null if the call can never be admitted. Undefined if the wait is not known. */
   readonly retryAfter?: number | null
@@ -68,7 +68,7 @@ function membersOf(body: unknown): Record<string, unknown> {
 
 type ExceptionClass = new (error: object | string) => Error
 
-/** Loads the only exception class that Nest's filters for a transport handle. Called at first use: the package may be missing. */
+/** Loads the only exception class that Nest's filters for a transport handle. The load happens at first use, because the package may be missing. */
 const load = {
   ws: () => import('@nestjs/websockets').then(named('WsException')),
   rpc: () => import('@nestjs/microservices').then(named('RpcException')),

@@ -7,8 +7,8 @@ import { type Handler, isIntercepted, unseenEnd } from './nest-enhancers.ts'
 import { progressOf, whenCallEnded } from './nest-interceptor.ts'
 
 /**
- * The decision about a message. It stands among the arguments of the handler, because a param decorator gets only these: not the
- * execution context of the guard, and not the same array. The other arguments may belong to several calls: the socket to all its
+ * The decision about a message. The decision is one of the handler's arguments, because a param decorator gets the arguments, but not the
+ * guard's execution context and not the guard's array of arguments. The other arguments may belong to several calls: a socket to all of its
  * messages, and the data to all handlers of one event.
  */
 class MessageDecision {
@@ -19,7 +19,7 @@ class MessageDecision {
   }
 }
 
-/** The decisions about other calls that are not HTTP, by an argument of the call that no other call has. */
+/** The decisions about calls that are neither HTTP nor a message. The map's key is an argument that only one call has. */
 const decisions = new WeakMap<object, RequestDecision>()
 
 /** The decision about this call by the last limit that has counted the call. Undefined if no limit applied to the call. */

@@ -12,7 +12,7 @@ import { hasLeft } from './nest-disconnect.ts'
 
 type Ending = (status: number, aborted: boolean) => void
 
-/** A call without its own response, such as a call for a message. The call's units in flight become free when the call ends. */
+/** A call that has no response of its own, such as the call for a message. The call's units in flight become free when the call ends. */
 class HeldCall {
   readonly endings: Ending[] = []
   /** True while the handler runs, or while a subscriber receives the results of the handler. */
@@ -20,8 +20,7 @@ class HeldCall {
   #signs = 0
 
   /**
-   * Returns a larger number at each call of `progress` while the handler runs and the client is connected. Else returns the same number
-   * as the last call of `progress`.
+   * Returns a larger number each time while the handler runs and the client is connected. Otherwise returns the last number again.
    */
   progress(context: ExecutionContext): number {
     return this.running && !hasLeft(context) ? ++this.#signs : this.#signs
@@ -39,7 +38,7 @@ export function checkRxjs(): void {
 }
 
 /**
- * The calls whose end limits have to know, by the array of the handler's arguments. Guards and interceptors of one call share this
+ * The calls that report their end to a limit, by the array of the handler's arguments. Guards and interceptors of one call share this
  * array.
  */
 const held = new WeakMap<readonly unknown[], HeldCall>()

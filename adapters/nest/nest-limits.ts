@@ -18,11 +18,11 @@ type NestGuard = Guard<ExecutionContext, ExecutionContext>
 
 interface Applied {
   readonly guard: NestGuard | undefined
-  /** True if a decorator on the handler itself declares the limit. False if the limit is that of the class or the module. */
+  /** True if a decorator on the handler itself declares the limit. False for the limit of the class or the module. */
   readonly own: boolean
   /**
    * True if the guard has to know when each call ends: for the option `count`, or for policies that count unfinished calls (units in
-   * flight). If the policies are a function, this class does not know whether they do so, so only `count` matters.
+   * flight). If the policies are a function, they are unknown when the application starts, so only `count` matters.
    */
   readonly needsEnd: boolean
 }
@@ -91,7 +91,7 @@ export class NestLimits {
     return limit === undefined ? unlimited : applied(limit, names, place, false)
   }
 
-  /** The limit of a class, or else of the module. */
+  /** The limit that a decorator on the method changes: the limit of the class, or else of the module. */
   #around(type: Class): NestGuard | undefined {
     const declared = limitOf(type)
     if (declared === undefined) return this.root
@@ -99,8 +99,8 @@ export class NestLimits {
   }
 
   /**
-   * Makes the limit that a decorator declares. Unless the limit has a name, its limiter is named `place`: the class, or the
-   * class and the method, that has the decorator. A decorator without policies changes the limit around it.
+   * Makes the limit that a decorator declares. If the limit has no name, the name of its limiter is `place`: the class, or the class and
+   * the method, with the decorator. A decorator without policies changes the limit `around`.
    */
   #declared({ argument, options }: DeclaredLimit, place: string, around: NestGuard | undefined): NestGuard {
     const given = argument as NestArgument | NestGuardOptions

@@ -28,9 +28,9 @@ const others: readonly (readonly [is: (given: Loose) => boolean, fix: string])[]
 ]
 
 /**
- * Checks that the value is a server of node:http, node:https or node:http2, because only these servers emit `upgrade`. In Node,
- * all of these extend the class of node:net, whose own servers have no `setTimeout`. In Bun, a server of node:http does not
- * extend that class, so the class of node:http is tested too.
+ * Checks that the value is a server of node:http, node:https or node:http2, because only these servers emit `upgrade`. In Node, these three
+ * extend `Server` of node:net, and a plain server of node:net has no `setTimeout`. In Bun, a server of node:http does not extend `Server`
+ * of node:net, so the class of node:http is tested too.
  * @throws HeadgateError `HEADGATE_OPTION` with the object to pass instead
  */
 export function checkServer(given: unknown): void {

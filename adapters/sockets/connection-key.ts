@@ -3,7 +3,7 @@ import { getOrInsert } from '../../src/common/index.ts'
 import type { RateLimiter } from '../../src/limiter/index.ts'
 
 /**
- * The first part of every connection key of this process. This part is random, so that processes with a common store have different
+ * The first part of every connection key of this process. The part is random, because processes with a common store must have different
  * keys.
  */
 const processId = [...randomWords()].map((word) => word.toString(36)).join('')
@@ -11,7 +11,7 @@ let connections = 0
 
 /**
  * The key of one connection. No later connection has the same key, so the states of the key are useless after the connection
- * closes. The states are then reset, because otherwise the store would keep the states until their window ends.
+ * closes. So the states are then reset. Otherwise the store would keep the states until their window ends.
  */
 export class ConnectionKey {
   readonly text: string

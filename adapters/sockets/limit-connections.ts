@@ -39,7 +39,7 @@ export interface ConnectionOptions {
  *     limitConnections(server, '10/1m')
  *     limitConnections(server, '5 at once')
  *
- * Long polling of socket.io does not upgrade a connection. Limit its HTTP requests, or set `transports: ['websocket']` in
+ * Long polling of socket.io does not upgrade a connection. Limit the HTTP requests of long polling, or set `transports: ['websocket']` in
  * socket.io.
  *
  * @param server the server of node:http, node:https or node:http2 to which the WebSocketServer or socket.io is attached
@@ -113,14 +113,17 @@ function upgradeFramework(holds: boolean): Framework<IncomingMessage, Upgrade> {
   }
 }
 
-/** Admits or refuses an upgrade. Calls `open` if it is admitted: synchronously if the store and the functions in `keys` are synchronous. */
+/**
+ * Admits or refuses an upgrade. Calls `open` if the upgrade is admitted, synchronously if the store and the functions in `keys` are
+ * synchronous.
+ */
 function admit(
   guard: Guard<IncomingMessage, Upgrade>,
   request: IncomingMessage,
   socket: Duplex,
   open: () => void,
 ): void {
-  // While no library listens to the socket, an error of the socket, such as a reset, must not end the process.
+  // Until a library listens to the socket, this listener prevents an error of the socket, such as a reset, from ending the process.
   const ignore = () => {}
   socket.on('error', ignore)
   void guard.handle(request, new Upgrade(socket), (error) => {
@@ -131,9 +134,10 @@ function admit(
 }
 
 /**
- * Returns a function for `Framework.held`: the lease of a connection's units (after which they are freed) is renewed only while the
- * function's result increases. The result increases at each call after the upgrade was answered. Before the server's response, maybe nobody
- * reads the socket, and a socket that nobody reads does not report its close. So units of an upgrade that is never answered are freed.
+ * Returns a function for `Framework.held`. The lease of a connection's units (the time after which the units are freed) is renewed only
+ * while the function's result increases. The result increases at each call after the upgrade was answered. Before the server's response,
+ * maybe no code reads the socket, and an unread socket does not report its close. So the units of an upgrade that is never answered become
+ * free.
  */
 function progressOf(socket: Upgrade['socket']): () => number {
   const before = socket.bytesWritten ?? 0

@@ -15,7 +15,7 @@ export interface LimitedMessages {
   readonly limiter: RateLimiter
   /** The key of the socket, for methods of `limiter`. */
   readonly key: Key
-  /** How many messages of the socket wait, until earlier messages are decided or until the store decides. */
+  /** How many messages of the socket wait for a decision of the store, or for earlier messages. */
   readonly waiting: number
 }
 
@@ -80,7 +80,8 @@ function messageLimit<Message>(
 }
 
 /**
- * Throws for policies that count unfinished calls: nothing shows the end of a message, so its units would stay used for the whole `lease`.
+ * Throws for policies that count unfinished calls. Nothing shows when a message ends, so the units of a message would stay used for the
+ * whole `lease`.
  */
 function checkEnds({ policies }: RateLimiter): void {
   const held = policies.find(({ algorithm }) => algorithm.leases)

@@ -22,7 +22,7 @@ interface WaitingMessage<Message> {
   outcome: MaybePromise<Outcome> | undefined
 }
 
-/** The wait in milliseconds that a client is told if neither a policy nor the store gives a wait. */
+/** The wait in milliseconds in a client's notice if neither a policy nor the store gives a wait. */
 const aSecond = 1000
 
 /**
@@ -90,7 +90,7 @@ export class MessageLimit<Message> {
     else this.#settle(message, pass, outcome)
   }
 
-  /** Delivers a message that is not limited: in its order, after the messages that wait. */
+  /** Delivers a message that is not limited, in the order of arrival: after the messages that wait. */
   #takeFree(message: Message, pass: Pass, waits: boolean): void {
     if (waits) this.#wait(message, pass, free)
     else pass()
@@ -137,8 +137,8 @@ export class MessageLimit<Message> {
     this.#queue ??= new Fifo()
     const waiting = { message, pass, outcome }
     this.#queue.push(waiting)
-    // Stop reading the socket, so that TCP slows the client down: with 'delay' when one message waits, else when the queue is half
-    // full.
+    // Stop reading the socket, so that TCP slows the client down. With 'delay', stop when one message waits. Otherwise, stop when the queue
+    // is half full.
     const { overLimit, maxQueue } = this.#settings
     if (!this.#paused && (overLimit === 'delay' || this.waiting * 2 >= maxQueue)) {
       this.#paused = true
@@ -233,8 +233,7 @@ export class MessageLimit<Message> {
   }
 
   /**
-   * Ends the limit. Later messages are dropped, and of the waiting messages, only those for which `keep` returns true stay in
-   * the queue.
+   * Ends the limit. Later messages are dropped. The queue keeps only the waiting messages for which `keep` returns true.
    */
   #stop(keep: (waiting: WaitingMessage<Message>) => boolean): void {
     this.#ended = true
@@ -252,8 +251,8 @@ export class MessageLimit<Message> {
 }
 
 /**
- * If the error says that the store is unavailable: the milliseconds until the limiter should call the store again. For any
- * other error, undefined.
+ * The milliseconds until the limiter should call the store again, if the error says that the store is unavailable. Undefined for any other
+ * error.
  */
 function unavailableFor(error: unknown): number | undefined {
   if (!(error instanceof HeadgateError) || error.code !== 'HEADGATE_STORE_UNAVAILABLE') return undefined

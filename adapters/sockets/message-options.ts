@@ -38,8 +38,8 @@ export interface MessageRefusal<Message> {
 /** The options of `limitMessages`. */
 export interface MessageOptions<Message> {
   /**
-   * The key that is limited: a text for all policies, or a record with a text for each value of their option `scope`. In the scope
-   * `connection` each socket always has its own key, so the record does not name this scope. Default: each socket has its own key. Example:
+   * The key that is limited: a text for all policies, or a record with a text for each `scope` of the policies. In the scope `connection`,
+   * each socket always has its own key, so the record does not name the scope `connection`. Default: each socket has its own key. Example:
    * `{ address: requestKey(request) }`.
    */
   key?: string | Readonly<Record<string, string>>
@@ -50,13 +50,13 @@ export interface MessageOptions<Message> {
   overLimit?: 'drop' | 'close' | 'delay'
   /**
    * The cost of a message in units: a number for every policy, a record with a number for each policy, or a function that gets the
-   * arguments of the event and returns such a number or record. With 0, a policy takes no units and refuses no message, unless the
-   * key is banned. Default 1. Example: `([data]) => 1 + Math.floor(data.length / 1024)`, or `([name]) => (name === 'say' ? 1 : 0)`.
+   * arguments of the event and returns such a number or record. A policy whose cost is 0 takes no units, and refuses the message only if
+   * the key is banned. Default 1. Example: `([data]) => 1 + Math.floor(data.length / 1024)`, or `([name]) => (name === 'say' ? 1 : 0)`.
    */
   cost?: AnyCost | ((message: Message) => AnyCost)
   /**
    * The calendar of the customer at the other end, or a record with a calendar for each scope. Required if a policy has `anchor:
-   * 'caller'` or `timeZone: 'caller'`. A message under an invalid calendar runs into the error `HEADGATE_CALENDAR`. Default: none.
+   * 'caller'` or `timeZone: 'caller'`. If the calendar is invalid, each message fails with the error `HEADGATE_CALENDAR`. Default: none.
    * Example: `{ anchor: customer.since, timeZone: customer.timeZone }`.
    */
   calendar?: CallerCalendars
@@ -71,9 +71,8 @@ export interface MessageOptions<Message> {
    */
   maxWait?: Duration
   /**
-   * How many messages of the socket may wait, for earlier messages or for the answer of the store. What happens to a message
-   * beyond this number depends on `overLimit`: `'drop'` drops the message, and `'close'` and `'delay'` close the connection.
-   * Default 1000. Example: `100`.
+   * How many messages of the socket may wait for earlier messages or for the answer of the store. The option `overLimit` decides about a
+   * message beyond this number: `'drop'` drops the message, and `'close'` and `'delay'` close the connection. Default 1000. Example: `100`.
    */
   maxQueue?: number
   /**
@@ -99,7 +98,7 @@ const readers = {
   sleeper: callback('(milliseconds, wake) => cancel', timerSleeper()),
 }
 
-/** The options for either library: only those of socket.io may have `only`. */
+/** The options for either library. Only socket.io has the option `only`. */
 type AllOptions<Message> = MessageOptions<Message> & { only?: readonly string[] }
 
 /** The options after their checks, with defaults filled in and durations in milliseconds. */
@@ -132,7 +131,7 @@ export function readMessageOptions<Message>(
 
 const free = 'let cost return 0 for a message that costs nothing'
 
-/** Checks what the function `cost` returned. @throws HeadgateError `HEADGATE_COST` if it is not a valid cost */
+/** Checks what the function `cost` returned. @throws HeadgateError `HEADGATE_COST` if the cost is invalid */
 export function costOfMessage(cost: unknown, policies: readonly Policy[]): AnyCost {
   if (cost !== 0) return checkedCost(cost, 'What cost returns', free)
   const counting = policies.filter(({ algorithm }) => !algorithm.punishes)

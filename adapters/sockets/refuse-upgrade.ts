@@ -18,7 +18,7 @@ export function refuseUpgrade(socket: Duplex, status: number, more: readonly str
     `Content-Length: ${text.length}`,
   ]
   const cut = setTimeout(() => socket.destroy(), patience)
-  // If the client has disconnected, the socket emits an error, and node:http no longer listens for errors of this socket.
+  // If the client has disconnected, the socket emits an error. After `upgrade`, node:http no longer listens for errors of the socket.
   socket.on('error', () => socket.destroy())
   socket.once('close', () => clearTimeout(cut))
   socket.end(`${fields.join('\r\n')}\r\n\r\n${text}`, () => socket.destroy())

@@ -13,7 +13,7 @@ import {
   withAddressOf,
 } from '../../src/http/keys/index.ts'
 
-/** The functions that read a request that opens a connection. Such a request passes no router, so it has no parameters and no route. */
+/** The functions that read a request that opens a connection. No router handles such a request, so the request has no parameters and no route. */
 export const upgradeView: RequestView<IncomingMessage> = {
   address: ({ socket }) => socket.remoteAddress,
   peer: ({ socket }) => socket.remoteAddress,
@@ -39,8 +39,8 @@ const byAddress = byIp()
 /**
  * The key of the request that opened a connection. With ws, the request is the second argument of the event `connection`. With
  * socket.io, the request is `socket.request`. If the extractor finds no key, the key is the client's address. If there is no address
- * either, the client has disconnected or the platform reported no valid address: the connection is closed, and the key is used for this
- * request only.
+ * either, because the client has disconnected or the platform reported no valid address, the connection is closed. The returned key is then
+ * used for this request only.
  *
  *     limitMessages(socket, limiter, { key: requestKey(request, byIp({ trustedProxies: 1 })) })
  *

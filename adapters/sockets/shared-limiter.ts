@@ -3,8 +3,8 @@ import { getOrInsert, HeadgateError } from '../../src/common/index.ts'
 import { type PolicyLikes, RateLimiter } from '../../src/limiter/index.ts'
 
 /**
- * The limiters. Each limiter is stored under a text: what it counts, and its policies as a shorthand or as JSON. At most 1000
- * limiters are stored, because a program may make new policies all the time.
+ * The limiters, each under a text: what the limiter counts, and its policies as a shorthand or as JSON. At most 1000 limiters are stored,
+ * because a program may make new policies all the time.
  */
 const limiters = new LRUCache<string, RateLimiter>({ max: 1000 })
 

@@ -8,8 +8,8 @@ export type SocketIoMessage = readonly [name: string, ...values: unknown[]]
 /** The options of `limitMessages` for a socket of socket.io. */
 export interface SocketIoOptions extends MessageOptions<SocketIoMessage> {
   /**
-   * The names of the events that are limited. Any other event takes no units, and no store is asked: the event is delivered in its
-   * order, even if the key is banned. Default: every event is limited. Example: `['say']`.
+   * The names of the events that are limited. Any other event takes no units and is not sent to the store. Such an event is delivered in
+   * the order of arrival, even if the key is banned. Default: every event is limited. Example: `['say']`.
    */
   only?: readonly string[]
 }
@@ -32,8 +32,8 @@ export interface SocketIoLike {
 type AnyListener = (...event: any[]) => void
 
 /**
- * A number of packets. If more packets wait to be sent to a client, the client gets no notices, because a client that never
- * reads would fill the memory.
+ * The most packets that may wait for a client that gets notices. With more packets, no notice is sent, because the notices to a client that
+ * never reads would fill the memory.
  */
 const mostBuffered = 1000
 
@@ -54,7 +54,7 @@ export function socketIoTransport(socket: SocketIoLike): MessageTransport<Socket
       process.nextTick(() => socket.disconnect(true))
     },
     fail: (error, pass) => failSocket(socket, error, pass),
-    // A connection carries the sockets of all namespaces of a client, so one socket must not pause the connection.
+    // Do nothing: the sockets of all namespaces of a client share the connection, so one socket must not pause the connection.
     pause() {},
     resume() {},
   }
@@ -66,7 +66,7 @@ function buffered({ conn }: SocketIoLike): number {
 
 /**
  * Adds to the socket a middleware that passes only admitted messages to the application's listeners. socket.io calls the listeners of
- * `onAny` before any middleware, so they are kept here, and called for the messages that the middleware passes.
+ * `onAny` before any middleware. So this function takes over these listeners, and calls them for the messages that the middleware passes.
  */
 export function limitSocketIo(socket: SocketIoLike, limit: MessageLimit<SocketIoMessage>): void {
   let listeners = [...socket.listenersAny()]

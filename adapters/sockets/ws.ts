@@ -23,8 +23,8 @@ export interface WebSocketLike {
 /** The `readyState` of an open WebSocket. */
 const open = 1
 /**
- * A number of bytes. If more bytes wait to be sent to a client, the client gets no notices of refused messages, because notices that a
- * client does not read would fill the memory.
+ * The most bytes that may wait for a client that gets notices of refused messages. With more bytes, no notice is sent, because notices that
+ * a client does not read would fill the memory.
  */
 const mostBuffered = 65_536
 /** The close code that means "try again later" (IANA registry of WebSocket close codes). */
@@ -43,9 +43,9 @@ export function webSocketTransport(socket: WebSocketLike): MessageTransport<WebS
 }
 
 /**
- * Passes only admitted messages to the listeners of the socket. The function replaces the socket's `emit`, which calls the
- * listeners for each message and for `close`. So listeners that the application adds later get only admitted messages too. The
- * event `close` is delayed until the store has decided the last messages.
+ * Passes only admitted messages to the listeners of the socket. To do so, replaces the socket's `emit`, which calls all listeners. So a
+ * listener that the application adds later gets only admitted messages too. The event `close` is delayed until the store has decided the
+ * last messages.
  */
 export function limitWebSocket(socket: WebSocketLike, limit: MessageLimit<WebSocketMessage>, own: ConnectionKey): void {
   const emit = socket.emit

@@ -7,9 +7,9 @@ export interface BodyWatcher {
 }
 
 /**
- * Returns the response with a body whose end is reported to `watcher`. A body ends when it was read completely, when the server cancels
- * it, for example because the client has disconnected, or when the application fails. No chunk is read before the server asks for it.
- * If a response has no body, its end is reported immediately.
+ * Returns the response with a body whose end is reported to `watcher`. A body ends when it was read completely, when the server cancels it
+ * (for example because the client has disconnected), or when the application fails. No chunk is read before the server asks for a chunk. If
+ * a response has no body, its end is reported immediately.
  */
 export function watchBody(response: Response, watcher: BodyWatcher): Response {
   const { body } = response
@@ -22,7 +22,7 @@ export function watchBody(response: Response, watcher: BodyWatcher): Response {
     return response
   }
   const answer = new Response(watched(body.getReader(), watcher), response)
-  // Bun gives a text its content type only when it sends the text: a stream would have no type, and browsers would guess one.
+  // Bun gives a text its content type only when Bun sends the text. A stream would have no type, and browsers would guess the type.
   const isUntyped = ({ headers }: Response) => !headers.has('content-type')
   if (isUntyped(answer) && isUntyped(new Response(''))) answer.headers.set('content-type', 'text/plain;charset=utf-8')
   return answer

@@ -14,8 +14,8 @@ interface End {
 }
 
 /**
- * Collects what limiters add to a Response before the Response exists: header fields, or a refusal. All limiters of one request
- * share an Answer, so their fields are joined, as they are on a response of node:http.
+ * Collects what limiters add to a Response before the Response exists: header fields, or a refusal. All limiters of one request share an
+ * Answer, so the fields of all limiters are joined, as on a response of node:http.
  */
 export class Answer {
   /**
@@ -121,8 +121,8 @@ export class Answer {
   /**
    * Sets the fields on the response of the handler. Returns the same object, unless the headers are immutable, or the response has a
    * body whose end must be seen.
-   * @throws HeadgateError `HEADGATE_NO_END` if a limiter has to know the end of the response, but the response only tells the framework
-   *   to make the real response later (`NextResponse.next()`): the end of the real response cannot be seen
+   * @throws HeadgateError `HEADGATE_NO_END` if a limiter has to know the end of the response, but the response only tells the framework to
+   *   make the real response later (`NextResponse.next()`), whose end cannot be seen
    */
   apply<Given extends Answered>(response: Given, request: Pick<Request, 'method'>): Given {
     this.used = true
@@ -199,7 +199,7 @@ const clientClosed = 499
 /** The property that has the Answer (what limiters add to the response) of a request, on the Request or on the context of a framework. */
 const kept: unique symbol = Symbol('headgate.answer')
 
-/** The Answer of this request (what limiters add to the response): the one that an earlier limiter made, or a new Answer. */
+/** The Answer of this request (what limiters add to the response). Makes the Answer unless an earlier limiter has made it. */
 export function answerOf(owner: object): Answer {
   const keeper = owner as { [kept]?: Answer }
   let answer = keeper[kept]

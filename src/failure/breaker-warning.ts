@@ -8,7 +8,7 @@ const quietTime = 60_000_000
 
 const code = 'HEADGATE_STORE_STATE'
 
-/** For each breaker that a warning was given about: when the breaker had opened, in microseconds. */
+/** For each breaker with a warning: when the breaker had opened, in microseconds. */
 const toldAt = new WeakMap<Breaker, number>()
 /** For each breaker: the last opening that `warnIfOpened` has handled, with a warning or without one, as a time in microseconds. */
 const seen = new WeakMap<Breaker, number>()
@@ -20,7 +20,7 @@ const actions: Readonly<Record<StoreErrorAction, string>> = {
   throw: "rejected with the store's error",
 }
 
-/** Warns once that the breaker has opened, why, and what happens to calls. Warns again when the breaker has closed. */
+/** Warns once that the breaker has opened, with the reason and what happens to calls. A second warning says that the breaker has closed. */
 export function warnIfOpened(
   breaker: Breaker,
   limiter: string,

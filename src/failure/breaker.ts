@@ -90,7 +90,7 @@ export class Breaker {
     return Math.max(1, Math.ceil(left / 1000))
   }
 
-  /** True if a request to the store has failed, and none has succeeded since. */
+  /** True if a request to the store has failed, and no request has succeeded since. */
   get doubtful(): boolean {
     return this.#failures > 0
   }
@@ -116,7 +116,7 @@ export class Breaker {
 
   /**
    * True if the caller must now send a probe (a test request), and report its result by `endProbe`. Only one probe is sent at a time,
-   * except in a runtime that stops all work for a request when its client disconnects: there a probe may end without a result.
+   * except in a runtime that stops all work for a request when its client disconnects, because a probe may end there without a result.
    */
   startProbe(limiter = ''): boolean {
     const due = this.state === 'open' || (this.state === 'half-open' && isolatesRequests)

@@ -19,8 +19,7 @@ export class DeferredRefunds {
   readonly #link: StoreLink
   readonly #refunds = new Set<Refund>()
   /**
-   * The breakers for which this class waits: when the store behind a breaker responds the next time, the waiting refunds are
-   * run.
+   * The breakers that this class listens to. When the store behind such a breaker responds, the waiting refunds run.
    */
   readonly #awaited = new Set<Breaker>()
   #running = false
@@ -31,8 +30,8 @@ export class DeferredRefunds {
   }
 
   /**
-   * Runs the refund now, or if the store has failed, when the store responds again. A refund that fails runs again only if the
-   * error says that the store has certainly not made it.
+   * Runs the refund now, or if the store has failed, when the store responds again. A refund that fails runs again only if the error says
+   * that the store has certainly not executed the refund.
    */
   add(refund: Refund): void {
     const [oldest] = this.#refunds

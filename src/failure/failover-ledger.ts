@@ -1,5 +1,5 @@
 /*
- * A ledger, which decides every call of one limiter: by the store, or by `onStoreError` if the store fails.
+ * A ledger that decides every call of one limiter: by the store, or by `onStoreError` if the store fails.
  *
  *     call -> breaker closed? -> settle what the key owes -> store, within the deadline -> decision
  *                  |                        |                        |
@@ -89,7 +89,7 @@ class FailoverLedger implements CheckedLedger {
       const settled = reconciler.settle(charges, keys)
       if (settled === undefined) return link.send(call)
       if (!link.store.synchronous || verb !== 'consume') return link.sendAfter(settled, call)
-      settled.catch(ignore) // the debts stay
+      settled.catch(ignore) // the debts stay, to be charged later
       return call.decideLocally() // `consumeSync` needs a decision at once
     }
     call.sent = false
@@ -119,7 +119,7 @@ class FailoverLedger implements CheckedLedger {
     return failing === undefined ? link.request(ledger, command) : Promise.reject(failing.lastError)
   }
 
-  /** Clears the keys in the store, then in this process. There is no deadline, because the time grows with the number of keys. */
+  /** Clears the keys in the store, then in this process. There is no deadline, because clearing takes longer with more keys. */
   async #clear(command: Command): Promise<undefined> {
     await this.#fallback.ledger.run(command)
     this.forgetAll()

@@ -45,8 +45,8 @@ export interface SharedFailover {
   readonly refunds: DeferredRefunds
   readonly counters: Counters
   /**
-   * For each reservation that was granted without the store, by the list of its tickets and by each ticket, because a settlement may have
-   * some of them: `'local'` if this process counted the reservation, `'open'` if the reservation is not counted.
+   * The reservations that were granted without the store. `'local'`: this process counted the reservation. `'open'`: nobody counted the
+   * reservation. The map has the list of tickets and also each ticket as keys, because a settlement may have only some of the tickets.
    */
   readonly granted: WeakMap<Tickets | Ticket, 'local' | 'open'>
 }
@@ -78,8 +78,8 @@ export class Fallback {
     if (verb === 'peek') return this.quota.run(command as Command<'peek'>)
     if (verb === 'settle') return this.#settleForStore(command as Command<'settle'>)
     if (verb === 'refund') return this.#giveBackLocally(command as Command<'refund'>)
-    // The store granted this reservation and still counts its units, so a renewal of its lease (the time after which they are freed) counts
-    // nothing in this process.
+    // The store granted this reservation and still counts its units, so a renewal of its lease (the time after which the units are freed)
+    // counts nothing in this process.
     if (verb === 'renew') return { decision: this.#uncounted(command), wait: 0, tickets }
     this.shared.reconciler.note(this.charges, keys)
     if (verb === 'reserve') return this.#grant('local', this.quota.run(command as Command<'reserve'>))
@@ -148,8 +148,7 @@ export class Fallback {
   }
 
   /**
-   * Gives units back to the quota that this process counts. If the store was already charged for such units, they are also
-   * refunded in the store.
+   * Gives units back to the quota that this process counts. Units that the store was already charged for are refunded in the store too.
    */
   #giveBackLocally(command: Command<'refund' | 'settle'>): Decision {
     const { keys } = command
@@ -162,7 +161,7 @@ export class Fallback {
     return decision
   }
 
-  /** Gives units back to the store. Rejects if the request fails: the units may then stay used, and calls may be refused too early. */
+  /** Gives units back to the store. Rejects if the request fails. The units may then stay used, so that calls are refused too early. */
   async giveBack(
     command: KeyCalendar & Pick<Command<CallVerb>, 'keys'>,
     costs: Costs,
@@ -177,7 +176,7 @@ export class Fallback {
 
   /**
    * Gives unused units of a reservation back to the store when the store responds. Does not charge units beyond the reserved cost,
-   * because `run` charges these units. If the reservation expires, the store also has to know that it is settled.
+   * because `run` charges these units. If the reservation expires, the store is also told that the reservation is settled.
    */
   giveBackLater({ keys, costs = 1, tickets, windows, calendar }: Command<CallVerb>): void {
     const expires = tickets?.some((ticket) => ticket?.[3] !== undefined)

@@ -47,7 +47,7 @@ interface Shared {
   readonly instances: number
   readonly maxKeys: number
   readonly clock: Clock
-  /** Undefined until the store fails for the first time: most limiters never need these states. */
+  /** The states. Undefined until the store fails for the first time, because most limiters never need the states. */
   states: States | undefined
 }
 
@@ -62,7 +62,7 @@ export class LocalQuota {
   readonly #policies: readonly Policy[]
   readonly #scopes: readonly string[]
   readonly #shared: Shared
-  /** For each key, what its last call brought, for a charge that comes later. */
+  /** For each key, the windows and the calendar of its last call, which a later charge to the store needs. */
   #calendars: LRUCache<string, KeyCalendar> | undefined
 
   private constructor(terms: LedgerTerms, shared: Shared) {
@@ -80,7 +80,7 @@ export class LocalQuota {
     return new LocalQuota(terms, { instances, maxKeys, clock, states: undefined })
   }
 
-  /** A local quota for another plan of the limiter: it has other policies and shares the states of this local quota. */
+  /** A local quota for another plan of the limiter, with other policies. Both local quotas share their states. */
   joined(terms: LedgerTerms): LocalQuota {
     return new LocalQuota(terms, this.#shared)
   }
@@ -145,7 +145,7 @@ export class LocalQuota {
     }
   }
 
-  /** What the last call with this key brought, for the policies of the scope. Undefined if no policy has a calendar. */
+  /** The windows and the calendar of the last call with this key, for the policies of the scope. Undefined if no policy has a calendar. */
   calendarOf(scope: string, key: string): KeyCalendar | undefined {
     return this.#calendars?.get(JSON.stringify([scope, key]))
   }
@@ -198,8 +198,8 @@ export class LocalQuota {
   }
 
   /**
-   * Bans keys in this process too. A process has space for fewer bans than a store may have: if there is no space, the keys are not
-   * banned in this process.
+   * Bans keys in this process too. A process has space for fewer bans than a store may have. Without space, the keys are not banned in this
+   * process.
    */
   ban(command: Command<'ban'>): void {
     try {
@@ -219,8 +219,8 @@ export class LocalQuota {
   }
 
   /**
-   * The spent units of a key, for each policy of the scope. The peek needs a key for every scope, so it uses this key for
-   * all scopes, and the verdicts of the other scopes are ignored.
+   * The spent units of a key, for each policy of the scope. A peek needs a key for every scope, so this method passes this key for all
+   * scopes, and ignores the verdicts of the other scopes.
    */
   #spentUnits(scope: string, key: string): readonly number[] {
     const decision = this.#ledgers.spent.run({ verb: 'peek', keys: this.#scopes.map(() => key) }) as Decision
@@ -239,8 +239,8 @@ export class LocalQuota {
 
 /**
  * The used units under one policy that the store has to be charged for, from the verdict of the policy. A penalty has no such units. Units
- * in flight are not charged: this process frees them itself. Guava's limiters report used units only as a wait of the next call, so the
- * units are computed from this wait.
+ * in flight are not charged, because this process frees such units itself. Guava's limiters report used units only as a wait of the next
+ * call, so the units are computed from this wait.
  */
 function usedUnits({ algorithm, limit, window }: Policy, { used, retryAfter }: Verdict): number {
   if (algorithm.punishes || algorithm.leases) return 0
@@ -258,8 +258,8 @@ function shareOf(policy: Policy, instances: number): Policy {
   const whole = Number.isInteger(policy.limit)
   const limit = whole ? Math.max(1, Math.floor(policy.limit / instances)) : policy.limit / instances
   const burst = Math.max(1, Math.floor(policy.burst / instances))
-  // Integers below 2^53 may be too small to count a part such as 33333 exactly, if it has no common divisor with the
-  // window. Such a part is rounded down: to a multiple of 10, or else of 100, and so on.
+  // Integers below 2^53 may be too small to count a part such as 33333 exactly, if the part has no common divisor with the window. Such a
+  // part is rounded down: to a multiple of 10, or else of 100, and so on.
   for (let round = 10; ; round *= 10) {
     try {
       return withLimit(policy, Math.max(1, limit - (round > 10 ? limit % (round / 10) : 0)), burst)
@@ -269,7 +269,7 @@ function shareOf(policy: Policy, instances: number): Policy {
   }
 }
 
-/** The same policy without thresholds and resets by a spent quota, because the store still has to learn of the units. */
+/** The same policy without thresholds and without resets by a spent quota. The store handles both when it is charged for the units. */
 function untold(policy: Policy): Policy {
   const { thresholds, ...rest } = policy
   const { unreset } = policy.algorithm

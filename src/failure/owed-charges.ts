@@ -36,9 +36,9 @@ export class OwedCharges {
   }
 
   /**
-   * Charges the units that the key owes. The units count as charged as soon as the request is sent. The units stay charged if
-   * the store may have counted them: if the request times out, or if the connection breaks. After other failures the key owes the
-   * units again, unless the key was forgotten.
+   * Charges the units that the key owes. The units count as charged as soon as the request is sent. The units stay charged if the store may
+   * have counted them, after a timeout or a broken connection. After other failures the key owes the units again, unless the key was
+   * forgotten.
    */
   async charge(scope: string, key: string, forgotten: () => boolean): Promise<void> {
     const quota = this.#quota
@@ -57,14 +57,14 @@ export class OwedCharges {
   }
 
   /**
-   * Refunds units for which the store was charged, and which this process has refunded.
+   * Refunds units in the store. The store was charged for these units, and this process has refunded the units itself.
    * @param units one number for each policy of the scope
    */
   async refund(scope: string, key: string, units: readonly number[]): Promise<void> {
     await this.#request(scope, { verb: 'refund', keys: [key], costs: units })
   }
 
-  /** @param brought what the key's last call brought, if the command may begin a window of a calendar by the store's clock */
+  /** @param brought the windows and the calendar of the key's last call, if the command may begin a window of a calendar by the store's clock */
   async #request(scope: string, command: Command, brought?: KeyCalendar): Promise<void> {
     const ledger = getOrInsert(this.#ledgers, scope, this.#open)
     const placing = brought && withCalendars(ledger, this.#quota.policiesOf(scope))

@@ -5,7 +5,7 @@
  *
  * The limiters with the same name share their debts (units that are not charged yet), as they share their states. The debts of a key are
  * settled for all these limiters together. The debts of a call's key are settled first. The debts of other keys follow in the background, a
- * few at a time, when the store responds again; in a store with shards, when the shard that decides on the key responds again.
+ * few at a time, when the store (or the shard that decides on the key) responds again.
  */
 import { LRUCache } from 'lru-cache'
 import { allOf, getOrInsert, isBrokenRecord } from '../common/index.ts'
@@ -31,11 +31,11 @@ const batch = 32
 export class Reconciler {
   readonly #link: StoreLink
   readonly #maxKeys: number
-  /** Undefined until the store fails for the first time: most stores never fail. */
+  /** The debts. Undefined until the store fails for the first time, because most stores never fail. */
   #debts: LRUCache<string, Debt> | undefined
   #running = false
   #again = false
-  /** The breakers for which this class waits: when the store behind a breaker responds the next time, it is charged for debts. */
+  /** The breakers that this class listens to. When the store behind such a breaker responds, debts are charged to the store. */
   readonly #awaited = new Set<Breaker>()
 
   /** @param maxKeys the most keys that owe units. To make space, the debts of the key that spent units least recently are dropped */
@@ -63,8 +63,8 @@ export class Reconciler {
   }
 
   /**
-   * Records that these keys were reset in this process. The store is charged for units that the keys spend from now on, after the keys
-   * were reset in the store.
+   * Records that these keys were reset in this process. Later the keys are reset in the store too, and then the store is charged for the
+   * units that the keys have spent after this reset.
    */
   reset(charges: OwedCharges, keys: readonly string[]): void {
     this.forget(charges, keys)
@@ -89,7 +89,7 @@ export class Reconciler {
     this.#debts?.clear()
   }
 
-  /** Charges the store for what these keys owe; undefined if they owe nothing. Rejects if the store fails. */
+  /** Charges the store for the units that these keys owe. Undefined if the keys owe nothing. Rejects if the store fails. */
   settle({ scopes }: OwedCharges, keys: readonly string[]): Promise<unknown> | undefined {
     if (this.#debts === undefined || this.#debts.size === 0) return undefined
     const debts = scopes

@@ -50,8 +50,8 @@ const grace = 10
  * outcome.
  *
  * If the option `storeTimeout` is a time, the link enforces the deadline of each request. If the option is Infinity, the link enforces no
- * deadline. Without the option, the store enforces the deadline if its traits have a `timeout`; otherwise the link enforces it. A response
- * of the store that is not a promise needs no deadline.
+ * deadline. Without the option, the store enforces the deadline if its traits have a `timeout`. Otherwise the link enforces a deadline of
+ * 100 ms. A response of the store that is not a promise needs no deadline.
  */
 export class StoreLink {
   readonly store: Store
@@ -167,7 +167,7 @@ export class StoreLink {
     })
   }
 
-  /** Ends a request that has failed: its caller gets the outcome that `failed` returns, or the error that `failed` throws. */
+  /** Ends a request that has failed. The caller gets the outcome that the request's `failed` returns, or the error that `failed` throws. */
   settle<V extends Verb>(request: StoreRequest<V>, error: unknown): void {
     try {
       request.resolve(this.failed(request, error))
@@ -214,7 +214,7 @@ export function isMisuse(error: unknown): boolean {
   return error instanceof HeadgateError && !error.code.startsWith('HEADGATE_STORE')
 }
 
-/** True if the store has certainly not made a call that failed with this error, and can make the call later. */
+/** True if the store has certainly not executed a call that failed with this error, so that the call can be sent again. */
 export function isUncounted(error: unknown): boolean {
   return error instanceof HeadgateError && error.uncounted === true && !isBrokenRecord(error)
 }

@@ -10,8 +10,8 @@ interface Part {
 
 /**
  * The parts (shards) of a store that a limiter uses, such as the nodes of Redis Cluster. Each part has a circuit breaker, which all
- * limiters share. While a part fails, the option `onStoreError` decides what happens to the calls on its keys; the other parts
- * still decide on their keys.
+ * limiters share. While a part fails, the option `onStoreError` decides about calls on the keys of that part. The other parts still decide
+ * on their keys.
  */
 export class StoreParts {
   readonly #store: Store

@@ -31,7 +31,7 @@ export class WaitingCall<V extends CallVerb> extends StoreRequest<V> {
     return outcome
   }
 
-  /** Called if the store answers too late: the caller already has a result without the store. Refunds the units that the store took. */
+  /** Called if the store answers after the deadline, when the caller already has a result. Refunds the units that the store took. */
   override late(outcome: OutcomeOf<V>): void {
     const { verb, keys, tickets: renewed } = this.command
     const giveBack = (units: Costs, taken?: Tickets) => {
@@ -63,7 +63,8 @@ export class WaitingCall<V extends CallVerb> extends StoreRequest<V> {
     }
     if (choice !== 'local') counters.sources.open++
     const outcome = choice === 'local' ? this.decideLocally() : (this.#fallback.letThrough(command) as OutcomeOf<V>)
-    // A settlement that the store may have executed is not sent again. A settlement with other windows comes again.
+    // A settlement that the store may have executed is not sent again. A settlement with the outcome `elsewhere` is not sent later either,
+    // because CalendarLedger runs the settlement again with other windows.
     const again = command.verb === 'settle' && (!this.sent || isUncounted(error)) && !('elsewhere' in Object(outcome))
     if (again) this.#fallback.giveBackLater(command)
     return outcome

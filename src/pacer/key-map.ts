@@ -1,6 +1,6 @@
 import { getOrInsert } from '../common/index.ts'
 
-/** How many older keys are checked whenever a key is added. */
+/** How many older keys are checked for idleness whenever a key is added. */
 const checksPerKey = 2
 
 /** A map that removes idle keys: whenever a key is added, a few older keys are checked. */

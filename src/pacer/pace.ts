@@ -56,7 +56,7 @@ export interface HoldOptions {
   shared?: boolean
 }
 
-/** Options of `throttle` with a `runTimeout`. With these options, the function gets an `AbortSignal`. */
+/** Options of `throttle` with a `runTimeout`. The function that `throttle` runs then gets an `AbortSignal`. */
 export interface LimitedRun extends ThrottleOptions {
   runTimeout: Duration
 }
@@ -82,7 +82,7 @@ export abstract class Pace {
    * number for each policy. Resolves with the time that the call waited, in whole milliseconds.
    *
    * Rejects with the signal's reason if the signal is aborted, or with a HeadgateError:
-   * - `HEADGATE_TIMEOUT`: no slot comes within `timeout`. Mostly, `acquire` knows this and rejects without waiting.
+   * - `HEADGATE_TIMEOUT`: no slot comes within `timeout`. In most cases, `acquire` knows the time of the slot and rejects at once.
    * - `HEADGATE_QUEUE_FULL`: `maxQueue` calls wait already, or with `order: 'oldest'` too many newer calls came.
    * - `HEADGATE_CLOSED`: the pacer is closed.
    * - `HEADGATE_COST`: `cost` is no whole number from 1 and no record of all policies, or `cost` is more than a policy can ever
@@ -100,8 +100,8 @@ export abstract class Pace {
 
   /**
    * Does what `acquire` does, with a boolean as result. Resolves to true when the units are taken. Resolves to false if the queue is full,
-   * or if no slot (start time) comes within `timeout` (default 0 ms); mostly, `tryAcquire` knows this without waiting. Rejects with all
-   * other errors of `acquire`. Example: `if (await pacer.tryAcquire(1, { timeout: 500 })) await send()`.
+   * or if no slot (start time) comes within `timeout` (default 0 ms). In most cases, `tryAcquire` knows the time of the slot and resolves
+   * at once. Rejects with all other errors of `acquire`. Example: `if (await pacer.tryAcquire(1, { timeout: 500 })) await send()`.
    */
   async tryAcquire(cost: Units = 1, options: AcquireOptions = {}): Promise<boolean> {
     try {
@@ -116,8 +116,8 @@ export abstract class Pace {
 
   /**
    * Waits for a slot (a time at which the call may start), runs a function and resolves with its result. Inside the function,
-   * `AsyncLocalStorage` has the values that it has where `throttle` is called. Rejects with the error that the function throws. If there is
-   * no slot, `throttle` rejects as `acquire` does, and the function is not called. Units in flight (`concurrency`) stay in use until the
+   * `AsyncLocalStorage` has the values that it has where `throttle` is called. Rejects with the error that the function throws. If no slot
+   * comes, `throttle` rejects as `acquire` does, and the function is not called. Units in flight (`concurrency`) stay in use until the
    * promise of the result settles.
    *
    * With `runTimeout`, the function gets an `AbortSignal`. The `AbortSignal` is aborted when the function has run for
@@ -198,9 +198,9 @@ export abstract class Pace {
   }
 
   /**
-   * Removes all units that were taken or booked under this key, by every process. After that, the key has its full quota, and new slots
-   * (start times) are booked for the waiting calls of this process. Use `reset` when a process that was killed has left many booked slots,
-   * or after a test. Rejects with HeadgateError `HEADGATE_STORE_UNAVAILABLE` if the store fails and `onStoreError` is `'closed'`.
+   * Removes all units that any process has taken or booked under this key. The key then has its full quota, and new slots (start times)
+   * are booked for the waiting calls of this process. Use `reset` when a process that was killed has left many booked slots, or after a
+   * test. Rejects with HeadgateError `HEADGATE_STORE_UNAVAILABLE` if the store fails and `onStoreError` is `'closed'`.
    */
   async reset(): Promise<void> {
     const queue = this.queue()
@@ -242,7 +242,7 @@ function checkCall(options: ThrottleOptions, asked: Units | undefined): void {
   else callOptions('acquire', options, acquireNames)
 }
 
-/** `resolve` and `reject` of the promise that was made last. All promises share one executor function to save memory. */
+/** The functions of the promise that was made last: `resolve`, then `reject`. All promises share one executor function, to save memory. */
 let resolve: (value: unknown) => void
 let reject: (error: unknown) => void
 function setSettlers(resolveIt: (value: unknown) => void, rejectIt: (error: unknown) => void): void {

@@ -36,7 +36,7 @@ export function unitsIn(cost: CallCost): Units {
   return typeof cost === 'number' ? cost : cost.units
 }
 
-/** Returns equal values for two costs if a start time that was booked for one of the costs can be used for a call with the other cost. */
+/** Returns equal values for two costs if a call of one cost can use a start time that was booked for the other cost. */
 export function sizeOf(cost: CallCost): Size {
   return typeof cost === 'number' ? cost : cost.text
 }

@@ -11,11 +11,11 @@ const rate = channel('headgate:pacer:rate')
 export interface Progress {
   /** Calls that wait now. */
   readonly waiting: number
-  /** Functions of `throttle` and `wrap` that run now, and functions that wait for a slot (a time) and count for `concurrency` already. */
+  /** Functions of `throttle` and `wrap` that run now. Also functions that wait for a slot (a time) and already count for `concurrency`. */
   readonly running: number
   /** How many calls were admitted. */
   readonly admitted: number
-  /** The units that the admitted calls took. For a call with a number for each policy, the largest number counts. */
+  /** The units that the admitted calls took. For a call with a number for each policy, the largest number is added. */
   readonly cost: number
   /** Calls that ended without units: because of a full queue, a timeout, an aborted signal or a closed pacer. */
   readonly refused: number

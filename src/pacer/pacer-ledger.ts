@@ -16,12 +16,12 @@ import { type CallCost, costsIn } from './pacer-cost.ts'
 /** The longest wait for which a slot (start time of a call) is booked, in microseconds. */
 const longestWait = longestWindow * 1000
 
-/** Decisions have the store's time, from which the end of a hold (ban of the key in the store) is counted. */
+/** Asks the store for its time in each decision: the end of a hold (a ban of the key in the store) is counted from that time. */
 const withTime = { at: true }
 
 /**
- * Takes the units of a pacer from the store and gives units back. The rate of the policy can be changed. The ledger `#ledger`, which sends
- * the calls to the store, handles timeouts and failures of the store: see src/failure.
+ * Takes the units of a pacer from the store and gives units back. The rate of the policy can be changed. The ledger `#ledger` sends the
+ * calls to the store, and handles timeouts and failures (see src/failure).
  */
 export class PacerLedger {
   readonly #limiter: RateLimiter
@@ -52,8 +52,8 @@ export class PacerLedger {
   }
 
   /**
-   * True if a waiting call can be promised the time of its admission: at most one policy is enforced, this policy can promise future
-   * times, and no policy counts units in flight.
+   * True if the store can promise a waiting call the time of its admission: at most one policy is enforced, the enforced policy can promise
+   * future times, and no policy counts units in flight.
    */
   get reservable(): boolean {
     const [policy, ...others] = this.policies.filter(({ shadow }) => !shadow)
@@ -73,7 +73,7 @@ export class PacerLedger {
     return this.#limiter.store.synchronous
   }
 
-  /** Tells the processes that share the store that the key is held. If the store fails, the hold stays in this process. */
+  /** Stores a hold (a stop of the key) for all processes that share the store. If the store fails, the hold applies in this process only. */
   hold(keys: readonly string[], duration: number): void {
     if (this.exclusive) return
     const ban = { duration: Math.ceil(duration), reason: 'hold', extends: true }
@@ -92,8 +92,8 @@ export class PacerLedger {
   }
 
   /**
-   * Makes the state of Guava's limiters when the pacer is made, because these limiters store permits from that time. The states
-   * of other algorithms begin with the first call.
+   * Makes the state of Guava's limiters when the pacer is made, because these limiters collect permits from that time on. The states of
+   * other algorithms begin with the first call.
    */
   begin(keys: readonly string[]): void {
     if (!isLocal(this.#limiter.store)) return

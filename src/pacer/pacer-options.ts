@@ -54,8 +54,8 @@ export interface PacerOptions {
   concurrency?: number
   /**
    * Which times the policies count if a late timer or event loop makes a call start late. `'booked'`: the times of the slots (booked start
-   * times). Later calls keep their slots, and the mean rate is reached. `'actual'`: the times at which calls really start. Later calls wait
-   * longer, and a server that counts exactly admits every call. Default `'booked'`.
+   * times). Later calls keep their slots, so the mean rate is reached. `'actual'`: the times at which calls really start. Later calls wait
+   * longer, so a server that counts exactly admits every call. Default `'booked'`.
    */
   spacing?: 'booked' | 'actual'
   /**
@@ -76,9 +76,9 @@ export interface PacerOptions {
    */
   storeTimeout?: Duration
   /**
-   * What happens to a call if the store fails. `'closed'` rejects the call with `HEADGATE_STORE_UNAVAILABLE`, and `'throw'` with
-   * the store's own error. `'open'` admits the call without waiting, and `'local'` paces the call in this process. A function gets
-   * the failure and returns one of these values. Default `'local'`. Example: `({ error }) => log(error)`.
+   * What happens to a call if the store fails. `'closed'` rejects the call with `HEADGATE_STORE_UNAVAILABLE`. `'throw'` rejects the call
+   * with the store's own error. `'open'` admits the call without waiting, and `'local'` paces the call in this process. A function gets the
+   * failure and returns one of these values. Default `'local'`. Example: `({ error }) => log(error)`.
    */
   onStoreError?: OnStoreError
   /** How many processes share the rate. While the store fails, each process uses its part of the rate. Default 1. Example: `8`. */
@@ -123,7 +123,7 @@ const readers = {
 
 type OwnOptions = Omit<PacerOptions, 'store' | 'name' | 'unref' | 'poll' | 'random' | keyof typeof failureOptions>
 
-/** The options with their defaults. `horizon` is in microseconds, and Infinity if no other process can book start times in the store. */
+/** The options with their defaults. `horizon` is in microseconds, or Infinity if no other process can book start times in the store. */
 export interface PacerSettings extends Settled<OwnOptions, 'onProgress'> {
   readonly limiter: RateLimiter
   /** The sleeper of timers that do not keep the process alive. */

@@ -9,8 +9,8 @@ import type { Queue, ReservedSlot } from './queue/index.ts'
 
 /**
  * Units booked for a future time. The caller itself has to wait until that time. A reservation is settled once: the first `settle`
- * or `cancel` counts, and later calls do nothing. On a refused reservation, `settle` and `cancel` do nothing. The units of a
- * reservation that is never settled stay used; only its units in flight are freed when their lease ends.
+ * or `cancel` counts, and later calls do nothing. On a refused reservation, `settle` and `cancel` do nothing. If a reservation is never
+ * settled, its units stay used. Only units in flight are freed, when their lease ends.
  */
 export class PacerReservation {
   /** True if the units were booked. */
@@ -70,7 +70,7 @@ export class PacerReservation {
 
   /**
    * Restarts the leases (times until units are freed) of the units in flight, for work that takes longer than a lease. Resolves to true if
-   * the leases run again. Resolves to false if a lease had ended and other calls have taken its units, or if the reservation is settled.
+   * the leases run again. Resolves to false if a lease had ended and other calls have taken the units, or if the reservation is settled.
    * Rejects if the store fails and `onStoreError` is `'closed'`.
    */
   renew(): Promise<boolean> {
@@ -80,7 +80,7 @@ export class PacerReservation {
 
 /**
  * Books a slot (a time for the call) for `Pace.reserve`. If a policy of the pacer cannot promise a future time, only units that are
- * available now are reserved, and no units if other calls wait in the queue.
+ * available now are reserved. If other calls wait in the queue, no units are reserved.
  * @param maxWait in microseconds
  * @throws HeadgateError `HEADGATE_CLOSED` if the pacer is closed
  */

@@ -108,8 +108,8 @@ export class Pacer extends Pace {
   }
 
   /**
-   * Removes the queue of a key when its last call has ended. A queue that has a booked slot (start time), or that `hold` has stopped, is
-   * removed later.
+   * Removes the queue of a key when the last call of the key has ended. A queue with a booked slot (start time), or one that `hold` has
+   * stopped, is removed later.
    */
   #settled(queue: { readonly key: string; readonly idle: boolean }): void {
     if (queue !== this.#root && queue.idle) this.#byKey.delete(queue.key)

@@ -2,15 +2,14 @@
  * Decides when a waiting call asks the store again for units in flight. A refusal by `concurrency` says when a unit is
  * free at the latest: when the first lease ends. Mostly a unit is released much sooner.
  *
- * After a release in this process, the queue of that key asks again without waiting. A release in another process is
- * found by polling. The time between two polls has a random part, so that processes do not ask at the same moment.
- * While the store refuses, the time between two polls doubles twice:
+ * After a release in this process, the queue of the key asks again at once. A release in another process is found by polling. The time
+ * between two polls has a random part, so that processes do not ask at the same moment. While the store refuses, the time between two polls
+ * doubles twice:
  *
  *     refused   |-- poll --|-- 2 poll --|---- 4 poll ----|---- 4 poll ----|     each wait has 50 to 100 % of this length
  *
- * A busy process would take each unit that it has released again, before other processes ask. So from time to time the
- * process takes no unit until each other process has asked once. For the process, this is at most 5 per cent of the
- * time.
+ * Without a pause, a busy process would take back each unit that it releases, before other processes ask. So from time to time the process
+ * takes no unit until each other process has asked once. These pauses are at most 5 per cent of the time.
  */
 import type { Decision, Verdict } from '../policy/index.ts'
 import type { PacerLedger } from './pacer-ledger.ts'
@@ -18,7 +17,7 @@ import type { PacerLedger } from './pacer-ledger.ts'
 /** The longest time between two polls, as a multiple of the shortest time. */
 const slowest = 4
 /**
- * For how many turns released units are left to other processes, and for how many turns this process then takes the units. A
+ * For how many turns released units are left to other processes (`turnsOfOthers`), and for how many turns this process then takes them. A
  * turn is as long as the longest time between two polls.
  */
 const turnsOfOthers = 1
@@ -37,7 +36,7 @@ export class PollTimes {
   readonly #polling: Polling
   /** How many requests to the store were refused since the last request that was granted. */
   #refusals = 0
-  /** The time from which all policies except `concurrency` admit the first waiting call. */
+  /** The time from which all policies admit the first waiting call, apart from policies with `concurrency`. */
   #readyAt = 0
   /**
    * Until this time, units that this process releases are left to other processes. The first release after `#othersFrom` begins

@@ -9,9 +9,9 @@
  *     spacing: actual  A         .      B         C         D   C starts 10 ms after B
  *
  * So a second ledger under the same policies counts each call that has started. A call starts at its slot only if the second ledger
- * admits it too. The exact moment at which a function sends its request is unknown. So a call is counted when its function has run
- * up to its first `await`, which is never too early. Until that moment the call is `starting`, and other calls start only if the
- * ledger can admit all starting calls together.
+ * admits it too. The exact moment at which a function sends its request is unknown. So a call is counted when its function has run up to
+ * its first `await`. No call is then counted too early. Until that moment the call is `starting`, and other calls start only if the ledger
+ * can admit all starting calls together.
  */
 
 import type { Costs } from '../algorithms/evaluation/index.ts'
@@ -73,7 +73,7 @@ export function runsOf(limiter: RateLimiter, clock: Clock): Runs | undefined {
   return limiter.policies.every(({ algorithm }) => algorithm.leases) ? undefined : new Runs(limiter, clock)
 }
 
-/** The calls of one key: those that have started, and those that are starting. */
+/** The calls of one key that have started, and the calls that are starting. */
 export class RunSpacing {
   readonly #runs: Runs
   readonly #keys: readonly string[]
@@ -95,8 +95,8 @@ export class RunSpacing {
   refusal(cost: CallCost): Decision | undefined {
     const decision = this.#runs.ask(this.#keys, sum(this.#starting, 1, costsIn(cost)))
     if (this.starting) return decision.allowed && !this.#runs.single ? undefined : decision
-    // After the rate was lowered, the cost may be more than the policy ever admits. The call starts anyway, because it has a slot (start
-    // time) already.
+    // After the rate was lowered, the cost may be more than the policy ever admits. Such a call starts anyway, because its slot (start
+    // time) is already promised.
     return decision.allowed || decision.retryAfter === Infinity ? undefined : decision
   }
 
@@ -115,8 +115,8 @@ export class RunSpacing {
 }
 
 /**
- * Calls `run` after the code that awaits an `acquire` or `tryAcquire` has continued. The promise of that `acquire` or
- * `tryAcquire` was resolved just before, and the code continues after a few turns of the microtask queue.
+ * Calls `run` after the caller's code behind `await acquire()` or `await tryAcquire()` has continued. The promise was resolved just before,
+ * and the code continues after a few turns of the microtask queue.
  */
 export async function afterCaller(run: () => void): Promise<void> {
   for (let turn = 0; turn < turnsOfCaller; turn++) await undefined

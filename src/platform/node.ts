@@ -6,8 +6,8 @@ import { clearTimeout, setImmediate, setTimeout } from 'node:timers'
 import type { Platform } from './platform.ts'
 
 /**
- * `process.hrtime` reads the same clock as `performance.now`, and takes 25 per cent less time. This matters because every
- * decision reads the time.
+ * `process.hrtime` reads the same clock as `performance.now`, and takes 25 per cent less time. The speed matters because every decision
+ * reads the time.
  */
 const { hrtime } = process
 
@@ -19,7 +19,7 @@ function elapsed(): number {
 
 const findOrigin = () => Math.floor((performance.timeOrigin + performance.now()) * 1000) - elapsed()
 
-/** The largest of three readings: a process that is suspended between the two clocks reads less. */
+/** The largest of three readings, because a reading is too small if the process is suspended between the reads of the two clocks. */
 const origin = Math.max(findOrigin(), findOrigin(), findOrigin())
 
 export const microseconds: Platform['microseconds'] = () => origin + elapsed()
@@ -53,7 +53,10 @@ export const realTimers: Platform['realTimers'] = { setTimeout, clearTimeout }
 
 const fs = () => process.getBuiltinModule('node:fs')
 
-/** How often a file is read, in milliseconds. Events of the file system get lost for links, mounts and editors that replace a file. */
+/**
+ * How often a file is read, in milliseconds. The file is polled because events of the file system get lost for links, mounts and editors
+ * that replace a file.
+ */
 const interval = 500
 
 export const files: Platform['files'] = {

@@ -17,7 +17,7 @@ export interface Timers {
  * The functions that the core needs from its runtime. `node.ts` and `web.ts` implement this interface. The condition `node` in the
  * `imports` of package.json selects one of the two files. Node, Bun and Deno set this condition; browsers and workers do not.
  *
- * At import time, no code in these files may read random numbers, start a timer or open a connection, because workers forbid that.
+ * At import time, no code in these files may read random numbers, start a timer or open a connection, because workers forbid all three.
  */
 export interface Platform {
   /** The time in whole microseconds since the epoch. If an administrator sets the machine's time, this clock does not change. */
@@ -38,9 +38,12 @@ export interface Platform {
   /** Files, if the runtime has them. */
   readonly files:
     | {
-        /** The text of a file. Throws if it cannot be read. */
+        /** Returns the text of a file. Throws if the file cannot be read. */
         readonly read: (path: string | URL) => string
-        /** Reads a file twice a second, and calls `onText` each time, or `onError`. Returns a function that ends this. Keeps no process alive. */
+        /**
+         * Reads a file twice a second. Calls `onText` after each read, or `onError` if a read fails. Returns a function that ends the
+         * polling. The timer does not keep the process alive.
+         */
         readonly poll: (
           path: string | URL,
           onText: (text: string) => void,

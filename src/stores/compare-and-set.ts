@@ -37,8 +37,8 @@ export const swapOptions: Readers<SharedTerms & Settled<OwnOptions, 'clock'>> = 
 }
 
 /**
- * Makes a store from any service that can read a text, and can replace the text only if nobody else has replaced the text since
- * it was read.
+ * Makes a store from any service that can read a text, and can replace the text only if no other process has replaced the text since the
+ * read.
  *
  * Keys in the service have at most 250 ASCII characters and no spaces. A call rejects with HeadgateError
  * `HEADGATE_STORE` if `read` or `swap` fails, with `HEADGATE_STORE_TIMEOUT` after the timeout, and with

@@ -186,7 +186,7 @@ class HitLedger implements Ledger {
   }
 
   /**
-   * @param asked the hits of the key plus the cost of this call, if `used` does not include it. If `asked` exceeds the limit, the
+   * @param asked the hits of the key plus the cost of this call, if `used` does not include that cost. If `asked` exceeds the limit, the
    *   call is refused.
    */
   #answer({ used, resetAfter: left }: Hits, cost: number, asked: number, details?: Details): Decision {

@@ -3,7 +3,7 @@
  *
  * A store has the states of the keys, and decides nothing itself. For each command, it reads the clock once, finds the states of
  * the keys, runs the command on these states, and saves the changed states. Between these steps, no other command may change the
- * states. Here no other command can run then, because the store is synchronous.
+ * states. In this store no other command can run between the steps, because the store is synchronous.
  */
 import { LRUCache } from 'lru-cache'
 import { type Clock, clockOr, monotonicClock, readOptions, whole } from '../common/index.ts'
@@ -62,7 +62,7 @@ interface ScopeKeys {
   readonly banned: Map<string, KeyStates>
 }
 
-/** The ledger of a limiter under one plan (set of policies). The ledgers of the limiter's other plans use the same `keys`. */
+/** The ledger of a limiter under one plan (set of policies). The limiter's ledgers under other plans use the same `keys`. */
 class LruLedger implements Ledger {
   readonly #clock: Clock
   readonly #maxKeys: number

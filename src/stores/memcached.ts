@@ -40,8 +40,8 @@ interface MemcachedSocket {
 export interface MemcachedStoreOptions
   extends Pick<CompareAndSetOptions<unknown>, 'prefix' | 'timeout' | 'ttlMargin' | 'breaker' | 'retries' | 'clock'> {
   /**
-   * The most bytes of a value. Give 0.1 % less than the server's item size (`memcached -I`), because the server adds some bytes to
-   * each value. Default 1,000,000, which is right for the server's default of 1 MiB.
+   * The most bytes of a value. Give 0.1 % less than the server's item size (`memcached -I`), because the server adds some bytes to each
+   * value. Default 1,000,000, which fits the server's default of 1 MiB.
    */
   maxBytes?: number
   /** A client of memcache-client, or an object with the same methods. The store does not close the client. */
@@ -152,8 +152,8 @@ function gathererOf(client: MemcachedClient): () => void {
 }
 
 /**
- * Converts a lifetime in milliseconds to the number that Memcached expects: up to 30 days, the lifetime in seconds; above, its end
- * in seconds since the epoch. If the end is after 2038, which the server cannot represent, returns 0: the item never expires. One
+ * Converts a lifetime in milliseconds to the number that Memcached expects: up to 30 days, the lifetime in seconds; for a longer lifetime,
+ * its end in seconds since the epoch. The server cannot represent an end after 2038, so the result is then 0: the item never expires. One
  * second is added because Memcached's clock ticks once a second: an item with a lifetime of one second could expire immediately.
  */
 function lifetimeOf(ttl: number): number {

@@ -15,8 +15,8 @@ export interface StoredKey {
   /** The size of the stored value, in bytes. */
   readonly bytes: number
   /**
-   * What the states mean, explained with the numbers of the policies, which are stored with the states; undefined if the value does not
-   * have the format of this version.
+   * What the states mean. The numbers of the policies are stored with the states. Undefined if the value does not have the format of this
+   * version.
    */
   readonly inspection: Inspection | undefined
 }

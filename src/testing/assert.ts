@@ -1,6 +1,6 @@
 /*
- * The few assertion functions of the store contract. They work in every runtime and with every test runner. A failed
- * assertion throws an Error with `actual` and `expected`, which test runners show as a difference.
+ * The few assertion functions of the store contract, which work in every runtime and with every test runner. A failed assertion throws an
+ * Error with `actual` and `expected`, which test runners show as a difference.
  */
 
 /** @throws AssertionError if the values differ, or differ in an element or property at any depth */

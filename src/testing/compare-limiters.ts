@@ -41,8 +41,8 @@ interface Open {
 }
 
 /**
- * Makes the same calls of every verb on two limiters that share a clock, and asserts that both limiters return the
- * same. The calls look random and are always the same, so that a failure can be reproduced.
+ * Makes the same calls of every verb on two limiters that share a clock, and asserts that both limiters return the same results. The calls
+ * look random, but are the same in every run, so that a failure can be reproduced.
  * @param bans true if some of the calls ban keys
  */
 export async function compareLimiters(

@@ -34,7 +34,7 @@ export type FaultKind = (typeof kinds)[number]
 export interface Fault {
   kind: FaultKind
   /**
-   * The length of a delay, in milliseconds or as text: half of the delay passes before the call takes effect, half after. Example:
+   * The length of a delay, in milliseconds or as text. Half of the delay passes before the call takes effect, and half after. Example:
    * `'50ms'`.
    */
   by?: Duration
@@ -55,7 +55,7 @@ type TimedFault = Settled<ScheduledFault>
 export interface FaultyStoreOptions {
   /** The clock for the times of the faults. Default: real time. */
   clock?: ManualClock
-  /** The faults and their times. If several faults overlap, the first of the list applies. Default: no faults. */
+  /** The faults and their times. If several faults overlap, the first fault in the list applies. Default: no faults. */
   faults?: readonly ScheduledFault[]
 }
 
@@ -90,7 +90,10 @@ export function faultyStore(store: Store, options: FaultyStoreOptions = {}): Fau
 /** A store that fails on demand. `faultyStore` returns it. */
 export class FaultyStore implements Store {
   readonly synchronous = false
-  /** Of the wrapped store, only whether it takes lists of costs, and the timeout: a call that hangs fails at this timeout, as it does in a real client when the server hangs. */
+  /**
+   * Copies two traits of the wrapped store: `alternatives` and `timeout`. A call that hangs fails at this timeout, as in a real client when
+   * the server hangs.
+   */
   readonly traits: StoreTraits
   readonly #deadlines: Deadlines | undefined
   readonly #counts = { calls: 0, delay: 0, error: 0, hang: 0, 'lost-reply': 0, partition: 0 }
@@ -125,7 +128,7 @@ export class FaultyStore implements Store {
     return { run: (command) => this.#call(() => ledger.run(command)) }
   }
 
-  /** How many calls came, and how many of them each fault affected. */
+  /** How many calls came, and how many calls each fault affected. */
   get counts(): Readonly<Record<'calls' | FaultKind, number>> {
     return { ...this.#counts }
   }

@@ -52,7 +52,8 @@ export class ManualClock {
   }
 
   /**
-   * Sets the time, also to an earlier time: milliseconds since the epoch, with up to three decimals. Wakes the sleepers that are due.
+   * Sets the time, in milliseconds since the epoch with up to three decimals. The time may be earlier than the present time. Wakes the
+   * sleepers that are due.
    * @throws HeadgateError `HEADGATE_CLOCK` if the time is invalid
    */
   set(time: number): void {
@@ -78,8 +79,8 @@ export class ManualClock {
   }
 
   /**
-   * Wakes the next sleeper that is due by the time `until`; returns false if there is none. Sleepers with equal times wake in the
-   * order in which they began.
+   * Wakes the next sleeper that is due by the time `until`. Returns false if no sleeper is due. Sleepers with equal times wake in the order
+   * in which they began.
    */
   #wakeNext(until: number): boolean {
     let next: Sleep | undefined

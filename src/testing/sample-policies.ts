@@ -21,7 +21,7 @@ const samplesOf: Readonly<Record<Kind, Readonly<Record<string, MakePolicy>>>> = 
     'leaky-bucket': leakyBucket,
     gcra: (options) => gcra({ ...options, burst: 2 }),
   },
-  // Windows of a calendar are longer than those of these tests. They have tests of their own.
+  // No samples: the windows of a calendar are too long for these tests. Calendars have separate tests.
   calendarWindow: {},
   concurrency: {
     concurrency: ({ countRefused, window, ...options }) => concurrency({ name: 'at-once', ...options, lease: window }),

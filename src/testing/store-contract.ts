@@ -29,7 +29,7 @@ export interface StoreContract {
 /**
  * Declares the tests that every store must pass. With every algorithm, each call returns what the memory store returns. A call under
  * several policies and scopes takes units from all of them, or from none. Reservations are settled (corrected to the actual cost) exactly,
- * in any order. A ban ends exactly at its time, if the store has bans. Keys and limiters never share a state. Concurrent calls are decided
+ * in any order. If the store has bans, a ban ends exactly at its time. Keys and limiters never share a state. Concurrent calls are decided
  * one after the other. No test sleeps: the time is a `ManualClock`, which also goes back.
  *
  *     import { test } from 'node:test'

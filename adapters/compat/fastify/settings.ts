@@ -71,8 +71,8 @@ export function settingsOf(options: RateLimitPluginOptions): Settings {
   return {
     ...options,
     ...numbersOf(options),
-    // In the options of the plugin, only the value true turns on the two options below. In the options of a route, any truthy
-    // value turns them on. @fastify/rate-limit does the same.
+    // In the options of the plugin, only the value true turns on the two options below. In the options of a route, any truthy value turns
+    // the two options on. @fastify/rate-limit reads both in the same way.
     continueExceeding: options.continueExceeding === true,
     exponentialBackoff: options.exponentialBackoff === true,
     hook: options.hook ?? 'onRequest',

@@ -23,8 +23,8 @@ export interface Hit {
   readonly info: RateLimitInfo
   readonly exceeded: boolean
   /**
-   * Removes this hit from the store. A second call of `uncount` does nothing, and neither does a call after the window of the
-   * hit has ended.
+   * Removes this hit from the store. A second call of `uncount` does nothing. A call after the window of the hit has ended does nothing
+   * either.
    */
   uncount(): Promise<void>
 }

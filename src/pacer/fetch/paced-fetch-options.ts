@@ -24,15 +24,15 @@ type Chosen = PacedFetchOptions['pacer']
 /** The options of `pacedFetch`. */
 export interface PacedFetchOptions {
   /**
-   * A pacer, one key of a pacer, or a function that returns one of them for the URL of a request. If the function returns anything else,
+   * A pacer, one key of a pacer, or a function of the request's URL that returns a pacer or a key. If the function returns anything else,
    * the request rejects with `HEADGATE_OPTION`. Examples: `new Pacer('10/1s')`, `({ host }) => paces.get(host) ?? others.key(host)`.
    */
   pacer: Pacer | Pace | ((url: URL) => Pacer | Pace)
   /** Returns a request's key in the pacer. Default: one queue for all requests. Example: `({ host }) => host`. */
   key?: (url: URL) => string
   /**
-   * Requests with a higher priority are sent first. Any number, or a function of the arguments of `fetch` that returns a number. Default
-   * 0. Example: `(url, init) => (String(url).endsWith('/payments') ? 1 : 0)`.
+   * The priority of a request: any number, or a function of the arguments of `fetch` that returns a number. Requests with a higher priority
+   * are sent first. Default 0. Example: `(url, init) => (String(url).endsWith('/payments') ? 1 : 0)`.
    */
   priority?: number | ((...request: Parameters<Fetch>) => number)
   /**
@@ -42,12 +42,12 @@ export interface PacedFetchOptions {
    */
   cost?: RequestCost | ((...request: Parameters<Fetch>) => RequestCost)
   /**
-   * Says which quota of the server each policy follows. A field is the name of a policy; its value is a unit such as
-   * `'tokens'`, or the name of a limit in the header field `RateLimit`. Default: each policy follows the quota that has
-   * the policy's own name. Example: `{ daily: 'requests', budget: 'tokens' }`.
+   * Says which quota of the server each policy follows. A field's name is the name of a policy. The field's value is a unit such as
+   * `'tokens'`, or the name of a limit in the header field `RateLimit`. Default: each policy follows the quota that has the policy's own
+   * name. Example: `{ daily: 'requests', budget: 'tokens' }`.
    */
   quotas?: Readonly<Record<string, string>>
-  /** How often a request is sent again after a response 429 or 503, if it can be repeated. Default 3. Example: `0`. */
+  /** How often a request that can be repeated is sent again after a response 429 or 503. Default 3. Example: `0`. */
   retries?: number
   /**
    * The methods of requests that can be repeated. A request with the header field `Idempotency-Key` can be repeated too, whatever its
@@ -67,7 +67,7 @@ export interface PacedFetchOptions {
   backoff?: Duration
   /** Returns a number from 0 up to 1, to randomize waits before retries. Default `Math.random`. In tests: `() => 0`. */
   random?: () => number
-  /** Returns the time in milliseconds since the epoch, to compare dates with. Default `Date.now`. Tests may pass another function. */
+  /** Returns the time in milliseconds since the epoch, to compare with dates in responses. Default `Date.now`. Tests may pass another function. */
   now?: () => number
 }
 
@@ -153,8 +153,8 @@ function orOne(cost: RequestCost = 1): RequestCost {
 }
 
 /**
- * The quota that each policy follows. The quota `'requests'` is added if no policy follows it, because many servers report only
- * this quota.
+ * The quota that each policy follows. If no policy follows the quota `'requests'`, that quota is added, because many servers report no
+ * other.
  */
 function followedBy({ policies }: Pace, quotas: Readonly<Record<string, string>>): Followed[] {
   const names = policies.map(({ name }) => name)

@@ -1,7 +1,6 @@
 /*
- * A `fetch` that sends requests at the rate of a pacer, and obeys the limits that a server reports. When the server refuses a
- * request, all requests of the same key wait until the time that the server names. If the refused request can be repeated, it is
- * sent again.
+ * A `fetch` that sends requests at the rate of a pacer, and obeys the limits that a server reports. When the server refuses a request, all
+ * requests of the same key wait until the time that the server names. The refused request is sent again if it can be repeated.
  */
 import { getOrInsert, HeadgateError, shown } from '../../common/index.ts'
 import { KeyMap } from '../key-map.ts'
@@ -21,10 +20,11 @@ const maxJitter = 5000
 
 /**
  * Returns a `fetch` that takes units from the pacer for every request. The returned `fetch` obeys `Retry-After` and the rate limit fields
- * of every dialect (draft or legacy): when the server has fewer units left than a request takes, the requests of the key wait until the
- * server gives units back. If the request's signal is aborted, the wait ends. The promise rejects as `fetch` does, or as `acquire` of the
- * pacer does, for example with `HEADGATE_QUEUE_FULL`. The promise resolves with a response 429 or 503 if the request cannot be repeated, or
- * if all retries are used. Example: `const get = pacedFetch(fetch, { pacer: new Pacer('10/1s'), key: ({ host }) => host })`.
+ * of every dialect (draft or legacy). When the server has fewer units left than a request takes, the requests of the key wait until the
+ * server gives units back. If the request's signal is aborted, the wait ends. The promise rejects with the errors of `fetch`, and with
+ * those of `acquire` of the pacer, for example `HEADGATE_QUEUE_FULL`. The promise resolves with a response 429 or 503 if the request cannot
+ * be repeated, or if all retries are used.
+ * Example: `const get = pacedFetch(fetch, { pacer: new Pacer('10/1s'), key: ({ host }) => host })`.
  * @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_COST` if an option is invalid
  */
 export function pacedFetch(fetch: Fetch, options: PacedFetchOptions): Fetch {
@@ -49,7 +49,7 @@ export function pacedFetch(fetch: Fetch, options: PacedFetchOptions): Fetch {
   }
 }
 
-/** Sends a request when the pacer admits the request, and again if the server refuses the request. */
+/** Sends a request when the pacer admits the request. Sends the request again if the server refuses the request. */
 async function exchange(fetch: Fetch, request: Sent, settings: PacedFetchSettings): Promise<Response> {
   const { input, init, pace, cost } = request
   let { priority } = request
@@ -60,7 +60,7 @@ async function exchange(fetch: Fetch, request: Sent, settings: PacedFetchSetting
     const run = () => sendIfLeft(send, request, attempt, settings)
     const outcome = await pace.throttle(run, { cost, signal: signalOf(request), priority })
     if (outcome === undefined) {
-      // This request was sent first. Smaller requests of the same priority must not use up the units that it waits for.
+      // This request came first. Smaller requests of the same priority must not use up the units that this request waits for.
       priority = request.priority + 0.5
       continue
     }
@@ -125,8 +125,8 @@ function refusalWait({ retryAfter, quotas }: ParsedRateLimit): number | undefine
 }
 
 /**
- * How many milliseconds to wait if a quota that a policy follows (see the option `quotas`) has no units left: the time until the
- * quota's reset if the server names it, else the quota's window, else `backoff`.
+ * How many milliseconds to wait if a quota that a policy follows (see the option `quotas`) has no units left. The wait lasts until the
+ * quota's reset. If the server names no reset, the wait is the quota's window, or else `backoff`.
  */
 function spentWait({ quotas }: ParsedRateLimit, followed: readonly Followed[], backoff: number): number {
   const spent = quotas.filter((quota) => quota.remaining === 0 && followed.some((each) => follows(each)(quota)))
@@ -156,7 +156,7 @@ interface Sent {
   readonly quotas: () => ServerQuotas
 }
 
-/** True if the request may be sent twice, by its method or by an `Idempotency-Key`, and its body can be sent twice. */
+/** True if the method or an `Idempotency-Key` allows a second send, and the body can be sent twice. */
 function isRepeatable({ input, init }: Sent, methods: ReadonlySet<string>): boolean {
   const given = input instanceof Request ? input : undefined
   const body: unknown = init?.body

@@ -6,7 +6,7 @@
  *     X-RateLimit-Remaining-Tokens, and others    a limit for each unit: unit-quotas.ts
  *     RateLimit-Limit, -Remaining, -Reset         draft 6: seconds from now; some send epoch seconds (GitLab)
  *     RateLimit: limit=2, remaining=1, reset=900  draft 7
- *     RateLimit: "name";r=1;t=900                 draft 8 and later; also the names `a` and `w` that are proposed next
+ *     RateLimit: "name";r=1;t=900                 draft 8 and later; also the names `a` and `w` of the next proposal
  *
  * A malformed field is ignored.
  */
@@ -16,7 +16,7 @@ import type { HeaderFields, ParsedRateLimit, Quota, Read } from './quota.ts'
 import { parseCount, unitQuotas } from './unit-quotas.ts'
 
 /**
- * Reads `Retry-After` and the rate limit fields of a response. The function never throws: a malformed field is ignored.
+ * Reads `Retry-After` and the rate limit fields of a response. Never throws: a malformed field is ignored.
  *
  * Example: `parseRateLimit(response.headers).quotas[0]?.remaining`.
  * @param now the present time in milliseconds since the epoch, to compute how far away dates and epoch seconds are

@@ -3,9 +3,9 @@
  * form. All results are finite, however long the text is.
  */
 
-/** A larger number in a reset field is a time in epoch seconds (September 2001 and later), and not a wait. */
+/** A number in a reset field that is larger than this is a time in epoch seconds (September 2001 and later). A smaller number is a wait. */
 const epochSeconds = 1e9
-/** A larger number in a reset field is a time in epoch milliseconds, and not in epoch seconds. */
+/** A number in a reset field that is larger than this is a time in epoch milliseconds, not in epoch seconds. */
 const epochMilliseconds = 1e12
 
 const number = /^\s*\d+(\.\d+)?\s*$/
@@ -16,8 +16,8 @@ export function capped(value: number): number {
 }
 
 /**
- * Parses a decimal number such as `7.66`, and multiplies the number by `unit`. Rounds the product up to a whole
- * millisecond, but a rounding error of the multiplication adds no millisecond.
+ * Parses a decimal number such as `7.66`, and multiplies the number by `unit`. Rounds the product up to a whole millisecond. A
+ * floating-point error of the multiplication does not add a millisecond.
  */
 export function decimal(text: string, unit: number): number | undefined {
   return number.test(text) ? wholeMilliseconds(Number(text) * unit) : undefined

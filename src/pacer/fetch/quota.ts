@@ -18,13 +18,13 @@ export interface Quota {
   readonly remaining: number | undefined
   /** The length of the window in milliseconds. Example: 60000 for a field with `w=60`. */
   readonly window: number | undefined
-  /** Milliseconds from now until the server gives units back. Examples: 30000 for `t=30`, 360000 for `6m0s`. */
+  /** Milliseconds from `now` of `parseRateLimit` until the server gives units back. Examples: 30000 for `t=30`, 360000 for `6m0s`. */
   readonly resetAfter: number | undefined
-  /** How many units the request took. */
+  /** How many units of the limit the request took, if the server says so. */
   readonly cost: number | undefined
 }
 
-/** What the header fields of a response say about rate limits, as `parseRateLimit` returns it. */
+/** The result of `parseRateLimit`: what the header fields of a response say about rate limits. */
 export interface ParsedRateLimit {
   /**
    * The newest dialect in the response: drafts 8 and later (`'list'`), draft 7 (`'dictionary'`), draft 6 (`'fields'`),

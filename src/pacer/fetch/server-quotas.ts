@@ -8,9 +8,9 @@
  *     B        |----------------|     are left, at least 7 less the cost of A and C are left.
  *     C                  |----------|
  *
- * This is the first lower bound of the units left. If no other client uses the quota, there is a second lower bound: the bound
- * from earlier responses, less the units of the requests sent since. The larger of the two bounds is used. If the server reports
- * less than the second bound, another client uses the quota too, and only the first bound is true.
+ * The picture gives the first lower bound of the units left. If no other client uses the quota, there is a second lower bound: the bound
+ * from earlier responses, less the units of the requests sent since. The larger bound is used. If the server reports less than the second
+ * bound, another client uses the quota too, and only the first bound holds.
  */
 import type { Units } from '../../limiter/index.ts'
 import type { Quota } from './quota.ts'
@@ -43,7 +43,7 @@ export function follows({ quota }: Followed): (found: Quota) => boolean {
   return ({ name, unit }) => quota === name || quota === unit
 }
 
-/** How many units the server has left of one quota. The number is valid until the server gives units back. */
+/** How many units the server has left of one quota. The lower bound holds until the server gives units back. */
 interface Known {
   readonly counter: Counter
   left: number
@@ -60,7 +60,7 @@ interface Counter {
 /** A request that was sent and has no response yet. */
 export interface Flight {
   readonly cost: RequestCost
-  /** For each counter, the units of the requests that had ended (`answered`) when this request was sent. */
+  /** For each counter (of one followed quota), the units of the requests that had ended when this request was sent. */
   readonly answered: readonly number[]
 }
 
@@ -91,8 +91,8 @@ export class ServerQuotas {
   }
 
   /**
-   * How many milliseconds a request has to wait, until the server has enough units for its cost. 0 unless a quota is known to
-   * have too few units.
+   * How many milliseconds a request has to wait until the server has enough units for the request. 0 unless a quota is known to have too
+   * few units.
    */
   wait(cost: RequestCost): number {
     const now = this.#forget()
@@ -136,7 +136,10 @@ export class ServerQuotas {
     for (const id of this.#known.keys()) if (this.#known.size > mostKnown) this.#known.delete(id)
   }
 
-  /** Removes the numbers that have expired, or were noted at a later time than now (the clock was set back). Returns the present time. */
+  /**
+   * Removes numbers that have expired. Also removes numbers noted at a time after now, because the clock was set back. Returns the present
+   * time.
+   */
   #forget(): number {
     const now = this.#now()
     for (const [id, { until }] of this.#known) {

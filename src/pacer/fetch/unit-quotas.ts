@@ -7,9 +7,9 @@
  *     ratelimitbysize-remaining: 499900               Mistral before: tokens, reset in seconds
  *     anthropic-ratelimit-tokens-remaining: 79000     Anthropic; reset as a date
  *
- * OpenAI and Anthropic give units back little by little, and their reset is the time when all units are back. No field says
- * when the first unit is back. So a request waits until the reset, which is longer than necessary. Anthropic rounds the number
- * of tokens left to thousands, so up to 500 tokens fewer than reported may be left.
+ * OpenAI and Anthropic give units back little by little, and their reset is the time when all units are back. No field says when the first
+ * unit is back. So a request waits until the reset, and thus longer than necessary. Anthropic rounds the number of tokens left to
+ * thousands, so up to 500 tokens fewer than reported may be left.
  */
 import { capped, parseReset } from './parse-times.ts'
 import type { Quota, Read } from './quota.ts'

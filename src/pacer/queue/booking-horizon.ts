@@ -7,9 +7,9 @@
  *     |  booked     |  booked      |              the calls behind wait without a slot
  *     |             |<- when the last slot is this near, the next ones are booked
  *
- * If other processes book too, the last slot of a process may be further away. Then the process books no more until
- * that slot is near. A process without a slot always books one, so each process gets slots. A process also books a slot
- * for a call if, by the last answer of the store, the call can be admitted without waiting.
+ * If other processes book too, the last slot of a process may be further away than the horizon. The process then books no more until its
+ * last slot is near. A process without a slot always books one, so each process gets slots. A process also books a slot for a call if the
+ * last answer of the store says that the call need not wait.
  */
 
 import type { LinkedList } from '../../common/index.ts'
@@ -25,11 +25,11 @@ export class BookingHorizon {
   readonly #slots: LinkedList<Slot>
   readonly #refill: () => void
   #next: Task | undefined
-  /** How many units the bookings (of start times) have that were sent to the store and that the store has not answered yet. */
+  /** The units of all bookings (of start times) that were sent to the store and have no answer yet. */
   #pending = 0
   /** The priority of the last waiter for which a slot (start time) was booked. */
   #priority = 0
-  /** How many units the store could still admit without a wait, by its last answer to a booking (reserved units). */
+  /** How many more units the store admits without a wait, by the store's last answer to a booking (reserved units). */
   #free = 0
 
   constructor(queue: Queue, slots: LinkedList<Slot>, refill: () => void) {
@@ -81,8 +81,8 @@ export class BookingHorizon {
   }
 
   answered({ decision, wait }: Booking): void {
-    // Guava's limiters admit any cost without a wait and make the next call wait longer. So their `remaining` does not say
-    // what the next call may take.
+    // Guava's limiters admit any cost without a wait and make the next call wait longer. So `remaining` of such a limiter does not say how
+    // much the next call may take.
     const paysLater = this.#queue.context.units.policies.some(({ algorithm }) => algorithm.kind.startsWith('smooth'))
     this.#free = wait > 0 || paysLater ? 0 : decision.remaining
   }

@@ -1,16 +1,17 @@
 /*
  * Asks the store whether another process holds the key, before a call starts at a slot that was booked ahead.
  *
- * The answer is as old as the question: it says what the store knew at some time after the question was sent. So a call starts only if
- * the question was sent at most about one round trip before. The question is sent ahead of the slot, so that the call starts in time:
+ * The answer says what the store knew at some time after the question was sent. So a call starts only if the question was sent at most
+ * about one round trip before. The question is sent ahead of the slot, so that the call starts in time:
  *
  *     question |--- round trip ---| answer
  *              |                  |  slot      slot                slot
  *     counts   |---- round trip and 2 ms ----|                      |
  *                                 starts      question, then starts
  *
- * The answer to a booking counts like the answer to a question. One question is in flight at a time, and all calls whose slots have come
- * start at its answer. So the store gets at most one question for each slot, and at most one in a round trip.
+ * The store's answer to a booking also shows that no process holds the key, so it saves a question. One question is in flight at a time.
+ * All calls whose slots have come start when the question is answered. So the store gets at most one question for each slot, and at most
+ * one in a round trip.
  */
 import { isPromise, type LinkedList } from '../../common/index.ts'
 import type { Decision } from '../../policy/index.ts'
@@ -18,9 +19,9 @@ import type { Task } from '../timers/index.ts'
 import type { Slot } from './booked-slot.ts'
 import type { Queue } from './queue.ts'
 
-/** For how long an answer counts beyond the round trip, because timers are late by about this time, in microseconds. */
+/** For how many microseconds an answer stays valid beyond the round trip. Timers are late by about this time. */
 const timerLate = 2000
-/** The longest round trip that is expected, in microseconds. A longer one makes calls start late, and never sooner. */
+/** The longest expected round trip, in microseconds. A longer round trip delays calls: no call starts before its slot. */
 const longestTrip = 100_000
 /** The rank with which the scheduler orders tasks of the same time: the question is sent before the slot is used. */
 const beforeSlots = -1
@@ -29,14 +30,14 @@ export class HoldCheck {
   readonly #queue: Queue
   readonly #slots: LinkedList<Slot>
   readonly #start: (slot: Slot) => void
-  /** The slots (booked start times) that have come and wait for the store's answer, in the order of their times. */
+  /** The slots (booked start times) whose time has come and that wait for the store's answer, earliest first. */
   readonly #due = new Set<Slot>()
   #asking = false
-  /** True if the store failed when it was asked last: calls then start at their slots (booked times) without its answer. */
+  /** True if the last question failed. Calls then start at their slots (booked times) without an answer of the store. */
   #failing = false
   /** When the last question that the store has answered was sent, in microseconds. */
   #askedAt = -Infinity
-  /** How long that answer took, in microseconds. */
+  /** The round trip of the last answered question, in microseconds. */
   #trip = 0
   #next: Task | undefined
 
@@ -65,7 +66,7 @@ export class HoldCheck {
     return time - this.#askedAt <= this.#trip + timerLate
   }
 
-  /** Plans the next question: one round trip before the first slot (booked start) at which the last answer counts no more. */
+  /** Plans the next question: one round trip before the first slot (booked start) at which the last answer is too old. */
   schedule(): void {
     if (this.#asking || this.#next?.pending) return
     for (const slot of this.#slots) {
@@ -101,8 +102,8 @@ export class HoldCheck {
   }
 
   /**
-   * Notes an answer of the store by which no process holds the key.
-   * @param sent when the question was sent, in microseconds @param decision undefined if the store failed
+   * Notes the answer to a question or to a booking: no process holds the key, or the store failed.
+   * @param sent when the question or the booking was sent, in microseconds @param decision undefined if the store failed
    */
   answered(sent: number, decision: Decision | undefined): void {
     this.#failing = decision?.source !== 'store'

@@ -27,7 +27,7 @@ export class LateSlots {
     if (this.#slots.size === 1) this.resume()
   }
 
-  /** Admits the waiters of the kept slots (start times that have passed), in order, until one of them may not start yet. */
+  /** Admits the waiters of the kept slots (start times that have passed), in order. Stops at the first waiter that may not start yet. */
   resume(): void {
     this.#queue.context.scheduler.remove(this.#retry)
     for (const slot of this.#slots) {

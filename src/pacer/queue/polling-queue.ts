@@ -3,8 +3,8 @@
  * queue requests again after the wait that the refusal names, or earlier if units in flight may be released earlier
  * (poll-times.ts).
  *
- * No call overtakes the first waiter, not even a call with a smaller cost: otherwise smaller calls could make a large call wait
- * without end. At most one request to the store is pending.
+ * No call overtakes the first waiter, not even a call with a smaller cost. Otherwise smaller calls could make a large call wait without
+ * end. At most one request to the store is pending.
  */
 
 import { isPromise } from '../../common/index.ts'
@@ -19,8 +19,8 @@ import type { Waiter } from './waiter.ts'
 export class PollingQueue extends Queue {
   readonly #waiters = new PriorityQueue()
   /**
-   * Waiters that came while a request to the store was pending. After the store's response, each of these waiters is either admitted, or
-   * checked for whether it may wait.
+   * Waiters that came while a request to the store was pending. After the store's response, each of these waiters is admitted, or the queue
+   * checks if the waiter may wait.
    */
   #fresh: Waiter[] = []
   #retry: Task | undefined

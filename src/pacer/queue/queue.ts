@@ -59,7 +59,7 @@ export abstract class Queue {
   abstract restart(): void
   /** Admits the next calls. With `spacing: 'actual'`, called each time a started call has been counted: see run-spacing.ts. */
   protected abstract resume(): void
-  /** Called when the application has set another rate. A later call must still get a time after all start times promised before. */
+  /** Called when the application has set another rate. Start times that were already promised stay first: a later call gets a later time. */
   abstract rateChanged(): void
   /** Called when a reservation or an ended function has freed `concurrency` units, so that a waiting call may be admitted. */
   freed(): void {}
@@ -224,8 +224,8 @@ export abstract class Queue {
   }
 
   /**
-   * Queues functions that `concurrency` made wait, one by one. A function that ends immediately calls `#unblock` again during the
-   * loop: the flag `#unblocking` prevents a second loop.
+   * Queues functions that `concurrency` made wait, one by one. A function that ends immediately calls `#unblock` again during the loop. The
+   * flag `#unblocking` prevents a second loop.
    */
   #unblock(): void {
     if (this.#unblocking) return
@@ -235,8 +235,7 @@ export abstract class Queue {
   }
 
   /**
-   * Called when a call has ended, a slot (start time) was used or given back, or a request to the store has the store's response: the queue
-   * may now be idle.
+   * Called when the queue may have become idle: a call has ended, a slot (start time) was used or given back, or the store has answered.
    */
   settled(): void {
     this.context.settled(this)
@@ -261,7 +260,7 @@ export abstract class Queue {
     return true
   }
 
-  /** Admits no call until `until`, in microseconds. If an earlier call of `hold` set a later end, that end stays. */
+  /** Admits no call until `until`, in microseconds. If an earlier call of `hold` set a later end, the later end stays. */
   hold(until: number): void {
     if (this.context.closed || until <= Math.max(this.now, this.#hold.until)) return
     if (!this.stopped) this.stop()

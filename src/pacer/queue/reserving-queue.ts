@@ -1,14 +1,14 @@
 /*
  * The queue for policies that can promise a future time. A slot (start time) is booked for every call when the call comes.
  *
- * So the wait is known from the beginning, also with several processes, and each call needs one request to the store. A
- * slot is not assigned to a waiter: see src/common/slots.ts. When the time of a slot has come, the first waiter with
- * the cost of the slot uses the slot. Waiters are ordered by priority, and then by the time at which they came.
+ * So the wait of a call is known from the beginning, also with several processes. Each call needs one request to the store. A slot is not
+ * assigned to a waiter: see src/common/slots.ts. When the time of a slot has come, the first waiter with the cost of the slot uses the
+ * slot. Waiters are ordered by priority, and then by the time at which they came.
  *
  * Slots of different costs cannot be exchanged without breaking a promise. So priority decides only among calls of
  * equal cost. When a waiter gives up, all slots after the slot of this waiter are given back and booked again, never at
- * a later time. If other processes or reservations may book too, no promised slot can move. In this case the next
- * waiters of the same cost use the earlier slots, and the last slot of that cost is given back.
+ * a later time. If other processes or reservations may book too, no promised slot can move. The next waiters of the same cost then use the
+ * earlier slots, and the last slot of that cost is given back.
  */
 import type { Tickets } from '../../algorithms/evaluation/index.ts'
 import { isPromise } from '../../common/index.ts'

@@ -23,11 +23,11 @@ export interface PacerCall {
  * The stage of a call, by what the call waits for.
  *
  * - `new`: the call has just come
- * - `blocked`: it waits until another function of its key ends, because of the option `concurrency`
- * - `queued`: it waits in the queue, and no slot is booked
- * - `requesting`: it waits for the response of the store
- * - `booked`: it waits for the time of a slot
- * - `done`: it waits no more, because it was admitted or refused
+ * - `blocked`: the call waits until another function of its key ends, because of the option `concurrency`
+ * - `queued`: the call waits in the queue, and no slot is booked
+ * - `requesting`: the call waits for the response of the store
+ * - `booked`: the call waits for the time of a slot
+ * - `done`: the call was admitted or refused
  */
 export type Stage = 'new' | 'blocked' | 'queued' | 'requesting' | 'booked' | 'done'
 
@@ -42,12 +42,12 @@ interface Owner {
   finished(waiter: Waiter): void
 }
 
-/** A call and its wait. There may be very many waiters, and each field takes 8 bytes in each waiter, each closure 64 bytes or more. */
+/** A call and its wait. There may be very many waiters, so memory matters: a field takes 8 bytes in each waiter, and a closure 64 bytes or more. */
 export class Waiter implements ListNode<Waiter> {
   stage: Stage = 'new'
   /** True once the call counts as waiting, for `maxQueue` and for events. */
   waits = false
-  /** The waiters before and behind this one, in the one priority queue that has this waiter. */
+  /** The waiter before this waiter in its priority queue. `after` is the waiter behind this waiter. */
   before: Waiter | undefined
   after: Waiter | undefined
   readonly owner: Owner

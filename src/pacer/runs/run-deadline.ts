@@ -4,7 +4,7 @@ import { ranTooLong } from '../pacer-errors.ts'
 /**
  * Returns a function that calls `run` with a signal. If `run` takes longer than `runTimeout` milliseconds, the promise
  * rejects and the signal is aborted. A result or an error of `run` that comes later is ignored.
- * @param given the caller's signal; when it is aborted, the signal of `run` is aborted too
+ * @param given the caller's signal; an abort of this signal also aborts the signal of `run`
  */
 export function withRunTimeout(
   run: (signal: AbortSignal) => unknown,

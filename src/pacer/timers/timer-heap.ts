@@ -19,8 +19,8 @@ export abstract class Task {
 }
 
 /**
- * Tasks in the order of their times. Most tasks are added in that order already. These tasks go to a list, where adding
- * and removing takes constant time: a heap takes 0.6 us more for each of 100,000 slots. The other tasks go to a heap.
+ * Tasks in the order of their times. Most tasks are added in the order of their times. Such tasks go to a list, where adding and removing
+ * takes constant time: a heap takes 0.6 us more for each of 100,000 slots. All other tasks go to a heap.
  */
 export class TaskQueue {
   readonly #inOrder = new Fifo<Task>()

@@ -11,20 +11,20 @@ export interface RequestMessage {
   /** The name of the store. */
   readonly headgate: string
   /**
-   * The terms (policies and settings) of each ledger that the requests need, as JSON. Each message has the terms, because the
-   * primary may not know them yet.
+   * The terms (policies and settings) of each ledger that the requests need, as JSON. Each message has the terms, because the primary may
+   * not know the terms yet.
    */
   readonly terms: readonly string[]
   readonly requests: readonly (readonly [id: number, termsIndex: number, command: Command | DocumentCommand])[]
 }
 
-/** A call of a method of `Documents`. Its index of terms is `noTerms`. */
+/** A request for a method of `Documents` (the shared overrides). The request's index of terms is `noTerms`. */
 export interface DocumentCommand {
   readonly verb: keyof Documents
   readonly args: readonly unknown[]
 }
 
-/** The index of terms of a request that is not about states. */
+/** The index of terms in a request that needs no terms: a request about documents. */
 export const noTerms = -1
 
 interface Failure {

@@ -21,7 +21,7 @@ import {
   unpackTerms,
 } from './messages.ts'
 
-/** The names of the open stores. No two stores may have one name, because both would answer a worker. */
+/** The names of the open stores. Two stores must not have the same name, because both would answer a worker. */
 const openNames = new Set<string>()
 
 /** The largest number of ledgers (access to states) in memory. A removed ledger is opened again when a request needs it. */

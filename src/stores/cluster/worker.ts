@@ -70,7 +70,7 @@ export class WorkerStore implements Store {
     return withFailover(this, terms, joins, (bare) => new WorkerLedger(this, packTerms(bare)))
   }
 
-  /** Rejects the pending calls and all later calls. After that, the store does not keep the process alive. */
+  /** Rejects the pending calls and all later calls. A closed store does not keep the process alive. */
   close(): void {
     this.#closed = true
     process.removeListener('message', this.#onMessage)

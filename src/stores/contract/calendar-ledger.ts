@@ -6,10 +6,10 @@ import { type Command, type Elsewhere, type OutcomeOf, tooMany, type Verb } from
 import type { CheckedLedger, Health } from './health.ts'
 import type { OnFailure } from './on-store-error.ts'
 
-/** The verbs that need no windows, because they change or show whatever states there are. */
+/** The verbs that need no windows, because they change or show the stored states, whatever the windows are. */
 const withoutWindows: ReadonlySet<Verb> = new Set<Verb>(['reset', 'ban', 'unban', 'inspect', 'scan', 'clear'])
 
-/** What a call brings for policies with a calendar: the windows by this process's clock, and what it says about the customer. */
+/** The parts of a command that policies with a calendar use: the windows by this process's clock, and the calendar of the customer. */
 export type KeyCalendar = Pick<Command, 'windows' | 'calendar'>
 
 type Placeable = { -readonly [Member in keyof Command]: Command[Member] }
@@ -19,14 +19,14 @@ type Placeable = { -readonly [Member in keyof Command]: Command[Member] }
  * the store's clock is in other windows, the command runs once more, with windows around the store's time.
  */
 export class CalendarLedger implements CheckedLedger {
-  /** The ledger that the store opened, for a store whose ledgers join another. */
+  /** The ledger inside this wrapper, as the store opened it. A store whose ledgers join another ledger needs the inner ledger. */
   readonly opened: CheckedLedger
   readonly #policies: readonly Policy[]
-  /** What the policies ask a call to say. */
+  /** The calendar fields (`anchor`, `timeZone`) that the policies take from a call. */
   readonly #asked: Asked
   /**
-   * A time of the store, in microseconds. The windows around it are right until the store's time has left the last of them, so most
-   * calls need no clock.
+   * A time of the store, in microseconds. The windows around this time stay right until the store's time leaves the last window. So most
+   * calls need not read the clock.
    */
   #time: number | undefined
   /** The windows around `#time` of calls that say nothing about a customer. */
@@ -41,8 +41,8 @@ export class CalendarLedger implements CheckedLedger {
   }
 
   /**
-   * Writes the windows into the command, which is faster than a copy of the command: each call has a command of its own.
-   * @param now the store's time, if it is known to be in no window of the last command
+   * Writes the windows into the command, which is faster than to copy the command. No other call uses the same command.
+   * @param now the store's time, if the store has answered that no window of the command contains its time
    */
   #place(command: Placeable, now?: number): void {
     const { calendar } = command
@@ -69,7 +69,7 @@ export class CalendarLedger implements CheckedLedger {
     return elsewhereOf(outcome) === undefined ? outcome : this.#again(outcome, command, onFailure)
   }
 
-  /** A method of its own, because a closure in `run` would make each call slower. */
+  /** The asynchronous part of `run`. A closure in `run` would make each call slower, so this is a separate method. */
   #later<V extends Verb>(
     outcome: Promise<OutcomeOf<V>>,
     command: Command<V>,
@@ -78,7 +78,7 @@ export class CalendarLedger implements CheckedLedger {
     return outcome.then((first) => this.#again(first, command, onFailure))
   }
 
-  /** The outcome, or that of a second attempt if the store's clock is in other windows. */
+  /** Returns the outcome. If the store's clock is in other windows, returns the outcome of a second attempt. */
   #again<V extends Verb>(
     outcome: OutcomeOf<V>,
     command: Command<V>,
@@ -95,9 +95,10 @@ export class CalendarLedger implements CheckedLedger {
 
 /**
  * Runs a part of a command, such as the part on the keys in one slot of Redis Cluster. If the store's clock is in other windows, runs
- * this part once more, with windows around the store's time. The command must not run again: its other parts have changed their keys.
+ * this part once more, with windows around the store's time. The whole command must not run again, because the other parts have changed
+ * their keys.
  * @param policies the policies of this part
- * @param brought what the command brings for these policies
+ * @param brought the windows and the calendar in the command, for these policies
  * @param run runs the part with these windows
  * @throws HeadgateError `HEADGATE_STORE` if the store's clock is elsewhere again
  */
@@ -112,7 +113,7 @@ export async function runPart<T>(
 }
 
 /**
- * The outcome, which is not tried again.
+ * Returns the outcome of the last attempt.
  * @throws HeadgateError `HEADGATE_STORE` if the store's clock is elsewhere again
  * @throws HeadgateError `HEADGATE_RESERVATIONS` if a key has too many reservations that expire
  */
@@ -169,7 +170,7 @@ function unsaid({ name, calendar }: Policy, said: CallerCalendar | undefined): H
   )
 }
 
-/** What the call says about the customer of a policy's scope. */
+/** The customer's calendar that the call gives for a policy's scope. */
 function calendarOf({ scope }: Policy, calendar: CallerCalendars): CallerCalendar | undefined {
   if (isOne(calendar)) return calendar
   return Object.hasOwn(calendar, scope) ? calendar[scope] : undefined
@@ -181,7 +182,7 @@ function isOne(calendar: CallerCalendars): calendar is CallerCalendar {
 
 /**
  * Checks what a call says about calendars.
- * @throws HeadgateError `HEADGATE_CALENDAR` for another form, or if the call says what all its policies fix
+ * @throws HeadgateError `HEADGATE_CALENDAR` if the calendar is malformed, or has a field that no policy takes from the call
  */
 function checkCalendars(calendar: CallerCalendars, policies: readonly Policy[], asked: Asked): void {
   checkForm(calendar, 'calendar')
@@ -220,10 +221,10 @@ function wrongForm(said: unknown, name: string): HeadgateError {
   return invalidOption(name, expected, said, 'Write { anchor: customer.since }.', 'HEADGATE_CALENDAR')
 }
 
-/** What policies ask a call to say about its customer. */
+/** For each field of a customer's calendar, true if a policy takes the field from the call. */
 type Asked = Readonly<Record<keyof CallerCalendar, boolean>>
 
-/** Policies without a calendar ask for anything: a scope without a calendar is no mistake, because another plan may have one. */
+/** If no policy has a calendar, every field is allowed: the call may be written for another plan, whose policies have calendars. */
 function askedBy(policies: readonly Policy[]): Asked {
   const calendars = policies.flatMap(({ calendar }) => calendar ?? [])
   const asks = (part: keyof CallerCalendar) =>

@@ -22,10 +22,10 @@ export type Verb = DecidingVerb | 'reset' | 'ban' | 'unban' | 'inspect' | 'scan'
 
 /**
  * Identifies a report that may arrive twice, because its sender did not see the store's answer. If the store knows an equal or larger
- * number of the same sender for the key, the store has counted this report already: the store charges nothing, and answers.
+ * number of the same sender for the key, the store has already counted this report. The store then charges nothing, and answers as usual.
  */
 export interface NumberedReport {
-  /** The sender of the report. All reports of a key that are numbered in one sequence have the same text here. */
+  /** The sender of the report. All reports that one sender numbers in one sequence have the same text here. */
   readonly by: string
   /** A number larger than that of any earlier report by the sender. A report that is sent again has the same number. */
   readonly number: number
@@ -38,7 +38,7 @@ export interface BanTerms {
   /** The duration of the ban in whole microseconds; `forever` for a ban without an end. */
   readonly duration: number
   readonly reason?: string | undefined
-  /** True if a ban in progress that ends later stays. Default: the new ban replaces it. */
+  /** True to keep a ban in progress if that ban ends later than the new ban. Default: the new ban replaces the ban in progress. */
   readonly extends?: boolean
 }
 
@@ -52,7 +52,7 @@ export interface ScanTerms {
 /** With `ban` and `unban`, the key of a scope (a name such as `user`) may be undefined: nothing is changed in that scope. */
 type KeysOf<V extends Verb> = V extends 'ban' | 'unban' ? readonly (string | undefined)[] : readonly string[]
 
-/** One command, which the limiter has validated. An optional member is used by the verbs that its comment names. */
+/** One command, which the limiter has validated. The comment of an optional member names the verbs that use the member. */
 export interface Command<V extends Verb = Verb> {
   readonly verb: V
   /**
@@ -67,8 +67,8 @@ export interface Command<V extends Verb = Verb> {
    */
   readonly costs?: Costs
   /**
-   * For `consume`, `reserve` and `peek`: costs that are tried in their order, all at the time of the command. The first cost that is
-   * admitted is taken. `costs` is the first of them. Only a store with the trait `alternatives` gets this member.
+   * For `consume`, `reserve` and `peek`: costs that are tried in order, all at the time of the command. The first cost that is admitted is
+   * taken. `costs` equals the first cost of this list. Only a store with the trait `alternatives` gets this member.
    */
   readonly alternatives?: Alternatives | undefined
   /** For `reserve`: the longest wait that the caller accepts, in whole microseconds. Default 0. */
@@ -84,7 +84,7 @@ export interface Command<V extends Verb = Verb> {
    * change.
    */
   readonly tickets?: Tickets | undefined
-  /** What the call says about the calendar of its customer. `openLedger` makes `windows` of it; a store does not get it. */
+  /** The calendar of the customer, as the caller passed it. `openLedger` computes `windows` from the calendar. A store gets only `windows`. */
   readonly calendar?: CallerCalendars | undefined
   /**
    * For each policy with a calendar: the windows around the call, by the caller's clock. Undefined for the other policies, and absent
@@ -110,7 +110,7 @@ export interface AskedCosts {
   readonly alternatives?: Alternatives | undefined
 }
 
-/** The cost that an admitted call has taken. For a call that was let through uncounted, the first cost. */
+/** The cost that an admitted call has taken. The first cost for a call that was admitted without counting. */
 export function costsTaken({ costs, alternatives }: Partial<AskedCosts>, { tried }: Decision): Costs {
   return alternatives?.[tried?.length ?? 0] ?? costs ?? 1
 }
@@ -130,13 +130,16 @@ export interface Booking {
 }
 
 /**
- * The outcome of a command that was not decided, and changed nothing: its `windows` do not contain the store's time, or it is a
- * reservation that expires, and its key has too many.
+ * The outcome of a command that was not decided, and changed nothing. Either the command's `windows` do not contain the store's time, or
+ * the command is a reservation that expires, and the key has too many such reservations.
  */
 export interface Elsewhere {
   /** The store's time in whole microseconds, with which the command can be tried again. `tooMany` for too many reservations. */
   readonly elsewhere: number
-  /** Of a command over several parts: the verdicts of the parts that were decided, and then undone. Their thresholds are told. */
+  /**
+   * For a command in several parts: the verdicts of the parts that were decided and then undone. Thresholds in these verdicts are still
+   * reported.
+   */
   readonly policies?: readonly Verdict[]
 }
 

@@ -15,8 +15,8 @@ const longestNap = 20
 const defaultFix = 'Check the connection, or set a longer timeout.'
 
 /**
- * Deadlines with one common timeout, so the item that was added first is due first. All items use one timer. When the last item is
- * removed, the timer is not cancelled, because cancelling takes much time: the timer fires once more.
+ * Deadlines with one common timeout, so the item that was added first is due first. All items use one timer. When the last item is removed,
+ * the timer is not cancelled, because cancelling is slow. The timer then fires once more.
  *
  * While this process stands still (a long computation, a paused container), the store cannot get a request or answer it. So the
  * deadlines of waiting items are extended by the time of the standstill, once for each item.
@@ -37,7 +37,7 @@ export class Deadlines {
   #alive = 0
 
   /**
-   * @param who what did not answer, as the subject of the error message, such as `'The store'`
+   * @param who the subject of the error message: what did not answer, such as `'The store'`
    * @param timeout the time until the deadline, in milliseconds
    * @param fix a sentence of the error message that says what the user can do
    */
@@ -108,7 +108,7 @@ export class Deadlines {
     })
   }
 
-  /** Does what `bound` does, for a request that only reads from the store, so that no call is counted. */
+  /** Does the same as `bound` for a request that only reads from the store, and so counts no call. */
   reading<T>(answer: Promise<T>): Promise<T> {
     return this.bound(answer, ignore, false)
   }
@@ -138,7 +138,7 @@ export class Deadlines {
     this.#sleeper(nap, this.#wake)
   }
 
-  /** Checks deadlines after pending events, so that an answer that came while this process was busy is read first. */
+  /** Checks deadlines after pending events, so that an answer is read first if the answer came while this process was busy. */
   readonly #wake = (): void => {
     const now = this.#forgiveStandstill()
     const { first } = this.#waiting
@@ -163,7 +163,7 @@ export class Deadlines {
   #forgiveStandstill(): number {
     const now = this.#clock()
     const latest = now + this.#timeout * 1000
-    // If the user passed another clock, a jump of this clock does not show that this process stood still.
+    // If the user passed a clock, a jump of that clock does not show that this process stood still.
     if (this.#clock === monotonicClock && now - this.#expected >= this.#standstill) {
       this.#giveBack(now - Math.min(this.#alive, this.#expected), latest)
     }

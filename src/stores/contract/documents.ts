@@ -8,22 +8,22 @@ export interface VersionedDocument {
 }
 
 /**
- * Small texts that all processes of a store share: one for each limiter, of at most 256 kB, which has the limiter's overrides. A
- * document must not be evicted. A method that takes too long has to reject.
+ * Small texts that all processes of a store share. Each limiter has one document of at most 256 kB, which contains the limiter's overrides.
+ * The store must not evict a document. A method that takes too long has to reject.
  */
 export interface Documents {
-  /** The version of each document, read in one request. `''` for a document that nobody has written. */
+  /** The version of each document, in the order of `names`. All versions are read in one request. `''` for a document that nobody has written. */
   versions(names: readonly string[]): MaybePromise<readonly string[]>
-  /** A document and its version, read together. */
+  /** The document and its version, read in one step, so that the two belong together. */
   read(name: string): MaybePromise<VersionedDocument>
   /**
-   * Writes the document in one step if it still has this version, and gives it another version. Returns false if it has another
-   * version, and then changes nothing. Different texts never have the same version.
+   * Replaces the document in one step, if the stored document still has this version. The new text gets a new version. Returns false and
+   * changes nothing if the stored document has another version. Different texts never have the same version.
    */
   swap(name: string, version: string, text: string): MaybePromise<boolean>
 }
 
-/** The version of a document with this text. So no two texts have one version, even after a server has lost the last write. */
+/** The version of a document, computed from its text. So two different texts never have the same version, even if a server loses the last write. */
 export function versionOf(text: string): string {
   return text === '' ? '' : digest(new TextEncoder().encode(text))
 }

@@ -14,7 +14,7 @@ export const longestEncoding = 128
 
 function encode(text: string, escaped: RegExp): string {
   if (text === '') return '%'
-  // Most texts need no escape, and this test takes a tenth of the time of a replacement.
+  // Most texts need no escape, and a test takes a tenth of the time of a replacement.
   const encoded = escaped.test(text) ? text.replace(new RegExp(escaped, 'g'), escapeUnit) : text
   return encoded.length <= longestEncoding ? encoded : digest(new TextEncoder().encode(encoded))
 }
@@ -44,8 +44,8 @@ export function decodeId(encoded: string): { key: string } | { hash: string } {
 const digestForm = /^#[\w-]{43}$/
 
 /**
- * Encodes what somebody looks for in a store: a key, or the hash that is shown in place of a long key. Returns the encoding, and the text
- * that is shown for a key with this encoding.
+ * Encodes the text of a search: a key, or the hash that is shown in place of a long key. Returns the encoding, and the text that is shown
+ * for a key with this encoding.
  */
 export function soughtId(keyOrHash: string): { encoded: string; shown: string } {
   const encoded = digestForm.test(keyOrHash) ? keyOrHash : encodeId(keyOrHash)

@@ -32,11 +32,11 @@ export interface Health {
   readonly errors: number
   /** The last error of the store; undefined if the store never failed. */
   readonly lastError: unknown
-  /** How many keys have units or a reset that the store must still get. Example: 3 after local calls on three keys. */
+  /** How many keys have units or a reset that this process must still send to the store. Example: 3 after local calls on three keys. */
   readonly owing: number
   /**
-   * Since when this process cannot read the overrides of the limiter, in milliseconds since the epoch: it goes on with the last that
-   * it knew. Absent if it can read them.
+   * Since when this process cannot read the overrides of the limiter, in milliseconds since the epoch. The process then uses the last
+   * overrides that it has read. Absent if the process can read the overrides.
    */
   readonly overridesUnreadSince?: number
 }
@@ -50,8 +50,8 @@ export function noCalls(): Health {
 }
 
 /**
- * A ledger (a limiter's states in a store) that a limiter can use: its store cannot fail, or `withFailover` made the ledger, which then
- * decides even if the store fails.
+ * A ledger (a limiter's states in a store) that a limiter can use: its store cannot fail, or `withFailover` made the ledger, so that the
+ * ledger decides even if the store fails.
  */
 export interface CheckedLedger {
   run<V extends Verb>(command: Command<V>, onFailure?: OnFailure): MaybePromise<OutcomeOf<V>>

@@ -1,7 +1,7 @@
 /*
  * The contract of stores: `open(terms)` returns a ledger (a limiter's states), and a ledger runs commands. `KeyStates` runs any command on
- * the states of one key. This folder also has what all stores use: health, deadlines, exchanges, and the encoding of names and keys. The
- * folder imports `inspection`, `algorithms`, `policy` and `common`.
+ * the states of one key. This folder also has the code that all stores share: health, deadlines, exchanges, and the encoding of names and
+ * keys. This folder imports `inspection`, `algorithms`, `policy` and `common`.
  */
 
 export { type KeyCalendar, runPart, windowsOf } from './calendar-ledger.ts'

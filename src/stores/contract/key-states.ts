@@ -53,7 +53,7 @@ export interface KeyState {
 export class KeyStates<State extends KeyState = KeyState> {
   /** The states, by the names of their policies. */
   readonly states: Map<string, State>
-  /** The last ban that the verb `ban` set for the key, which may be over; undefined if there is none. */
+  /** The last ban that the verb `ban` set for the key. The ban may be over. Undefined if there is no ban. */
   storedBan: StoredBan | undefined
   /** True if a state or the ban has changed, so that the store has to save them. */
   changed = false
@@ -125,13 +125,13 @@ export class KeyStates<State extends KeyState = KeyState> {
     this.changed = true
   }
 
-  /** Copies of the states, for an inspection. */
+  /** Copies of the states, so that an inspection cannot change a state. */
   get kept(): KeptState[] {
     return [...this.states].map(([name, { definition, s }]) => ({ name, definition, s: s.slice() }))
   }
 }
 
-/** The verbs that `runOn` can run. Only the store itself can run the other verbs, because they need more than the states of some keys. */
+/** The verbs that `runOn` can run. The other verbs need more than the states of some keys, so only the store itself can run them. */
 export type StateVerb = Exclude<Verb, 'inspect' | 'scan' | 'clear'>
 
 /**

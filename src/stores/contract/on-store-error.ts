@@ -38,7 +38,7 @@ export type OnStoreError<Event = StoreFailure> =
   | StoreErrorAction
   | ((event: Event) => StoreErrorAction | undefined | void | Promise<void>)
 
-/** The settings of a limiter for calls for which its store fails. */
+/** The settings of a limiter that decide what happens to a call if the store fails. */
 export interface FailureTerms {
   readonly onStoreError: OnStoreError | undefined
   readonly instances: number

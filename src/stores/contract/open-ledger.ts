@@ -12,7 +12,7 @@ import { withoutThresholds, withThresholds } from './threshold-ledger.ts'
 export function openLedger(store: Store, terms: LedgerTerms, joins?: Ledger): CheckedLedger {
   const joined = withoutThresholds(joins instanceof CalendarLedger ? joins.opened : joins)
   const opened: CheckedLedger = store.open(terms, joined)
-  const told = isFallible(store) ? opened : withThresholds(opened, terms) // a store that can fail tells in `withFailover`
+  const told = isFallible(store) ? opened : withThresholds(opened, terms) // for a store that can fail, `withFailover` reports thresholds
   const ledger = withCalendars(told, terms.policies)
   if (!isFallible(store) || ledger.health !== undefined) return ledger
   throw new HeadgateError(
@@ -23,7 +23,7 @@ export function openLedger(store: Store, terms: LedgerTerms, joins?: Ledger): Ch
   )
 }
 
-/** The ledger, or one that gives each command its windows if a policy has a calendar. */
+/** Wraps the ledger if a policy has a calendar: the wrapper gives each command its windows. Otherwise returns the ledger itself. */
 export function withCalendars(ledger: CheckedLedger, policies: readonly Policy[]): CheckedLedger {
   return policies.some(({ calendar }) => calendar !== undefined) ? new CalendarLedger(ledger, policies) : ledger
 }

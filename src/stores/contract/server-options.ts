@@ -24,15 +24,15 @@ export interface SharedStoreOptions {
    */
   timeout?: Duration
   /**
-   * How long the store keeps a key that has its full quota again, in milliseconds or as text. A process whose clock is slow
-   * still needs the key. Default `'1s'`.
+   * How long the store keeps a key that has its full quota again, in milliseconds or as text. A process whose clock is slow still needs the
+   * key during that time. Default `'1s'`.
    */
   ttlMargin?: Duration
   /** When the circuit breaker of the store opens, and how often a process then sends a probe to the store. */
   breaker?: BreakerOptions
 }
 
-/** The options of a store's circuit breaker. All limiters on the store share this breaker. */
+/** The options of a store's circuit breaker. All limiters on the store share the breaker. */
 export interface BreakerOptions {
   /** How many exchanges with (requests to) the store have to fail, without a success between them, to open the breaker. Default 5. */
   failures?: number

@@ -46,11 +46,11 @@ export interface LedgerTerms {
    * undefined, errors of the store reach the caller.
    */
   readonly failure?: FailureTerms | undefined
-  /** Called once for each threshold that an outcome of the store reports in `Verdict.reached`. Undefined if nobody is told. */
+  /** Called once for each threshold that an outcome of the store reports in `Verdict.reached`. Undefined if the limiter has no such function. */
   readonly onThreshold?: ((event: ThresholdEvent) => void) | undefined
   /**
-   * Set if these are the policies of an override: for `'some'` keys, so that the store need prepare nothing for them, or for
-   * `'all'`. Undefined for the policies of a plan.
+   * Set if these are the policies of an override. `'some'`: for a few keys, so the store need not prepare memory for these policies.
+   * `'all'`: for every key. Undefined for the policies of a plan.
    */
   readonly override?: OverrideExtent | undefined
 }
@@ -88,13 +88,13 @@ export interface StoreTraits {
    */
   readonly prefix?: string
   /**
-   * The longest time of a call in milliseconds, if the store itself enforces it: a call that takes longer rejects with
+   * The longest time of a call in milliseconds, if the store itself enforces this limit. A call that takes longer rejects with
    * HeadgateError `HEADGATE_STORE_TIMEOUT`. Without `timeout`, the limiter enforces a timeout.
    */
   readonly timeout?: number
   /**
-   * When the circuit breaker of the store opens, and when it probes the store. Default: it opens after 5 failures, and probes every
-   * 500 ms.
+   * When the circuit breaker of the store opens, and how often the open breaker sends a probe. Default: opens after 5 failures, and probes
+   * every 500 ms.
    */
   readonly breaker?: Partial<BreakerTerms>
   /**
@@ -126,8 +126,9 @@ export interface Store {
   /** Facts about this store that limiters need. Default: none. */
   readonly traits?: StoreTraits
   /**
-   * Keeps the overrides of limiters for all processes. Absent if the store cannot: `override` then rejects with HeadgateError
-   * `HEADGATE_UNSUPPORTED`. A store in the memory of one process needs none, because its limiters keep their overrides themselves.
+   * Stores the overrides of limiters for all processes. Absent if the store cannot do so: `override` then rejects with HeadgateError
+   * `HEADGATE_UNSUPPORTED`. A store in the memory of one process needs no `documents`, because its limiters keep their overrides
+   * themselves.
    */
   readonly documents?: Documents
   /**
@@ -155,8 +156,8 @@ export function isFallible({ synchronous, traits }: Store): boolean {
 }
 
 /**
- * True if the store is in the memory of this process, and cannot fail. A store in a file is not local: other processes reach it,
- * and it can fail.
+ * True if the store is in the memory of this process, and cannot fail. A store in a file is not local, because other processes reach the
+ * file, and the file can fail.
  */
 export function isLocal(store: Store): boolean {
   return store.synchronous && !isFallible(store)

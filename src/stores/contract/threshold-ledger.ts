@@ -6,9 +6,9 @@ import type { CheckedLedger, Health } from './health.ts'
 import type { OnFailure } from './on-store-error.ts'
 import type { Ledger, LedgerTerms } from './store.ts'
 
-/** Tells of the thresholds that the outcomes of a store's ledger report, also of commands that no caller waits for. */
+/** Calls `onThreshold` for the thresholds in the outcomes of a store's ledger, also for commands that no caller waits for. */
 class ThresholdLedger implements CheckedLedger {
-  /** The ledger that the store opened, for a store whose ledgers join another. */
+  /** The ledger inside this wrapper, as the store opened it. A store whose ledgers join another ledger needs the inner ledger. */
   readonly opened: Ledger
   readonly #terms: LedgerTerms
   health?: () => Health
@@ -32,21 +32,21 @@ class ThresholdLedger implements CheckedLedger {
   }
 }
 
-/** The ledger, or one that tells of thresholds if a policy has some. */
+/** Wraps the ledger if a policy has thresholds: the wrapper calls `onThreshold`. Otherwise returns the ledger itself. */
 export function withThresholds(ledger: CheckedLedger, terms: LedgerTerms): CheckedLedger {
   const tells = terms.onThreshold !== undefined && terms.policies.some(({ thresholds }) => thresholds !== undefined)
   return tells ? new ThresholdLedger(ledger, terms) : ledger
 }
 
-/** The ledger that a store opened, under the ledger that `withThresholds` returned. */
+/** Removes the wrapper of `withThresholds`: returns the ledger that the store opened. */
 export function withoutThresholds(ledger: Ledger | undefined): Ledger | undefined {
   return ledger instanceof ThresholdLedger ? ledger.opened : ledger
 }
 
 /**
- * Tells of the thresholds that an outcome of the store reports.
+ * Calls `onThreshold` for each threshold that an outcome of the store reports.
  * @param keys the key of each scope
- * @param places the indexes of the policies whose thresholds are told; undefined for all
+ * @param places the indexes of the policies whose thresholds are reported; undefined for all policies
  */
 export function tellThresholds(
   { name, policies, scopes, onThreshold }: LedgerTerms,
@@ -64,7 +64,7 @@ export function tellThresholds(
     const key = keys[scopes.indexOf(scope)] as string
     for (const each of thresholdsOf(policy)) {
       const threshold = partOf(each)
-      // Units that were leased for later calls count for thresholds, and not for the call's own decision.
+      // Units that were leased for later calls count for thresholds, but are not in the `used` of the call's decision.
       const used = Math.max(counted, each.units)
       if (reached.includes(threshold)) {
         onThreshold?.({ limiter: name, policy: policy.name, key, scope, threshold, used, limit, resetAt })

@@ -117,8 +117,8 @@ export class KeyTable {
   }
 
   /**
-   * Gives a row to a key that has none, and moves its states there from the overflow table. Returns the row. @param found
-   * what `recall` returned for the key
+   * Gives a row to a key without a row, and moves the key's states from the overflow table to the row. Returns the row. @param found what
+   * `recall` returned for the key
    */
   claim(key: string, found: OverflowLocation, now: number): number {
     const row = this.#free.pop() ?? this.#nextRow()
@@ -136,7 +136,7 @@ export class KeyTable {
 
   #nextRow(): number {
     const row = this.#keyOf.push(undefined) - 1
-    // `maxKeys` keys need at most two rows more: the row `blank`, and the row that a new key gets before another key is evicted.
+    // The table needs at most `maxKeys` rows and two more: the row `blank`, and the row that a new key gets before another key is evicted.
     if (row === this.#refused.length) this.#resize(Math.min(2 * row, this.#capacity.maxKeys + 2))
     this.states.clear(row)
     return row
@@ -236,8 +236,8 @@ export class KeyTable {
   }
 
   /**
-   * Makes the overflow table. The seed is made here and not while the module loads, because Cloudflare Workers allow no random
-   * numbers at that time.
+   * Makes the overflow table. The seed is made here and not while the module loads, because Cloudflare Workers allow no random numbers
+   * while a module loads.
    */
   #newOverflow(): OverflowTable {
     const { maxKeys, seed = randomSeed() } = this.#capacity

@@ -21,8 +21,8 @@ type Scopes = readonly { readonly name: string }[]
 type Keys = readonly (string | undefined)[]
 
 /**
- * The banned keys of a limiter in memory. They are stored apart from the states, so that a new key cannot evict a ban.
- * A ban that is over is removed when the next call with its key comes, or when there is no space for another ban.
+ * The banned keys of a limiter in memory. Bans are stored apart from the states, so that a new key cannot evict a ban. A ban that is over
+ * is removed when the next call with its key comes, or when there is no space for another ban.
  */
 export class MemoryBans {
   /** Each ban, by an id that `idOf` makes from the scope (kind of key) and the key. */

@@ -101,7 +101,7 @@ export class MemoryLedger implements Ledger {
     return bookingOf(decision, this.evaluation.delay, () => this.evaluation.tickets(command.expires))
   }
 
-  /** Decides a call. A call with a banned key is decided by a peek, which takes no units, and is then refused. */
+  /** Decides a call. A call with a banned key is refused: a peek, which takes no units, computes the verdicts. */
   private decideUnlessBanned(command: Command<DecidingVerb>): Decision {
     const { verb, keys } = command
     const { bans } = this
@@ -216,7 +216,7 @@ export class MemoryLedger implements Ledger {
 
   /**
    * A ledger for the same states under other policies. With `terms.replaces`, the new ledger replaces this ledger; otherwise
-   * both are used. A ledger for some of the scopes, with the same policies, uses the tables as they are.
+   * both are used. A ledger with the same policies for only some of the scopes uses the tables unchanged.
    */
   joined(terms: LedgerTerms): MemoryLedger {
     const now = this.clock()

@@ -14,14 +14,12 @@ export interface MemoryStoreOptions {
   /**
    * What happens to a live key (a key below its full quota) that is evicted to make space for another key. `'remember'` (default): the
    * states of the evicted key move to an overflow table of fixed size, and are found there by the key's next call. With far more than ten
-   * times `maxKeys` live keys, some keys are refused because of others; with several plans (sets of policies), some keys are forgotten
-   * instead. `'forget'`: the key has its full quota at its next call. With more live keys than `maxKeys`, many times the limit is
-   * admitted.
+   * times `maxKeys` live keys, some keys are refused because of other keys. With several plans (sets of policies), some keys are forgotten
+   * instead. `'forget'`: the key has its full quota at its next call. With more live keys than `maxKeys`, many times the limit is admitted.
    *
    * Each scope of each limiter has an overflow table, which is made when the first key is evicted. It has 12 * `maxKeys` places
-   * for evicted keys. A place takes 28 bytes if the policy is a bucket, and 36 or 44 bytes if it is a window; the table takes
-   * at most 64 MiB. With several plans, a place in use takes about 200 bytes, and the table at most 128 MiB. docs/memory.md has
-   * the figures.
+   * for evicted keys. A place takes 28 bytes under a bucket, and 36 or 44 bytes under a window. The table takes at most 64 MiB. With
+   * several plans, a place in use takes about 200 bytes, and the table takes at most 128 MiB. docs/memory.md has the figures.
    */
   onFull?: 'remember' | 'forget'
   /** Returns whole microseconds since the epoch. Default: a monotonic clock. */
@@ -47,7 +45,7 @@ export interface MemoryStoreStats {
   readonly remembered: number
   /**
    * How many evicted keys found no free place and were merged with other keys. In the example: 0. If this number grows,
-   * some keys are refused because of others.
+   * some keys are refused because of other keys.
    */
   readonly merged: number
   /** How many keys were forgotten below their full quota. In the example: 0. If this number grows, some keys are admitted too often. */

@@ -8,9 +8,9 @@
  *       17     [ key ] [ key ] [     ] ...     [ merged ]
  *       42     [ key ] [     ] [     ] ...     [        ]
  *
- * A key with a place of its own is decided as if it had never been evicted. When both buckets of a key are full, the key with most quota
- * left in these buckets loses its place. Under one plan (set of policies), the states of this key are merged into the cells of its two
- * buckets (see shared-cells.ts), so no key is ever admitted too often. Under several plans, states have no common layout and cannot be
+ * A key with a place for itself is decided as if the key had never been evicted. When both buckets of a key are full, the key with most
+ * quota left in these buckets loses its place. Under one plan (set of policies), the states of this key are merged into the cells of its
+ * two buckets (see shared-cells.ts), so no key is ever admitted too often. Under several plans, states have no common layout and cannot be
  * merged, so the key is forgotten. A place whose key has its full quota again is cleared when later keys come.
  *
  * The hash has a secret seed, so an attacker cannot choose keys that hash to the same bucket.
@@ -33,8 +33,8 @@ const placesPerKey = 12
 const swept = 2
 
 /**
- * Where an evicted key is: the number of its own place, or `cells` if it may be in two shared cells, or `nothing` if the
- * overflow table does not have the key.
+ * Where an evicted key is: the number of its place, or `cells` if the key may be in two shared cells, or `nothing` if the overflow table
+ * does not have the key.
  */
 export type OverflowLocation = number
 export const nothing = -1
@@ -190,7 +190,10 @@ export class OverflowTable {
     return quotaLeft(this.#places.read(place), now)
   }
 
-  /** Merges a key that lost its place into the shared cells of its two buckets, or forgets it. @param bucket one of these two buckets */
+  /**
+   * Merges a key that lost its place into the shared cells of its two buckets. Without shared cells, forgets the key.
+   * @param bucket one of these two buckets
+   */
   #giveUp(states: readonly State[], bucket: number, tag: number, now: number): void {
     if (this.#cells === undefined) {
       this.forgotten++

@@ -15,9 +15,9 @@ export class Scope {
   private readonly states: StateRows
   private readonly policies: readonly PolicyEvaluation[]
   private readonly rule: StateRule
-  /** True for the policies of an override: the rows of their keys are lists of states, and the other rows are not. */
+  /** True for the policies of an override. A row of a key under an override is a list of states, unlike the other rows. */
   private readonly aside: boolean
-  /** True if the policies have read a list of states, and may have converted them. */
+  /** True if the policies have read a list of states, and may have converted these states. */
   private readList = false
   private row = blank
   private found: OverflowLocation = nothing
@@ -170,7 +170,10 @@ export class Scope {
     if (row !== blank && !table.isRefused(row) && refuses(this.policies)) table.noteRefused(row)
   }
 
-  /** Does the same for a call that another cost of its list paid. @param refusers the policies that have refused a cost of the list */
+  /**
+   * Does the same as `noteRefused` for a call with a list of costs, of which a later cost was admitted.
+   * @param refusers the policies that have refused a cost of the list
+   */
   noteRefusers(refusers: ReadonlySet<Policy>): void {
     if (this.row !== blank && this.policies.some(({ policy }) => refusers.has(policy))) this.table.noteRefused(this.row)
   }

@@ -1,8 +1,8 @@
 /*
  * Cells that several keys share if the overflow table has no free place for them: a count-min sketch in which the
- * counters are states. A key is merged into two cells. Each cell is at least as strict as every key that was merged
- * into it. So a key that continues from the more permissive of its two cells is never admitted too often. It may be
- * refused too early, because of other keys in the cells.
+ * counters are states. A key is merged into two cells. Each cell is at least as strict as every key that was merged into the cell. So a key
+ * that continues from the more permissive of its two cells is never admitted too often. Such a key may be refused too early, because of
+ * other keys in the cells.
  */
 
 import { PolicyEvaluation } from '../../algorithms/evaluation/index.ts'
@@ -36,8 +36,7 @@ export class SharedCells {
   }
 
   /**
-   * Merges the states of a key into a cell. From then on, the cell admits no more than it did before, and no more than the
-   * states of the key.
+   * Merges the states of a key into a cell. After the merge, the cell admits no more than before, and no more than the states of the key.
    */
   merge(states: readonly State[], cell: number, now: number): void {
     if (this.#inUse[cell] === 0) this.used++

@@ -17,12 +17,13 @@ import {
 } from './state.ts'
 
 /**
- * The most bytes of an overflow table, including a hash of four bytes for each row: under one plan (set of policies), and under several.
+ * The most bytes of an overflow table, including a hash of four bytes for each row: `maxBytes` under one plan (set of policies),
+ * `maxListBytes` under several plans.
  */
 const maxBytes = 64 * 2 ** 20
 const maxListBytes = 128 * 2 ** 20
 
-const placeBytes = 16 // V8 needs them for a place with its tag
+const placeBytes = 16 // the memory that V8 needs for a place with its tag
 const none: readonly State[] = []
 
 /**
@@ -32,8 +33,8 @@ const none: readonly State[] = []
  * log, which grows, is in a separate array, unless the log is condensed: a condensed log has a fixed number of entries. A state with open
  * reservations is in a separate array, too.
  *
- * The states of several plans have no common layout. So `share` makes each row a list of states, at most one for each policy name,
- * each with the policy that wrote the state. The policies of an override are for few keys: `makeList` changes only their rows.
+ * The states of several plans have no common layout. So `share` makes each row a list of states, at most one for each policy name, each
+ * with the policy that wrote the state. The policies of an override are for few keys, so `makeList` changes only the rows of these keys.
  */
 export class StateRows {
   /** True if several plans (sets of policies) share the rows. */
@@ -178,7 +179,7 @@ export class StateRows {
     if (this.#arrayed > 0) this.#pointToArrays(policies, row)
   }
 
-  /** Points evaluations to states in `#arrays`. A state that is no log and has no open reservation moves back to `#numbers`. */
+  /** Points evaluations to states in `#arrays`. A state moves back to `#numbers` if the state is no log and has no open reservation. */
   #pointToArrays(policies: readonly PolicyEvaluation[], row: number): void {
     for (let n = 0; n < policies.length; n++) {
       const own = this.#arrays[row * policies.length + n]

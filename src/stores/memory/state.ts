@@ -10,7 +10,10 @@ export interface State {
 
 const report = new Report()
 
-/** The time at which a state is evaluated when the clock shows `now`: the later time of its last call if the clock went back a little. */
+/**
+ * The time at which a state is evaluated when the clock shows `now`. If the clock went back a little, the time is that of the state's last
+ * call.
+ */
 export function stateTime({ policy, s, i }: State, now: number): number {
   return effectiveTime(policy.algorithm, s[i] as number, now)
 }
@@ -27,7 +30,10 @@ export function isBooked({ policy: { algorithm }, s, i }: State): boolean {
   return algorithm.bookingNumbers > 0 && hasBookings(algorithm, s, i)
 }
 
-/** The same for an algorithm whose states can have open reservations. Of `expiring`, only reservations that expire need an array. */
+/**
+ * True if the state, at index `i` of `s`, has open reservations that need an array. Under an algorithm with `expiring`, only reservations
+ * that expire need an array.
+ */
 export function hasBookings({ expiring, slots, idSlot }: Algorithm, s: Numbers, i: number): boolean {
   return expiring === undefined ? s[i + (idSlot as number)] !== 0 : Array.isArray(s) && s.length > i + slots
 }
@@ -98,7 +104,7 @@ export const listBytes = 48
 const stateBytes = 104
 const numberBytes = 8
 
-/** The bytes of a state with so many numbers, in a list. */
+/** The bytes that a state with this count of numbers takes in a list. */
 export function bytesOf(numbers: number): number {
   return stateBytes + numberBytes * numbers
 }

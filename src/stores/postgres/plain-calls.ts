@@ -1,12 +1,11 @@
 /*
  * Decides calls of `consume` in one round trip, if each call has one cost and one key, and the limiter has one policy of a kind
  * that plain-steps.ts has in SQL. One statement (plain-statement.ts) locks, decides and writes the rows of all these calls, and
- * returns what it read and what it wrote. From the rows that were read, the algorithm in this process computes the answer of each
- * call. If the algorithm would have written other numbers than the statement, the call fails, so no caller gets an answer that
- * differs from the row.
+ * returns the rows that it read and wrote. From the rows that were read, the algorithm in this process computes the answer of each call. If
+ * the algorithm would have written other numbers than the statement, the call fails, so no caller gets an answer that differs from the row.
  *
- * If another process has locked the row, or the row is not in plain form (it has, for example, reservations: see plain-statement.ts), a
- * transaction decides the call instead.
+ * A transaction decides the call instead if another process has locked the row, or if the row is not in plain form. A row with
+ * reservations, for example, is not in plain form: see plain-statement.ts.
  */
 import type { Policy } from '../../algorithms/index.ts'
 import { getOrInsert } from '../../common/index.ts'
@@ -121,7 +120,7 @@ export class PlainCalls {
     return result
   }
 
-  /** Executes the statement for these jobs (waiting calls). Returns undefined if the statement failed: it has then decided no job. */
+  /** Executes the statement for these jobs (waiting calls). Returns undefined if the statement failed and has decided no job. */
   async #execute(client: PostgresClient, group: PlainGroup, jobs: readonly Job[]): Promise<Rows | undefined> {
     const values = this.#valuesOf(group.policy, jobs, (text) => client.escapeLiteral(text))
     try {

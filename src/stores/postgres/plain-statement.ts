@@ -1,7 +1,7 @@
 /*
  * One statement for calls of `consume` under one policy, each on one key. The statement locks the rows of the keys, decides each
- * call with the SQL of the policy's algorithm (plain-steps.ts), and writes the rows of admitted calls. The statement returns what
- * it read and wrote, so that this process can compute the answers by the algorithm itself, and compare the two results.
+ * call with the SQL of the policy's algorithm (plain-steps.ts), and writes the rows of admitted calls. The statement returns the rows that
+ * it read and wrote. So this process can compute the answers by the algorithm itself, and compare the two results.
  *
  *     kept      the rows of the keys, now locked. A row that another process has locked is left out
  *     timed     each call with its row, and the time after the locks
@@ -17,9 +17,9 @@
  * has locked its row. Otherwise the call has changed nothing: the outcome is `other` if the row is not in plain form,
  * else `locked`.
  *
- * A statement waits for another statement only in `added`, if the other statement is adding or changing a row of the same key. No
- * two statements wait for each other, because every statement adds its rows in the order of their keys, and before it changes a
- * row. An existing row that others have locked is not added.
+ * A statement waits for another statement only in `added`, if the other statement is adding or changing a row of the same key. No two
+ * statements wait for each other, because every statement adds its rows in the order of their keys, and changes rows only after that. An
+ * existing row that another statement has locked is not added.
  */
 import type { Kind } from '../../algorithms/index.ts'
 import { emptyRecord } from '../records/index.ts'

@@ -9,13 +9,13 @@ export interface SqlStep {
   /** The names of the state's numbers. The first is `last`, the time at which the state was last written. */
   readonly state: readonly string[]
   /**
-   * True if the last number of the state is the id of its last reservation. The SQL decides only if this id is 0: the state
-   * then has no reservation.
+   * True if the last number of the state is the id of its last reservation. The SQL decides only if the id is 0, because the state then has
+   * no reservation.
    */
   readonly ends: boolean
   /**
-   * Lists of columns, computed in this order, that bring the state to the time `at`. The last list has all numbers of the state
-   * except `last`.
+   * Lists of columns, computed in this order. They bring the state to the time `at`. The last list has all numbers of the state except
+   * `last`.
    */
   readonly advance: readonly string[]
   /** An expression that is true if the call is admitted without a wait. */

@@ -70,7 +70,7 @@ const yes = (): boolean => true
 const no = (): boolean => false
 
 /**
- * Gets a connection, or rejects if the pool takes longer than `longest`. A connection that comes later is given back to the
+ * Gets a connection, or rejects if the pool takes longer than `longest`. A connection that comes after the rejection is given back to the
  * pool.
  */
 function connected(pool: PostgresPool, longest: number): Promise<PostgresClient> {

@@ -15,16 +15,16 @@ export function errorOf(cause: unknown): HeadgateError {
 }
 
 /**
- * True if Postgres answered with an error, and so has changed nothing. Not true for errors of the connection (class 08) and of
- * a server that ends the connection (57P01 and others), because the transaction may be complete by then.
+ * True if Postgres answered with an error, and so has changed nothing. False for errors of the connection (class 08) and of a server that
+ * ends the connection (57P01 and others), because the transaction may be complete at that time.
  */
 function isRefusal(cause: unknown): boolean {
   return cause instanceof Error && 'severity' in cause && !/^(08|57P)/.test(String(postgresCode(cause)))
 }
 
 /**
- * The error if the text that the table has for the key differs from the text that the algorithm in this process computes.
- * @param written true if Postgres wrote a text, false if Postgres wrote none
+ * The error for a text that Postgres computed for a key, if the algorithm in this process computes another text.
+ * @param written true if Postgres has written its text, false if Postgres has written nothing
  */
 export function differentRecord(key: string, written: boolean): HeadgateError {
   return new HeadgateError(

@@ -24,7 +24,7 @@ export interface PostgresStoreOptions extends SharedStoreOptions {
   /** The name of the table, with its schema if necessary, such as `'limits.headgate'`. Default `'headgate'`. */
   table?: string
   /**
-   * The most connections that the store uses at the same time. Default 4. While all of them are in use, new calls wait, and then
+   * The most connections that the store uses at the same time. Default 4. While all these connections are in use, new calls wait, and then
    * share the next free connection.
    */
   transactions?: number

@@ -102,7 +102,8 @@ export class Sql {
   /**
    * Begins a transaction that locks the rows of these keys. The results of the last two statements are the rows, and the time after the
    * rows were locked. The keys have to be sorted, so that no two transactions wait for each other. Missing rows are created by an
-   * earlier transaction, because other transactions cannot skip a row that is not committed yet: they would all wait for that row.
+   * earlier transaction, because other transactions cannot skip a row that is not committed yet: all of these transactions would wait for
+   * that row.
    * @param waits true to wait for rows that other transactions have locked, false to skip these rows
    */
   lock(keys: readonly string[], waits: boolean, quote: Quote): string {
@@ -125,7 +126,7 @@ export class Sql {
 
   /**
    * Begins a transaction with a prepared statement. Postgres plans the statement once, for all arguments, and perhaps while the
-   * table is still empty. So these settings make the plan use the index of the keys.
+   * table is still empty. So the settings of this transaction make the plan use the index of the keys.
    */
   beginPrepared(): string {
     return `${this.#begin()}; set local plan_cache_mode = force_generic_plan; set local enable_seqscan = off`

@@ -7,9 +7,9 @@
  *     save what changed; commit
  *
  * The locks make a call atomic over all its keys, so no call has to be tried again. A row that another process has locked is
- * skipped. The job of a skipped row gets its own transaction, which waits for the row: so a busy key delays no other key. The
- * number of simultaneous transactions is bounded. If this bound is above 1, one transaction never waits for locked rows. Jobs that
- * arrive while all transactions are busy share the next transaction.
+ * skipped. The job of a skipped row gets a separate transaction, which waits for the row. So a busy key delays no other key. The number of
+ * simultaneous transactions is bounded. If this bound is above 1, one of the transactions never waits for locked rows. Jobs that arrive
+ * while all transactions are busy share the next transaction.
  */
 import type { HeadgateError } from '../../common/index.ts'
 import { exchanged, exchangeStart } from '../contract/index.ts'
@@ -51,7 +51,10 @@ export class TransactionRunner {
   readonly #plainCalls: PlainCalls
   #tasks: Task[] = []
   #running = 0
-  /** How many running transactions wait for locked rows. If several transactions are allowed, one never waits, so that other jobs go on. */
+  /**
+   * How many running transactions wait for locked rows. If several transactions are allowed, one of them never waits, so that jobs on other
+   * keys go on.
+   */
   #waiting = 0
   #touched = 0
   #sweeping = false

@@ -26,7 +26,7 @@ interface Result {
 }
 
 /**
- * A command that waits for its outcome. The command runs on the keys of the job (group of calls), and not on the keys that it has itself.
+ * A command that waits for its outcome. The command runs on the keys of the job (group of calls), not on the `keys` of the command.
  */
 export interface RecordCall {
   readonly command: Command<StateVerb>
@@ -38,7 +38,7 @@ export interface RecordCall {
    * can be given back.
    */
   readonly late: (outcome: StateOutcome, tickets: Tickets | undefined) => void
-  /** Tells of the thresholds in an outcome that the caller does not get, of the policies with these indexes. */
+  /** Calls `onThreshold` for the thresholds of the policies with these indexes, in an outcome that the caller does not get. */
   readonly tell?: (outcome: StateOutcome, places: readonly number[]) => void
 }
 
@@ -84,7 +84,7 @@ export class Job {
     return this.#calls.every(({ pending }) => pending.settled)
   }
 
-  /** Notes that the store may have counted the calls. @param may false if it is known that the store has counted none of them */
+  /** Notes that the store may have counted the calls. @param may false if the store has certainly counted none of these calls */
   writes(may = true): void {
     for (const { pending } of this.#calls) pending.sent = may
   }
@@ -130,14 +130,17 @@ export class Job {
     }
   }
 
-  /** Gives each caller the error. The error of a call that the store cannot have counted says so. */
+  /** Gives each caller the error. If the store cannot have counted the call, the error has `uncounted: true`. */
   reject(error: HeadgateError): void {
     const { code, message, cause } = error
     const uncounted = new HeadgateError(code, message, { cause, uncounted: true })
     for (const { pending } of this.#calls) pending.reject(pending.sent ? error : uncounted)
   }
 
-  /** Tells of the thresholds of a key whose units were withdrawn, because its text still says that they are told. */
+  /**
+   * Calls `onThreshold` for the thresholds of a key whose units were withdrawn, because the key's text still says that the thresholds were
+   * reported.
+   */
   tell(index: number): void {
     const { places } = this.scoped.scopes[index] as EvaluationScope
     for (const [n, { tell }] of this.#calls.entries()) tell?.(this.#results[n]?.outcome, places)

@@ -5,7 +5,7 @@
  *      |    name    kind, span, parameters           full again at (us)  state
  *      version
  *
- * A ban that a call of `ban` has begun is stored as a state with the name '', which no policy can have: its start, its end and the
+ * A ban by a call of `ban` is stored as a state with the name '', which no policy can have. The state has the ban's start, its end and its
  * reason.
  *
  * If the limit of a policy was changed, the policy continues its earlier state. The state of an unknown policy (of another version
@@ -45,7 +45,7 @@ export interface SavedText {
 /** The text for a key that was reset: a record without states, so that the key has its full quota under every policy. */
 export const emptyRecord: string = JSON.stringify([version])
 
-/** The beginning of the text of a key that has only the state of this policy. After it, the text has `fullAt,[state]]]`. */
+/** The beginning of the text of a key that has only the state of this policy. The rest of the text is `fullAt,[state]]]`. */
 export function recordHead({ name, algorithm: { kind, span, parameters } }: Policy): string {
   return `${JSON.stringify([version, [name, [kind, span, ...parameters]]]).slice(0, -2)},`
 }

@@ -3,7 +3,7 @@ import type { BreakerTerms, Deadlines } from '../contract/index.ts'
 import type { KeyQueue, RunJobs } from './key-queue.ts'
 import type { SizeLimit } from './size-limit.ts'
 
-/** What a commit waits for: with `'full'` until the disk has the data, with `'normal'` only until the database has the data. */
+/** What a commit waits for. `'full'`: the data is on the disk. `'normal'`: the database has the data, maybe only in memory. */
 export type Durability = 'full' | 'normal'
 
 /** The stored records of some keys as texts, and the time of the store in microseconds. */
@@ -38,7 +38,7 @@ export interface RecordContext {
   readonly page?: ((start: string, after: string) => Promise<TextPage>) | undefined
   /** The limit of the size of a stored text. Undefined if the store does not limit the size of a value. */
   readonly size?: SizeLimit | undefined
-  /** Runs the jobs that write documents. Absent if the store may evict a document. */
+  /** Runs the jobs (writes in one transaction) that write documents. Absent if the store may evict a document. */
   readonly runDocuments?: RunJobs
   /** Deletes every key that begins with `start`. Absent if the store cannot list its keys. */
   readonly clear?: (start: string) => Promise<void>

@@ -6,7 +6,7 @@ import type { RecordContext } from './record-context.ts'
 /** For how long a document is kept, in microseconds: 100 years. */
 const life = 3_155_760_000_000_000
 
-/** The keys of a document's version and of its text. No key of a limiter begins so, because no prefix contains `~`. */
+/** The keys of a document's version and of its text. No key of a limiter begins with the same text, because no prefix contains `~`. */
 function keysOf(prefix: string, name: string): readonly [version: string, text: string] {
   const start = `${prefix}~documents:${encodeName(name)}:`
   return [`${start}version`, `${start}text`]
@@ -58,7 +58,7 @@ class DocumentJob extends Job {
   }
 }
 
-/** Documents in two rows each. @param run runs jobs in transactions */
+/** Documents in a store of records: each document has two rows, one for its version and one for its text. @param run runs jobs in transactions */
 export function recordDocuments(
   { prefix, read, deadlines }: Pick<RecordContext, 'prefix' | 'read' | 'deadlines'>,
   run: RunJobs,

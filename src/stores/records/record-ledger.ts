@@ -106,7 +106,7 @@ export class RecordLedger implements Ledger {
     return { keys: listed, next: more ? keys.at(-1) : undefined }
   }
 
-  /** Gives units back to each key by a separate call, because what a key gets back does not depend on the other keys. */
+  /** Gives units back to each key by a separate call, because the units of one key do not depend on the other keys. */
   async #giveBack(command: Command<'refund' | 'settle'>, keys: readonly string[]): Promise<Decision> {
     const { costs = 1, tickets, windows, calendar } = command
     const decisions = await Promise.all(
@@ -168,10 +168,10 @@ export class RecordLedger implements Ledger {
   }
 
   /**
-   * Gives back what a call took if the call was decided only after its timeout. This giving back has no deadline, because no caller waits.
-   * Only `consume` and `reserve` are given back. A charge is not given back, because reconciliation (charges after an outage) treats a
-   * charge that timed out as made. A renewal of a lease is not given back, because its caller continues with the earlier tickets (needed
-   * to give units back).
+   * Gives back what a call took if the call was decided only after its timeout. The refund has no deadline, because no caller waits. Only
+   * `consume` and `reserve` are given back. A charge is not given back, because reconciliation (charges after an outage) treats a charge
+   * that timed out as made. A renewal of a lease is not given back, because the caller still has the earlier tickets, with which the units
+   * can be given back.
    */
   #takeBack(
     keys: readonly string[],

@@ -1,7 +1,7 @@
 /*
  * Limits the size of records (the text of all states of a key), for stores that limit the size of a value. A limiter whose records may
- * become too large is refused when it is made. A record that becomes too large nevertheless is refused when it is saved. A breaker does
- * not count these refusals, because the store did not fail.
+ * become too large is refused when it is made. If a record becomes too large nevertheless, saving the record fails. A breaker does not
+ * count these refusals, because the store did not fail.
  */
 import type { Policy } from '../../algorithms/index.ts'
 import { HeadgateError, shown } from '../../common/index.ts'

@@ -3,7 +3,7 @@
  *
  * A swap fails if another process has written the key since the read. After that, the job reads and evaluates again. Several keys are
  * swapped in the order of their names. If one swap fails, the keys that were swapped before get their old texts back. If another process
- * has written such a key meanwhile, its new text stays, and the job gives back the units that it took.
+ * has written such a key meanwhile, the key's new text stays, and the job takes its own units out of that text.
  *
  * So no policy admits too much. Two guarantees are weaker than with one atomic step. Between two swaps the units are
  * taken, so another call may be refused too early. If this process dies between two swaps, the units stay taken until
@@ -16,7 +16,7 @@ import type { SavedText } from './key-record.ts'
 import type { ReadTexts } from './record-context.ts'
 import { checkRecordSize, type SizeLimit } from './size-limit.ts'
 
-/** The text that a store has for a key, and its version. */
+/** The text that a store has for a key, and the version of the text. */
 export interface VersionedText<Version> {
   /** The last text that `swap` saved for the key. */
   readonly text: string
@@ -43,7 +43,7 @@ export interface SwapRunnerOptions<Version> extends ReadAndSwap<Version> {
   readonly ttlMargin: number
   /** The clock of this process. */
   readonly clock: Clock
-  /** True to use the time that the store reports, if it reports one, instead of the clock. */
+  /** True to use the store's time instead of the clock, if the store reports its time. */
   readonly usesStoreTime: boolean
   readonly size: SizeLimit
   /** The kind of the store, for events. */
@@ -54,8 +54,8 @@ export interface SwapRunnerOptions<Version> extends ReadAndSwap<Version> {
 const longestPause = 16
 
 /**
- * The most attempts to undo a write. There are more attempts than for a call: a call that is given up only loses its result, but an
- * undo that is given up loses units until the window ends.
+ * The most attempts to undo a write. There are more attempts than for a call. A call that is given up loses only its result, but an undo
+ * that is given up loses units until the window ends.
  */
 const undoAttempts = 1000
 
@@ -103,7 +103,7 @@ export class SwapRunner<Version> {
         job.resolve()
         return
       }
-      job.writes(writes.length > 1) // another process has changed the one record first, so this job has changed nothing
+      job.writes(writes.length > 1) // if another process has changed the only record first, this job has changed nothing
     }
     throw new HeadgateError(
       'HEADGATE_STORE',
@@ -128,7 +128,7 @@ export class SwapRunner<Version> {
     return times.length === 0 ? undefined : Math.max(...times)
   }
 
-  /** Replaces the texts of all keys of the job (group of calls on these keys), or of none. */
+  /** Replaces the texts of all keys of the job (group of calls on these keys), or replaces no text. */
   async #swapAll(
     job: Job,
     writes: readonly Write[],

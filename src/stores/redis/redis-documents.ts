@@ -3,10 +3,10 @@ import { type Documents, encodeName, versionOf } from '../contract/index.ts'
 import { type Connection, redisError } from './client/index.ts'
 import type { RedisContext } from './redis-context.ts'
 
-/** Only commands that decisions need too, so an ACL for decisions permits them. */
+/** The script uses only commands that decisions need too, so an ACL for decisions permits the script. */
 const reading = "return redis.call('MGET', unpack(KEYS))"
 
-/** A client may send the call again after a lost connection. The second call finds its own version, and reports success. */
+/** A client may send the call again after a lost connection. The second call finds the version that the first call wrote, and reports success. */
 const swapping = `
 if ARGV[1] ~= '1' then return 0 end
 local version = redis.call('MGET', KEYS[1])[1] or ''
@@ -17,7 +17,10 @@ redis.call('SET', KEYS[2], ARGV[4])
 return 1
 `
 
-/** Documents in two keys each, which never expire. All of them have one hash tag, so one command reads them also in a Cluster. */
+/**
+ * Documents in Redis: each has two keys (its version and its text), which never expire. All these keys have one hash tag, so one command
+ * can read several documents in a Cluster too.
+ */
 export function redisDocuments({
   connection,
   batcher,
@@ -44,7 +47,7 @@ export function redisDocuments({
       try {
         return Number(await batcher.within(swap.reply)) === 1
       } catch (cause) {
-        swap.withdraw() // a client that has no connection would send it later
+        swap.withdraw() // a client that has no connection would send the call later
         throw redisError(cause, swapping)
       }
     },
@@ -56,7 +59,7 @@ function notConnected(connection: Connection): HeadgateError {
   return new HeadgateError('HEADGATE_STORE', 'Redis is not connected, so the overrides cannot be read.', { cause })
 }
 
-/** The text of such a short script is sent each time, so that the server need not know the script. */
+/** Runs one of these short scripts. The text of the script is sent each time, so that the server need not know the script. */
 async function call(connection: Connection, script: string, keys: string[]): Promise<unknown> {
   try {
     return await connection.eval(script, keys, []).reply

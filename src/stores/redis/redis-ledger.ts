@@ -33,7 +33,7 @@ import {
   severalSlots,
 } from './wire/index.ts'
 
-/** What a call of `consume` has besides its keys and its cost. */
+/** The parts of a `consume` command that a decision needs, without the cost. */
 type Call = Pick<Command<'consume'>, 'keys' | 'details' | 'windows' | 'calendar'>
 
 export class RedisLedger implements Ledger {
@@ -47,7 +47,7 @@ export class RedisLedger implements Ledger {
   readonly #slotGroups: SlotGroups
   readonly #kept: KeptKeys
   readonly #scopes: readonly string[]
-  /** True if the cache of refusals is on, and a refusal changes no state, so that the cache can repeat the refusal. */
+  /** True if the cache of refusals is on and can repeat a refusal, because a refusal changes no state. */
   readonly #cacheable: boolean
   readonly #late: ReturnType<typeof lateOf>
 
@@ -65,7 +65,7 @@ export class RedisLedger implements Ledger {
     this.#cacheable =
       context.refusalCache !== undefined &&
       !policies.some(({ countRefused, algorithm }) => countRefused && (!algorithm.punishes || algorithm.countsAlways))
-    // The policies of an override for some keys are rarely asked, and a store has few scripts of plans.
+    // Calls under an override for some keys are rare, so such a plan gets none of the store's few short scripts.
     if (terms.override !== 'some') this.#plan.plain = context.plainScripts.of(this.#plan, this.#cacheable)
   }
 
@@ -238,7 +238,8 @@ export class RedisLedger implements Ledger {
   }
 
   /**
-   * Removes cached refusals of these keys. Removes leased units (taken in advance) only after a reset or a ban, which makes them invalid.
+   * Removes cached refusals of these keys. Removes leased units (taken in advance) only after a reset or a ban, because only these verbs
+   * make leased units invalid.
    */
   #forget(verb: ScriptRequest['verb'], keys: readonly string[]): void {
     this.#context.refusalCache?.forget(keys)

@@ -62,9 +62,9 @@ export interface RedisStoreOptions extends SharedStoreOptions {
   subscriber?: RedisClient
   /**
    * How many units of a key a request takes for later calls, which this process then decides without a request. Leases (units taken in
-   * advance) save requests, but some leased units may never be used. `'auto'` takes about as many units as this process uses in 100 ms (or
-   * in three round trips, if they take longer), at most 1000 or the `most` of `{ units: 'auto', most }`, and takes the next units before
-   * the current units are used up. Default: no leases.
+   * advance) save requests, but some leased units may never be used. `'auto'` takes about as many units as this process uses in 100 ms, or
+   * in three round trips if these take longer. At most 1000 units are taken, or at most `most` of `{ units: 'auto', most }`. The next units
+   * are taken before the current units are used up. Default: no leases.
    */
   leases?: LeasesOption
   /**

@@ -2,7 +2,7 @@ import type { Policy } from '../../algorithms/index.ts'
 import { type Decision, type Verdict, withResetAt } from '../../policy/index.ts'
 import { type Command, windowsOf } from '../contract/index.ts'
 
-/** A report of admitted units to the store. A report that is sent again has the same content, because the store may have counted it. */
+/** A report of admitted units to the store. A report that is sent again is unchanged, because the store may have counted the report already. */
 export interface Report {
   readonly number: number
   /** For each policy, the units that were admitted since the previous report. */
@@ -43,9 +43,9 @@ export class KeyShare {
   #answeredAt = 0
   /** For each policy, the last refusal by the store since the last question. */
   readonly #refusals: (Refusal | undefined)[]
-  /** What the last call of the key said about the calendar of its customer. */
+  /** The calendar of the customer in the last call of the key. */
   calendar: Command['calendar']
-  /** The windows that the last call of the key brought, for policies with a calendar. */
+  /** The windows in the last call of the key, for policies with a calendar. */
   windows: Command['windows']
   /** True while a question to the store has no answer. */
   asking = false
@@ -53,7 +53,7 @@ export class KeyShare {
   broken = false
   /** When the ban of the key ends, by the local clock in microseconds, as far as this process knows. */
   bannedUntil = 0
-  /** How often this process has banned the key. If a question was sent before a ban, its answer does not contain the ban. */
+  /** How often this process has banned the key. The answer to a question that was sent before a ban does not contain the ban. */
   #bans = 0
 
   /** @param instances how many processes share the limits */
@@ -108,7 +108,7 @@ export class KeyShare {
     this.#admitted[n] = (this.#admitted[n] as number) + cost
   }
 
-  /** Gives back units that were not reported yet. Returns the number of the other units, which the store has to give back. */
+  /** Gives back units that were not reported yet. Returns how many of the units were reported, and so have to be given back in the store. */
   giveBack(n: number, units: number): number {
     const back = Math.min(units, this.#admitted[n] as number)
     this.count(n, -back)
@@ -116,7 +116,8 @@ export class KeyShare {
   }
 
   /**
-   * Notes a call that needs more than this process may admit: the store has to decide the call. The next answer may make the share larger.
+   * Notes a call that needs more units than this process may admit, so that the store decides the call. The store's answer may make the
+   * share larger.
    */
   exceed(): void {
     this.#exceeded = true
@@ -162,8 +163,8 @@ export class KeyShare {
   }
 
   /**
-   * Replaces the verdicts of this share by the verdicts of a call that the store decided, unless this would make the share (units that
-   * this process may admit) larger: the units of a report that is under way are not counted in these verdicts.
+   * Replaces the verdicts of this share by the verdicts of a call that the store decided, unless these verdicts would make the share (units
+   * that this process may admit) larger. The verdicts do not count the units of a report that is under way.
    */
   learn(verdicts: readonly Verdict[], now: number): void {
     if (verdicts.some(({ remaining }, n) => remaining > this.#remaining(n, now))) return
@@ -221,8 +222,8 @@ export class KeyShare {
   }
 
   /**
-   * Returns what has to be sent: a new report, or again the last report if the store has not answered it. In that case, the
-   * units that were admitted since the last report wait for the next report.
+   * Returns the report to send. If the store has not answered the last report, returns the last report again: units that were admitted
+   * since then wait for the next report.
    * @param number the number of a new report, by which the store notices a report that arrives twice
    */
   ask(number: number): Sent {
@@ -244,7 +245,7 @@ export class KeyShare {
     this.#answeredAt = now
   }
 
-  /** Prepares the last report to be sent again, because it is not known whether the store has counted it. */
+  /** Prepares to send the last report again, because maybe the store has not counted that report. */
   failed(): void {
     this.asking = false
     this.#exceeded = true

@@ -8,7 +8,7 @@ export interface ExactStore extends Store {
   readonly connected?: boolean
 }
 
-/** What this process may admit of keys in one scope (kind of key) under one plan (set of policies), with the members for the Reporter. */
+/** The shares (units to admit) of keys in one scope (kind of key) under one plan (set of policies), as the Reporter sees them. */
 export interface Reports {
   /** The name of the limiter and of the scope (kind of key), in one text. */
   readonly name: string

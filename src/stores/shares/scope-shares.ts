@@ -50,7 +50,10 @@ export class ScopeShares implements Reports {
     return this.#shares.size
   }
 
-  /** What this process may admit of a key; undefined if there are too many keys, or if the stored value of the key cannot be read. */
+  /**
+   * The share of a key (units that this process may admit). Undefined if there are too many keys, or if the stored value of the key cannot
+   * be read.
+   */
   shareOf(key: string): KeyShare | undefined {
     const share = this.#shares.get(key)
     if (share !== undefined) return share.broken ? undefined : share
@@ -62,7 +65,7 @@ export class ScopeShares implements Reports {
     return created
   }
 
-  /** These shares (units to admit), and those of the limiter's other plans (sets of policies) under which this process has keys. */
+  /** These shares (units to admit), and the shares of the limiter's other plans (sets of policies) under which this process has keys. */
   get plans(): Iterable<ScopeShares> {
     return new Set([this, ...this.#reporter.plansOf(this.name)])
   }
@@ -82,8 +85,8 @@ export class ScopeShares implements Reports {
   }
 
   /**
-   * Gives back units under the policy at index `n`, as far as this process has not reported them to the store yet. Returns how many
-   * units the caller has to give back in the store.
+   * Gives back units under the policy at index `n` that this process has not reported to the store yet. Returns how many of the units the
+   * caller has to give back in the store.
    */
   giveBack(key: string, n: number, units: number): number {
     return this.#shares.get(key)?.giveBack(n, units) ?? units
@@ -152,7 +155,7 @@ export class ScopeShares implements Reports {
       outage.reported()
     } catch (error) {
       share.failed()
-      // If the stored value is broken, only this key has an error. Any other error means that the store fails.
+      // A broken stored value affects only this key. Any other error means that the store fails.
       share.broken = isBrokenRecord(error)
       if (share.broken) outage.reported()
       else outage.failed(error, this.#reporter.clock())

@@ -191,7 +191,7 @@ export class ShareLedger implements Ledger {
     return shares
   }
 
-  /** Takes the costs from the shares (units to admit here) and returns true, if all shares have enough units. Otherwise returns false. */
+  /** If all shares (units to admit here) have enough units, takes the costs from the shares and returns true. Otherwise returns false. */
   #admit(shares: readonly KeyShare[], costs: Costs, now: number): boolean {
     const suffice = this.#places.every(({ scope, n }, index) => {
       return (shares[scope] as KeyShare).admits(n, costOf(costs, index), now)

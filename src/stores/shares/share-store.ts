@@ -12,10 +12,10 @@
  * Why the used units have a bound: `used` is the number of units that the store has counted for a key. `share` is the number of
  * units that a process may still admit before its next report, plus those that the process has admitted since the last report. A
  * share is at most burst / instances, so all shares of `instances` processes are at most `burst`. The store admits, and a report
- * renews a share, only while `used` is at most `burst`. So `used` and all shares together are at most 2 x burst at that time.
- * From then on, units only move from a share to `used`. The units that a bucket frees for all shares together are at most the
- * units that it frees in `used`. So at any time at most 2 x burst units of a key were admitted, plus the units that came back.
- * This is true for every order and timing of calls.
+ * renews a share, only while `used` is at most `burst`. So `used` and all shares together are at most 2 x burst when the store admits or a
+ * report renews a share. At all other times, units only move from a share to `used`. The units that a bucket frees for all shares together
+ * are at most the units that the bucket frees in `used`. So at any time at most 2 x burst units of a key were admitted, plus the units that
+ * came back. This bound holds for every order and timing of calls.
  */
 import type { Policy } from '../../algorithms/index.ts'
 import {

@@ -42,7 +42,7 @@ export function mainPath(rows: readonly unknown[]): string | undefined {
 /** The time between two checks that the file was not deleted or replaced, in microseconds. */
 const checkEvery = 1_000_000
 
-/** The path of an open file, which another file may take. */
+/** The path of an open file. Another file may later have the same path. */
 export class FilePlace {
   readonly #path: string | undefined
   readonly #inode: number | undefined
@@ -54,7 +54,7 @@ export class FilePlace {
     this.#inode = path === undefined ? undefined : inodeOf(path)
   }
 
-  /** Throws if the file was deleted or replaced. No other process uses that file any more, so rows written to it would be lost. */
+  /** Throws if the file was deleted or replaced. No other process uses the old file any more, so rows written to the old file would be lost. */
   check(): void {
     if (this.#path === undefined) return
     const now = monotonicClock()

@@ -138,8 +138,8 @@ export class SqliteFile {
   }
 
   /**
-   * The text that this process saved last for the key; undefined if `#known` has none. The file may have another text, if another process
-   * has written to the key since.
+   * The text that this process saved last for the key. Undefined if `#known` has no text. The file may have another text, if another
+   * process has written the key since.
    */
   known(key: string): string | undefined {
     return this.#known.get(key)
@@ -157,8 +157,8 @@ export class SqliteFile {
   }
 
   /**
-   * Saves a text if the key still has the text `before`, no sweep is due, and the driver says that no transaction is open: a rollback of
-   * an open transaction would remove the text again. Returns true if the text was saved.
+   * Saves a text if the key still has the text `before`, no sweep is due, and the driver says that no transaction is open. With an open
+   * transaction, a rollback would remove the text again. Returns true if the text was saved.
    * @throws HeadgateError as `transact` does
    */
   swap(key: string, before: string | undefined, { text, life }: SavedText, now: number): boolean {
@@ -224,7 +224,7 @@ export class SqliteFile {
   }
 
   /**
-   * Rolls a failed transaction back. After some errors SQLite has already rolled the transaction back: this statement then fails,
+   * Rolls a failed transaction back. After some errors SQLite has already rolled the transaction back. The rollback here then fails,
    * without harm.
    */
   #end(): void {

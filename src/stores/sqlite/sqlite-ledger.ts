@@ -49,9 +49,9 @@ export class SqliteLedger extends RecordLedger {
   }
 
   /**
-   * Decides a call with one key. First decides with the text that this process saved last, and saves the result if the file still has
-   * this text: this takes one statement instead of four. If this process has saved no text, or if the decision would change nothing,
-   * decides with the text in the file, without a lock. If the file had another text at the save, a transaction decides the call again.
+   * Decides a call with one key. First decides with the text that this process saved last, and saves the result if the file still has this
+   * text. This way takes one statement instead of four. If this process has saved no text, or if the decision would change nothing, decides
+   * with the text in the file, without a lock. If the file had another text at the save, a transaction decides the call again.
    */
   #decideOne(command: Command<StateVerb>, key: string): OutcomeOf<StateVerb> {
     const file = this.#file

@@ -30,7 +30,8 @@ export interface SqliteStoreOptions extends SharedStoreOptions {
   /**
    * What the store waits for before it admits a call. With `'full'`, the units of the call are on the disk before the caller gets the
    * decision, and survive a power loss. With `'normal'`, the units survive a crash of the process, but a power loss may lose the units of
-   * the last seconds. A client of @libsql/client decides that itself, so do not set the option for such a client. Default `'normal'`.
+   * the last seconds. A client of @libsql/client decides itself when data is on the disk, so do not set the option for such a client.
+   * Default `'normal'`.
    */
   synchronous?: Durability
   /**

@@ -58,7 +58,7 @@ export class ClientErrors {
 
 const known = new WeakMap<object, ClientErrors>()
 
-/** The object that collects the errors of a client. All stores of the client share it. */
+/** The object that collects the errors of a client. All stores of the client share this object. */
 export function errorsOf(client: object, listens: boolean, consequence: string): ClientErrors | undefined {
   if (typeof (client as Partial<Emitter>).on !== 'function') return undefined
   const errors = known.get(client) ?? new ClientErrors(client as Emitter, listens, consequence)

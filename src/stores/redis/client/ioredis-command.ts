@@ -27,8 +27,8 @@ const firstKey = 2
 
 /**
  * Sends script calls. The first call has bytes as arguments. The command of the first call shows whether ioredis makes a command
- * for each call and stores the arguments there: only then can later calls be withdrawn. (A client that gathers commands into
- * pipelines makes no such command.)
+ * for each call and stores the arguments there: only in this case can later calls be withdrawn. (A client that gathers commands into
+ * pipelines makes no command for each call.)
  */
 export function sendByIoredis(client: CommandClient, name: 'evalsha' | 'eval'): SendScript {
   let command: Command | undefined
@@ -71,8 +71,8 @@ export function sendByIoredis(client: CommandClient, name: 'evalsha' | 'eval'): 
 }
 
 /**
- * A Cluster client of ioredis sends a command again, 100 ms later, while the command's slot is moved to another node. Such a wait
- * is as long as the usual timeout of a call. So for this error, the command here rejects immediately and is not sent again.
+ * A Cluster client of ioredis sends a command again, 100 ms later, while the command's slot is moved to another node. That wait is as long
+ * as the usual timeout of a call. So for the error of a moving slot, the command rejects immediately and is not sent again.
  */
 function rejectMoving(command: Command, reject: Command['reject']): void {
   const wrapped = command.reject

@@ -1,6 +1,6 @@
 /*
- * A pool of node-redis does not report whether its clients are connected. After a client has failed, headgate sends no command
- * until it has found a connected client. Otherwise a command would wait in the pool, and its error would not give the cause.
+ * A pool of node-redis does not report whether its clients are connected. After a client has failed, headgate sends no command until the
+ * pool has a connected client. Otherwise a command would wait in the pool, and its error would not give the cause.
  */
 import type { ClientErrors } from './client-errors.ts'
 
@@ -23,7 +23,7 @@ export function poolReady(pool: NodeRedisPool, errors: ClientErrors): () => bool
     try {
       if (await pool.execute(({ isReady }) => isReady)) errors.last = undefined
     } catch {
-      // An error needs no handling here, because the pool emits an event for it.
+      // An error needs no handling here, because the pool emits an event for the error.
     } finally {
       searching = false
     }

@@ -43,7 +43,7 @@ export interface Connection {
   nodeOf(slot: number): string
   /** True if the client would send a command now. False while a command would wait in the client for a connection. */
   ready(): boolean
-  /** True if the client opens its connection with its first command, which has not come yet. */
+  /** True if the client opens its connection at its first command, and has got no command yet. */
   idle(): boolean
   readonly evalSha: SendScript
   readonly eval: SendScript
@@ -226,7 +226,7 @@ function ioredis(client: IoredisLike): Connection {
   }
 }
 
-/** The listeners of all stores for each client. Only one listener is added to a client, and it calls these listeners. */
+/** The listeners of all stores for each client. Only one listener is added to a client, and that listener calls all these listeners. */
 const listeners = new WeakMap<IoredisLike, Set<Listener>>()
 
 function listen(client: IoredisLike, all: Set<Listener>): void {

@@ -1,15 +1,15 @@
 import { HeadgateError, storeError } from '../../../common/index.ts'
 
 /**
- * Finds these two codes in the text of an error. The code is at the start of the text, or, in Redis before 7, after a `-` that
- * follows the line number of the script.
+ * Finds the codes READONLY and MASTERDOWN in the text of an error. The code is at the start of the text, or, in Redis before 7, after a `-`
+ * that follows the line number of the script.
  */
 const readOnly = /(^|-)(READONLY|MASTERDOWN)/
 
 /** The error of Redis Cluster if a slot is being moved, and only some keys of a script call have reached the new node. */
 const tryAgain = /^TRYAGAIN/
 
-/** The errors with which a server refuses a script call, or ends it before its first write. The call certainly does not count. */
+/** The errors with which a server refuses a script call, or ends the script before its first write. Such a call certainly does not count. */
 const refused =
   /(^|-)(TRYAGAIN|OOM|READONLY|MASTERDOWN|LOADING|MISCONF|NOREPLICAS|CLUSTERDOWN|NOAUTH|WRONGPASS|NOPERM|NOSCRIPT|BUSY)\b/
 

@@ -80,7 +80,7 @@ export class KeptKeys {
   }
 }
 
-/** The names of policies, by their hashes: a value in Redis has the hash of a policy's name, not the name. */
+/** The names of policies, by the hashes of the names. A value in Redis has the hash of a policy's name, not the name. */
 export function hashesOf(names: readonly string[]): ReadonlyMap<string, string> {
   return new Map(names.map((name) => [policyId({ name }).toString('hex'), name]))
 }

@@ -16,7 +16,7 @@ import { usualNames } from './usual-names.ts'
 export interface InspectRedisOptions {
   /** The option `prefix` of the store. Default `'headgate'`. */
   prefix?: string
-  /** Names of policies, besides usual names such as `15m`. Redis has only hashes of names: an unknown name is shown as its hash. */
+  /** Names of policies, besides usual names such as `15m`. Redis has only hashes of names, so an unknown name is shown as its hash. */
   names?: readonly string[]
 }
 

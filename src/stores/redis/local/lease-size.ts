@@ -40,7 +40,7 @@ export const leaseSizeOf: Reader<LeaseSize> = (leases, name) => {
 
 interface KeyDemand {
   readonly demand: Demand
-  /** Until this time, calls take no units in advance (no lease) for the key, because its policies would grant none. */
+  /** Until this time, calls take no units in advance (no lease) for the key, because its policies would grant no lease. */
   pausedUntil: number
 }
 

@@ -2,9 +2,9 @@
  * Leases: one request takes more units than its call needs, and this process spends the units on later calls without a request.
  *
  * The state in Redis counts a leased unit as used. With time, used units become free again, and then another process may take them.
- * So this process may spend a leased unit only until it becomes free again in Redis. A lease is valid until its first unit becomes
- * free: in a window, until the end of the window or segment; in a bucket, until the units that were used before the lease have
- * become free. A log has no leases, because each of its units becomes free at another time.
+ * So this process may spend a leased unit only until that unit becomes free again in Redis. A lease is valid until its first unit becomes
+ * free: in a window, until the end of the window or segment; in a bucket, until the units that were used before the lease have become free.
+ * A log has no leases, because each of its units becomes free at another time.
  *
  * Leases never admit more than the policies allow. If a lease expires with unspent units, less is admitted than the policies
  * allow, by the unspent units.
@@ -25,7 +25,7 @@ export interface Lease extends CacheEntry {
   /** The units of the lease (taken in advance) that are not spent yet. */
   units: number
   /**
-   * How many units are used now beyond those that `response` counts: the units spent since the response, minus the units of
+   * How many units are used now in addition to the units that `response` counts: the units spent since the response, minus the units of
    * earlier leases that were unspent when the response came. The response counts unspent units of earlier leases as used.
    */
   spent: number

@@ -46,15 +46,15 @@ export class RefusalCache extends KeyCache<CachedRefusal> {
     if (refusal !== undefined && refusal.plan !== plan) this.forget(keys)
   }
 
-  /** How old the refusal is, in microseconds: from the response of Redis to the last call of `find`, which returned it. */
+  /** How old the refusal is, in microseconds: the time from the response of Redis to the last call of `find`, which returned the refusal. */
   age(refusal: CachedRefusal): number {
     return this.foundAt - refusal.from
   }
 
   /**
-   * Caches a refusal, if only time can change it.
+   * Caches a refusal, if nothing but the passing of time can change the refusal.
    * @param sent the local time when the request was sent
-   * @param version the version of this cache at that time
+   * @param version the version of this cache when the request was sent
    */
   add(
     plan: PackedPlan,

@@ -14,7 +14,10 @@ import {
 } from './steps/index.ts'
 
 export interface RedisKind {
-  /** The kind's number in packed plans (sets of policies) and stored states, from 1 to 30. It is never 9, the number of a removed kind. */
+  /**
+   * The kind's number in packed plans (sets of policies) and stored states, from 1 to 30. The number 9 is not used, because a removed kind
+   * had that number.
+   */
   readonly number: number
   /** The algorithm in Lua: the same functions as in TypeScript, in the same order. */
   readonly lua: string
@@ -44,7 +47,7 @@ export const kinds: Readonly<Record<Kind, RedisKind>> = {
 
 const names = Object.keys(kinds) as Kind[]
 
-/** The kind with that number; undefined if only another version of headgate has that number. */
+/** The kind with this number; undefined if only another version of headgate has a kind with this number. */
 export function kindOf(number: number): Kind | undefined {
   return names.find((name) => kinds[name].number === number)
 }

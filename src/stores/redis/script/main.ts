@@ -1,9 +1,9 @@
 import { luaNames } from './kinds.ts'
 
 /*
- * The main part of the script. It gets the keys of a batch of requests (each key once) and two packed arguments: the requests, and the
- * plans (sets of policies). It reads all keys with one MGET, serves the requests in order on the unpacked states, and finally writes the
- * keys that changed.
+ * The main part of the script. The script gets the keys of a batch of requests (each key once) and two packed arguments: the requests, and
+ * the plans (sets of policies). The script reads all keys with one MGET, serves the requests in order on the unpacked states, and finally
+ * writes the keys that changed.
  *
  * Plans, packed by packed-plan.ts. For each plan: "<HH" number of policies, number of scopes. Then for each policy: "<HBBddB" scope, kind,
  * flags, burst, tolerance, number of definition numbers; "Hc0" texts with which stored states of the policy begin, and the formats of

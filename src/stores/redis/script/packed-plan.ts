@@ -26,7 +26,7 @@ export interface PackedPlan {
   readonly policies: readonly Policy[]
   readonly scopes: readonly string[]
   readonly bytes: Buffer
-  /** The thresholds of each policy. The script tells, for each policy with thresholds, how many of them a request has reached. */
+  /** The thresholds of each policy. The script reports, for each policy with thresholds, how many of its thresholds a request has reached. */
   readonly thresholds: readonly (readonly Threshold[])[]
   /**
    * The short script that decides the frequent calls under these policies (see plain/plain-script.ts). Undefined if the whole
@@ -77,7 +77,7 @@ function packPolicy(policy: Policy, scope: number, onChange: StateRule): Buffer 
   return Buffer.concat([head, ...formats, ...numbers.map(double), ...packThresholds(policy)])
 }
 
-/** The thresholds of a policy with a calendar: how many numbers follow, then the part and the units of each threshold. */
+/** Packs the thresholds of a policy with a calendar: how many numbers follow, then the part and the units of each threshold. */
 function packThresholds(policy: Policy): readonly Buffer[] {
   if (policy.algorithm.place === undefined) return []
   const numbers = thresholdsOf(policy).flatMap(({ part, units }) => [part, units])

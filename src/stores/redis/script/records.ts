@@ -10,14 +10,14 @@
  * Any other value is broken: a text of another program, an incomplete record, or the layout of another version of headgate. Calls
  * on a key with such a value fail. The value is never overwritten, and only a reset deletes it.
  *
- * The script finds a state by the id of the policy, and reads it by the definition in the record. If that definition is not the policy's,
- * the state is called foreign: units are given back and charged under the definition in the record, and an admitted call converts the
- * state to the policy. If the kind is unknown, the value is broken, because another version has written it. Records of policies that are
- * not in the request belong to other plans (sets of policies), or to other versions of the application. Such records stay until they
- * expire.
+ * The script finds a state by the id of the policy, and reads it by the definition in the record. If the record's definition differs from
+ * the policy's definition, the state is called foreign. Units of a foreign state are given back and charged under the definition in the
+ * record. An admitted call converts a foreign state to the policy. If the kind is unknown, the value is broken, because another version has
+ * written the value. Records of policies that are not in the request belong to other plans (sets of policies), or to other versions of the
+ * application. Such records stay until they expire.
  *
- * The usual value contains only the records of one scope's policies, in the order of the policies. The script recognises it by
- * its length and heads. It parses any other value record by record.
+ * The usual value contains only the records of one scope's policies, in the order of the policies. The script recognises the usual value by
+ * its length and heads. The script parses any other value record by record.
  */
 export const records = `
 local narrow, wide = 254, 255

@@ -3,7 +3,7 @@
  * key (the loaded key).
  *
  * MGET returns no value for a key that is not a string, such as a list. So if MGET returned no value, the key is only created,
- * never overwritten. If that fails, nothing was written, and the script decides all requests of the batch again, with this key
+ * never overwritten. If the creation fails, nothing was written. The script then decides all requests of the batch again, with the key
  * marked as `mistyped`.
  */
 export const states = `

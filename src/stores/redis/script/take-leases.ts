@@ -1,8 +1,8 @@
 /**
- * Takes a lease: more units than the call costs, but no more than are left. The process that asked spends these units later without
- * a request (see local/leases.ts). The response has the number of these units, and the time until the first of these units becomes
- * free, which ends the lease. If that time is too short to be useful, no lease is taken. For each policy with thresholds, the response
- * also has how many thresholds the leased units have reached.
+ * Takes a lease: more units than the call costs, but no more than are left. The process that sent the request spends these units later
+ * without a request (see local/leases.ts). The response has the number of these units, and the time until the first of these units becomes
+ * free, which ends the lease. If that time is too short to be useful, no lease is taken. For each policy with thresholds, the response also
+ * has how many thresholds the leased units have reached.
  */
 export const leases = `
 local lease

@@ -28,8 +28,8 @@ export class Batch extends DeadlineItem {
   settled = false
   override sent = false
   /**
-   * How many batches were already answered when this batch began to wait or was last postponed. If the number has grown since
-   * then, Redis is still answering.
+   * How many batches were already answered when this batch began to wait or was last postponed. If the number has grown since that time,
+   * Redis still answers.
    */
   answersBefore = 0
   /** When the batch was sent, in microseconds; 0 if nobody listens to events about batches. */

@@ -142,16 +142,16 @@ export class Batcher {
     this.#flushing = false
     const { size, isNear, isBusy } = this.#underWay
     if (isBusy) return
-    // With two batches under way, Redis decides one batch while the other batch waits at Redis. A third batch would wait there too,
-    // so it stays in this process, where calls are still added to it. Waiting delays a call by at most a one-way trip to Redis, so
-    // calls wait only if the round trip is short (`isNear`).
+    // With two batches under way, Redis decides one batch while the other batch waits at Redis. A third batch would wait at Redis too, so
+    // the third batch stays in this process, where calls are still added to the batch. Waiting delays a call by at most a one-way trip to
+    // Redis, so calls wait only if the round trip is short (`isNear`).
     if (size < 2 || !isNear) this.#shutAll()
     this.#sendReady()
   }
 
   /**
-   * Sends the batches that are ready. A single server gets only one full batch in each turn of the event loop, because clients
-   * may write all commands of a turn together: so the server decides one batch while the client writes the next batch.
+   * Sends the batches that are ready. A single server gets only one full batch in each turn of the event loop, because clients may write
+   * all commands of a turn together. With one batch in a turn, the server decides one batch while the client writes the next batch.
    */
   #sendReady(): void {
     const { connection, size } = this.#options

@@ -38,8 +38,8 @@ export function messageOf(calls: WaitingRequest[], whole: Script, ttlMargin: num
 }
 
 /**
- * True if the short script of a plan (set of policies) can decide `request` together with `first` in one message. The script can do so for
- * calls of `consume` with the same plan, cost and time, without a lease, if both calls or neither want `nextAfter`.
+ * True if the short script of a plan (set of policies) can decide `request` together with `first` in one message. The short script decides
+ * calls of `consume` with the same plan, cost and time, and without a lease. Either all these calls or none may ask for `nextAfter`.
  */
 function isPlain(request: ScriptRequest, first: ScriptRequest): boolean {
   const { plan, verb, costs, now, lease } = request
@@ -56,8 +56,8 @@ function isPlain(request: ScriptRequest, first: ScriptRequest): boolean {
 
 /**
  * A message for the short script of one plan (script/plain/plain-script.ts). The message has each key once. The script
- * replies to all calls of the first key, then to all calls of the second key, and so on. Undefined if two calls of one key have
- * different windows of a calendar: then only the whole script can decide them.
+ * replies to all calls of the first key, then to all calls of the second key, and so on. Undefined if two calls of one key have different
+ * windows of a calendar, because only the whole script can decide such calls.
  */
 function plainMessage(all: readonly WaitingRequest[], script: Script): Message | undefined {
   const { request: first } = all[0] as WaitingRequest
@@ -87,7 +87,8 @@ function plainMessage(all: readonly WaitingRequest[], script: Script): Message |
 }
 
 /**
- * The starts of the windows as doubles: once if all keys have the same, or for each key. Undefined if the calls of a key differ.
+ * The starts of the windows as doubles: once if all keys have the same starts, or else for each key. Undefined if two calls of one key have
+ * different starts.
  * @param byKey the calls of each key
  */
 function windowsOf(byKey: readonly (readonly WaitingRequest[])[]): Buffer | undefined {

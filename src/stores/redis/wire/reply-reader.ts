@@ -73,7 +73,10 @@ export class ReplyReader {
     }
   }
 
-  /** Reads why nothing was decided: the time in none of the request's windows, or -1 if the key has too many reservations that expire. */
+  /**
+   * Reads why nothing was decided: the time of Redis, which none of the request's windows contains, or -1 if the key has too many
+   * reservations that expire.
+   */
   #elsewhere(): ScriptResponse {
     const time = this.#next()
     return { now: time, allowed: false, elsewhere: time < 0 ? tooMany : time, repeats: false, ...nothing }
@@ -88,7 +91,7 @@ export class ReplyReader {
     return { ...callBan(scope, { from: now, until, reason }, now), refuses: isBannable(verb as DecidingVerb) }
   }
 
-  /** Reads which costs of a list were refused: how many, then the place of the policy and the wait of each. */
+  /** Reads which costs of a list were refused: the count of these costs, then for each cost the index of the refusing policy and the wait. */
   #tried({ policies }: PackedPlan): readonly RefusedCost[] {
     return Array.from({ length: this.#next() }, () => {
       const { name } = policies[this.#next() - 1] as Policy
@@ -98,8 +101,8 @@ export class ReplyReader {
   }
 
   /**
-   * Reads the tickets of a reservation, for its settlement. In a renewal, a policy without leases gets no new ticket: its ticket stays
-   * valid.
+   * Reads the tickets of a reservation, for its settlement. In a renewal, a policy without leases gets no new ticket, because its earlier
+   * ticket stays valid.
    */
   #tickets({ plan, tickets }: ScriptRequest, costs: Costs): Tickets {
     return plan.policies.map((_, n) => {
@@ -121,7 +124,7 @@ export class ReplyReader {
     return { units, life: this.#next() }
   }
 
-  /** Reads how many thresholds are told: the last ones that the used units reach. */
+  /** Reads how many thresholds this response reports: the last of the thresholds that the used units reach. */
   #reached(thresholds: readonly Threshold[], used: number): readonly number[] {
     if (thresholds.length === 0) return none
     const count = this.#next()

@@ -5,18 +5,18 @@ import type { ScriptResponse } from './script-response.ts'
 
 /** The parameters of a request besides its keys and its costs. Each is undefined if the request does not need it. */
 export interface RequestExtras {
-  /** For a call that tries several costs in their order: all of them. `costs` is the first of them. */
+  /** For a call that tries several costs in order: all these costs. `costs` equals the first of these costs. */
   readonly alternatives?: Alternatives | undefined
   /** For a reservation: the longest wait with which the reservation is granted, in microseconds. */
   readonly maxWait?: number | undefined
-  /** For a reservation that expires: after how many microseconds it gives its units back. */
+  /** For a reservation that expires: after how many microseconds the reservation gives its units back. */
   readonly expires?: number | undefined
   /** For a settlement (correction to the actual cost) or a renewal: the tickets that the reservation returned. */
   readonly tickets?: Tickets | undefined
   readonly details?: Details | undefined
   /** For each policy with a calendar: the windows around the request. */
   readonly windows?: Command['windows']
-  /** What the call says about the calendar of its customer, for a part of the request that is sent a second time. */
+  /** The calendar of the customer, from which windows are computed if a part of the request is sent a second time. */
   readonly calendar?: Command['calendar']
   /** True if a refusal has to report when `remaining` grows, because the cache of refusals repeats the refusal until then. */
   readonly cacheable?: boolean | undefined

@@ -20,7 +20,7 @@ export interface PolicyReport {
   readonly reset: number
   /** The time until `remaining` grows; undefined if the request did not ask for this time. */
   readonly next: number | undefined
-  /** The parts of the quota that are told with this response. */
+  /** The thresholds (parts of the quota) that this response reports. */
   readonly reached: readonly number[]
 }
 
@@ -29,7 +29,7 @@ export interface ScriptResponse {
   /** The time of the decision, in microseconds since the epoch. */
   readonly now: number
   readonly allowed: boolean
-  /** `now`, if the request's windows do not contain it. Nothing was decided then, and nothing changed. */
+  /** Equal to `now` if the request's windows do not contain that time. Nothing was then decided, and nothing changed. */
   readonly elsewhere?: number | undefined
   /** True if the same request would be refused again until some used units become free with time. */
   readonly repeats: boolean
@@ -38,7 +38,7 @@ export interface ScriptResponse {
   /** A report for each policy, in the order of the request's policies. */
   readonly reports: readonly PolicyReport[]
   readonly tickets: Tickets | undefined
-  /** For a call that tries several costs: the costs, and those of them that were refused. */
+  /** For a call that tries several costs: all costs, and the refused costs. */
   readonly list?: { readonly alternatives: Alternatives; readonly tried: readonly RefusedCost[] } | undefined
   /** The units that were taken in addition to the cost, and for how many microseconds all of them stay used in Redis. */
   readonly lease: { readonly units: number; readonly life: number } | undefined
@@ -88,8 +88,8 @@ function decisionOfList(
 }
 
 /**
- * A function that returns, for the keys of a call, what tells of the thresholds in a response that no caller gets. It returns undefined
- * if no policy has thresholds.
+ * Returns a function of a call's keys. The result of that function reports the thresholds in a response that no caller gets, or is
+ * undefined if no policy has thresholds.
  */
 export function lateOf(
   terms: LedgerTerms,
@@ -122,13 +122,16 @@ function plainVerdictOf(
   return { name, allowed, limit, remaining, used, retryAfter, resetAfter, shadow, nextAfter }
 }
 
-/** How many microseconds the ban lasts that an admitted call has begun by spending a quota: the reply has them as the penalty's wait. */
+/**
+ * The duration, in microseconds, of the ban that an admitted call has begun by spending a quota. In the reply, the duration is the
+ * penalty's wait.
+ */
 function beganBan(policies: readonly Policy[], reports: readonly PolicyReport[]): number {
   const last = policies.at(-1)
   return last?.algorithm.spends === true && !last.shadow ? (reports.at(-1)?.wait ?? 0) : 0
 }
 
-/** The report of the penalty about a call that it has admitted. */
+/** Sets the wait to 0 in the report of a penalty that began a ban with an admitted call. `n` is the index of the report in the list. */
 function admitting(report: PolicyReport, n: number, all: readonly PolicyReport[]): PolicyReport {
   return n === all.length - 1 ? { ...report, wait: 0 } : report
 }

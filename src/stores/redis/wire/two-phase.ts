@@ -5,18 +5,20 @@
  * the second phase cancels the reservations of the other slots, and the call is refused. If a slot fails, the reservations are
  * cancelled too, and the promise of the call rejects. Policies of one key are always decided in one step.
  *
- * A penalty (ban after refusals) whose bans end with the window counts a refusal in the second phase, because only then all waits are
- * known.
+ * A penalty (ban after refusals) whose bans end with the window counts a refusal in the second phase, because all waits are known only
+ * after the first phase.
  *
  * No policy admits more than it allows, and a refused call has used no units when its promise resolves. Some guarantees are
  * weaker than in one step. Between the phases, the reserved units are used, so another call may be refused that would otherwise
  * be admitted. If this process or the connection fails between the phases, the units stay used. If one slot refuses a renewal,
  * the units in the other slots stay in flight until their leases end.
  *
- * A penalty that begins when a quota is spent is told of an admitted call in a third phase, because only then no slot gives units back.
+ * A penalty that begins when a quota is spent counts an admitted call in a third phase, because after the second phase no slot gives units
+ * back.
  *
  * If the clock of a slot is in none of the request's windows (of a calendar), a call is cancelled in the other slots, and runs again with
- * other windows. A charge, a renewal or units that come back cannot be cancelled exactly, so only the part of that slot is sent again.
+ * other windows. A charge, a renewal, or a command that gives units back cannot be cancelled exactly, so only the part on the keys of that
+ * slot is sent again.
  */
 import { isBannable } from '../../../algorithms/bans/index.ts'
 import { type Costs, type DecidingVerb, type Tickets, unitsBack } from '../../../algorithms/evaluation/index.ts'
@@ -54,7 +56,7 @@ export async function sendInTwoPhases(
     await allOf(
       groups.map(async (group, n) => {
         const undone = await giveBack(send, whole, group, responses[n] as ScriptResponse, punish)
-        if (!again) responses[n] = undone // a call that runs again tells of the thresholds that its units have reached
+        if (!again) responses[n] = undone // a call that runs again reports the thresholds that its units have reached
       }),
     )
   }
@@ -68,7 +70,7 @@ export async function sendInTwoPhases(
   return joined(whole, groups, responses, allowed)
 }
 
-/** Sends a request, and once more if the clock of its slot is in other windows. */
+/** Sends a request. Sends the request once more if the clock of its slot is in other windows. */
 function sendPlaced(send: Send, request: ScriptRequest): Promise<ScriptResponse> {
   return runPart(request.plan.policies, request, (windows) => send({ ...request, windows }))
 }
@@ -119,7 +121,7 @@ function costsIn({ costs }: ScriptRequest, { places }: SlotGroup): Costs {
   return typeof costs === 'number' ? costs : places.map((place) => costOf(costs, place))
 }
 
-/** A function that tells of the thresholds in the response of one slot, if the call gets no decision. */
+/** A function that reports the thresholds in the response of one slot, if the call gets no decision. */
 function lateIn(whole: ScriptRequest, group: SlotGroup): ScriptRequest['late'] {
   const { late } = whole
   return late && ((response) => late({ ...joined(whole, [group], [response], false), elsewhere: response.now }))
@@ -166,7 +168,10 @@ async function giveBack(
   return { ...after, allowed, repeats, reports, ban }
 }
 
-/** Tells the penalty of one slot that the units of an admitted call stay used, if its bans begin when a quota is spent. */
+/**
+ * Reports to the penalty of one slot that the units of an admitted call stay used. Only a penalty whose bans begin when a quota is spent
+ * needs this report.
+ */
 async function keep(
   send: Send,
   whole: ScriptRequest,
@@ -188,8 +193,8 @@ async function keep(
 }
 
 /**
- * The request that gives back what one slot took: a settlement by the tickets that the slot returned, or a refund for the verb `charge`,
- * which gives no tickets.
+ * The request that gives back the units of one slot: a settlement by the tickets that the slot returned. The verb `charge` returns no
+ * tickets, so its units are given back by a refund.
  */
 function undo(
   whole: ScriptRequest,

@@ -23,8 +23,8 @@ export interface BatcherOptions {
 }
 
 /**
- * How many calls Redis is assumed to decide in a millisecond. While as many calls are under way as Redis decides within the
- * timeout at this rate, other calls wait in this process.
+ * How many calls Redis is assumed to decide in a millisecond. The calls under way are limited to the number that Redis decides within the
+ * timeout at this rate. Further calls wait in this process.
  */
 const trustedRate = 5
 
@@ -70,8 +70,8 @@ export class UnderWay {
 
   /**
    * True if so many calls are under way that more calls would time out. In this case, further calls wait in this process and are
-   * collected into larger batches. Always false for batches of a fixed size, and in a Cluster, where the number of all calls does
-   * not show how busy one node is.
+   * collected into larger batches. Always false for batches of a fixed size, and in a Cluster, because the number of all calls does not
+   * show how busy one node is.
    */
   get isBusy(): boolean {
     const { connection, size, most, timeout } = this.#options

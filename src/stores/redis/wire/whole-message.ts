@@ -9,14 +9,13 @@ const wanted = 0x31 // '1'
 /** The number of each verb in a request. The script has the same numbers. */
 const verbs = {
   ...{ consume: 0, reserve: 1, charge: 2, refund: 3, peek: 4, reset: 5, settle: 6, renew: 7 },
-  // `ban` and `unban` are the number of `reset` (5) and a flag: a verb has three bits, and all their eight numbers are
-  // used.
+  // `ban` and `unban` are the number of `reset` (5) plus a flag. A verb has three bits, and all eight numbers of three bits are used.
   ...{ ban: 5 + 8, unban: 5 + 16 },
 } as const
 const noWindows = [0, 0, 0, 0]
 const leaseFlag = 32
 const costsFlag = 64
-/** The flag of a ban that only extends another: see `BanTerms.extends`. */
+/** The flag of a ban that may extend an earlier ban, but not shorten it: see `BanTerms.extends`. */
 const extendsFlag = 64
 /** The flag of a settlement (correction) that has the field `punish`, and of a reservation whose field `countsLater` is true. */
 const punishFlag = 128

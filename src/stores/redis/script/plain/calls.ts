@@ -108,7 +108,10 @@ end
 `
 }
 
-/** Lua code that adds how many thresholds of the policy this call reaches, and writes to the state that they are told. */
+/**
+ * Lua code that adds to the reply how many thresholds of the policy this call reaches, and notes in the state that these thresholds were
+ * reported.
+ */
 function tell({ n, policy }: PlainPolicy): string {
   const thresholds = thresholdsOf(policy)
   if (thresholds.length === 0) return ''

@@ -1,13 +1,13 @@
 /*
  * The short script of one plan (set of policies), for the most frequent calls: `consume` with one cost, on keys of one scope whose states
- * have no reservations. It is code without functions, which contains the numbers of the policies. It reads and writes the same values as
- * the whole script (for all calls). For any other key it runs the whole script, which follows in the same text.
+ * have no reservations. The short script is code without functions, which contains the numbers of the policies. The short script reads and
+ * writes the same values as the whole script (for all calls). For any other key, the whole script runs, which follows in the same text.
  *
  * Arguments: `0` to do nothing, `1`, or `2` if responses have to say when `remaining` grows; the cost; the time in
- * microseconds, empty for Redis TIME; for policies with a calendar, the starts of their windows as doubles, once if all keys have
- * the same, or for each key; then, for each key with several calls, the number of the key and how many calls it has.
- * The reply has the format of the whole script, key by key: the time; then for each call 2 (allowed) or 0 (refused) and the
- * numbers of each policy; or 5 if headgate cannot read the value of the key.
+ * microseconds, empty for Redis TIME; for policies with a calendar, the starts of their windows as doubles, once if all keys have the same
+ * starts, or else for each key; then, for each key with several calls, the number of the key and how many calls it has. The reply has the
+ * format of the whole script, key by key: the time; then for each call 2 (allowed) or 0 (refused) and the numbers of each policy; or 5 if
+ * headgate cannot read the value of the key.
  */
 import type { Algorithm, Kind, Policy } from '../../../../algorithms/index.ts'
 import { cacheableFlag, nextFlag } from '../evaluate-policies.ts'

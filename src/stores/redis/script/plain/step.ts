@@ -2,8 +2,8 @@ import type { Algorithm } from '../../../../algorithms/index.ts'
 
 /**
  * An algorithm as Lua code without functions, for states without reservations. The variables have the names of the TypeScript code.
- * From these texts, `stepOf` makes the code for one policy. The code `advance` moves the state from its time `last` to the time
- * `at`, which is not earlier. The code `take` adds `cost` to the used units of an admitted call.
+ * From these texts, `stepOf` makes the code for one policy. The code `advance` moves the state from its time `last` to the time `at`, which
+ * is never before `last`. The code `take` adds `cost` to the used units of an admitted call.
  */
 export interface PlainStep {
   /** The names of the numbers in the state, except `lastNumber`. The first number is the time at which the state was last changed. */

@@ -1,7 +1,7 @@
 /**
  * The Lua version of algorithms/buckets/bookings.ts. In Lua, the steps (lowest levels) and bookings (waiting reservations) of a state are
- * in a separate list, `s.more`: how many steps, the steps, the bookings. A state without steps and bookings has no such list. The function
- * `drained` is in exact-math.ts.
+ * in a separate list, `s.more`: how many steps, the steps, the bookings. A state without steps and bookings has no list `s.more`. The
+ * function `drained` is in exact-math.ts.
  */
 export const bookings = `
 function makers.bookings()

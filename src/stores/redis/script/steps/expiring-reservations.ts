@@ -2,7 +2,7 @@ import { mostExpiring } from '../../../../algorithms/windows/index.ts'
 
 /**
  * The Lua version of algorithms/windows/expiring-reservations.ts. In Lua, the reservations of a state that expire are in a separate list,
- * `s.more`. A state without such reservations has no such list. `s[6]` is the id of the open reservations.
+ * `s.more`. A state without expiring reservations has no list `s.more`. `s[6]` is the id of the open reservations.
  */
 export const expiringReservations: string = `
 function makers.expiring()

@@ -1,8 +1,8 @@
 /**
  * The Lua version of algorithms/logs/log-entries.ts. In Lua, the entries are packed in a string. A call unpacks only what it reads.
  *
- * An entry contains the lower bytes of its time and of its total. The upper bytes follow from the time of the first entry (`base`)
- * and the total before it, because times and totals only grow. An entry has 9 bytes (narrow), or 14 bytes if the times or totals
+ * An entry contains the lower bytes of its time and of its total. The upper bytes follow from the time of the first entry (`base`) and the
+ * total before the first entry, because times and totals only grow. An entry has 9 bytes (narrow), or 14 bytes if the times or totals
  * differ too much (wide). `firstAfter` and `firstReaching` search as `firstAbove` in the TypeScript does.
  */
 export const logEntries = `

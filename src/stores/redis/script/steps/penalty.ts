@@ -1,7 +1,7 @@
 /**
  * The Lua version of algorithms/bans/penalty.ts. The numbers of a state: the time of the last commit, the start of the count, the counted
  * refusals, the number of bans so far, the end of the ban. A penalty with `on: 'spent'` (algorithms/bans/spent-penalty.ts) replaces some of
- * the functions: each has `p.spends`.
+ * the functions. Every such penalty has `p.spends`.
  */
 export const penalty = `
 function makers.penalty()

@@ -1,7 +1,8 @@
 /**
  * The Lua version of algorithms/smooth/smooth.ts. The numbers of a state: the time of the last commit, the time of the next free permit,
- * the stored permits, the number of commits; the same time and permits before the last call; the units of the last call; the id of the
- * open reservations. Stored permits are doubles with the same bits in Lua, in TypeScript and in the stored value.
+ * the stored permits, the number of commits; the time of the next free permit and the stored permits, both before the last call; the units
+ * of the last call; the id of the open reservations. Stored permits are doubles with the same bits in Lua, in TypeScript and in the stored
+ * value.
  */
 export const smooth = `
 local function makeSmooth(price, rescaled)
