@@ -16,10 +16,7 @@ import {
   stateTime,
 } from './state.ts'
 
-/**
- * The most bytes of an overflow table, including a hash of four bytes for each row: `maxBytes` under one plan (set of policies),
- * `maxListBytes` under several plans.
- */
+/** The most bytes of an overflow table, with a hash of four bytes for each row: under one plan (set of policies), and under several plans. */
 const maxBytes = 64 * 2 ** 20
 const maxListBytes = 128 * 2 ** 20
 
