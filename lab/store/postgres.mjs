@@ -23,6 +23,6 @@ export async function openPostgres(url, { prefix, table }) {
       throw error.name === 'HeadgateError' ? error : serverError('Postgres', server, error)
     }
   }
-  const ban = banIn(postgresStore({ pool, prefix, table, timeout: 5000 }))
+  const ban = banIn(() => postgresStore({ pool, prefix, table, timeout: 5000 }))
   return { server, inspector, ban, check, close: () => pool.end() }
 }

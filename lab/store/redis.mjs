@@ -43,7 +43,7 @@ export async function openRedis(url, { prefix, names }) {
       throw error.name === 'HeadgateError' ? error : serverError('Redis', server, error)
     }
   }
-  const ban = banIn(redisStore({ client, prefix, timeout: patience }))
+  const ban = banIn(() => redisStore({ client, prefix, timeout: patience }))
   return { server, inspector, ban, check, close: () => client.disconnect() }
 }
 

@@ -14,7 +14,7 @@ export async function openSqlite(file, { prefix, table }) {
     database.prepare('PRAGMA schema_version').get()
     const inspector = inspectSqlite(database, { prefix, table })
     const check = () => checkSqlite(database, inspector, table)
-    const ban = banIn(sqliteStore({ database, prefix, table, timeout: 5000 }))
+    const ban = banIn(() => sqliteStore({ database, prefix, table, timeout: 5000 }))
     return { server: file, inspector, ban, check, close: () => database.close() }
   } catch (error) {
     database.close()

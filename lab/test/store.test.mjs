@@ -263,6 +263,16 @@ describe.each(stores)('%s', (kind, url) => {
     await limiter.consume('victor')
     expect((await resultOf([kind, url, 'ban', 'victor', '--for', 'forever', '--yes'])).banned).toHaveLength(1)
     expect(await limiter.peek('victor')).toMatchObject({ allowed: false, retryAfter: Infinity, remaining: 0 })
+    // A key of two scopes of one limiter is banned in both.
+    const both = new RateLimiter({
+      name: `both ${kind}`,
+      policies: [policy('5/1h', { scope: 'user' }), policy('9/1h', { name: 'of-tenants', scope: 'tenant' })],
+      store: limiter.store,
+    })
+    await both.consume({ user: 'trudy', tenant: 'trudy' })
+    const twice = await resultOf([kind, url, 'ban', 'trudy', '--for', '1h', '--limiter', both.name, '--yes'])
+    expect(twice.banned).toHaveLength(2)
+    await both.reset({ user: 'trudy', tenant: 'trudy' })
     for (const key of ['peggy', 'victor']) await limiter.reset(key)
     await says(kind, [url, 'ban', 'ann'], 'ban needs a time.')
     await says(kind, [url, 'ban', 'ann', '--for', 'long', '--limiter', 'api', '--scope', 'user', '--yes'], 'ban')
