@@ -141,9 +141,12 @@ export const spentCases: StoreCases = {
        0: consume k 3 -> ok 0
        59999: consume k -> no 0 by three for 3540001
        60000: consume k -> no 0 by three for 3540000`
-    await play(fixture, limiter.withPlan({ policies: three, penalty: { ...short, restart: true } }))`
+    const restarted = limiter.withPlan({ policies: three, penalty: { ...short, restart: true } })
+    await play(fixture, restarted)`
        0: consume l 3 -> ok 0
        59999: consume l -> no 0 by penalty for 1
        60000: consume l -> ok 2`
+    const { resetAfter, policies } = await restarted.consume('m', { cost: 3 })
+    assertEqual([resetAfter, ...policies.map((verdict) => verdict.resetAfter)], [120_000, 60_000, 120_000])
   },
 }

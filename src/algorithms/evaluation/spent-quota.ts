@@ -1,5 +1,5 @@
 /* Penalties with `on: 'spent'`: checks whether a call has spent a quota, begins the ban, and resets policies at the start of the ban. */
-import type { Decision } from '../../policy/index.ts'
+import { type Decision, type Verdict, withResetAt } from '../../policy/index.ts'
 import { Report } from '../algorithm.ts'
 import type { DecidingVerb, Tickets } from './call-terms.ts'
 import { type PolicyEvaluation, restartOne } from './policy-evaluation.ts'
@@ -73,20 +73,39 @@ export class SpentQuota {
   /**
    * Call `decided` after the decision was made: adds the ban that the call has begun to the decision. Resets the policies that would have
    * their full quota at the end of the ban, so that these policies do not refuse the key after `unban`. With the rule `restart`, resets all
-   * policies in the scope of the penalty.
+   * policies in the scope of the penalty. A policy that is reset has its full quota when the ban ends, so its verdict says so.
    */
   decided(decision: Decision, now: number): Decision {
     const { banned } = this
     if (banned === 0) return decision
     const penalty = this.#penalty
     penalty.wait = banned
-    for (const evaluation of penalty.algorithm.unreset === undefined ? [] : this.#policies) {
+    const milliseconds = Math.ceil(banned / 1000)
+    const verdicts = [...decision.policies]
+    for (const [n, evaluation] of penalty.algorithm.unreset === undefined ? [] : this.#policies.entries()) {
       const { algorithm, s, i, at } = evaluation
       algorithm.report(s, i, at, report)
-      if (penalty.algorithm.restarts || report.reset + (at - now) <= banned) restartOne(evaluation, now)
+      if (!penalty.algorithm.restarts && report.reset + (at - now) > banned) continue
+      restartOne(evaluation, now)
+      const place = this.#places[n] as number
+      verdicts[place] = withResetWithin(verdicts[place] as Verdict, milliseconds, now)
     }
-    return penalty.policy.shadow ? decision : { ...decision, banned: Math.ceil(banned / 1000) }
+    const resetAfter = Math.max(...verdicts.map((verdict) => verdict.resetAfter))
+    const told = { ...decision, policies: verdicts, resetAfter }
+    return penalty.policy.shadow ? told : { ...told, banned: milliseconds }
   }
+}
+
+/** The verdict of a policy that is reset at the start of a ban: the policy has its full quota when the ban ends, or sooner. */
+function withResetWithin(verdict: Verdict, banned: number, now: number): Verdict {
+  const { resetAfter, nextAfter, resetAt } = verdict
+  if (resetAfter <= banned) return verdict
+  const capped = {
+    ...verdict,
+    resetAfter: banned,
+    ...(nextAfter !== undefined && { nextAfter: Math.min(nextAfter, banned) }),
+  }
+  return resetAt === undefined ? capped : withResetAt(capped, now)
 }
 
 /**

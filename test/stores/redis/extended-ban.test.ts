@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { gcra, lruStore, memoryStore, type Store } from '../../../src/index.ts'
+import { penalty } from '../../../src/algorithms/bans/index.ts'
+import { fixedWindow, gcra, lruStore, memoryStore, type Store } from '../../../src/index.ts'
 import { redisStore } from '../../../src/stores/redis/index.ts'
 import { ManualClock } from '../../../src/testing/index.ts'
 import { MapDatabase } from '../../support/map-store.ts'
@@ -36,4 +37,17 @@ test.each(Object.keys(stores))('%s: a ban that only extends leaves a ban that en
   clock.advance(5000) // the ban is over, but may be stored still
   await ban(1, 'new')
   expect(await left()).toEqual([1, 'new'])
+})
+
+test.each(Object.keys(stores))('%s: a spent quota that a ban resets is full when the ban ends', async (name) => {
+  const store = (stores[name] as (typeof stores)[string])(clock)
+  const hour = fixedWindow({ name: 'hour', limit: 3, window: '1h', align: 'first-request' })
+  const ban = penalty({ on: 'spent', ban: '1m', restart: true }, 'default', false, hour.algorithm.span)
+  const ledger = store.open({ name: 'spent', policies: [hour, ban], scopes: ['default'] })
+  const decision = await ledger.run({ verb: 'consume', keys: ['k'], costs: [3, 1], details: { nextAfter: true } })
+  const times = decision?.policies.map(({ resetAfter, nextAfter }) => [resetAfter, nextAfter])
+  expect(times).toEqual([
+    [60_000, 60_000],
+    [120_000, 60_000],
+  ])
 })

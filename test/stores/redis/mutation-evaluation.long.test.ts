@@ -171,7 +171,8 @@ const mutations: readonly Mutations[] = [
       ['if penalty.restarts or reset', 'if reset'],
       ['reset + (p.at - now) <= duration', 'reset + (p.at - now) < duration'],
       ['reset + (p.at - now) <= duration', 'reset <= duration'],
-      ['p.s = newState(p)', ''],
+      ['p.s, p.resetWithin = newState(p), nil', 'p.resetWithin = nil'],
+      ['p.s, p.resetWithin = newState(p), nil', 'p.s = newState(p)'],
     ],
   },
   {
@@ -179,6 +180,7 @@ const mutations: readonly Mutations[] = [
     on: ['punished'],
     changes: [
       ['last.restarts and not last.shadow', 'last.restarts'],
+      ['if p.resetWithin then reset = min(reset, p.resetWithin) end', ''],
       ['if list then list.commitFirst(policies) end', 'if list then list.commitFirst(policies) waits = false end'],
       ['cost, delay - lag)', 'cost, delay)'],
       ['if free and last.wait > 0 then restart', 'if last.wait > 0 then restart'],

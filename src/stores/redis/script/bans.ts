@@ -134,6 +134,12 @@ function makers.spent()
     markWritten(penalty)
     duration = duration + (penalty.at - now)
     if not penalty.shadow then penalty.wait = duration end
+    for _, p in ipairs(policies) do
+      if isWatched(p, penalty) then
+        local _, reset = p.algorithm.report(p, p.s, p.at)
+        if penalty.restarts or reset + (p.at - now) <= duration then p.resetWithin = duration end
+      end
+    end
     return duration
   end
 
@@ -143,14 +149,9 @@ function makers.spent()
   end
 
   -- Resets the other policies of the key that would have their full quota at the end of the ban; with the rule \`restart\`, all.
-  function spent.restart(penalty, policies, duration)
+  function spent.restart(policies)
     for _, p in ipairs(policies) do
-      if isWatched(p, penalty) then
-        local _, reset = p.algorithm.report(p, p.s, p.at)
-        if penalty.restarts or reset + (p.at - now) <= duration then
-          p.s = newState(p)
-        end
-      end
+      if p.resetWithin then p.s, p.resetWithin = newState(p), nil end
     end
   end
 

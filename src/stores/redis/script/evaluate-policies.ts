@@ -155,7 +155,7 @@ local function commit(policies, withNext)
     local banned = changeAll(policies)
     if list then list.commitFirst(policies) end
     for n = 1, #policies do respondVerdict(policies[n], n, withNext) end
-    if banned > 0 then make('spent').restart(last, policies, banned) end
+    if banned > 0 then make('spent').restart(policies) end
   end
 end
 
@@ -192,6 +192,7 @@ function respondVerdict(p, n, withNext)
   local remaining, reset, used = algorithm.report(p, s, at)
   reset = reset + (at - now)
   if s.carried and s.oldRecord then reset = resetCarried(p, s.foreign, reset) end
+  if p.resetWithin then reset = min(reset, p.resetWithin) end -- a ban that begins resets the policy
   if p.first or now + reset > scope.fullAt then scope.fullAt = now + reset end
   if waits then respond(p.wait) end
   -- The reply has the used units only if they differ from the burst minus \`remaining\`.
@@ -208,7 +209,10 @@ function respondVerdict(p, n, withNext)
     make('told')
     respond(tell(p, n, used))
   end
-  if withNext then respond(nextAfter(p, remaining)) end
+  if withNext then
+    local next = nextAfter(p, remaining)
+    respond(p.resetWithin and min(next, p.resetWithin) or next)
+  end
 end
 
 function makers.told()
