@@ -17,7 +17,7 @@ export {
   type OpenLedger,
   type OutcomeOf,
   type OverrideExtent,
-  runOn,
+  runOnStates,
   ScopedEvaluation,
   type StoreTraits,
   type Verb,

@@ -2,7 +2,7 @@ import { whenEnded } from '../../src/http/held/index.ts'
 import { type Framework, type RequestDecision, routeName } from '../../src/http/index.ts'
 import type { TrustedProxies } from '../../src/http/keys/index.ts'
 import { type NodePair, nodePair, pairBeside } from '../node-pair.ts'
-import { addressView, type Finder, finderOver, toldFinder } from './address-view.ts'
+import { addressView, type Finder, finderOver, toldFinder } from './client-address.ts'
 import { type Answer, answerOf, answerWriter, isStatus } from './web-answer.ts'
 
 declare global {

@@ -10,7 +10,7 @@ import {
   readOptions,
 } from '../common/index.ts'
 import type { Units } from '../limiter/index.ts'
-import type { PacerContext } from './context.ts'
+import type { PacerContext } from './pacer-context.ts'
 import { callCost } from './pacer-cost.ts'
 import { needsFunction } from './pacer-errors.ts'
 import { type PacerReservation, reserve } from './pacer-reservation.ts'

@@ -17,7 +17,7 @@ import {
   type LedgerTerms,
   type Outcome,
   type OutcomeOf,
-  runOn,
+  runOnStates,
   type ScanTerms,
   ScopedEvaluation,
   type StateVerb,
@@ -93,7 +93,7 @@ class LruLedger implements Ledger {
     })
     if (verb === 'inspect') return ids.map((id, n) => this.#kept(this.#scopes[n] as string, id as string, now))
     const states = ids.map((id, n) => (id === undefined ? undefined : this.#find(n, id)))
-    const outcome = runOn(states, this.#evaluation, command as Command<StateVerb>, now)
+    const outcome = runOnStates(states, this.#evaluation, command as Command<StateVerb>, now)
     for (const [n, each] of states.entries()) if (each?.changed) this.#save(n, ids[n] as string, each)
     return outcome
   }

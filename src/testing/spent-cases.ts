@@ -123,6 +123,27 @@ export const spentCases: StoreCases = {
     await play(fixture, limiter)`0: consume k -> no 0 by penalty for 3600000`
   },
 
+  'units that a plan holds open are forgotten when that plan promises, under every plan': async (fixture) => {
+    const limiter = limiterOn(fixture.store, three, { penalty })
+    const minute = limiter.withPlan({ policies: fixedWindow({ name: 'three', limit: 3, window: '1m' }), penalty })
+    await play(fixture, minute)`
+       0: consume k 3 -> ok 0
+       unban k
+       consume l 3 -> ok 0
+       unban l`
+    for (const key of ['k', 'l']) await minute.reserve(key)
+    fixture.at(61_000)
+    const second = await minute.reserve('l')
+    await play(fixture, limiter)`
+       119999: consume k 3 -> ok 0
+       consume k -> no 0 by three for 3480001`
+    fixture.at(121_000)
+    await second.cancel()
+    await play(fixture, limiter)`
+       121000: consume l 3 -> ok 0
+       consume l -> no 0 by penalty for 36000000`
+  },
+
   'a ban by hand and a spent quota do not shorten each other': async (fixture) => {
     const limiter = limiterOn(fixture.store, three, { penalty })
     const reservation = await limiter.reserve('k', { cost: 3 })

@@ -55,7 +55,7 @@ export function testMutations(client: Redis, mutations: readonly Mutations[]): v
         const policies = rule === undefined ? policiesOf(name as Parameters<typeof policiesOf>[0]) : plansOf(of)
         const property = fc.asyncProperty<[Policy[] | Policy[][], Script]>(policies, scripts, (all, script) =>
           compare(
-            redisSubject(client, { whole: new LuaScript(text), changePlain: (plain) => plain }),
+            redisSubject(client, { whole: new LuaScript(text), changeShort: (plain) => plain }),
             all,
             script,
             rule,

@@ -92,8 +92,7 @@ export class SpentPenalty extends Penalty {
   override report(s: Numbers, i: number, at: number, out: Report): void {
     const now = at + this.aheadAt(s, i, at)
     const [end, start] = [s[i + 4] as number, s[i + 1] as number]
-    const present = now < start + 2 * this.within ? (s[i + 2] as number) : 0
-    const before = now < start + this.within ? (s[i + 5] as number) : 0
+    const [present, before] = this.#openUnits(s, i, now)
     const closed = present > 0 ? start + 2 * this.within : before > 0 ? start + this.within : 0
     const forgotten = (s[i + 3] as number) > 0 ? end + this.forget : 0
     out.used = present + before
@@ -101,11 +100,19 @@ export class SpentPenalty extends Penalty {
     out.reset = Math.max(0, closed - now, forgotten - now)
   }
 
+  /** Open units stay open, unless `from` has forgotten them, because they are older than its generations. */
   override carry(s: Numbers, i: number, at: number, from: Algorithm): void {
-    const [open, before] = from.spends ? [s[i + 2] as number, s[i + 5] as number] : [0, 0]
+    const [open, before] = from instanceof SpentPenalty ? from.#openUnits(s, i, at + this.aheadAt(s, i, at)) : [0, 0]
     super.carry(s, i, at, from)
     s[i + 2] = open
     s[i + 5] = before
+  }
+
+  /** The open units of the present generation, and of the generation before. */
+  #openUnits(s: Numbers, i: number, now: number): [present: number, before: number] {
+    const start = s[i + 1] as number
+    const present = now < start + 2 * this.within ? (s[i + 2] as number) : 0
+    return [present, now < start + this.within ? (s[i + 5] as number) : 0]
   }
 
   /** Merges two states. The result has no open units, because a ban then begins earliest, and a merge must be as strict as both states. */

@@ -23,7 +23,7 @@
  */
 import type { Numbers } from '../algorithm.ts'
 import { ratioUp } from '../exact-math.ts'
-import { addStep, type Drain, drained, endOfSteps, giveBackSince, lastStep, scaleSteps } from './steps.ts'
+import { addStep, type Drain, drained, endOfSteps, giveBackSince, lastStep, scaleSteps } from './level-history.ts'
 
 /** The most bookings (of units for later times) of one state. Beyond this number, the two earliest bookings are merged into a run. */
 export const maxBookings = 64

@@ -2,7 +2,7 @@ import { Algorithm, type Numbers, type Ticket } from '../algorithm.ts'
 import { maxSafe, ratioUp } from '../exact-math.ts'
 import { type Description, debtWords, type Facts, type InspectedNumbers, usedWords } from '../state-description.ts'
 import { Bookings, maxBookings } from './bookings.ts'
-import { type Drain, maxSteps } from './steps.ts'
+import { type Drain, maxSteps } from './level-history.ts'
 
 /**
  * The common part of both kinds of buckets: reservations, and how a state changes when its policy gets another limit or window.

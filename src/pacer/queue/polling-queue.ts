@@ -9,7 +9,7 @@
 
 import { isPromise } from '../../common/index.ts'
 import type { Booking } from '../../stores/contract/index.ts'
-import type { PacerContext } from '../context.ts'
+import type { PacerContext } from '../pacer-context.ts'
 import { PollTimes } from '../poll-times.ts'
 import type { Task } from '../timers/index.ts'
 import { PriorityQueue } from './priority-queue.ts'

@@ -8,7 +8,7 @@
  */
 import type { Decision } from '../../policy/index.ts'
 import type { Booking } from '../../stores/contract/index.ts'
-import type { PacerContext } from '../context.ts'
+import type { PacerContext } from '../pacer-context.ts'
 import { closed, queueFull, timedOut, tooLarge, tooLate } from '../pacer-errors.ts'
 import { holdIn } from '../pacer-ledger.ts'
 import { afterCaller, RunSpacing } from '../run-spacing.ts'

@@ -13,7 +13,7 @@
 import type { Tickets } from '../../algorithms/evaluation/index.ts'
 import { isPromise } from '../../common/index.ts'
 import type { Booking } from '../../stores/contract/index.ts'
-import type { PacerContext } from '../context.ts'
+import type { PacerContext } from '../pacer-context.ts'
 import { delayOf } from '../pacer-ledger.ts'
 import { PacerSlots, Slot } from './booked-slot.ts'
 import { BookingHorizon } from './booking-horizon.ts'

@@ -1,5 +1,5 @@
 import type { ListNode, Size } from '../../common/index.ts'
-import type { PacerContext } from '../context.ts'
+import type { PacerContext } from '../pacer-context.ts'
 import { type CallCost, sizeOf } from '../pacer-cost.ts'
 import { timedOut } from '../pacer-errors.ts'
 import type { RunLease } from '../runs/index.ts'

@@ -1,4 +1,4 @@
-import type { PacerContext } from '../context.ts'
+import type { PacerContext } from '../pacer-context.ts'
 import type { Task } from '../timers/index.ts'
 
 /** The rank with which the scheduler orders tasks of the same time: the end of a hold (a stop of a key) runs before slots and deadlines. */

@@ -1,4 +1,4 @@
-import type { PacerContext } from '../context.ts'
+import type { PacerContext } from '../pacer-context.ts'
 import { ranTooLong } from '../pacer-errors.ts'
 
 /**

@@ -1,5 +1,5 @@
 import type { Reservation } from '../../limiter/index.ts'
-import type { PacerContext } from '../context.ts'
+import type { PacerContext } from '../pacer-context.ts'
 import { Task } from '../timers/index.ts'
 
 /** How often the units of a running function are renewed within one lease. Two renewals may fail before the lease ends. */

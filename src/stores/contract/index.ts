@@ -34,7 +34,7 @@ export {
 } from './encode.ts'
 export { type ExchangeEvent, exchanged, exchangeStart } from './exchange.ts'
 export { type BreakerState, type CheckedLedger, type Health, noCalls } from './health.ts'
-export { type KeyState, KeyStates, runOn, type StateVerb } from './key-states.ts'
+export { type KeyState, KeyStates } from './key-states.ts'
 export {
   choiceFor,
   choose,
@@ -48,7 +48,7 @@ export {
 } from './on-store-error.ts'
 export { openLedger, withCalendars } from './open-ledger.ts'
 export { DeadlineItem, PendingCall } from './pending-call.ts'
-export { type EvaluationScope, ScopedEvaluation } from './scoped-evaluation.ts'
+export { type EvaluationScope, runOnStates, ScopedEvaluation, type StateVerb } from './run-on-states.ts'
 export { type BreakerOptions, type SharedStoreOptions, type SharedTerms, sharedOptions } from './server-options.ts'
 export {
   type BreakerTerms,

@@ -108,7 +108,7 @@ export interface StoreTraits {
    */
   readonly exclusive?: boolean
   /**
-   * True if the ledgers of the store evaluate `Command.alternatives`, as `runOn` does. Default false: a call with a list of costs then
+   * True if the ledgers of the store evaluate `Command.alternatives`, as `runOnStates` does. Default false: a call with a list of costs then
    * rejects with HeadgateError `HEADGATE_UNSUPPORTED`.
    */
   readonly alternatives?: boolean

@@ -10,7 +10,7 @@ import {
   type Command,
   type EvaluationScope,
   type PendingCall,
-  runOn,
+  runOnStates,
   type ScopedEvaluation,
   type StateVerb,
 } from '../contract/index.ts'
@@ -112,7 +112,7 @@ export class Job {
   }
 
   #evaluate({ command }: RecordCall, records: readonly KeyRecord[], now: number): Result {
-    const outcome = runOn(records, this.scoped, command, now)
+    const outcome = runOnStates(records, this.scoped, command, now)
     if (outcome !== undefined && 'tickets' in outcome) return { outcome, tickets: outcome.tickets }
     // A call on several keys needs tickets (which say what to take back): if the texts of some keys cannot be saved, `withdraw` removes
     // the call's units from the texts of the other keys.

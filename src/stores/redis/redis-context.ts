@@ -1,7 +1,7 @@
 import type { Clock } from '../../common/index.ts'
 import type { Connection } from './client/index.ts'
 import type { Leases, RefusalCache, ResetMessages } from './local/index.ts'
-import type { PlainScripts } from './script/index.ts'
+import type { ShortScripts } from './script/index.ts'
 import type { Batcher } from './wire/index.ts'
 
 /** The parts and settings that the ledgers of one Redis store share. */
@@ -11,7 +11,7 @@ export interface RedisContext {
   readonly prefix: string
   /** The clock that gives the time of decisions; undefined if Redis gives the time. */
   readonly clock: Clock | undefined
-  readonly plainScripts: PlainScripts
+  readonly shortScripts: ShortScripts
   readonly refusalCache: RefusalCache | undefined
   readonly leases: Leases | undefined
   /** Tells other processes which keys were reset. Undefined without the option `subscriber`. */

@@ -66,7 +66,7 @@ export class RedisLedger implements Ledger {
       context.refusalCache !== undefined &&
       !policies.some(({ countRefused, algorithm }) => countRefused && (!algorithm.punishes || algorithm.countsAlways))
     // Calls under an override for some keys are rare, so such a plan gets none of the store's few short scripts.
-    if (terms.override !== 'some') this.#plan.plain = context.plainScripts.of(this.#plan, this.#cacheable)
+    if (terms.override !== 'some') this.#plan.short = context.shortScripts.of(this.#plan, this.#cacheable)
   }
 
   run<V extends Verb>(command: Command<V>): MaybePromise<OutcomeOf<V>> {

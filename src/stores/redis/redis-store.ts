@@ -29,7 +29,7 @@ import { Leases, type LeasesOption, leaseSizeOf, RefusalCache, ResetMessages } f
 import type { RedisContext } from './redis-context.ts'
 import { redisDocuments } from './redis-documents.ts'
 import { RedisLedger } from './redis-ledger.ts'
-import { PlainScripts, Script, script } from './script/index.ts'
+import { Script, ShortScripts, script } from './script/index.ts'
 import { Batcher } from './wire/index.ts'
 
 /** The options of `redisStore`. */
@@ -105,10 +105,10 @@ export function redisStore(options: RedisStoreOptions): Store {
 /** The scripts of a store. Tests pass changed scripts. */
 export interface Scripts {
   readonly whole: Script
-  readonly changePlain: (text: string) => string
+  readonly changeShort: (text: string) => string
 }
 
-const scripts: Scripts = { whole: new Script(script), changePlain: (text) => text }
+const scripts: Scripts = { whole: new Script(script), changeShort: (text) => text }
 
 export class RedisStore implements Store {
   readonly synchronous = false
@@ -116,7 +116,7 @@ export class RedisStore implements Store {
   readonly documents: Documents
   readonly #context: RedisContext
 
-  constructor(options: RedisStoreOptions, { whole, changePlain }: Scripts = scripts) {
+  constructor(options: RedisStoreOptions, { whole, changeShort }: Scripts = scripts) {
     const read = readOptions('redisStore', options, readers)
     const { client: connection, prefix, timeout, ttlMargin, breaker, subscriber } = read
     const clock = read.clock ?? (read.time === 'client' ? wallClock : undefined)
@@ -141,7 +141,7 @@ export class RedisStore implements Store {
       }),
       prefix,
       clock,
-      plainScripts: new PlainScripts(ttlMargin, changePlain),
+      shortScripts: new ShortScripts(ttlMargin, changeShort),
       refusalCache,
       leases: leased,
       resets:

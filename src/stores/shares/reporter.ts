@@ -1,6 +1,6 @@
 import { type Clock, getOrInsert, type Sleeper } from '../../common/index.ts'
 import type { Store } from '../contract/index.ts'
-import { Outage } from './outage.ts'
+import { Outage } from './report-outage.ts'
 
 /** The store that all processes share. Each process reports to this store what it has admitted. */
 export interface ExactStore extends Store {

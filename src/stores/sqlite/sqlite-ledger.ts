@@ -5,7 +5,7 @@ import {
   exchangeStart,
   type LedgerTerms,
   type OutcomeOf,
-  runOn,
+  runOnStates,
   type StateVerb,
   type Verb,
 } from '../contract/index.ts'
@@ -59,7 +59,7 @@ export class SqliteLedger extends RecordLedger {
       if (!known) text = file.read(key)
       const record = new KeyRecord(text, command.verb === 'reset')
       const now = this.#clock()
-      const outcome = runOn([record], this.whole, command, now)
+      const outcome = runOnStates([record], this.whole, command, now)
       if (record.changed) {
         if (file.swap(key, text, record.save(now), now)) return outcome
         return file.transact(() => this.#evaluate(command, [key]))
@@ -77,7 +77,7 @@ export class SqliteLedger extends RecordLedger {
     const replaced = command.verb === 'reset'
     const records = keys.map((key) => (key === undefined ? undefined : new KeyRecord(file.readLocked(key), replaced)))
     const now = this.#clock()
-    const outcome = runOn(records, this.whole, command, now)
+    const outcome = runOnStates(records, this.whole, command, now)
     for (const [n, record] of records.entries()) {
       if (record?.changed) file.save(keys[n] as string, record.save(now), now)
     }

@@ -144,8 +144,7 @@ const mutations: readonly Mutations[] = [
     changes: [
       ['s[5] = min(s[5], s[1] + p.longest)', ''],
       ['s[1] + p.longest)', 'at + p.longest)'],
-      ['if from.spends or p.spends then s[3] = 0 end', ''],
-      ['s[6] = p.spends and 0 or nil', ''],
+      ['if from.spends or p.spends then s[3] = present end', ''],
     ],
   },
   {
@@ -214,7 +213,7 @@ const mutations: readonly Mutations[] = [
     changes: [
       ['if s.carried then wait', 'if false then wait'],
       ['if s.carried and s.oldRecord then reset', 'if s.carried then reset'],
-      ['return s.carried and s.oldRecord and', 'return'],
+      ['if s.carried and s.oldRecord then wait =', 'if true then wait ='],
     ],
   },
   {

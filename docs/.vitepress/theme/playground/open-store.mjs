@@ -1,4 +1,4 @@
-import { KeyStates, runOn, ScopedEvaluation } from 'headgate/store'
+import { KeyStates, runOnStates, ScopedEvaluation } from 'headgate/store'
 
 /**
  * A store whose states can be looked at. The limiter and the arithmetic are the real ones: this only keeps the numbers of each
@@ -26,7 +26,7 @@ export class OpenStore {
         const [key] = command.keys
         const states = this.#states.get(key) ?? new KeyStates()
         if (command.verb === 'inspect') return [{ now: this.#clock(), states: states.kept, ban: states.storedBan }]
-        const outcome = runOn([states], evaluation, command, this.#clock())
+        const outcome = runOnStates([states], evaluation, command, this.#clock())
         if (states.changed) this.#states.set(key, states)
         return outcome
       },

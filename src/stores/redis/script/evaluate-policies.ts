@@ -6,10 +6,7 @@ export const largest: number = 9007199254740000
 
 /** A flag in the verb of a request: the response of the script has to say how long it takes until `remaining` grows. */
 export const nextFlag = 8
-/**
- * A flag in the verb of a request: if the call is refused, the response of the script also has to say how long it takes until `remaining`
- * grows. Until then, this process can refuse such calls without Redis.
- */
+/** As `nextFlag`, but only if the call is refused: until `remaining` grows, this process can refuse such calls without Redis. */
 export const cacheableFlag = 16
 
 /**
@@ -209,10 +206,7 @@ function respondVerdict(p, n, withNext)
     make('told')
     respond(tell(p, n, used))
   end
-  if withNext then
-    local next = nextAfter(p, remaining)
-    respond(p.resetWithin and min(next, p.resetWithin) or next)
-  end
+  if withNext then respond(nextAfter(p, remaining)) end
 end
 
 function makers.told()
@@ -269,7 +263,8 @@ function makers.refused()
   function nextAfter(p, remaining)
     if remaining >= p.burst then return 0 end
     local s, wait = p.s, p.algorithm.wait(p, p.s, p.at, remaining + 1) + (p.at - now)
-    return s.carried and s.oldRecord and waitCarried(p, s.foreign, remaining + 1, wait) or wait
+    if s.carried and s.oldRecord then wait = waitCarried(p, s.foreign, remaining + 1, wait) end
+    return p.resetWithin and min(wait, p.resetWithin) or wait
   end
 
   -- The code of a refusal: 3 if a changed state was used only for this request, so the next response may differ; else 0.

@@ -29,10 +29,10 @@ export interface PackedPlan {
   /** The thresholds of each policy. The script reports, for each policy with thresholds, how many of its thresholds a request has reached. */
   readonly thresholds: readonly (readonly Threshold[])[]
   /**
-   * The short script that decides the frequent calls under these policies (see plain/plain-script.ts). Undefined if the whole
+   * The short script that decides the frequent calls under these policies (see plain/short-script.ts). Undefined if the whole
    * script (see main.ts) has to decide every call.
    */
-  plain?: Script | undefined
+  short?: Script | undefined
 }
 
 /**
@@ -130,7 +130,7 @@ function recordFormats(policy: Policy, numbers: readonly number[]): Buffer[] {
  * The first bytes of the only form of stored state that the short script (for the frequent calls) of this policy reads: a sliding log with
  * narrow entries, or a state whose last number is 0 and not stored.
  */
-export function plainHead(policy: Policy): Buffer {
+export function shortHead(policy: Policy): Buffer {
   const { algorithm } = policy
   const head = headOf(policy, definitionOf(algorithm))
   if (algorithm.grows) return Buffer.concat([Buffer.from([narrowLog]), head])

@@ -1,7 +1,7 @@
 import type { Script } from '../script/index.ts'
 import type { ScriptRequest } from './script-request.ts'
 import type { ScriptResponse } from './script-response.ts'
-import { wholeArgs } from './whole-message.ts'
+import { wholeArgs } from './whole-script-message.ts'
 
 /** A request without a response yet, and the functions that resolve or reject its promise. */
 export interface WaitingRequest {
@@ -29,9 +29,9 @@ export interface Message {
  */
 export function messageOf(calls: WaitingRequest[], whole: Script, ttlMargin: number): Message {
   const { request: first } = calls[0] as WaitingRequest
-  const { plain } = first.plan
-  if (plain !== undefined && calls.every(({ request }) => isPlain(request, first))) {
-    const message = plainMessage(calls, plain)
+  const { short } = first.plan
+  if (short !== undefined && calls.every(({ request }) => fitsShortScript(request, first))) {
+    const message = shortMessage(calls, short)
     if (message !== undefined) return message
   }
   return { script: whole, calls, ...wholeArgs(calls, ttlMargin) }
@@ -41,7 +41,7 @@ export function messageOf(calls: WaitingRequest[], whole: Script, ttlMargin: num
  * True if the short script of a plan (set of policies) can decide `request` together with `first` in one message. The short script decides
  * calls of `consume` with the same plan, cost and time, and without a lease. Either all these calls or none may ask for `nextAfter`.
  */
-function isPlain(request: ScriptRequest, first: ScriptRequest): boolean {
+function fitsShortScript(request: ScriptRequest, first: ScriptRequest): boolean {
   const { plan, verb, costs, now, lease } = request
   return (
     verb === 'consume' &&
@@ -55,11 +55,11 @@ function isPlain(request: ScriptRequest, first: ScriptRequest): boolean {
 }
 
 /**
- * A message for the short script of one plan (script/plain/plain-script.ts). The message has each key once. The script
+ * A message for the short script of one plan (script/short/short-script.ts). The message has each key once. The script
  * replies to all calls of the first key, then to all calls of the second key, and so on. Undefined if two calls of one key have different
  * windows of a calendar, because only the whole script can decide such calls.
  */
-function plainMessage(all: readonly WaitingRequest[], script: Script): Message | undefined {
+function shortMessage(all: readonly WaitingRequest[], script: Script): Message | undefined {
   const { request: first } = all[0] as WaitingRequest
   const byKey = new Map<string, WaitingRequest[]>()
   for (const call of all) {

@@ -120,15 +120,17 @@ function makers.penalty()
     local counted = s[3] > 0 and s[2] + p.within or 0
     local forgotten = s[4] > 0 and s[5] + p.forget or 0
     local used = now < counted and s[3] or 0
-    if p.spends then used, counted = openUnits(p, s, now) end
+    if p.spends then
+      local present, before = openUnits(p, s, now)
+      used = present + before
+      counted = present > 0 and s[2] + 2 * p.within or before > 0 and s[2] + p.within or 0
+    end
     return s[5] > now and 0 or unlimited - used, max(0, counted - now, forgotten - now), used
   end
 
-  -- The open units, and until when there are any if no reservation is settled before.
+  -- The open units of the present generation, and of the generation before.
   function openUnits(p, s, now)
-    local present = now < s[2] + 2 * p.within and s[3] or 0
-    local before = now < s[2] + p.within and s[6] or 0
-    return present + before, present > 0 and s[2] + 2 * p.within or before > 0 and s[2] + p.within or 0
+    return now < s[2] + 2 * p.within and s[3] or 0, now < s[2] + p.within and s[6] or 0
   end
 
   function penalty.continues(p, from)
@@ -136,11 +138,11 @@ function makers.penalty()
   end
 
   function penalty.carry(p, s, at, from)
+    local present, before = 0, 0
+    if from.spends and p.spends then present, before = openUnits(from, s, at + aheadAt(s, at)) end
     penalty.take(p, s, at)
-    if not (from.spends and p.spends) then
-      if from.spends or p.spends then s[3] = 0 end
-      s[6] = p.spends and 0 or nil
-    end
+    if from.spends or p.spends then s[3] = present end
+    s[6] = p.spends and before or nil
     s[4] = atMost(p, s[4])
     s[5] = min(s[5], s[1] + p.longest)
   end

@@ -17,12 +17,12 @@ import { calendarWindow } from './calendar-window.ts'
 import { decideCalls } from './calls.ts'
 import { intervalBucket } from './interval-bucket.ts'
 import { penalty } from './penalty.ts'
-import { freshState, headsOf, type PlainPolicy, recordsOf } from './plain-records.ts'
-import { largestPlainLog, slidingLog } from './sliding-log.ts'
+import { freshState, headsOf, recordsOf, type ShortPolicy } from './short-records.ts'
+import { largestShortLog, slidingLog } from './sliding-log.ts'
 import { slidingWindow } from './sliding-window.ts'
-import { type PlainSteps, stepOf } from './step.ts'
+import { type ShortSteps, stepOf } from './step.ts'
 
-const steps: Readonly<Partial<Record<Kind, PlainSteps<never>>>> = {
+const steps: Readonly<Partial<Record<Kind, ShortSteps<never>>>> = {
   bucket,
   intervalBucket,
   slidingWindow,
@@ -35,7 +35,7 @@ const steps: Readonly<Partial<Record<Kind, PlainSteps<never>>>> = {
 const mostPolicies = 4
 
 /** The input from which the short script of a plan (set of policies) is made. */
-export interface PlainTerms {
+export interface ShortTerms {
   readonly policies: readonly Policy[]
   /** The first bytes of each policy's stored state, in the only form that a short script reads (see ../records.ts). */
   readonly heads: readonly Buffer[]
@@ -48,30 +48,30 @@ export interface PlainTerms {
 }
 
 /** True if a short script (for the frequent calls) can be made for these policies. */
-export function isPlain(policies: readonly Policy[], scopes: readonly string[]): boolean {
-  return scopes.length === 1 && policies.length <= mostPolicies && policies.every(isPlainPolicy)
+export function hasShortScript(policies: readonly Policy[], scopes: readonly string[]): boolean {
+  return scopes.length === 1 && policies.length <= mostPolicies && policies.every(isShortPolicy)
 }
 
-function isPlainPolicy({ algorithm, limit, countRefused, shadow }: Policy, n: number, all: readonly Policy[]): boolean {
+function isShortPolicy({ algorithm, limit, countRefused, shadow }: Policy, n: number, all: readonly Policy[]): boolean {
   if (!(algorithm.kind in steps) || shadow || limit === 0 || algorithm.spends) return false
-  if (algorithm.grows) return n === 0 && !countRefused && limit <= largestPlainLog
+  if (algorithm.grows) return n === 0 && !countRefused && limit <= largestShortLog
   if (!algorithm.punishes) return true
   const others = all.slice(0, -1)
   return n > 0 && n === others.length && !(algorithm.restarts && others.some((other) => other.countRefused))
 }
 
 /** The short script of a plan (set of policies), then `whole`, the whole script, for the calls that the short script cannot decide. */
-export function plainScript(terms: PlainTerms, whole: string = script): string {
-  const parts = terms.policies.map((policy, index): PlainPolicy => {
+export function shortScript(terms: ShortTerms, whole: string = script): string {
+  const parts = terms.policies.map((policy, index): ShortPolicy => {
     const n = index + 1
     const head = terms.heads[index] as Buffer
-    const step = steps[policy.algorithm.kind] as PlainSteps<Algorithm>
+    const step = steps[policy.algorithm.kind] as ShortSteps<Algorithm>
     return { n, policy, head, step: stepOf(step, n, policy.algorithm, head.length) }
   })
   return `${compact(bodyOf(parts, terms))}${whole}`
 }
 
-function bodyOf(parts: readonly PlainPolicy[], { ttlMargin, cacheable, bytes }: PlainTerms): string {
+function bodyOf(parts: readonly ShortPolicy[], { ttlMargin, cacheable, bytes }: ShortTerms): string {
   const { names, check, read, pack } = recordsOf(parts)
   const margin = ttlMargin * 1000
   const grain = grainOf(parts)
@@ -166,7 +166,7 @@ end
 }
 
 /** Lua code: reads the windows of a key, and decides its calls. If the time is in none of the windows, the calls get response 7. */
-function withWindows(calendars: readonly PlainPolicy[], ofKey: string, decide: string): string {
+function withWindows(calendars: readonly ShortPolicy[], ofKey: string, decide: string): string {
   const reads = calendars.map(
     ({ step }, n) => `${step.windows?.join(', ')} = unpack('<dddd', ARGV[4], from + ${32 * n})`,
   )
@@ -186,7 +186,7 @@ ${decide}
 }
 
 /** A `nil` for each number of the reply to one call, so that Lua allocates the table once and need not grow it. */
-function numbersOfReply(parts: readonly PlainPolicy[]): string {
+function numbersOfReply(parts: readonly ShortPolicy[]): string {
   return new Array(1 + 3 * parts.length).fill('nil').join(', ')
 }
 
@@ -194,7 +194,7 @@ function numbersOfReply(parts: readonly PlainPolicy[]): string {
  * A key's expiry time is rounded up to a multiple of this number of microseconds, so that most calls need not set the expiry again.
  * Undefined if there are several policies.
  */
-function grainOf([first, ...more]: readonly PlainPolicy[]): number | undefined {
+function grainOf([first, ...more]: readonly ShortPolicy[]): number | undefined {
   return first === undefined || more.length > 0
     ? undefined
     : Math.max(1_000_000, Math.floor(first.policy.algorithm.span / 16))

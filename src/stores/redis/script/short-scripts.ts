@@ -1,15 +1,15 @@
 import { Script } from './loaded-script.ts'
-import { type PackedPlan, plainHead } from './packed-plan.ts'
-import { isPlain, plainScript } from './plain/index.ts'
+import { type PackedPlan, shortHead } from './packed-plan.ts'
+import { hasShortScript, shortScript } from './short/index.ts'
 
 /**
  * The most short scripts (for the frequent calls of one plan) of a store, because each script takes about 300 KB in the server. Plans
- * (sets of policies) beyond this number use the script for all plans.
+ * (sets of policies) beyond this number use the whole script.
  */
 const most = 32
 
 /** Makes the short scripts of a store: each script decides the frequent calls of one plan (set of policies). */
-export class PlainScripts {
+export class ShortScripts {
   readonly #ttlMargin: number
   readonly #change: (text: string) => string
   /**
@@ -28,14 +28,14 @@ export class PlainScripts {
   }
 
   /**
-   * The short script of a plan (set of policies); undefined if only the script for all plans can decide this plan, or if there are
+   * The short script of a plan (set of policies); undefined if only the whole script can decide this plan, or if there are
    * too many short scripts.
    */
   of({ policies, scopes, bytes }: PackedPlan, cacheable: boolean): Script | undefined {
     const made = `${cacheable} ${bytes.toString('latin1')}`
-    if (!isPlain(policies, scopes) || (this.#made.size === most && !this.#made.has(made))) return undefined
+    if (!hasShortScript(policies, scopes) || (this.#made.size === most && !this.#made.has(made))) return undefined
     this.#made.add(made)
-    const terms = { policies, heads: policies.map(plainHead), bytes, ttlMargin: this.#ttlMargin, cacheable }
-    return new Script(this.#change(plainScript(terms)))
+    const terms = { policies, heads: policies.map(shortHead), bytes, ttlMargin: this.#ttlMargin, cacheable }
+    return new Script(this.#change(shortScript(terms)))
   }
 }

@@ -1,11 +1,11 @@
 import type { IntervalBucket } from '../../../../algorithms/buckets/index.ts'
-import type { PlainSteps } from './step.ts'
+import type { ShortSteps } from './step.ts'
 
 /** Lua code: starts an interval if no unit is spent. */
 const open = 'if spent == 0 then start = aligned and at - at % per or at end'
 
 /** The Lua version of algorithms/buckets/interval-bucket.ts. */
-export const intervalBucket: PlainSteps<IntervalBucket> = {
+export const intervalBucket: ShortSteps<IntervalBucket> = {
   numbers: ({ rate, per, capacity, aligned }) => ({ rate, per, capacity, aligned }),
   step: {
     state: ['last', 'spent', 'start'],

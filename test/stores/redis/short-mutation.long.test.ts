@@ -11,23 +11,23 @@ import { Script as LuaScript } from '../../../src/stores/redis/script/loaded-scr
 import { script } from '../../../src/stores/redis/script/script.ts'
 import fc from '../../support/fast-check.ts'
 import {
-  comparePlain,
+  compareShort,
   logTimelines,
-  type PlainKind,
-  type PlainPlan,
-  plainPlans,
-  plainScripts,
-} from '../../support/plain-differential.ts'
+  type ShortKind,
+  type ShortPlan,
+  shortPlans,
+  shortScripts,
+} from '../../support/short-differential.ts'
 import { useRedis } from '../../support/use-server.ts'
 
 const { client } = await useRedis()
 
-const bucket: PlainKind[] = ['bucket']
-const interval: PlainKind[] = ['interval', 'clockWindow', 'firstRequest']
-const sliding: PlainKind[] = ['slidingWindow']
-const log: PlainKind[] = ['slidingLog']
+const bucket: ShortKind[] = ['bucket']
+const interval: ShortKind[] = ['interval', 'clockWindow', 'firstRequest']
+const sliding: ShortKind[] = ['slidingWindow']
+const log: ShortKind[] = ['slidingLog']
 
-const mutations: readonly (readonly [on: PlainPlan, from: string, to: string])[] = [
+const mutations: readonly (readonly [on: ShortPlan, from: string, to: string])[] = [
   [bucket, 'fits and ceil(excess / rate)', 'fits and floor(excess / rate)'],
   [bucket, 'ceil(excess / rate) or never', 'ceil(excess / rate) or 1'],
   [bucket, 'level1 = level1 - (at1 - last1)', 'level1 = level1 + (at1 - last1)'],
@@ -148,7 +148,7 @@ function mutate(plain: string, from: string, to: string): string {
 describe.each(mutations)('%s', (on, from, to) => {
   test(`the differential test notices: ${from} => ${to}`, async () => {
     let changed = false
-    const changePlain = (plain: string) => {
+    const changeShort = (plain: string) => {
       const text = mutate(plain, from, to)
       changed ||= text !== plain
       return text
@@ -156,8 +156,8 @@ describe.each(mutations)('%s', (on, from, to) => {
     let failed = false
     const examples = on === log ? [...logTimelines] : []
     for (const numRuns of [20, 400]) {
-      const property = fc.asyncProperty(plainPlans(on), plainScripts, (plans, calls) =>
-        comparePlain(client, plans, calls, { whole: new LuaScript(script), changePlain }),
+      const property = fc.asyncProperty(shortPlans(on), shortScripts, (plans, calls) =>
+        compareShort(client, plans, calls, { whole: new LuaScript(script), changeShort }),
       )
       failed ||= (await fc.check(property, { numRuns, seed: 7, endOnFailure: true, examples })).failed
     }

@@ -1,14 +1,14 @@
 import type { Policy } from '../../../../algorithms/index.ts'
-import type { LogRecord, PlainStep } from './step.ts'
+import type { LogRecord, ShortStep } from './step.ts'
 
 /** A policy for which a short script (for the frequent calls) contains Lua code. */
-export interface PlainPolicy {
+export interface ShortPolicy {
   /** The number of the policy, from 1 on. */
   readonly n: number
   readonly policy: Policy
   /** The first bytes of the policy's stored state in the value of a key, before the numbers of the state. */
   readonly head: Buffer
-  readonly step: PlainStep
+  readonly step: ShortStep
 }
 
 /** Lua code that reads and writes the value of a key: a record (stored state) for each policy (see ../records.ts). */
@@ -24,20 +24,20 @@ export interface Records {
 }
 
 /** Makes the Lua code for these policies. @param parts the policies; if one is a sliding log, it has to be the first */
-export function recordsOf(parts: readonly PlainPolicy[]): Records {
+export function recordsOf(parts: readonly ShortPolicy[]): Records {
   const log = parts[0]?.step.log
-  return log === undefined ? fixedRecords(parts) : withLog(parts[0] as PlainPolicy, log, fixedRecords(parts.slice(1)))
+  return log === undefined ? fixedRecords(parts) : withLog(parts[0] as ShortPolicy, log, fixedRecords(parts.slice(1)))
 }
 
 /** Lua code: sets the Lua variables of this policy to the state of a new key. */
-export function freshState({ step: { log, state, lastNumber } }: PlainPolicy): string {
+export function freshState({ step: { log, state, lastNumber } }: ShortPolicy): string {
   if (log !== undefined) return log.fresh
   const names = lastNumber === undefined ? state : [...state, lastNumber]
   return `${names.join(', ')} = ${names.map(() => '0').join(', ')}`
 }
 
 /** The first bytes (head) of each policy's stored state, and the name of the Lua variable for these bytes. */
-export function headsOf(parts: readonly PlainPolicy[]): readonly (readonly [name: string, head: Buffer])[] {
+export function headsOf(parts: readonly ShortPolicy[]): readonly (readonly [name: string, head: Buffer])[] {
   return parts.flatMap(({ n, head, step: { lastNumber } }) => {
     const usual = [`begin${n}`, head] as const
     return lastNumber === undefined ? [usual] : [usual, [`long${n}`, longer(head)] as const]
@@ -67,7 +67,7 @@ interface FixedRecords extends Records {
  * Lua code for records (stored states) of fixed length: each state has a fixed count of numbers. Only the last record may leave out its
  * last number, if that number is 0.
  */
-function fixedRecords(parts: readonly PlainPolicy[]): FixedRecords {
+function fixedRecords(parts: readonly ShortPolicy[]): FixedRecords {
   const last = parts.at(-1)?.step.lastNumber
   const [short, long] = [formOf(parts, undefined), formOf(parts, last)]
   const hasLength = (bytes: string): string =>
@@ -104,7 +104,7 @@ end
  * The Lua code for stored states with or without the last number of the last state.
  * @param last the name of the last state's last number; undefined for states without that number
  */
-function formOf(parts: readonly PlainPolicy[], last: string | undefined) {
+function formOf(parts: readonly ShortPolicy[], last: string | undefined) {
   const records = parts.map(({ n, head, step: { state } }, index) => {
     const isLong = last !== undefined && index === parts.length - 1
     return { n, head, begin: isLong ? `long${n}` : `begin${n}`, numbers: isLong ? [...state, last] : state }
@@ -121,11 +121,11 @@ function formOf(parts: readonly PlainPolicy[], last: string | undefined) {
   }
 }
 
-function isUsual({ n, policy: { algorithm } }: PlainPolicy, head: string): string {
+function isUsual({ n, policy: { algorithm } }: ShortPolicy, head: string): string {
   return `head${n} == ${head} and last${n} - now < ${algorithm.tolerance}`
 }
 
-function withLog({ n, head, step }: PlainPolicy, log: LogRecord, others: FixedRecords): Records {
+function withLog({ n, head, step }: ShortPolicy, log: LogRecord, others: FixedRecords): Records {
   const { names, hasLength, readAfter, isPlain, packAfter } = others
   const none = names.length === 0
   const bytes = 7 * log.numbers.length

@@ -1,8 +1,8 @@
 import type { Bucket } from '../../../../algorithms/buckets/index.ts'
-import type { PlainSteps } from './step.ts'
+import type { ShortSteps } from './step.ts'
 
 /** The Lua version of algorithms/buckets/bucket.ts. */
-export const bucket: PlainSteps<Bucket> = {
+export const bucket: ShortSteps<Bucket> = {
   numbers: ({ burst, weight, rate, capacity }) => ({ burst, weight, rate, capacity }),
   step: {
     state: ['last', 'level'],

@@ -1,5 +1,5 @@
 /*
- * Which values a plain script decides by itself. Whatever has another form is left to the whole script, before anything is written.
+ * Which values a short script decides by itself. Whatever has another form is left to the whole script, before anything is written.
  */
 import { describe, expect, test } from 'vitest'
 import {
@@ -169,7 +169,7 @@ describe('a value is decided as by the whole script, and written likewise', () =
 /** A store whose whole script fails. */
 function storeWithoutWhole(clock: Clock): RedisStore {
   const fail = "return redis.error_reply('ERR this needs the whole script')"
-  const scripts = { whole: new Script(fail), changePlain: (text: string) => text.replace(script, fail) }
+  const scripts = { whole: new Script(fail), changeShort: (text: string) => text.replace(script, fail) }
   return new RedisStore({ client, timeout: '30s', clock, refusalCache: false, prefix: 'alone' }, scripts)
 }
 

@@ -1,5 +1,5 @@
 /*
- * Random calls for the script of a plan (src/stores/redis/lua/plain/), with the TypeScript step beside it: equal decisions,
+ * Random calls for the script of a plan (src/stores/redis/script/short/), with the TypeScript step beside it: equal decisions,
  * and the same bytes in Redis. Nearly all calls are `consume`. Costs and times are chosen by the state of a key, such that they
  * meet the edges: the last unit, the end of a wait or a window, the full quota, a clock that goes back by its tolerance.
  */
@@ -35,7 +35,7 @@ interface Numbers {
   readonly countRefused: boolean
 }
 
-/** A policy of each kind that a plain script has. */
+/** A policy of each kind that a short script has. */
 const kinds = {
   bucket: (numbers: Numbers, name: string) => gcra({ ...numbers, name }),
   interval: (numbers: Numbers, name: string) => tokenBucket({ ...numbers, name, refill: 'interval' }),
@@ -46,15 +46,15 @@ const kinds = {
   counter: ({ window }: Numbers, name: string) => counter({ window, name }),
   calendarWindow: ({ burst, ...numbers }: Numbers, name: string) => evenCalendarWindow({ ...numbers, name }),
   thresholds: ({ burst, ...numbers }: Numbers, name: string) => evenCalendarWindow({ ...numbers, name }, 1, [0.5, 1]),
-  // A larger log, or one that counts refusals, has no plain script.
+  // A larger log, or one that counts refusals, has no short script.
   slidingLog: ({ limit, window }: Numbers, name: string) =>
     slidingLog({ limit: Math.min(limit, 2 ** 24 - 1), window, name }),
 } as const
 
-export type PlainKind = keyof typeof kinds
+export type ShortKind = keyof typeof kinds
 
-const all = Object.keys(kinds) as PlainKind[]
-/** Only the first policy of a plain script may be a log. */
+const all = Object.keys(kinds) as ShortKind[]
+/** Only the first policy of a short script may be a log. */
 const fixed = all.filter((kind) => kind !== 'slidingLog')
 
 const limit = fc.oneof(
@@ -75,7 +75,7 @@ const burst = fc.oneof(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max:
 
 const numbers: fc.Arbitrary<Numbers> = fc.record({ limit, window, burst, countRefused: fc.nat(2).map((n) => n === 0) })
 
-function policyOf(of: readonly PlainKind[], name: string): fc.Arbitrary<Policy> {
+function policyOf(of: readonly ShortKind[], name: string): fc.Arbitrary<Policy> {
   return fc.tuple(fc.constantFrom(...of), numbers).map(([kind, each]) => {
     try {
       return kinds[kind](each, name)
@@ -86,14 +86,14 @@ function policyOf(of: readonly PlainKind[], name: string): fc.Arbitrary<Policy> 
 }
 
 /** Policies, and those of another plan with the same names. */
-export type PlainPlans = readonly [policies: readonly Policy[], others: readonly Policy[]]
+export type ShortPlans = readonly [policies: readonly Policy[], others: readonly Policy[]]
 
 /** One policy of these kinds, or several of any, or some of any with a penalty for their refusals. */
-export type PlainPlan = readonly PlainKind[] | 'several' | 'punished'
+export type ShortPlan = readonly ShortKind[] | 'several' | 'punished'
 
 const counts = { several: [2, 2, 3, 4], punished: [1, 1, 1, 2, 3] } as const
 
-export function plainPlans(of: PlainPlan): fc.Arbitrary<PlainPlans> {
+export function shortPlans(of: ShortPlan): fc.Arbitrary<ShortPlans> {
   const kinds = typeof of === 'string' ? all : of
   return fc.constantFrom<number[]>(...(typeof of === 'string' ? counts[of] : [1])).chain((count) => {
     const policies = fc.tuple(...Array.from({ length: count }, (_, n) => policyOf(n === 0 ? kinds : fixed, `p${n}`)))
@@ -147,18 +147,18 @@ const turn = fc.record({
   ),
 })
 
-export const plainScripts = fc.record({
+export const shortScripts = fc.record({
   turns: fc.array(turn, { minLength: 1, maxLength: 40, size: 'max' }),
   start: fc.constantFrom<number[]>(0, 5_000_000, 1_767_225_600_000_000, 1_767_225_600_123_457),
   refusalCache: fc.nat(3).map((n) => n === 0),
 })
 
-export type PlainScript = typeof plainScripts extends fc.Arbitrary<infer T> ? T : never
-type Turn = PlainScript['turns'][number]
+export type ShortScript = typeof shortScripts extends fc.Arbitrary<infer T> ? T : never
+type Turn = ShortScript['turns'][number]
 type Other = NonNullable<Turn['other']>
 
 /** Calls 100 ms apart, then one when the entry in the middle of their log leaves it: few random scripts fill a log and come to that moment. */
-export const logTimelines: readonly [PlainPlans, PlainScript][] = [5, 6].map((entries) => {
+export const logTimelines: readonly [ShortPlans, ShortScript][] = [5, 6].map((entries) => {
   const plan = [slidingLog({ name: 'p0', limit: 9, window: '1s' })]
   const turn = (later: Turn['later']): Turn => ({
     ...{ later, key: 0, policy: 0, cost: { of: 'none', by: 1 }, calls: [0] },
@@ -172,14 +172,14 @@ export const logTimelines: readonly [PlainPlans, PlainScript][] = [5, 6].map((en
 })
 
 /** @param numRuns random scripts for each kind of policies @param other a second client, for some of the scripts */
-export function describePlainDifferential(client: Redis, numRuns: number, other?: RedisClient): void {
+export function describeShortDifferential(client: Redis, numRuns: number, other?: RedisClient): void {
   describe('the script of a plan decides as the TypeScript step does, and writes the same bytes', () => {
-    test.each<PlainPlan>([...all.map((kind) => [kind]), 'several', 'punished'])(
+    test.each<ShortPlan>([...all.map((kind) => [kind]), 'several', 'punished'])(
       '%s',
       (of) =>
         fc.assert(
-          fc.asyncProperty(plainPlans(of), plainScripts, (plans, script) =>
-            comparePlain(client, plans, script, undefined, runs % 4 === 0 ? other : client),
+          fc.asyncProperty(shortPlans(of), shortScripts, (plans, script) =>
+            compareShort(client, plans, script, undefined, runs % 4 === 0 ? other : client),
           ),
           { numRuns: of === 'punished' ? 4 * numRuns : of === 'several' ? 2 * numRuns : numRuns },
         ),
@@ -203,10 +203,10 @@ let runs = 0
  * Plays a script on a Redis store and on the reference, and throws at the first difference.
  * @param of the client of the store
  */
-export async function comparePlain(
+export async function compareShort(
   client: Redis,
-  [policies, otherPolicies]: PlainPlans,
-  { turns, start, refusalCache }: PlainScript,
+  [policies, otherPolicies]: ShortPlans,
+  { turns, start, refusalCache }: ShortScript,
   scripts?: Scripts,
   of: RedisClient = client,
 ): Promise<void> {

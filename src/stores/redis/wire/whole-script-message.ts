@@ -42,7 +42,7 @@ class Places<T> {
 
 /**
  * The keys and arguments for the whole script (script/main.ts), which decides every kind of request, unlike the short
- * scripts (script/plain). Each key and plan is sent once.
+ * scripts (script/short). Each key and plan is sent once.
  * @param ttlMargin for how many milliseconds Redis stores a key after the key has its full quota again
  */
 export function wholeArgs(

@@ -1,9 +1,9 @@
 import type { SlidingWindow } from '../../../../algorithms/windows/index.ts'
 import { mulDiv } from '../steps/index.ts'
-import type { PlainSteps } from './step.ts'
+import type { ShortSteps } from './step.ts'
 
 /** The Lua version of algorithms/windows/sliding-window.ts. */
-export const slidingWindow: PlainSteps<SlidingWindow> = {
+export const slidingWindow: ShortSteps<SlidingWindow> = {
   numbers: ({ span, limit }) => ({ span, limit, mostCounted: 2 ** 45 }),
   step: {
     state: ['last', 'start', 'current', 'previous'],

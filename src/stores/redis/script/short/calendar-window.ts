@@ -1,8 +1,8 @@
 import type { CalendarWindow } from '../../../../algorithms/windows/index.ts'
-import type { PlainSteps } from './step.ts'
+import type { ShortSteps } from './step.ts'
 
 /** The Lua version of algorithms/windows/calendar-window.ts. */
-export const calendarWindow: PlainSteps<CalendarWindow> = {
+export const calendarWindow: ShortSteps<CalendarWindow> = {
   numbers: ({ limit }) => ({ limit }),
   step: {
     state: ['last', 'units', 'start', 'finish', 'told'],

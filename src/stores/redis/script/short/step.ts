@@ -5,7 +5,7 @@ import type { Algorithm } from '../../../../algorithms/index.ts'
  * From these texts, `stepOf` makes the code for one policy. The code `advance` moves the state from its time `last` to the time `at`, which
  * is never before `last`. The code `take` adds `cost` to the used units of an admitted call.
  */
-export interface PlainStep {
+export interface ShortStep {
   /** The names of the numbers in the state, except `lastNumber`. The first number is the time at which the state was last changed. */
   readonly state: readonly string[]
   /**
@@ -51,7 +51,7 @@ export interface LogRecord {
   readonly isUsual: string
   /** Sets the other variables of the state from the entries. */
   readonly entries: string
-  /** A Lua expression: true if this code can decide with the state that was read; otherwise the complete script has to decide. */
+  /** A Lua expression: true if this code can decide with the state that was read; otherwise the whole script has to decide. */
   readonly isPlain: string
   /** Sets the state of a new key. */
   readonly fresh: string
@@ -60,8 +60,8 @@ export interface LogRecord {
 }
 
 /** The Lua code of an algorithm, and the numbers of a policy that `stepOf` inserts into the code. */
-export interface PlainSteps<T extends Algorithm> {
-  readonly step: PlainStep
+export interface ShortSteps<T extends Algorithm> {
+  readonly step: ShortStep
   /** The numbers, by their names in the code. @param head how many bytes are stored before the numbers of the state */
   numbers(algorithm: T, head: number): Readonly<Record<string, number | boolean | string>>
 }
@@ -71,11 +71,11 @@ export interface PlainSteps<T extends Algorithm> {
  * algorithm's numbers are replaced by the numbers.
  */
 export function stepOf<T extends Algorithm>(
-  { step, numbers }: PlainSteps<T>,
+  { step, numbers }: ShortSteps<T>,
   n: number,
   algorithm: T,
   head: number,
-): PlainStep {
+): ShortStep {
   const own = new Set([...step.state, step.lastNumber, ...(step.log?.names ?? []), ...(step.windows ?? []), 'at'])
   const known = numbers(algorithm, head)
   const put = (code: string): string =>
@@ -90,6 +90,6 @@ function mapTexts<T>(value: T, put: (code: string) => string): T {
 }
 
 /** A Lua expression: how long a call of that cost has to wait, in microseconds. */
-export function waitFor({ wait }: PlainStep, cost: string): string {
+export function waitFor({ wait }: ShortStep, cost: string): string {
   return wait.replace(/\bcost\b/g, cost)
 }

@@ -1,8 +1,8 @@
 import { type Penalty, unlimited } from '../../../../algorithms/bans/index.ts'
-import type { PlainSteps } from './step.ts'
+import type { ShortSteps } from './step.ts'
 
 /** The Lua version of algorithms/bans/penalty.ts, for the short script of one plan (set of policies). */
-export const penalty: PlainSteps<Penalty> = {
+export const penalty: ShortSteps<Penalty> = {
   numbers: ({ after, within, forget, bans, countsAlways, endsWithWindow }) => ({
     ...{ after, within, forget, countsAlways, endsWithWindow, unlimited },
     durations: `({ ${bans.join(', ')} })`,

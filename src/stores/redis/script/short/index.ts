@@ -3,4 +3,4 @@
  * all plans and calls.
  */
 
-export { isPlain, plainScript } from './plain-script.ts'
+export { hasShortScript, shortScript } from './short-script.ts'

@@ -1,4 +1,4 @@
-/* The script of one plan (lua/plain/), beside the whole script that decides the same. */
+/* The script of one plan (script/short/), beside the whole script that decides the same. */
 import { describe, expect, test } from 'vitest'
 import {
   fixedWindow,

@@ -1,6 +1,6 @@
 import { thresholdsOf } from '../../../../algorithms/index.ts'
 import { largest } from '../evaluate-policies.ts'
-import { freshState, type PlainPolicy } from './plain-records.ts'
+import { freshState, type ShortPolicy } from './short-records.ts'
 import { waitFor } from './step.ts'
 
 /**
@@ -8,10 +8,10 @@ import { waitFor } from './step.ts'
  * code sets `written` to true if the value of the key has to be written, and sets `fullAt` to the time at which the key has
  * its full quota.
  */
-export function decideCalls(parts: readonly PlainPolicy[], cacheable: boolean): string {
-  const each = (write: (part: PlainPolicy) => string): string => parts.map(write).join('\n')
+export function decideCalls(parts: readonly ShortPolicy[], cacheable: boolean): string {
+  const each = (write: (part: ShortPolicy) => string): string => parts.map(write).join('\n')
   const unchanged = unchangedBy(parts)
-  const last = parts.at(-1) as PlainPolicy
+  const last = parts.at(-1) as ShortPolicy
   const { restarts, endsWithWindow } = last.policy.algorithm
   return `
 ${unchanged.keep === '' ? '' : `local ${unchanged.keep}`}
@@ -39,7 +39,7 @@ ${unchanged.restore}
 `
 }
 
-function wait({ n, step }: PlainPolicy): string {
+function wait({ n, step }: ShortPolicy): string {
   return `wait${n} = ${step.wait}\nif wait${n} > 0 then wait${n} = wait${n} + (at${n} - now) end`
 }
 
@@ -47,7 +47,7 @@ function wait({ n, step }: PlainPolicy): string {
  * Lua code for a refused call that changes only the states of policies with `countRefused`. The states of the other policies
  * are then written as they were before the batch, unless a call of the batch was admitted.
  */
-function unchangedBy(parts: readonly PlainPolicy[]): {
+function unchangedBy(parts: readonly ShortPolicy[]): {
   readonly keep: string
   readonly take: string
   readonly restore: string
@@ -63,7 +63,7 @@ function unchangedBy(parts: readonly PlainPolicy[]): {
   }
 }
 
-function count(part: PlainPolicy): string {
+function count(part: ShortPolicy): string {
   const { policy, step } = part
   if (!policy.countRefused) return ''
   const counted = `${step.count}\n${wait(part)}\nwritten = true\n`
@@ -74,13 +74,13 @@ function count(part: PlainPolicy): string {
  * The Lua version of `restart` in algorithms/evaluation: resets the policies of the key when a ban starts.
  * @param keep Lua code that saves the new states, so that a later refusal returns to these states
  */
-function restart(parts: readonly PlainPolicy[], keep: string): string {
+function restart(parts: readonly ShortPolicy[], keep: string): string {
   const renewed = parts.map((part) => `at${part.n} = now\n${part.step.advance}\n${wait(part)}`)
   return [...parts.map(freshState), keep, ...renewed].join('\n')
 }
 
 /** Lua code that adds the numbers of a policy to the reply, in the same format as the script that can decide every request. */
-function respond(part: PlainPolicy, cacheable: boolean): string {
+function respond(part: ShortPolicy, cacheable: boolean): string {
   const { n, policy, step } = part
   const { burst } = policy
   return `
@@ -112,7 +112,7 @@ end
  * Lua code that adds to the reply how many thresholds of the policy this call reaches, and notes in the state that these thresholds were
  * reported.
  */
-function tell({ n, policy }: PlainPolicy): string {
+function tell({ n, policy }: ShortPolicy): string {
   const thresholds = thresholdsOf(policy)
   if (thresholds.length === 0) return ''
   const each = thresholds.map(

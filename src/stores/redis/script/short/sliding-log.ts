@@ -1,5 +1,5 @@
 import type { SlidingLog } from '../../../../algorithms/logs/index.ts'
-import type { PlainSteps } from './step.ts'
+import type { ShortSteps } from './step.ts'
 
 /** An entry stores a time in 6 bytes, modulo `times`, and a total in 3 bytes, modulo `totals` (see ../steps/log-entries.ts). */
 const times = 2 ** 48
@@ -12,7 +12,7 @@ const totals = 2 ** 24
 const largestTotal = 2 ** 50
 
 /** The largest limit of a log for a short script (for the frequent calls). With a larger limit, a total may need more than 3 bytes. */
-export const largestPlainLog: number = totals - 1
+export const largestShortLog: number = totals - 1
 
 const timeOf = (entry: string): string => `base + (unpack('<I6', log, entries + 9 * (${entry})) - base) % times`
 
@@ -41,7 +41,7 @@ end
  * All calls of a batch come at the same time, so their units are one entry, which is packed after the last call. Until then, the
  * units of that entry are `total` minus `stored`, which is the total in the value.
  */
-export const slidingLog: PlainSteps<SlidingLog> = {
+export const slidingLog: ShortSteps<SlidingLog> = {
   // Before the entries, a value has the head (kind and numbers of the policy), the size (4 bytes), and the numbers (21 bytes).
   numbers: ({ span, limit, tolerance }, head) => ({
     ...{ span, limit, tolerance, times, totals, largestTotal },
