@@ -128,8 +128,8 @@ function queryOf({ rawQueryString, multiValueQueryStringParameters }: LambdaEven
 
 /**
  * The result that a Lambda function returns for this Response, in the format of the event's version. Reads the complete body. A body is
- * returned as text if the body is UTF-8, has no content encoding, and its content type is text or missing. Any other body is returned in
- * base64.
+ * returned as text if the body is UTF-8, has no content encoding, and is text, JSON, XML or JavaScript by its content type, or has no
+ * content type. Any other body is returned in base64.
  */
 export async function lambdaResult(response: Response, event?: LambdaEvent): Promise<LambdaResult> {
   const bytes = new Uint8Array(await response.arrayBuffer())

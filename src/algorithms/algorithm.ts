@@ -199,7 +199,10 @@ export abstract class Algorithm {
     return false
   }
 
-  /** Rewrites a state of `from` if `continues` returned true. Multiplies the used units by `times / per`, rounded up. */
+  /**
+   * Rewrites a state that the algorithm `from` wrote into a state of this algorithm. Called only if `continues(from)` is true. Multiplies
+   * the used units by `times / per`, rounded up.
+   */
   carry(_s: Numbers, _i: number, _at: number, _from: Algorithm, _times: number, _per: number): void {}
 
   /**

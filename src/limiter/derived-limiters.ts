@@ -12,7 +12,7 @@ type Derived<Limiter> = ReturnType<OverriddenLimiter<Limiter>['derive']>
 /** Opens a limiter with other policies. */
 type Make<Limiter> = (policies: readonly Policy[], extent: OverrideExtent) => Derived<Limiter>
 
-/** The limiter that makes decisions with a list of overrides, by that list. All decisions of one limiter have the same list object. */
+/** Maps the list of overrides in a decision to the limiter that made the decision. All decisions of a limiter have the same list object. */
 const deciders = new WeakMap<readonly AppliedOverride[], unknown>()
 
 /** The limiter that made a decision: the given limiter, or a limiter that was derived for overrides. */

@@ -64,8 +64,9 @@ export interface PenaltyOptions {
   status?: 403 | 429
 }
 
-/** `untimed` cannot be given together with `until: 'window'`, and `uncounted` cannot be given together with `on: 'spent'`. */
+/** The options that cannot be combined with `until: 'window'`. */
 const untimed = ['ban', 'forget', 'extend', 'restart'] as const
+/** The options that cannot be combined with `on: 'spent'`. */
 const uncounted = ['after', 'within', 'until'] as const
 
 const code = 'HEADGATE_PENALTY'

@@ -85,7 +85,7 @@ export class Penalty extends Algorithm {
     this.endsWithWindow = bans.length === 0
     this.longest = this.endsWithWindow ? Infinity : Math.max(...bans)
     const rules = (extend ? extendRule : 0) + (restart ? restartRule : 0) + (spent ? spentRule : 0)
-    // Without rules, the parameters have no sum of rules, as in earlier builds, so that states of earlier builds can still be used.
+    // A sum of 0 is left out: earlier builds wrote no sum, and the states of earlier builds must stay usable.
     this.parameters = [after, within, forget, ...bans, ...(rules > 0 ? [rules] : [])]
   }
 

@@ -38,8 +38,8 @@ export class PolicyEvaluation {
   /** For a reservation: how many microseconds after `at` its units count. 0 if the call takes its units immediately. */
   delay = 0
   /**
-   * True if `s` is a copy, made from a state that was written under another limit or window. The copy may have fewer used units, because
-   * the new limit may be lower. So the copy replaces the original state only after a call that is admitted immediately.
+   * True if `s` is a copy, made from a state that was written under another limit or window. If the new limit is lower, the copy has no
+   * used units above that limit. So the original, which has all used units, is replaced only by a call that takes units immediately.
    */
   carried = false
   /**

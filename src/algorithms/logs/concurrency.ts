@@ -27,7 +27,7 @@ export class Concurrency extends SlidingLog {
   override readonly leases = true
 
   /**
-   * Returns the number by which `settle` finds the units of a call (in its ticket): the end of the lease, when they are freed. This end
+   * Returns the end of the lease of a call. The ticket of the call has this time, and `settle` finds the units of the call by it. The end
    * does not change if the policy's option `lease` changes later.
    */
   override bookedAt(_s: Numbers, _i: number, at: number): number {

@@ -20,7 +20,7 @@ const entries = parts + 2
 /** How many numbers the state of such a copy has at most. */
 export const condensedLog: number = header + 2 * entries
 
-/** Copies the log in `s` at `i` to `t` at `j`. @param first the first entry that is still in the window */
+/** Writes a condensed copy of the log at `s[i]` to `t[j]`. @param first the index of the first entry that is still in the window */
 export function condenseLog(s: Numbers, i: number, first: number, t: Numbers, j: number, window: number): void {
   const end = s[i + 2] as number
   const before = totalOf(s, i, first - 1)

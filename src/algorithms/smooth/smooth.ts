@@ -175,8 +175,8 @@ export abstract class Smooth extends Algorithm {
   }
 
   /**
-   * `reset` is the time until `max` permits are stored. `used` is `max` minus the stored permits, plus the wait of the next call
-   * divided by the price of a fresh permit.
+   * `remaining` is `most` if a call may start now, and otherwise 0. `reset` is the time until `max` permits are stored. `used` counts the
+   * permits that are missing from `max`, and the permits that could be made in the time until the next call may start.
    */
   report(s: Numbers, i: number, at: number, out: Report): void {
     const free = this.#freeAt(s, i, at)

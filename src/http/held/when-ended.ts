@@ -110,8 +110,8 @@ function whenLeft(socket: EndingSocket, response: EndingResponse, end: (aborted:
     ends = new Set()
     waiting.set(socket, ends)
     socket.once('close', () => {
-      // `each(true)` may refund a booked time, and this is possible only if no later time is booked. So the newest response is
-      // ended first.
+      // The end of an aborted response may give its reserved time back. Only the last reserved time can be given back, so the
+      // newest response ends first.
       for (const each of [...(waiting.get(socket) ?? [])].reverse()) each(true)
     })
   }

@@ -5,7 +5,7 @@ import type { Decision } from '../../policy/index.ts'
 export interface ClientRefusal {
   /** The label of the policy with the longest wait. Null if clients see no name of the policy (`listed: false`). */
   readonly policy: string | null
-  /** How many milliseconds the client should wait. With the option `retryAfter` of `concurrency`, at most that time. */
+  /** How many milliseconds the client should wait: at most the option `retryAfter` of a `concurrency` policy that has this option. */
   readonly retryAfter: number
 }
 
