@@ -5,9 +5,9 @@ import {
   type Booking,
   type Command,
   choiceFor,
-  costsTaken,
   type OnFailure,
   type OutcomeOf,
+  unitsTaken,
 } from '../stores/contract/index.ts'
 import type { Breaker } from './breaker.ts'
 import { warnIfOpened } from './breaker-warning.ts'
@@ -37,7 +37,7 @@ export class WaitingCall<V extends CallVerb> extends StoreRequest<V> {
     const giveBack = (units: Costs, taken?: Tickets) => {
       this.#fallback.giveBack({ keys }, units, taken).catch(() => undefined)
     }
-    if (verb === 'consume' && (outcome as Decision).allowed) giveBack(costsTaken(this.command, outcome as Decision))
+    if (verb === 'consume' && (outcome as Decision).allowed) giveBack(unitsTaken(this.command, outcome as Decision))
     if (verb !== 'reserve' && verb !== 'renew') return
     const { decision, tickets } = outcome as Partial<Booking>
     if (!decision?.allowed || tickets === undefined) return
@@ -53,20 +53,18 @@ export class WaitingCall<V extends CallVerb> extends StoreRequest<V> {
     const option = this.#onFailure?.(error)
     const choice = option ?? choiceFor(onStoreError, error, command.keys, terms, this.#onFailure !== undefined)
     for (const breaker of breakers) warnIfOpened(breaker, terms.name, option ?? onStoreError, choice)
-    if (choice === 'closed') {
+    const unsettled = command.verb === 'settle' && (!this.sent || isUncounted(error))
+    if (choice === 'closed' || choice === 'throw') {
       counters.failedClosed++
-      throw unavailable(error, breakers)
-    }
-    if (choice === 'throw') {
-      counters.failedClosed++
-      throw error
+      // A refund admits no call, so the units that a settlement gives back are refunded when the store responds again.
+      if (unsettled) this.#fallback.giveBackLater(command)
+      throw choice === 'closed' ? unavailable(error, breakers) : error
     }
     if (choice !== 'local') counters.sources.open++
     const outcome = choice === 'local' ? this.decideLocally() : (this.#fallback.letThrough(command) as OutcomeOf<V>)
     // A settlement that the store may have executed is not sent again. A settlement with the outcome `elsewhere` is not sent later either,
     // because CalendarLedger runs the settlement again with other windows.
-    const again = command.verb === 'settle' && (!this.sent || isUncounted(error)) && !('elsewhere' in Object(outcome))
-    if (again) this.#fallback.giveBackLater(command)
+    if (unsettled && !('elsewhere' in Object(outcome))) this.#fallback.giveBackLater(command)
     return outcome
   }
 

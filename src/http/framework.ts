@@ -16,8 +16,8 @@ export interface RequestDecision extends Omit<Decision, 'ban'> {
   /**
    * Corrects the cost of this request to the actual cost, which may be 0. The actual cost is a number, or a record with a number for each
    * policy name. A policy that is not in the record keeps the cost that was charged before. Only the first call has an effect. Units of a
-   * `concurrency` policy stay taken until the response has ended. If the store fails, the cost does not change. Example:
-   * `await request.rateLimit.settle({ tokens: 742 })`.
+   * `concurrency` policy stay taken until the response has ended. If the store fails, units are given
+   * back when the store works again, and no units are charged. Example: `await request.rateLimit.settle({ tokens: 742 })`.
    *
    * Rejects with HeadgateError `HEADGATE_COST` if a number in `actual` is not a whole number of at least 0, and with `HEADGATE_OPTION`
    * unless the middleware has the option `settle: true`.

@@ -45,7 +45,9 @@ export function readArgument<Request, Response>(
   checkCalled(argument)
   knownOptions('rateLimit', defaults, guardOptions)
   if (argument instanceof RateLimiter) return { limiter: argument, options: defaults }
-  if (typeof argument === 'string') return { limiter: new RateLimiter({ policies: argument }), options: defaults }
+  if (typeof argument === 'string') {
+    return { limiter: new RateLimiter({ policies: argument, ...storeErrorOf(defaults) }), options: defaults }
+  }
   if (typeof argument !== 'object' || argument === null) {
     throw new HeadgateError(
       'HEADGATE_POLICY',
@@ -62,17 +64,25 @@ export function readArgument<Request, Response>(
     knownOptions('rateLimit', argument, [...windowOptions])
     const policies = pick(argument, policyOptions) as PolicyOptions
     // The option `name` is the name of the limiter, and also of its only policy.
-    return { limiter: new RateLimiter({ policies, ...pick(argument, ['name', ...limiterParts]) }), options }
+    return {
+      limiter: new RateLimiter({ policies, ...pick(argument, ['name', ...limiterParts]), ...storeErrorOf(options) }),
+      options,
+    }
   }
   knownOptions('rateLimit', argument, policiesOptions)
   const { policies } = argument
-  const parts = pick(argument, ['name', ...limiterParts])
+  const parts = { ...pick(argument, ['name', ...limiterParts]), ...storeErrorOf(options) }
   // A function as `policies` returns the policies for a request, unless it is a function such as `tokenBucket` that the user forgot to
   // call.
   if (typeof policies === 'function' && policies !== policy && !isConstructor(policies)) {
     return { limiter: new PlanLimiter(parts, scopesOf(options.keys)), policies, options }
   }
   return { limiter: new RateLimiter({ policies: policies as PolicyLikes, ...parts }), options }
+}
+
+/** The limiter of a middleware decides as the middleware does if the store fails, unless the choice is a function of the request. */
+function storeErrorOf<Request, Response>({ onStoreError }: GuardOptions<Request, Response>) {
+  return typeof onStoreError === 'string' ? { onStoreError } : {}
 }
 
 /**

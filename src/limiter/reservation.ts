@@ -84,7 +84,7 @@ export class Reservation {
    * Rejects with HeadgateError `HEADGATE_COST` unless `actual` is a whole number of at least 0, or a record with such a number for
    * each policy's name. After this error, `settle` can be called again. Rejects with `HEADGATE_INEXACT` if a policy cannot count
    * the additional units exactly; the other policies have then charged these units. Rejects with `HEADGATE_STORE_UNAVAILABLE` if
-   * the store fails and `onStoreError` is `'closed'`.
+   * the store fails and `onStoreError` is `'closed'`. Units to give back are then given back when the store works again.
    */
   async settle(actual: Units): Promise<void> {
     await this.#settle(actual)

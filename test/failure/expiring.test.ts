@@ -45,6 +45,21 @@ test.each(costs)(
   },
 )
 
+test.each(['closed', 'throw'] as const)(
+  "with '%s', a settlement that the store does not get rejects, and still gives back",
+  async (onStoreError) => {
+    const fixture = new FailoverFixture(daily, { onStoreError })
+    await fixture.consume()
+    const reservation = await reserve(fixture)
+    await fixture.down()
+    await expect(reservation.settle({ day: 2 })).rejects.toThrow()
+    await reservation.settle({ day: 1 }) // only the first call has an effect
+    await fixture.at(minute)
+    await fixture.up()
+    expect(await usedOf(fixture)).toEqual(['store', 3])
+  },
+)
+
 test('a reservation that the process grants itself expires there, and is settled there', async () => {
   const fixture = new FailoverFixture([daily, inFlight])
   await fixture.down()

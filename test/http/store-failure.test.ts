@@ -14,6 +14,17 @@ import { headerOf } from '../support/shapes.ts'
 const down = (): Store => brokenStore(() => Promise.reject(new Error('store is down')))
 const fields = (headers: Record<string, unknown>) => Object.keys(headers).filter((name) => name.includes('ratelimit'))
 
+test('the limiter of a middleware decides as the middleware does if the store fails', async () => {
+  const failing = () => ({ store: down(), onStoreError: 'closed' }) as const
+  const unavailable = { code: 'HEADGATE_STORE_UNAVAILABLE' }
+  await expect(forExpress({ policies: '9/1h', ...failing() }).limiter.consume('k')).rejects.toMatchObject(unavailable)
+  await expect(forExpress({ limit: 9, window: '1h', ...failing() }).limiter.consume('k')).rejects.toMatchObject(
+    unavailable,
+  )
+  const plans = forExpress({ policies: () => '9/1h', ...failing() }).limiter
+  await expect(plans.withPlan({ policies: '9/1h' }).consume('k')).rejects.toMatchObject(unavailable)
+})
+
 contract((app) => {
   test('closed responds with 503 with Retry-After, in the form that the client accepts, and admits no request', async () => {
     const { url, handled } = await app({ policies: '9/1h', store: down(), onStoreError: 'closed' })

@@ -250,7 +250,10 @@ export class HeldReservations<Request, Response> {
    * process. For another store, src/failure reports the error to the hooks.
    */
   #failed(error: unknown, { key, request, response }: HeldRequest<Request, Response>): void {
-    warnOnce('HEADGATE_SETTLE', `The store failed to settle or free units, so they stay as they were. ${reason(error)}`)
+    warnOnce(
+      'HEADGATE_SETTLE',
+      `The store failed to settle or free units. They are given back when the store works again, if the store did not get the call. ${reason(error)}`,
+    )
     if (isLocal(this.#limiter.store)) this.#events.storeFailed(error, key, request, response)
   }
 }

@@ -115,6 +115,17 @@ export function costsTaken({ costs, alternatives }: Partial<AskedCosts>, { tried
   return alternatives?.[tried?.length ?? 0] ?? costs ?? 1
 }
 
+/**
+ * The units that an admitted call has taken under each policy. Only a shadow policy (which never refuses a call) can have refused an admitted
+ * call. Such a policy took no units.
+ */
+export function unitsTaken(call: Partial<AskedCosts>, decision: Decision): readonly number[] {
+  const costs = costsTaken(call, decision)
+  return decision.policies.map(({ allowed }, n) =>
+    allowed ? (typeof costs === 'number' ? costs : (costs[n] as number)) : 0,
+  )
+}
+
 /** The result of a reservation, granted or refused. */
 export interface Booking {
   readonly decision: Decision

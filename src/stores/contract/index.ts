@@ -18,6 +18,7 @@ export {
   type OutcomeOf,
   type ScanTerms,
   tooMany,
+  unitsTaken,
   type Verb,
 } from './command.ts'
 export { Deadlines } from './deadlines.ts'

@@ -1,10 +1,9 @@
-import { type Costs, type Tickets, unitsBack } from '../../algorithms/evaluation/index.ts'
+import { type Tickets, unitsBack } from '../../algorithms/evaluation/index.ts'
 import { HeadgateError, type MaybePromise, unsupported } from '../../common/index.ts'
 import type { KeptKey, KeyPage } from '../../inspection/index.ts'
 import { type Decision, join, type Verdict } from '../../policy/index.ts'
 import {
   type Command,
-  costsTaken,
   decodeId,
   type Ledger,
   type LedgerTerms,
@@ -17,6 +16,7 @@ import {
   ScopedEvaluation,
   type StateVerb,
   tellThresholds,
+  unitsTaken,
   type Verb,
 } from '../contract/index.ts'
 import type { StateOutcome } from './job.ts'
@@ -185,7 +185,7 @@ export class RecordLedger implements Ledger {
     const { clock, deadlines, queue } = this.#context
     for (const [n, key] of keys.entries()) {
       const pending = new PendingCall<StateOutcome>(deadlines, ignore, ignore)
-      const command = this.#takingBack(n, costsTaken(call, decision), decision, tickets)
+      const command = this.#takingBack(n, unitsTaken(call, decision), tickets)
       queue.add(this.#parts[n] as ScopedEvaluation, [key], {
         command,
         now: clock(),
@@ -195,17 +195,9 @@ export class RecordLedger implements Ledger {
     }
   }
 
-  /**
-   * The command that gives the units of a call back to key number `n`. Only a shadow policy (which only reports) can have refused an
-   * allowed call. Such a policy took no units, so it gets no units back.
-   */
-  #takingBack(n: number, costs: Costs, { policies }: Decision, taken: Tickets | undefined): Command<StateVerb> {
-    if (taken === undefined) {
-      const units = policies.map(({ allowed }, place) => {
-        return allowed ? (typeof costs === 'number' ? costs : (costs[place] as number)) : 0
-      })
-      return { verb: 'refund', keys: [], costs: this.#partOf(n, units) }
-    }
+  /** The command that gives the units of a call back to key number `n`. */
+  #takingBack(n: number, units: readonly number[], taken: Tickets | undefined): Command<StateVerb> {
+    if (taken === undefined) return { verb: 'refund', keys: [], costs: this.#partOf(n, units) }
     const tickets = this.#partOf(n, taken)
     return { verb: 'settle', keys: [], costs: unitsBack(tickets), tickets }
   }

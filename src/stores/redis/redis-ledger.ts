@@ -14,6 +14,7 @@ import {
   type OutcomeOf,
   type ScanTerms,
   tellThresholds,
+  unitsTaken,
   type Verb,
 } from '../contract/index.ts'
 import { redisError } from './client/index.ts'
@@ -23,7 +24,6 @@ import type { RedisContext } from './redis-context.ts'
 import { type PackedPlan, packPlan } from './script/index.ts'
 import {
   decisionOf,
-  lateOf,
   type RequestExtras,
   type ScriptRequest,
   type ScriptResponse,
@@ -31,6 +31,8 @@ import {
   SlotGroups,
   sendInTwoPhases,
   severalSlots,
+  takingBack,
+  thresholdsOf,
 } from './wire/index.ts'
 
 /** The parts of a `consume` command that a decision needs, without the cost. */
@@ -49,7 +51,7 @@ export class RedisLedger implements Ledger {
   readonly #scopes: readonly string[]
   /** True if the cache of refusals is on and can repeat a refusal, because a refusal changes no state. */
   readonly #cacheable: boolean
-  readonly #late: ReturnType<typeof lateOf>
+  readonly #thresholds: ReturnType<typeof thresholdsOf>
 
   constructor(terms: LedgerTerms, context: RedisContext) {
     const { name, policies, scopes, onChange = 'keep' } = terms
@@ -59,7 +61,7 @@ export class RedisLedger implements Ledger {
     this.#keyStarts = scopes.map((scope) => keyStart(context.prefix, name, scope))
     this.#scopes = scopes
     this.#terms = terms
-    this.#late = lateOf(terms)
+    this.#thresholds = thresholdsOf(terms)
     this.#kept = new KeptKeys(terms, this.#plan, context)
     this.#slotGroups = new SlotGroups(this.#plan, onChange)
     this.#cacheable =
@@ -88,11 +90,12 @@ export class RedisLedger implements Ledger {
 
   async #decide(command: Command<DecidingVerb>, keys: readonly string[]): Promise<Decision | Booking> {
     const { verb, costs = 1, keys: named, report, windows, calendar } = command
+    const late = takingBack(this.#terms, command, keys, this.#thresholds(named), this.#giveBack)
     const { alternatives, maxWait, expires, details, tickets } = command
     const key = report && reportKey(this.#context.prefix, keys[0] as string, report.by)
     const numbered = key === undefined ? undefined : { report: { ...(report as NumberedReport), key } }
     const terms = { alternatives, maxWait, expires, details, tickets, windows, calendar }
-    const extras = { ...terms, late: this.#late(named), ...numbered }
+    const extras = { ...terms, late, ...numbered }
     const response = await this.#sendOther(this.#request(verb, keys, costs, extras))
     const decision = decisionOf(this.#plan.policies, response, details)
     if ((verb !== 'reserve' && verb !== 'renew') || response.elsewhere !== undefined) return decision
@@ -158,8 +161,13 @@ export class RedisLedger implements Ledger {
     })
     return this.#context.batcher.within(decision, (late) => {
       tellThresholds(this.#terms, call.keys, late)
-      if (late.allowed) this.#sendOther(this.#request('refund', keys, cost)).catch(() => undefined)
+      if (late.allowed) this.#giveBack(keys, unitsTaken({ costs: cost }, late))
     })
+  }
+
+  readonly #giveBack = (keys: readonly string[], units: Costs, tickets?: Tickets): void => {
+    const request = this.#request(tickets === undefined ? 'refund' : 'settle', keys, units, { tickets })
+    this.#sendOther(request).catch(() => undefined) // if Redis fails again, the units stay used
   }
 
   /** Decides without a request: by a cached refusal, or by leased units. Undefined if the call needs a request. */
@@ -178,26 +186,15 @@ export class RedisLedger implements Ledger {
   /** @param prefetched how many units to lease for later calls; default: the number that `leases.unitsFor` returns */
   #sendConsume(keys: readonly string[], cost: number, call: Call, prefetched?: number): Promise<Decision> {
     const { details, windows, calendar } = call
-    const late = this.#late(call.keys)
+    const tell = this.#thresholds(call.keys)
+    const late = takingBack(this.#terms, { verb: 'consume', costs: cost }, keys, tell, this.#giveBack)
     const { batcher, clock, refusalCache, leases } = this.#context
     const plan = this.#plan
     const groups = this.#groups(keys)
     const units = groups === undefined ? (prefetched ?? leases?.unitsFor(plan, keys, cost)) : undefined
-    const request: ScriptRequest = {
-      ...{
-        plan,
-        verb: 'consume',
-        keys,
-        costs: cost,
-        now: clock?.() ?? -1,
-        details,
-        windows,
-        calendar,
-        late,
-        cacheable: this.#cacheable,
-      },
-      lease: units === undefined ? undefined : { units, shortestLife: leases?.shortestLife ?? 0 },
-    }
+    const lease = units === undefined ? undefined : { units, shortestLife: leases?.shortestLife ?? 0 }
+    const extras = { details, windows, calendar, late, cacheable: this.#cacheable, lease }
+    const request: ScriptRequest = { plan, verb: 'consume', keys, costs: cost, now: clock?.() ?? -1, ...extras }
     const sentAt = (clock ?? monotonicClock)()
     refusalCache?.forgetOtherPlans(plan, keys)
     const refusalCacheVersion = refusalCache?.version ?? 0
@@ -210,7 +207,7 @@ export class RedisLedger implements Ledger {
         refusalCache?.add(plan, keys, cost, response, sentAt, refusalCacheVersion)
       }
       if (units !== undefined) leases?.add(plan, keys, response, sentAt, leasesVersion)
-      if (prefetched !== undefined) late?.(response) // no caller gets the decision
+      if (prefetched !== undefined) tell?.(response) // no caller gets the decision
       return decisionOf(plan.policies, response, details)
     }
     if (groups !== undefined) return this.#send(request, groups).then(decide)

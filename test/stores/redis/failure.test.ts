@@ -104,6 +104,51 @@ test('while the server hangs, every call rejects at the timeout', async () => {
   await own.stop()
 })
 
+const shadowed = [
+  fixedWindow({ limit: 100, window: '1h' }),
+  fixedWindow({ name: 'shadow', limit: 20, window: '1h', shadow: true }),
+]
+const lateCalls: Record<string, (limiter: RateLimiter) => Promise<unknown>> = {
+  consume: (limiter) => limiter.consume('id', { cost: 7 }),
+  'a list of costs': (limiter) =>
+    limiter.consume('id', { cost: [{ shadow: 1, [limiter.policies[0]?.name as string]: 7 }] }),
+  reserve: (limiter) => limiter.reserve('id', { cost: 7 }),
+  'a reservation that expires': (limiter) => limiter.reserve('id', { cost: 7, expires: '10m' }),
+}
+
+test.each(['closed', 'open', 'local'] as const)(
+  "late answers of Redis give the units back, with '%s'",
+  async (onStoreError) => {
+    const own = await startRedis()
+    for (const [what, call] of Object.entries(lateCalls)) {
+      const store = redisStore({ client: ioredis(own.port), timeout: 250 })
+      const limiter = new RateLimiter({ name: `late-${onStoreError}-${what}`, policies: shadowed, store, onStoreError })
+      const isLocal = onStoreError === 'local' // this process has then counted the calls, also under the shadow policy
+      const used = async () =>
+        (await limiter.usage('id')).policies.map((policy) => policy.used).slice(0, isLocal ? 1 : 2)
+      await limiter.consume('id', { cost: 20 })
+      process.kill(own.pid, 'SIGSTOP')
+      const calls = await Promise.allSettled(Array.from({ length: 3 }, () => call(limiter)))
+      process.kill(own.pid, 'SIGCONT')
+      const expected = isLocal ? [20 + calls.length * 7] : [20, 20]
+      await expect.poll(used, { message: what, timeout: 5000 }).toEqual(expected)
+    }
+    await own.stop()
+  },
+)
+
+test('a late lease is given back whole', async () => {
+  const own = await startRedis()
+  const store = redisStore({ client: ioredis(own.port), timeout: 250, leases: { units: 10 } })
+  const limiter = new RateLimiter({ name: 'late-lease', policies, store, onStoreError: 'closed' })
+  const used = async () => (await limiter.usage('id')).policies[0]?.used
+  process.kill(own.pid, 'SIGSTOP')
+  await failure(limiter.consume('id'))
+  process.kill(own.pid, 'SIGCONT')
+  await expect.poll(used, { timeout: 5000 }).toBe(0)
+  await own.stop()
+})
+
 test('with a client that never connects, a call rejects at the timeout', async () => {
   const { code, after } = await failure(limiterOf(ioredis(1), { timeout: 50 }).consume('id'))
   expect(code).toBe('HEADGATE_STORE_TIMEOUT')

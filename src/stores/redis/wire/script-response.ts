@@ -10,7 +10,7 @@ import {
   withReached,
   withResetAt,
 } from '../../../policy/index.ts'
-import { elsewhere, type LedgerTerms, tellThresholds } from '../../contract/index.ts'
+import { elsewhere } from '../../contract/index.ts'
 
 /** What the script reports about one policy. Times are in whole microseconds. A wait of -1 means that the cost can never be admitted. */
 export interface PolicyReport {
@@ -85,19 +85,6 @@ function decisionOfList(
   at: number | undefined,
 ): Decision {
   return joinFirst(tried.length < alternatives.length, verdicts, alternatives, tried, 'store', at)
-}
-
-/**
- * Returns a function of a call's keys. The result of that function reports the thresholds in a response that no caller gets, or is
- * undefined if no policy has thresholds.
- */
-export function lateOf(
-  terms: LedgerTerms,
-): (keys: readonly string[]) => ((response: ScriptResponse) => void) | undefined {
-  const { policies, onThreshold } = terms
-  const tells = onThreshold !== undefined && policies.some(({ thresholds }) => thresholds !== undefined)
-  if (!tells) return () => undefined
-  return (keys) => (response) => tellThresholds(terms, keys, decisionOf(policies, response))
 }
 
 function verdictOf(policy: Policy, report: PolicyReport, next: boolean, now: number, elapsed: number): Verdict {

@@ -41,7 +41,7 @@ export async function sendInTwoPhases(
   const cancels = verb === 'consume' || verb === 'reserve'
   const takes = cancels || verb === 'charge'
   const sent = groups.map((group) => {
-    const request = firstPhase(whole, group)
+    const request = firstPhase(whole, group, cancels ? withdrawing(send, whole, group) : lateIn(whole, group))
     return cancels ? send(request) : sendPlaced(send, request)
   })
   const responses = await allOf(sent).catch((error) => {
@@ -75,7 +75,7 @@ function sendPlaced(send: Send, request: ScriptRequest): Promise<ScriptResponse>
   return runPart(request.plan.policies, request, (windows) => send({ ...request, windows }))
 }
 
-function firstPhase(whole: ScriptRequest, group: SlotGroup): ScriptRequest {
+function firstPhase(whole: ScriptRequest, group: SlotGroup, late: ScriptRequest['late']): ScriptRequest {
   const { verb, tickets } = whole
   const enforced = whole.plan.policies.filter(({ shadow, algorithm }, n) => {
     return !shadow && costOf(whole.costs, n) > 0 && algorithm.punishes !== true && algorithm.leases !== true
@@ -93,7 +93,7 @@ function firstPhase(whole: ScriptRequest, group: SlotGroup): ScriptRequest {
     maxWait,
     tickets: tickets && group.places.map((place) => tickets[place]),
     countsLater: countsLater(whole, group),
-    late: lateIn(whole, group),
+    late,
   }
 }
 
@@ -134,12 +134,14 @@ function withdraw(
   groups: readonly SlotGroup[],
   sent: readonly Promise<ScriptResponse>[],
 ): void {
-  for (const [n, group] of groups.entries()) {
-    const back = async (response: ScriptResponse) => {
-      lateIn(whole, group)?.(response)
-      if (response.allowed) await sendPlaced(send, undo(whole, group, response.tickets, {}))
-    }
-    sent[n]?.then(back).catch(ignore)
+  for (const [n, group] of groups.entries()) sent[n]?.then(withdrawing(send, whole, group)).catch(ignore)
+}
+
+/** A function that gives back what one slot has granted, if the call gets no decision. */
+function withdrawing(send: Send, whole: ScriptRequest, group: SlotGroup): (response: ScriptResponse) => void {
+  return (response) => {
+    lateIn(whole, group)?.(response)
+    if (response.allowed) sendPlaced(send, undo(whole, group, response.tickets, {})).catch(ignore)
   }
 }
 

@@ -1,0 +1,42 @@
+/* What happens with a response that comes after the timeout of its call, so that no caller gets the decision. */
+import { type Costs, type Tickets, unitsBack } from '../../../algorithms/evaluation/index.ts'
+import { type Command, type LedgerTerms, tellThresholds, unitsTaken } from '../../contract/index.ts'
+import type { ScriptRequest } from './script-request.ts'
+import { decisionOf, type ScriptResponse } from './script-response.ts'
+
+type Late = NonNullable<ScriptRequest['late']>
+/** Gives units of keys back in Redis. With tickets, these are the units of a reservation. */
+type GiveBack = (keys: readonly string[], units: Costs, tickets?: Tickets) => void
+
+/**
+ * Returns a function of a call's keys. The result of that function reports the thresholds in a response that no caller gets, or is
+ * undefined if no policy has thresholds.
+ */
+export function thresholdsOf(terms: LedgerTerms): (keys: Command['keys']) => Late | undefined {
+  const { policies, onThreshold } = terms
+  const tells = onThreshold !== undefined && policies.some(({ thresholds }) => thresholds !== undefined)
+  if (!tells) return () => undefined
+  return (keys) => (response) => tellThresholds(terms, keys, decisionOf(policies, response))
+}
+
+/**
+ * Returns a function of a late response to the call. The function reports the thresholds (`tell`), and gives the units of an admitted
+ * `consume` or `reserve` back, because nobody uses these units.
+ * @param keys the keys of the call in Redis
+ */
+export function takingBack(
+  { policies }: LedgerTerms,
+  call: Partial<Command>,
+  keys: readonly string[],
+  tell: Late | undefined,
+  giveBack: GiveBack,
+): Late | undefined {
+  if (call.verb !== 'consume' && call.verb !== 'reserve') return tell
+  return (response: ScriptResponse) => {
+    tell?.(response)
+    const { allowed, elsewhere, lease, tickets } = response
+    if (!allowed || elsewhere !== undefined) return
+    const taken = () => unitsTaken(call, decisionOf(policies, response)).map((units) => units + (lease?.units ?? 0))
+    giveBack(keys, tickets === undefined ? taken() : unitsBack(tickets), tickets)
+  }
+}
