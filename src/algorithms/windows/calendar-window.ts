@@ -159,11 +159,10 @@ export class CalendarWindow extends Algorithm {
     return from instanceof CalendarWindow && from.parameters[1] === months && from.parameters[2] === days
   }
 
-  /** The window keeps its end. Units that were used above the old limit do not count under the new limit. */
-  override carry(s: Numbers, i: number, at: number, from: Algorithm, times: number, per: number): void {
+  /** The window keeps its end. Units above the new limit do not count. */
+  override carry(s: Numbers, i: number, at: number, _from: Algorithm, times: number, per: number): void {
     this.take(s, i, at, 0)
-    const used = Math.min(s[i + 1] as number, (from as CalendarWindow).limit)
-    s[i + 1] = Math.min(this.limit, ratioUp(used, times, per))
+    s[i + 1] = Math.min(this.limit, ratioUp(s[i + 1] as number, times, per))
     if (times !== per) this.#forgetTickets(s, i)
   }
 

@@ -99,7 +99,7 @@ function makers.calendarWindow()
 
     function window.carry(p, s, at, from, times, per)
       window.take(p, s, at, 0)
-      s[2] = min(p.limit, ratioUp(min(s[2], from.limit), times, per))
+      s[2] = min(p.limit, ratioUp(s[2], times, per))
       if times ~= per then s[6], s.more = 0, nil end
     end
 
