@@ -244,7 +244,7 @@ export class LocalQuota {
  */
 function usedUnits({ algorithm, limit, window }: Policy, { used, retryAfter }: Verdict): number {
   if (algorithm.punishes || algorithm.leases) return 0
-  if (algorithm.paysLater) return Math.max(0, Math.ceil(((retryAfter - 1) * limit) / window)) // waits are rounded up
+  if (algorithm.paysLater) return Math.max(0, Math.ceil(((retryAfter - 1) * limit) / window)) // a wait is rounded up by less than 1 ms
   return used
 }
 
@@ -269,7 +269,7 @@ function shareOf(policy: Policy, instances: number): Policy {
   }
 }
 
-/** The same policy without thresholds and without resets by a spent quota. The store handles both when it is charged for the units. */
+/** Removes thresholds, and the reset that begins with the ban of a spent quota. The store does both when it is charged. */
 function untold(policy: Policy): Policy {
   const { thresholds, ...rest } = policy
   const { unreset } = policy.algorithm

@@ -67,7 +67,7 @@ export class Deadlines {
     else if (!this.#scheduled) this.#sleep(now)
   }
 
-  /** Sets a timer for this item only. For Cloudflare Workers, where a timer ends with the request that set the timer. */
+  /** Sets a timer for this item only. Cloudflare Workers need this, because there a timer ends with the request that set the timer. */
   #wakeAlone(item: DeadlineItem, nap: number): void {
     this.#sleeper(nap, () => {
       const left = item.due - this.#clock()
@@ -173,7 +173,7 @@ export class Deadlines {
     return now
   }
 
-  /** Moves every deadline after `latest` to `latest`, because a clock that was set back must not make a wait longer. */
+  /** Moves every deadline after `latest` to `latest`, because a wait must not become longer when the clock is set back. */
   #limit(latest: number): void {
     for (let item = this.#waiting.first; item !== undefined; item = item.after) item.due = Math.min(item.due, latest)
   }

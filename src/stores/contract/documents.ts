@@ -28,7 +28,7 @@ export function versionOf(text: string): string {
   return text === '' ? '' : digest(new TextEncoder().encode(text))
 }
 
-/** Documents in the memory of this process. */
+/** Makes `Documents` in the memory of this process, for overrides that no server stores. */
 export function memoryDocuments(): Documents {
   const texts = new Map<string, string>()
   const read = (name: string): VersionedDocument => {

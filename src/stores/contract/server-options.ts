@@ -34,7 +34,7 @@ export interface SharedStoreOptions {
 
 /** The options of a store's circuit breaker. All limiters on the store share the breaker. */
 export interface BreakerOptions {
-  /** How many exchanges with (requests to) the store have to fail, without a success between them, to open the breaker. Default 5. */
+  /** How many requests to the store have to fail, without a success between them, to open the breaker. Default 5. */
   failures?: number
   /** How long the breaker is open before the first probe, in milliseconds or as text. Default `'500ms'`. */
   openFor?: Duration

@@ -8,13 +8,13 @@ import type { Command, OutcomeOf, Verb } from './command.ts'
 import type { Documents } from './documents.ts'
 import type { FailureTerms } from './on-store-error.ts'
 
-/** The event of a threshold: an admitted call left this part of a quota used, for the first time in the window. */
+/** Says that an admitted call has reached a threshold: this part of a quota is used, for the first time in the window. */
 export interface ThresholdEvent {
   /** The name of the limiter. */
   readonly limiter: string
   /** The name of the policy. */
   readonly policy: string
-  /** The key in the scope of the policy. */
+  /** The key that has used this part of its quota. */
   readonly key: string
   /** The name of the key's kind, such as `user`. */
   readonly scope: string
@@ -32,7 +32,7 @@ export interface LedgerTerms {
   /** The name of the limiter, which is the namespace of its states. Two limiters in one store never share a state. */
   readonly name: string
   readonly policies: readonly Policy[]
-  /** The scopes (names of keys) of the policies, each of them once. A command has one key for each scope, in this order. */
+  /** The scopes (kinds of key) of the policies, each of them once. A command has one key for each scope, in this order. */
   readonly scopes: readonly string[]
   /** What happens to a state if the policy's numbers, such as its limit, have changed since the state was written. Default `'keep'`. */
   readonly onChange?: StateRule
@@ -71,7 +71,7 @@ export interface Ledger {
 
 /** The settings of the circuit breaker of a store. Durations are in milliseconds. */
 export interface BreakerTerms {
-  /** How many exchanges with (requests to) the store have to fail, without a success between them, to open the breaker. */
+  /** How many requests to the store have to fail, without a success between them, to open the breaker. */
   readonly failures: number
   /** Milliseconds from the opening of the breaker to the first probe. */
   readonly openFor: number

@@ -153,7 +153,7 @@ export class KeyTable {
     if (this.recall(key) !== nothing) this.claim(key, nothing, now)
   }
 
-  /** Ends the ban that a penalty policy (which counts refusals) began for the key. */
+  /** Ends the ban that a penalty policy (automatic bans) began for the key. */
   unban(key: string, now: number): void {
     const known = this.find(key)
     const found = known === blank ? this.recall(key) : nothing
@@ -169,7 +169,7 @@ export class KeyTable {
     this.#overflow = undefined
   }
 
-  /** Changes the layout of the states, so that several plans (sets of policies) can share these states. */
+  /** Changes the layout of the states, so that several plans (sets of policies) can share them. */
   share(now: number): void {
     this.states.share(now)
     this.#overflow?.share(now)

@@ -68,7 +68,7 @@ export class Scope {
     return true
   }
 
-  /** The rest of `findMixed`, for a key without a row, with a list, or after a list was read. */
+  /** The part of `findMixed` for rare cases: the key has no row, its row is a list of states, or the policies have read a list before. */
   private findRarely(key: string, row: number, now: number): boolean {
     this.row = row
     this.found = row === blank ? this.table.recall(key) : nothing
@@ -81,7 +81,7 @@ export class Scope {
     return row !== blank
   }
 
-  /** Lets the policies read a row that is no list. */
+  /** Lets the policies read a row that is not a list of states. */
   private pointAlone(row: number): void {
     this.states.point(this.policies, row)
     if (this.readList) this.forgetList()
@@ -171,7 +171,7 @@ export class Scope {
   }
 
   /**
-   * Does the same as `noteRefused` for a call with a list of costs, of which a later cost was admitted.
+   * Does the same as `noteRefused` for a call with a list of costs: a cost was refused, and a later cost of the list was admitted.
    * @param refusers the policies that have refused a cost of the list
    */
   noteRefusers(refusers: ReadonlySet<Policy>): void {
