@@ -186,8 +186,8 @@ class HitLedger implements Ledger {
   }
 
   /**
-   * @param asked the hits of the key plus the cost of this call, if `used` does not include that cost. If `asked` exceeds the limit, the
-   *   call is refused.
+   * Makes the decision about a call from the hits of its key.
+   * @param asked the hits of the key, the cost of this call included. If `asked` exceeds the limit, the call is refused
    */
   #answer({ used, resetAfter: left }: Hits, cost: number, asked: number, details?: Details): Decision {
     const { name, limit, shadow, window } = this.#policy
@@ -224,7 +224,7 @@ function isNumber(value: unknown): boolean {
   return typeof value === 'number' && !Number.isNaN(value)
 }
 
-/** True for `fixedWindow({ align: 'first-request' })` and for `counter`. */
+/** True for the policies that a hit store supports: `fixedWindow({ align: 'first-request' })` and `counter`. */
 function isWindowFromFirst({ algorithm }: Policy): boolean {
   const [limit, , burst, aligned] = algorithm.parameters
   return algorithm.kind === 'intervalBucket' && aligned === 0 && burst === limit

@@ -25,9 +25,7 @@ interface Result {
   readonly tickets: Tickets | undefined
 }
 
-/**
- * A command that waits for its outcome. The command runs on the keys of the job (group of calls), not on the `keys` of the command.
- */
+/** A command that waits for its outcome. The command runs on the keys of its job (group of calls), and not on the command's own `keys`. */
 export interface RecordCall {
   readonly command: Command<StateVerb>
   /** The time of the call by this process's clock, in microseconds, for stores that do not report a time. */
@@ -89,7 +87,7 @@ export class Job {
     for (const { pending } of this.#calls) pending.sent = may
   }
 
-  /** True if none of the calls can write. */
+  /** True if none of the calls can change a state. */
   get readOnly(): boolean {
     return this.#calls.every(({ command }) => command.verb === 'peek')
   }

@@ -183,7 +183,7 @@ export class RedisLedger implements Ledger {
     return decisionOf(policies, spent.response, details, spent.elapsed)
   }
 
-  /** @param prefetched how many units to lease for later calls; default: the number that `leases.unitsFor` returns */
+  /** Sends a `consume`. @param prefetched how many units to lease for later calls; default: the number that `leases.unitsFor` returns */
   #sendConsume(keys: readonly string[], cost: number, call: Call, prefetched?: number): Promise<Decision> {
     const { details, windows, calendar } = call
     const tell = this.#thresholds(call.keys)

@@ -95,7 +95,7 @@ const readers = {
 }
 
 /**
- * A store in Redis or Valkey: one limit for many processes, where each decision is one atomic script call.
+ * Makes a store in Redis or Valkey, for limits that many processes share. Each decision is one atomic script call.
  * @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_CLOCK` if an option is invalid
  */
 export function redisStore(options: RedisStoreOptions): Store {

@@ -64,7 +64,7 @@ export class KeyShare {
     this.#refusals = policies.map(() => undefined)
   }
 
-  /** @param until when the ban ends, in microseconds of the local clock */
+  /** Notes that the key is banned. @param until when the ban ends, in microseconds of the local clock */
   ban(until: number): void {
     this.bannedUntil = until
     this.#bans++

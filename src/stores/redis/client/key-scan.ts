@@ -24,7 +24,7 @@ interface Position {
   readonly cursor: string
 }
 
-/** @throws HeadgateError `HEADGATE_UNSUPPORTED` if the client cannot list keys */
+/** Returns the commands that list keys. @throws HeadgateError `HEADGATE_UNSUPPORTED` if the client cannot list keys */
 export function keyScanOf({ keyScan }: { readonly keyScan: KeyScan | undefined }): KeyScan {
   if (keyScan !== undefined) return keyScan
   throw new HeadgateError(

@@ -25,6 +25,7 @@ const narrowEntry = [6, 3] as const
 const wideEntry = [7, 7] as const
 
 /**
+ * Reads the ban and the states of a key.
  * @param names the known names of policies, by their hashes
  * @throws Error if the value does not have the layout of this version
  */

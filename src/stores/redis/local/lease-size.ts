@@ -17,10 +17,11 @@ export type LeasesOption = 'auto' | { units: number } | { units: 'auto'; most?: 
  */
 const demandWindow = 100_000
 /**
- * A lease (units taken in advance) by demand is valid for at least this many round trips to Redis, so that the next lease arrives in time.
+ * A lease (units taken in advance) whose size follows demand must be valid for at least this many round trips to Redis. So the next lease
+ * arrives before the lease ends.
  */
 const roundTrips = 3
-/** With less demand, no units are taken in advance: few requests would be saved, and other processes could not use these units. */
+/** The least demand with which units are taken in advance. With less demand, few requests would be saved. */
 const leastDemand = 10
 /** The most keys whose demand is stored. Beyond this number, the least recently used key is forgotten. */
 const maxKeys = 10_000

@@ -52,7 +52,7 @@ const smoothing = 1 / 8
 
 export class Leases extends KeyCache<Lease> {
   readonly #size: LeaseSize
-  /** By the keys of the call: the last request for a lease (units taken in advance) that Redis has not answered yet. */
+  /** The last request for a lease (units taken in advance) that Redis has not answered yet, by the keys of its call. */
   readonly #pending = new Map<string, PendingLease>()
   /** The moving average of round trips to Redis, in microseconds. */
   #roundTrip = 0
@@ -72,7 +72,7 @@ export class Leases extends KeyCache<Lease> {
     this.#size.wants(nameOf(keys), cost, this.clock())
   }
 
-  /** Spends leased units (taken in advance) on a call; undefined if this process has too few leased units for the call. */
+  /** Spends leased units (taken in advance) on a call; returns undefined if too few are left. */
   spend(plan: PackedPlan, keys: readonly string[], cost: number): SpentUnits | undefined {
     const lease = this.find(keys)
     if (lease === undefined || lease.plan !== plan || lease.units < cost) return undefined

@@ -75,7 +75,7 @@ export class RefusalCache extends KeyCache<CachedRefusal> {
   }
 }
 
-/** True if no call can change the refusal: each of the keys is banned, or has no units left. */
+/** True if no call can change the refusal: the call has one key, which is banned, or each of its keys has no units left. */
 function onlyTimeChanges(plan: PackedPlan, { reports, ban }: ScriptResponse): boolean {
   return (ban !== undefined && plan.scopes.length === 1) || isExhausted(plan, reports)
 }

@@ -124,7 +124,7 @@ export class ReplyReader {
     return { units, life: this.#next() }
   }
 
-  /** Reads how many thresholds this response reports: the last of the thresholds that the used units reach. */
+  /** Reads which thresholds this response reports. The reply has only their count: they are the highest thresholds that `used` reaches. */
   #reached(thresholds: readonly Threshold[], used: number): readonly number[] {
     if (thresholds.length === 0) return none
     const count = this.#next()

@@ -146,8 +146,8 @@ function withdrawing(send: Send, whole: ScriptRequest, group: SlotGroup): (respo
 }
 
 /**
- * Cancels the reservations of a refused call. Units stay used under policies that count refused calls. Penalties (bans) count the refusal
- * too.
+ * Cancels the reservation of a refused call in one slot. Under a policy with `countRefused`, the units stay used. A penalty (automatic ban)
+ * counts the refusal.
  * @param punish how long the call has to wait, in microseconds; undefined if no penalty and no policy counts the refusal
  */
 async function giveBack(
