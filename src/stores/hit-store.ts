@@ -187,7 +187,8 @@ class HitLedger implements Ledger {
 
   /**
    * Makes the decision about a call from the hits of its key.
-   * @param asked the hits of the key, the cost of this call included. If `asked` exceeds the limit, the call is refused
+   * @param asked the hits of the key with the cost of this call; 0 if the call cannot be refused. If `asked` exceeds the limit, the call is
+   *   refused
    */
   #answer({ used, resetAfter: left }: Hits, cost: number, asked: number, details?: Details): Decision {
     const { name, limit, shadow, window } = this.#policy

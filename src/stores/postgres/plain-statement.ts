@@ -63,7 +63,7 @@ interface Names {
   readonly times: string
 }
 
-/** `offset 0` stops Postgres from computing a column again at each use of the column. */
+/** Writes the SQL of the statement. In the SQL, `offset 0` stops Postgres from computing a column again at each use of the column. */
 function textOf(step: SqlStep, { table, now, ttlMargin, head, tolerance, keys, costs, times }: Names): string {
   const call = 'key, cost, found, locked, record, now'
   const numbers = step.state.slice(1)

@@ -30,7 +30,7 @@ function pathOf(database: SqliteDatabase): string | undefined {
   return mainPath(database.prepare(listFiles).all())
 }
 
-/** Lists the files of a connection. */
+/** The statement that lists the files of a connection. */
 export const listFiles = 'PRAGMA database_list'
 
 /** The path of the main file in the rows of `listFiles`; undefined for a database in memory. */

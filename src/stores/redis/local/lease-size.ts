@@ -16,10 +16,7 @@ export type LeasesOption = 'auto' | { units: number } | { units: 'auto'; most?: 
  * advance) that follows from demand is valid for at least this time.
  */
 const demandWindow = 100_000
-/**
- * A lease (units taken in advance) whose size follows demand must be valid for at least this many round trips to Redis. So the next lease
- * arrives before the lease ends.
- */
+/** A lease (units taken in advance) that follows demand must last this many round trips or more, so that the next lease arrives in time. */
 const roundTrips = 3
 /** The least demand with which units are taken in advance. With less demand, few requests would be saved. */
 const leastDemand = 10

@@ -29,8 +29,8 @@ export interface PackedPlan {
   /** The thresholds of each policy. The script reports, for each policy with thresholds, how many of its thresholds a request has reached. */
   readonly thresholds: readonly (readonly Threshold[])[]
   /**
-   * The short script that decides the frequent calls under these policies (see plain/short-script.ts). Undefined if the whole
-   * script (see main.ts) has to decide every call.
+   * The short script that decides the frequent calls under these policies (see short/short-script.ts). Undefined if the whole script (see
+   * main.ts) has to decide every call.
    */
   short?: Script | undefined
 }
