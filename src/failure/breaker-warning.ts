@@ -8,9 +8,9 @@ const quietTime = 60_000_000
 
 const code = 'HEADGATE_STORE_STATE'
 
-/** For each breaker: the opening about which the last warning was given, as a time in microseconds. */
+/** For each breaker: when the breaker opened, for the last opening with a warning. In microseconds. */
 const toldAt = new WeakMap<Breaker, number>()
-/** For each breaker: the last opening that `warnIfOpened` has handled, with a warning or without one, as a time in microseconds. */
+/** For each breaker: when the breaker opened, for the last opening that `warnIfOpened` has handled, with or without a warning. */
 const seen = new WeakMap<Breaker, number>()
 
 const actions: Readonly<Record<StoreErrorAction, string>> = {

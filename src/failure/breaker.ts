@@ -18,7 +18,7 @@ import { channel, isolatesRequests } from '#platform'
 import { type Clock, getOrInsert, monotonicClock } from '../common/index.ts'
 import type { BreakerState, BreakerTerms, Store } from '../stores/contract/index.ts'
 
-/** Published on the channel `headgate:store-state` when a circuit breaker changes its state. */
+/** The event that the channel `headgate:store-state` gets when a circuit breaker changes its state. */
 export interface StoreStateEvent {
   readonly store: Store
   /** The name of the limiter whose request changed the state. All limiters on the store share the breaker. */
@@ -115,8 +115,9 @@ export class Breaker {
   }
 
   /**
-   * True if the caller must now send a probe (a test request), and report its result by `endProbe`. Only one probe is sent at a time,
-   * except in a runtime that stops all work for a request when its client disconnects, because a probe may end there without a result.
+   * True if the caller must now send a probe (a test request), and report its result by `endProbe`. Only one probe is sent at a time. A
+   * runtime that stops all work for an HTTP request when its client disconnects may send more probes, because a probe may end there without
+   * a result.
    */
   startProbe(limiter = ''): boolean {
     const due = this.state === 'open' || (this.state === 'half-open' && isolatesRequests)

@@ -33,8 +33,8 @@ export class Counters {
 export type CallVerb = Exclude<Verb, 'ban' | 'unban' | 'inspect' | 'scan' | 'clear'>
 
 /**
- * What all ledgers under one limiter name share (one ledger for each set of policies): the link to the store, and the resets, charges and
- * refunds to send when the store responds again.
+ * What the ledgers of limiters with one name share: the link to the store, and the resets, charges and refunds to send when the store
+ * responds again. There is one ledger for each set of policies.
  */
 export interface SharedFailover {
   readonly onStoreError: OnStoreError | undefined

@@ -269,7 +269,7 @@ function shareOf(policy: Policy, instances: number): Policy {
   }
 }
 
-/** Removes thresholds, and the reset that begins with the ban of a spent quota. The store does both when it is charged. */
+/** Removes the thresholds, and the resets that a penalty for a spent quota makes. The store does both when it is charged. */
 function untold(policy: Policy): Policy {
   const { thresholds, ...rest } = policy
   const { unreset } = policy.algorithm

@@ -209,7 +209,7 @@ class HitLedger implements Ledger {
   }
 }
 
-/** @throws HeadgateError `HEADGATE_STORE` if the function of the user returned no numbers */
+/** Checks what the user's function returned. @throws HeadgateError `HEADGATE_STORE` if the function returned no numbers */
 function numbersOf(name: 'hit' | 'read', hits: Hits): Hits {
   const { used, resetAfter } = hits ?? {}
   if (isNumber(used) && isNumber(resetAfter ?? 0)) return hits

@@ -62,7 +62,7 @@ export function packTerms({ name, policies, scopes, onChange, override }: Ledger
   return JSON.stringify({ name, policies: packed, scopes, onChange, override })
 }
 
-/** @throws HeadgateError `HEADGATE_POLICY` if the worker's version has an algorithm that this version does not know */
+/** Reads a message's terms. @throws HeadgateError `HEADGATE_POLICY` if this version lacks an algorithm of the worker's version */
 export function unpackTerms(text: string): LedgerTerms {
   const terms = JSON.parse(text) as LedgerTerms
   return { ...terms, policies: terms.policies.map(unpackPolicy) }

@@ -29,7 +29,7 @@ export class CalendarLedger implements CheckedLedger {
    * time has left these windows, the store says so, and this time is set again.
    */
   #time: number | undefined
-  /** The windows around `#time` of calls that say nothing about a customer. */
+  /** The windows around `#time`, for calls that give no calendar. */
   #fixed: readonly (Windows | undefined)[] | undefined
   health?: () => Health
 
@@ -50,7 +50,7 @@ export class CalendarLedger implements CheckedLedger {
       command.windows = this.#fixed
       return
     }
-    // A wrapper with more scopes has checked the calendar of a command that has windows, also for scopes that this ledger lacks.
+    // If the command has windows already, a wrapper with more scopes has checked the calendar, also for scopes that this ledger lacks.
     if (calendar !== undefined && command.windows === undefined) {
       checkCalendars(calendar, this.#policies, this.#asked)
     }

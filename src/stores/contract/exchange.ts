@@ -2,8 +2,8 @@ import { channel } from '#platform'
 import { monotonicClock } from '../../common/index.ts'
 
 /**
- * Published on the channel `headgate:store:exchange` after an exchange: one request of a store to its server, such as a script call or a
- * transaction, and the server's answer. An exchange decides one call or several.
+ * The event that the channel `headgate:store:exchange` gets after an exchange: one request of a store to its server, such as a script call
+ * or a transaction, and the server's answer. An exchange decides one call or several.
  */
 export interface ExchangeEvent {
   /** The kind of the store, such as `'redis'`. */

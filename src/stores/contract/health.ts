@@ -21,9 +21,8 @@ export interface Health {
   /** When the breaker entered its state, in milliseconds since the epoch, such as 1767225600000. */
   readonly since: number
   /**
-   * How many calls were decided by the store (`store`), by this process (`fallback`), or were allowed without a decision
-   * (`open`): `{ store: 900, fallback: 100, open: 0 }`. Calls on a synchronous store are not counted, because its failures
-   * reach the caller directly.
+   * How many calls were decided by the store (`store`), by this process (`fallback`), or were allowed without a decision (`open`): `{
+   * store: 900, fallback: 100, open: 0 }`. Calls on a store that cannot fail, such as a memory store, are not counted.
    */
   readonly sources: Readonly<Record<Source, number>>
   /** How many calls were rejected because the store failed. Example: 100 with `onStoreError: 'closed'`, or 0 with `'local'`. */

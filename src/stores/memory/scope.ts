@@ -68,7 +68,7 @@ export class Scope {
     return true
   }
 
-  /** The part of `findMixed` for rare cases: the key has no row, its row is a list of states, or the policies have read a list before. */
+  /** Does the rest of `findMixed` in rare cases: the key has no row, or a list of states was read, is stored or has to be made. */
   private findRarely(key: string, row: number, now: number): boolean {
     this.row = row
     this.found = row === blank ? this.table.recall(key) : nothing
@@ -171,7 +171,7 @@ export class Scope {
   }
 
   /**
-   * Does the same as `noteRefused` for a call with a list of costs: a cost was refused, and a later cost of the list was admitted.
+   * Does the same as `noteRefused` for a call with a list of costs, if a cost was refused and a later cost was admitted.
    * @param refusers the policies that have refused a cost of the list
    */
   noteRefusers(refusers: ReadonlySet<Policy>): void {

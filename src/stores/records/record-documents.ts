@@ -14,7 +14,7 @@ function keysOf(prefix: string, name: string): readonly [version: string, text: 
 
 const noPolicies = new ScopedEvaluation({ name: '', policies: [], scopes: [] })
 
-/** Writes a document in the transaction that runs jobs. */
+/** A job that writes a document (a text that all processes share) in a transaction together with other jobs. */
 class DocumentJob extends Job {
   readonly #version: string
   readonly #text: string

@@ -49,7 +49,7 @@ export class RedisLedger implements Ledger {
   readonly #slotGroups: SlotGroups
   readonly #kept: KeptKeys
   readonly #scopes: readonly string[]
-  /** True if the cache of refusals is on and can repeat a refusal, because a refusal changes no state. */
+  /** True if the cache of refusals is on, and refusals change no state, so that the cache can repeat them. */
   readonly #cacheable: boolean
   readonly #thresholds: ReturnType<typeof thresholdsOf>
 

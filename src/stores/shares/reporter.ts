@@ -59,7 +59,7 @@ export class Reporter<Shares extends Reports> {
   }
 
   /**
-   * The shares (units to admit here) of an earlier plan (set of policies) with the same policies, for a plan that is made a second time.
+   * The shares (units to admit here) that keys have under the same policies, because their plan (set of policies) was also made before.
    * Undefined if no key has such a share.
    */
   known({ name, text }: Shares): Shares | undefined {

@@ -26,7 +26,7 @@ const mostByDefault = 1000
 
 const fixed = wordOrOptions(['auto'], { units: whole() }, '{ units: 100 }')
 
-/** Reads the option `leases`. @throws HeadgateError `HEADGATE_OPTION` if it is invalid */
+/** Reads the option `leases`. @throws HeadgateError `HEADGATE_OPTION` if the option is invalid */
 export const leaseSizeOf: Reader<LeaseSize> = (leases, name) => {
   if ((leases as { units?: unknown } | null)?.units === 'auto') {
     const { most } = readOptions(name, leases as object, { units: anything, most: whole(mostByDefault) })

@@ -110,8 +110,8 @@ function plainVerdictOf(
 }
 
 /**
- * How long the ban lasts that an admitted call began because it spent a quota, in microseconds. 0 if the call began no ban. The penalty is
- * the last policy, and the reply has the duration as the wait of that policy.
+ * If an admitted call spent a quota and so began a ban: the duration of the ban, in microseconds. Otherwise 0. In the reply, this duration
+ * is the wait of the last policy, which is the penalty.
  */
 function beganBan(policies: readonly Policy[], reports: readonly PolicyReport[]): number {
   const last = policies.at(-1)

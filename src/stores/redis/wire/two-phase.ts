@@ -56,7 +56,7 @@ export async function sendInTwoPhases(
     await allOf(
       groups.map(async (group, n) => {
         const undone = await giveBack(send, whole, group, responses[n] as ScriptResponse, punish)
-        if (!again) responses[n] = undone // a call that runs again reports the thresholds that its units have reached
+        if (!again) responses[n] = undone // if the call runs again, the first responses still have the thresholds that it has reached
       }),
     )
   }
@@ -80,8 +80,8 @@ function firstPhase(whole: ScriptRequest, group: SlotGroup, late: ScriptRequest[
   const enforced = whole.plan.policies.filter(({ shadow, algorithm }, n) => {
     return !shadow && costOf(whole.costs, n) > 0 && algorithm.punishes !== true && algorithm.leases !== true
   })
-  // A reservation may wait only if the limiter has one enforced policy (no shadow, penalty or concurrency policy): see `canPromise` in the
-  // class Evaluation.
+  // A reservation may wait only if the limiter has one enforced policy (no shadow, penalty or concurrency policy): see `canPromise` in
+  // granted.ts.
   const maxWait = enforced.length === 1 ? (whole.maxWait ?? 0) : 0
   return {
     ...whole,
