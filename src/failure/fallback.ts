@@ -190,8 +190,8 @@ export class Fallback {
   }
 
   /**
-   * After a reset of the keys, forgets the units that the keys have spent in this process, the charges that the store does not
-   * know yet, and the refunds to send later, for all limiters with the same name.
+   * After a reset of the keys, forgets three things for all limiters with the same name: the units that the keys have spent in this
+   * process, the charges that the store does not know yet, and the refunds to send later.
    */
   forget(keys: readonly string[]): void {
     this.shared.reconciler.forget(this.charges, keys)

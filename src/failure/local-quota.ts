@@ -163,8 +163,8 @@ export class LocalQuota {
   }
 
   /**
-   * Gives units back. `overcharged` is how many of these units the store was charged for, so that the store has to give
-   * them back too: for each scope, one number for each policy.
+   * Gives units back. `overcharged` has, for each scope, one number for each policy: how many of these units the store was charged for. The
+   * store has to give these units back too.
    */
   giveBack(command: Command<'refund' | 'settle'>): { decision: Decision; overcharged: readonly (readonly number[])[] } {
     const spentUnits = () => this.#scopes.map((scope, n) => this.#spentUnits(scope, command.keys[n] as string))

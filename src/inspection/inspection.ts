@@ -49,8 +49,8 @@ export interface Inspection {
   /** False if the numbers may show more used units than are really used. `notes` give the reason. */
   readonly exact: boolean
   /**
-   * Sentences about facts that the numbers do not show, such as units that a process has taken from the store in advance, or decisions that
-   * a process has not reported to the store yet.
+   * Sentences about facts that the numbers do not show. Examples: units that a process has taken from the store in advance, and decisions
+   * that a process has not reported to the store yet.
    */
   readonly notes: readonly string[]
   /** The overrides that change the policies of the key, as in a decision. Absent if there are none. */

@@ -4,9 +4,8 @@ import { type DeadlineItem, PendingCall } from './pending-call.ts'
 
 const ignore = (): void => {}
 /**
- * If a timer fires at least this many microseconds late, this process is assumed to have stood still. Smaller delays are
- * usual for timers. If a quarter of the timeout is shorter, that quarter is used in place of this number, so that every
- * standstill longer than the timeout is noticed.
+ * If a timer fires at least this many microseconds late, this process is assumed to have stood still. Smaller delays are usual for timers.
+ * If a quarter of the timeout is shorter than this number, that quarter is used. So every standstill longer than the timeout is noticed.
  */
 const standstill = 20_000
 

@@ -33,7 +33,7 @@ export const blank = 0
 /** How many rows are checked when a new key comes: `swept` rows while the table has space, `considered` rows when it is full. */
 const swept = 2
 const considered = 16
-/** While the table has space, the row of a key is freed only if its last use was longer ago than this time: 10 s, in microseconds. */
+/** While the table has space, the row of a key is freed only if the key was not used for this time: 10 s, in microseconds. */
 const grace = 10_000_000
 
 const none: readonly State[] = []

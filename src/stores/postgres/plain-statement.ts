@@ -33,8 +33,8 @@ export interface PlainStatement {
 }
 
 /**
- * The statement of an algorithm. Its arguments are the text with which the records (stored texts) of the policy's keys start, the
- * algorithm's `tolerance`, `span` and parameters (see `Algorithm`), and then three lists: the keys, the costs and the times of the calls.
+ * The statement of an algorithm. Its first arguments are the beginning of the records (stored texts) of the policy's keys, and the
+ * algorithm's `tolerance`, `span` and parameters (see `Algorithm`). Then come three lists: the keys, the costs and the times of the calls.
  * A time is null if Postgres gives the time. All keys are different.
  * @param table the quoted name of the table
  * @param now an expression for the time in microseconds

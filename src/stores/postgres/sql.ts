@@ -101,9 +101,8 @@ export class Sql {
 
   /**
    * The SQL that begins a transaction and locks the rows of these keys. The results of the last two statements are the rows, and the time
-   * after the rows were locked. The keys have to be sorted, so that no two transactions wait for each other. Missing rows are created by an
-   * earlier transaction, because other transactions cannot skip a row that is not committed yet: all of these transactions would wait for
-   * that row.
+   * after the rows were locked. The keys have to be sorted, so that no two transactions wait for each other. An earlier transaction creates
+   * the missing rows. Otherwise other transactions would wait for a row that is not committed yet, because such a row cannot be skipped.
    * @param waits true to wait for rows that other transactions have locked, false to skip these rows
    */
   lock(keys: readonly string[], waits: boolean, quote: Quote): string {

@@ -32,8 +32,8 @@ export interface RecordCall {
   readonly now: number
   readonly pending: PendingCall<StateOutcome>
   /**
-   * Called with an outcome that comes after the call has timed out, and with the tickets, by which the units of the call
-   * can be given back.
+   * Called with an outcome that comes after the call has timed out. The tickets identify the units of the call, so that they can be given
+   * back.
    */
   readonly late: (outcome: StateOutcome, tickets: Tickets | undefined) => void
   /** Calls `onThreshold` for the thresholds of the policies with these indexes, in an outcome that the caller does not get. */
@@ -112,8 +112,8 @@ export class Job {
   #evaluate({ command }: RecordCall, records: readonly KeyRecord[], now: number): Result {
     const outcome = runOnStates(records, this.scoped, command, now)
     if (outcome !== undefined && 'tickets' in outcome) return { outcome, tickets: outcome.tickets }
-    // A call on several keys needs tickets (which say what to take back): if the texts of some keys cannot be saved, `withdraw` removes
-    // the call's units from the texts of the other keys.
+    // If the texts of some keys cannot be saved, `withdraw` removes the call's units from the texts of the other keys. So a call on several
+    // keys needs tickets, which say what to take back.
     const { evaluation } = this.scoped
     const withdrawable = outcome !== undefined && evaluation.takes && this.keys.length > 1
     return { outcome, tickets: withdrawable ? evaluation.tickets() : undefined }

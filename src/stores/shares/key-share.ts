@@ -25,9 +25,9 @@ export interface Sent {
 }
 
 /**
- * The units of a key that a process may admit without asking the store: an equal part of the units that remained by the
- * store's last answer, less the units that the process has admitted since. When a bucket frees units, each process gets an
- * equal part of them. `share-store.ts` proves how many units are admitted at most.
+ * The units of a key that a process may admit without asking the store: an equal part of the units that remained by the store's last
+ * answer. The units that the process has admitted since then are subtracted. When a bucket frees units, each process gets an equal part of
+ * them. `share-store.ts` proves how many units are admitted at most.
  */
 export class KeyShare {
   readonly #policies: readonly Policy[]
@@ -163,8 +163,8 @@ export class KeyShare {
   }
 
   /**
-   * Replaces the verdicts of this share by the verdicts of a call that the store decided, unless these verdicts would make the share (units
-   * that this process may admit) larger. The verdicts do not count the units of a report that is under way.
+   * Replaces the verdicts of this share by the verdicts of a call that the store decided. Nothing changes if these would make the share
+   * (units that this process may admit) larger, because they do not count the units of a report that is under way.
    */
   learn(verdicts: readonly Verdict[], now: number): void {
     if (verdicts.some(({ remaining }, n) => remaining > this.#remaining(n, now))) return

@@ -66,7 +66,7 @@ interface IoredisClusterKeys extends IoredisKeys {
 }
 
 /**
- * Lists keys by ioredis, which adds its option `keyPrefix` to the keys of commands, but not to patterns: so this function adds the
+ * Lists keys by ioredis. The client adds its option `keyPrefix` to the keys of commands, but not to patterns. So this function adds the
  * prefix to the pattern.
  */
 export function ioredisScan(client: object): KeyScan {

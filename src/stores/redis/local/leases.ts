@@ -25,8 +25,8 @@ export interface Lease extends CacheEntry {
   /** The units of the lease (taken in advance) that are not spent yet. */
   units: number
   /**
-   * How many units are used now in addition to the units that `response` counts: the units spent since the response, minus the units of
-   * earlier leases that were unspent when the response came. The response counts unspent units of earlier leases as used.
+   * How many units are used now beyond the units that `response` counts. The units spent since the response are added. The units of earlier
+   * leases that were unspent when the response came are subtracted, because the response counts them as used.
    */
   spent: number
 }

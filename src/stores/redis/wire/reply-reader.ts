@@ -74,8 +74,8 @@ export class ReplyReader {
   }
 
   /**
-   * Reads why nothing was decided: the time of Redis, which none of the request's windows contains, or -1 if the key has too many
-   * reservations that expire.
+   * Reads why nothing was decided. The reply has the time of Redis if the request's windows do not contain that time, or -1 if the key has
+   * too many reservations that expire.
    */
   #elsewhere(): ScriptResponse {
     const time = this.#next()

@@ -212,8 +212,8 @@ function undo(
     return { plan, verb: 'refund', keys, costs, windows, calendar, now, details: extras.details }
   }
   const back = unitsBack(tickets)
-  // For a policy with `countRefused`, the request has the cost of the call and not the units to give back, so that the script
-  // reports how long that cost would have to wait.
+  // For a policy with `countRefused`, the request has the cost of the call and not the units to give back. So the script reports how long
+  // that cost would have to wait.
   const counted = (n: number) => {
     const policy = plan.policies[n]
     return extras.punish !== undefined && policy?.countRefused === true && !policy.algorithm.spends
