@@ -1,6 +1,6 @@
 /*
- * Describes the states of a key in words and numbers. With the command `inspect`, a store returns the states of the key, and the definitions
- * of the algorithms that wrote the states. All other facts are computed here, in the same way for all stores.
+ * Describes the states of a key in words and numbers. For the command `inspect`, a store returns the states of the key, and the definitions
+ * of the algorithms that wrote them. All other facts are computed here, in the same way for all stores.
  */
 
 import { banAt, type CallBan, callBan, longerBan } from '../algorithms/bans/index.ts'

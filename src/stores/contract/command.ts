@@ -84,7 +84,7 @@ export interface Command<V extends Verb = Verb> {
    * change.
    */
   readonly tickets?: Tickets | undefined
-  /** The calendar of the customer, as the caller passed it. `openLedger` computes `windows` from the calendar. A store gets only `windows`. */
+  /** The calendar of the customer, as the caller passed it. `openLedger` computes `windows` from it. A store gets only `windows`. */
   readonly calendar?: CallerCalendars | undefined
   /**
    * For each policy with a calendar: the windows around the call, by the caller's clock. Undefined for the other policies, and absent
@@ -116,8 +116,8 @@ export function costsTaken({ costs, alternatives }: Partial<AskedCosts>, { tried
 }
 
 /**
- * The units that an admitted call has taken under each policy. Only a shadow policy (which never refuses a call) can have refused an admitted
- * call. Such a policy took no units.
+ * The units that an admitted call has taken under each policy. Only a shadow policy (which only reports) can have refused an admitted call.
+ * Such a policy took no units.
  */
 export function unitsTaken(call: Partial<AskedCosts>, decision: Decision): readonly number[] {
   const costs = costsTaken(call, decision)

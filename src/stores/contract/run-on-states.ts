@@ -1,6 +1,6 @@
 /*
- * Runs a command on the states of its keys. Stores with states in objects or records (stored texts) use this file, so the steps of a decision
- * are written only here:
+ * Runs a command on the states of its keys. Stores with states in objects or records (stored texts) use this file. So the steps of a
+ * decision are written only here:
  *
  *     1. Give each policy its state of the key (`load`).
  *     2. Let the evaluation decide. The evaluation changes the states.

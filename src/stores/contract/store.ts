@@ -46,7 +46,7 @@ export interface LedgerTerms {
    * undefined, errors of the store reach the caller.
    */
   readonly failure?: FailureTerms | undefined
-  /** Called once for each threshold that an outcome of the store reports in `Verdict.reached`. Undefined if the limiter has no such function. */
+  /** Called once for each threshold that an outcome reports in `Verdict.reached`. Undefined if the limiter has no such function. */
   readonly onThreshold?: ((event: ThresholdEvent) => void) | undefined
   /**
    * Set if these are the policies of an override. `'some'`: for a few keys, so the store need not prepare memory for these policies.
@@ -108,7 +108,7 @@ export interface StoreTraits {
    */
   readonly exclusive?: boolean
   /**
-   * True if the ledgers of the store evaluate `Command.alternatives`, as `runOnStates` does. Default false: a call with a list of costs then
+   * True if the store's ledgers evaluate `Command.alternatives`, as `runOnStates` does. Default false: a call with a list of costs then
    * rejects with HeadgateError `HEADGATE_UNSUPPORTED`.
    */
   readonly alternatives?: boolean

@@ -58,7 +58,7 @@ class DocumentJob extends Job {
   }
 }
 
-/** Documents in a store of records: each document has two rows, one for its version and one for its text. @param run runs jobs in transactions */
+/** Makes `Documents` in a store of records, with a row for the version and a row for the text. @param run runs jobs in transactions */
 export function recordDocuments(
   { prefix, read, deadlines }: Pick<RecordContext, 'prefix' | 'read' | 'deadlines'>,
   run: RunJobs,

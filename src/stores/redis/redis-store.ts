@@ -37,8 +37,8 @@ export interface RedisStoreOptions extends SharedStoreOptions {
   /** A client of ioredis, iovalkey or redis (node-redis): single, Sentinel, Cluster or pool. The store never closes it. */
   client: RedisClient
   /**
-   * The beginning of every key: 1 to 128 letters, digits and `_ . / -`. In a Redis Cluster, a part in braces, as in `'{quota}'`, puts all keys
-   * of the store in one hash slot. Default `'headgate'`.
+   * The beginning of every key: 1 to 128 letters, digits and `_ . / -`. In Redis Cluster, a part in braces, as in `'{quota}'`, puts all
+   * keys of the store in one hash slot. Default `'headgate'`.
    */
   prefix?: string
   /** Which clock gives the time of decisions: the clock of Redis (`'redis'`, the default) or of this process (`'client'`). */

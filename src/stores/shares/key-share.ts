@@ -2,7 +2,7 @@ import type { Policy } from '../../algorithms/index.ts'
 import { type Decision, type Verdict, withResetAt } from '../../policy/index.ts'
 import { type Command, windowsOf } from '../contract/index.ts'
 
-/** A report of admitted units to the store. A report that is sent again is unchanged, because the store may have counted the report already. */
+/** A report of admitted units to the store. If the report is sent again, it is unchanged, because the store may have counted it. */
 export interface Report {
   readonly number: number
   /** For each policy, the units that were admitted since the previous report. */
@@ -108,7 +108,7 @@ export class KeyShare {
     this.#admitted[n] = (this.#admitted[n] as number) + cost
   }
 
-  /** Gives back units that were not reported yet. Returns how many of the units were reported, and so have to be given back in the store. */
+  /** Gives back units that were not reported yet. Returns how many of the units were reported: the store has to give these back. */
   giveBack(n: number, units: number): number {
     const back = Math.min(units, this.#admitted[n] as number)
     this.count(n, -back)

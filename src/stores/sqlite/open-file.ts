@@ -54,7 +54,7 @@ export class FilePlace {
     this.#inode = path === undefined ? undefined : inodeOf(path)
   }
 
-  /** Throws if the file was deleted or replaced. No other process uses the old file any more, so rows written to the old file would be lost. */
+  /** Throws if the file was deleted or replaced, because no other process reads what is then written to the old file. */
   check(): void {
     if (this.#path === undefined) return
     const now = monotonicClock()

@@ -46,7 +46,7 @@ export class RefusalCache extends KeyCache<CachedRefusal> {
     if (refusal !== undefined && refusal.plan !== plan) this.forget(keys)
   }
 
-  /** How old the refusal is, in microseconds: the time from the response of Redis to the last call of `find`, which returned the refusal. */
+  /** How old a refusal that `find` has just returned is, in microseconds: the time from the response of Redis to the call of `find`. */
   age(refusal: CachedRefusal): number {
     return this.foundAt - refusal.from
   }

@@ -26,7 +26,7 @@ export interface PackedPlan {
   readonly policies: readonly Policy[]
   readonly scopes: readonly string[]
   readonly bytes: Buffer
-  /** The thresholds of each policy. The script reports, for each policy with thresholds, how many of its thresholds a request has reached. */
+  /** The thresholds of each policy. For each policy with thresholds, the script reports how many of these a request has reached. */
   readonly thresholds: readonly (readonly Threshold[])[]
   /**
    * The short script that decides the frequent calls under these policies (see short/short-script.ts). Undefined if the whole script (see

@@ -91,7 +91,7 @@ export class ReplyReader {
     return { ...callBan(scope, { from: now, until, reason }, now), refuses: isBannable(verb as DecidingVerb) }
   }
 
-  /** Reads which costs of a list were refused: the count of these costs, then for each cost the index of the refusing policy and the wait. */
+  /** Reads which costs of a list were refused: how many, and then for each cost the index of the refusing policy and the wait. */
   #tried({ policies }: PackedPlan): readonly RefusedCost[] {
     return Array.from({ length: this.#next() }, () => {
       const { name } = policies[this.#next() - 1] as Policy
