@@ -3,14 +3,14 @@ import { reason } from '../common/index.ts'
 import type { OnStoreError, StoreErrorAction } from '../stores/contract/index.ts'
 import type { Breaker } from './breaker.ts'
 
-/** After a warning about a breaker, no other warning about this breaker is given for this time, in microseconds. */
+/** After a warning that a breaker has opened, new openings of this breaker give no warning for this time, in microseconds. */
 const quietTime = 60_000_000
 
 const code = 'HEADGATE_STORE_STATE'
 
-/** For each breaker with a warning: when the breaker had opened, in microseconds. */
+/** For each breaker: when the breaker opened, for the last opening with a warning. In microseconds. */
 const toldAt = new WeakMap<Breaker, number>()
-/** For each breaker: the last opening that `warnIfOpened` has handled, with a warning or without one, as a time in microseconds. */
+/** For each breaker: when the breaker opened, for the last opening that `warnIfOpened` has handled, with or without a warning. */
 const seen = new WeakMap<Breaker, number>()
 
 const actions: Readonly<Record<StoreErrorAction, string>> = {
@@ -20,7 +20,7 @@ const actions: Readonly<Record<StoreErrorAction, string>> = {
   throw: "rejected with the store's error",
 }
 
-/** Warns once that the breaker has opened, with the reason and what happens to calls. A second warning says that the breaker has closed. */
+/** Warns that the breaker has opened and how calls are decided, at most once a minute. Warns again when this breaker has closed. */
 export function warnIfOpened(
   breaker: Breaker,
   limiter: string,

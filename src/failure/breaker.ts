@@ -18,7 +18,7 @@ import { channel, isolatesRequests } from '#platform'
 import { type Clock, getOrInsert, monotonicClock } from '../common/index.ts'
 import type { BreakerState, BreakerTerms, Store } from '../stores/contract/index.ts'
 
-/** The event of the channel `headgate:store-state`. */
+/** The event that the channel `headgate:store-state` gets when a circuit breaker changes its state. */
 export interface StoreStateEvent {
   readonly store: Store
   /** The name of the limiter whose request changed the state. All limiters on the store share the breaker. */
@@ -84,7 +84,7 @@ export class Breaker {
     return this.#clock()
   }
 
-  /** Milliseconds until the next probe (test request) can start, at least 1. */
+  /** Milliseconds until the next probe (test request) can start, at least 1. If the breaker is not open, the time between two probes. */
   get retryAfter(): number {
     const left = this.state === 'open' ? this.since + this.#pause - this.#clock() : this.#terms.probeEvery * 1000
     return Math.max(1, Math.ceil(left / 1000))
@@ -100,7 +100,7 @@ export class Breaker {
   }
 
   /**
-   * Counts a failed request. Requests that were waiting at the same time count once.
+   * Counts a failed request. Failures of requests that were waiting at the same time count once.
    * @param sentAt the value of `Breaker.counted` when the request was sent
    */
   failed(error: unknown, limiter = '', sentAt: number = Breaker.counted): void {
@@ -115,8 +115,9 @@ export class Breaker {
   }
 
   /**
-   * True if the caller must now send a probe (a test request), and report its result by `endProbe`. Only one probe is sent at a time,
-   * except in a runtime that stops all work for a request when its client disconnects, because a probe may end there without a result.
+   * True if the caller must now send a probe (a test request), and report its result by `endProbe`. Only one probe is sent at a time. A
+   * runtime that stops all work for an HTTP request when its client disconnects may send more probes, because a probe may end there without
+   * a result.
    */
   startProbe(limiter = ''): boolean {
     const due = this.state === 'open' || (this.state === 'half-open' && isolatesRequests)
@@ -159,7 +160,7 @@ export class Breaker {
 const breakers = new WeakMap<Store, Map<string | undefined, Breaker>>()
 
 /**
- * The breakers of a store, by shard. The shard is undefined if the store has no shards. Empty for a store that no limiter has
+ * The breakers of a store, by shard. The shard is undefined if the store has no shards. The map is empty for a store that no limiter has
  * used.
  */
 export function breakersOf(store: Store): ReadonlyMap<string | undefined, Breaker> {

@@ -30,8 +30,8 @@ export class DeferredRefunds {
   }
 
   /**
-   * Runs the refund now, or if the store has failed, when the store responds again. A refund that fails runs again only if the error says
-   * that the store has certainly not executed the refund.
+   * Runs the refund now. If the last request to the store has failed, runs the refund when the store responds again. A refund that fails
+   * runs again only if the error says that the store has certainly not executed the refund.
    */
   add(refund: Refund): void {
     const [oldest] = this.#refunds

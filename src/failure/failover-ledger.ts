@@ -89,7 +89,7 @@ class FailoverLedger implements CheckedLedger {
       const settled = reconciler.settle(charges, keys)
       if (settled === undefined) return link.send(call)
       if (!link.store.synchronous || verb !== 'consume') return link.sendAfter(settled, call)
-      settled.catch(ignore) // the debts stay, to be charged later
+      settled.catch(ignore) // after a failure, the keys still owe these units
       return call.decideLocally() // `consumeSync` needs a decision at once
     }
     call.sent = false
@@ -98,7 +98,7 @@ class FailoverLedger implements CheckedLedger {
     return probes.some((probe) => probe !== undefined) ? Promise.all(probes).then(failed) : failed()
   }
 
-  /** Bans or unbans the keys in the local quota too, so that a ban also applies while the store fails. */
+  /** Bans or unbans the keys in the store and in the local quota, so that a ban also applies while the store fails. */
   async #changeBan(command: Command<'ban' | 'unban'>): Promise<undefined> {
     const { ledger, quota, shared } = this.#fallback
     if (command.verb === 'ban') quota.ban(command as Command<'ban'>)
@@ -153,16 +153,16 @@ class FailoverLedger implements CheckedLedger {
 }
 
 /**
- * Makes a ledger that decides every call: by the store, or by `terms.failure` if the store fails. The `open` of a store
- * that can fail has to return such a ledger.
+ * Makes a ledger that decides every call: by the store, or as `terms.failure` says if the store fails. The `open` of a store that can fail
+ * has to return such a ledger.
  *
  *     open(terms, joins) {
  *       return withFailover(this, terms, joins, (terms) => new MyLedger(terms))
  *     }
  *
- * Without `terms.failure`, and for a store that cannot fail, the result is the ledger that `open` returns.
+ * If `terms.failure` is absent or the store cannot fail, the result is the ledger that `open` returns.
  * @param joins the second argument of the store's `open`: a ledger whose states the new ledger shares, or undefined
- * @param open opens the store's own ledger; its argument `joins` is also a ledger of the store itself
+ * @param open opens the store's own ledger. Its second argument is a ledger that `open` has returned before, or undefined
  */
 export function withFailover(store: Store, terms: LedgerTerms, joins: Ledger | undefined, open: OpenLedger): Ledger {
   const { failure, ...bare } = terms

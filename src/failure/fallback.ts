@@ -29,12 +29,12 @@ export class Counters {
   failedClosed = 0
 }
 
-/** The verbs that this process can answer without the store, while the store fails. */
+/** The verbs that `Fallback` answers while the store fails. Each of the other verbs has code of its own for a store that fails. */
 export type CallVerb = Exclude<Verb, 'ban' | 'unban' | 'inspect' | 'scan' | 'clear'>
 
 /**
- * What all ledgers under one limiter name share (one ledger for each set of policies): the link to the store, and the resets, charges and
- * refunds to send when the store responds again.
+ * What the ledgers of limiters with one name share: the link to the store, and the resets, charges and refunds to send when the store
+ * responds again. There is one ledger for each set of policies.
  */
 export interface SharedFailover {
   readonly onStoreError: OnStoreError | undefined
@@ -99,7 +99,7 @@ export class Fallback {
     return this.quota.run({ verb: 'charge', keys, costs: beyond, details, windows })
   }
 
-  /** Admits a call without counting it. */
+  /** Admits a call without counting it. A reset is stored, and the keys are reset in the store later. */
   letThrough(command: Command<CallVerb>): OutcomeOf<CallVerb> {
     const { verb, keys, tickets } = command
     if (verb === 'reset') return this.#resetLater(keys)
@@ -175,8 +175,8 @@ export class Fallback {
   }
 
   /**
-   * Gives unused units of a reservation back to the store when the store responds. Does not charge units beyond the reserved cost,
-   * because `run` charges these units. If the reservation expires, the store is also told that the reservation is settled.
+   * Gives unused units of a reservation back to the store when the store responds. Does not charge units beyond the reserved cost, because
+   * `run` charges these units. A reservation that expires is settled in the store even if it gives no units back.
    */
   giveBackLater({ keys, costs = 1, tickets, windows, calendar }: Command<CallVerb>): void {
     const expires = tickets?.some((ticket) => ticket?.[3] !== undefined)
@@ -190,8 +190,8 @@ export class Fallback {
   }
 
   /**
-   * After a reset of the keys, forgets the units that the keys have spent in this process, the charges that the store does not
-   * know yet, and the refunds to send later, for all limiters with the same name.
+   * After a reset of the keys, forgets three things for all limiters with the same name: the units that the keys have spent in this
+   * process, the charges that the store does not know yet, and the refunds to send later.
    */
   forget(keys: readonly string[]): void {
     this.shared.reconciler.forget(this.charges, keys)

@@ -8,7 +8,7 @@ import type { Fallback } from './fallback.ts'
 import { isMisuse } from './store-link.ts'
 import { unavailable } from './waiting-call.ts'
 
-/** If the store fails and `onStoreError` is `'closed'` or `'throw'`, rejects with the error that a call gets. */
+/** Reads the states of the keys. If the store fails, `onStoreError` chooses: the states of this process, no states, or an error. */
 export async function inspectKeys(fallback: Fallback, command: Command<'inspect'>): Promise<readonly KeptKey[]> {
   const { keys } = command
   const { ledger, shared } = fallback
@@ -23,7 +23,7 @@ export async function inspectKeys(fallback: Fallback, command: Command<'inspect'
   }
 }
 
-/** A note about units that this process admitted while the store failed, if the store was not charged for them yet. */
+/** A note about units that this process admitted while the store failed. The list is empty if the key owes the store no units. */
 function owedBy({ terms, shared, quota }: Fallback, n: number, keys: readonly string[]): string[] {
   const [scope, key] = [terms.scopes[n] as string, keys[n] as string]
   if (!shared.reconciler.owes(scope, key)) return []

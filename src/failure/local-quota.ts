@@ -163,8 +163,8 @@ export class LocalQuota {
   }
 
   /**
-   * Gives units back. `overcharged` is how many of these units the store was charged for, so that the store has to give
-   * them back too: for each scope, one number for each policy.
+   * Gives units back. `overcharged` has, for each scope, one number for each policy: how many of these units the store was charged for. The
+   * store has to give these units back too.
    */
   giveBack(command: Command<'refund' | 'settle'>): { decision: Decision; overcharged: readonly (readonly number[])[] } {
     const spentUnits = () => this.#scopes.map((scope, n) => this.#spentUnits(scope, command.keys[n] as string))
@@ -244,7 +244,7 @@ export class LocalQuota {
  */
 function usedUnits({ algorithm, limit, window }: Policy, { used, retryAfter }: Verdict): number {
   if (algorithm.punishes || algorithm.leases) return 0
-  if (algorithm.paysLater) return Math.max(0, Math.ceil(((retryAfter - 1) * limit) / window)) // waits are rounded up
+  if (algorithm.paysLater) return Math.max(0, Math.ceil(((retryAfter - 1) * limit) / window)) // a wait is rounded up by less than 1 ms
   return used
 }
 
@@ -269,7 +269,7 @@ function shareOf(policy: Policy, instances: number): Policy {
   }
 }
 
-/** The same policy without thresholds and without resets by a spent quota. The store handles both when it is charged for the units. */
+/** Removes the thresholds, and the resets that a penalty for a spent quota makes. The store does both when it is charged. */
 function untold(policy: Policy): Policy {
   const { thresholds, ...rest } = policy
   const { unreset } = policy.algorithm

@@ -25,7 +25,7 @@ export class OwedCharges {
     this.#open = open
   }
 
-  /** Tests the store by a charge of 0 units, which changes nothing. Rejects if the store does not respond. */
+  /** Tests the store by a charge of 0 units, which takes nothing. Rejects if the store does not respond. */
   async check(scope: string, key: string): Promise<void> {
     await this.#request(scope, { verb: 'charge', keys: [key], costs: 0 })
   }
@@ -36,8 +36,8 @@ export class OwedCharges {
   }
 
   /**
-   * Charges the units that the key owes. The units count as charged as soon as the request is sent. The units stay charged if the store may
-   * have counted them, after a timeout or a broken connection. After other failures the key owes the units again, unless the key was
+   * Charges the units that the key owes. The units count as charged as soon as the request is sent. The units stay charged after a timeout
+   * or a broken connection, because the store may have counted them. After other failures the key owes the units again, unless the key was
    * forgotten.
    */
   async charge(scope: string, key: string, forgotten: () => boolean): Promise<void> {
@@ -64,7 +64,7 @@ export class OwedCharges {
     await this.#request(scope, { verb: 'refund', keys: [key], costs: units })
   }
 
-  /** @param brought the windows and the calendar of the key's last call, if the command may begin a window of a calendar by the store's clock */
+  /** @param brought the windows and the calendar of the key's last call, if the command may begin a calendar window by the store's clock */
   async #request(scope: string, command: Command, brought?: KeyCalendar): Promise<void> {
     const ledger = getOrInsert(this.#ledgers, scope, this.#open)
     const placing = brought && withCalendars(ledger, this.#quota.policiesOf(scope))

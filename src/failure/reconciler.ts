@@ -35,7 +35,7 @@ export class Reconciler {
   #debts: LRUCache<string, Debt> | undefined
   #running = false
   #again = false
-  /** The breakers that this class listens to. When the store behind such a breaker responds, debts are charged to the store. */
+  /** The breakers that this class listens to. When the store behind such a breaker responds, the store is charged for the debts. */
   readonly #awaited = new Set<Breaker>()
 
   /** @param maxKeys the most keys that owe units. To make space, the debts of the key that spent units least recently are dropped */
@@ -89,7 +89,7 @@ export class Reconciler {
     this.#debts?.clear()
   }
 
-  /** Charges the store for the units that these keys owe. Undefined if the keys owe nothing. Rejects if the store fails. */
+  /** Charges the store for the units that these keys owe. Returns undefined if the keys owe nothing. Rejects if the store fails. */
   settle({ scopes }: OwedCharges, keys: readonly string[]): Promise<unknown> | undefined {
     if (this.#debts === undefined || this.#debts.size === 0) return undefined
     const debts = scopes

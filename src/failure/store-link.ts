@@ -34,7 +34,7 @@ export interface StoreCallEvent {
   readonly startedAt: number
   /** How long the caller waited for the store, in milliseconds. */
   readonly duration: number
-  /** The error of the call; undefined if the store answered before the deadline. */
+  /** The error of the call; undefined if the store answered with an outcome before the deadline. */
   readonly error: unknown
 }
 
@@ -75,7 +75,7 @@ export class StoreLink {
     this.#storeKeepsDeadlines = timeout === Infinity || (timeout === undefined && kept !== undefined)
   }
 
-  /** Sends the request. With a synchronous store, returns no promise: returns the outcome, or throws if the request fails. */
+  /** Sends the request. With a synchronous store, returns the outcome itself and not a promise, or throws if the request fails. */
   send<V extends Verb>(request: StoreRequest<V>): MaybePromise<OutcomeOf<V>> {
     let response: MaybePromise<OutcomeOf<V>>
     request.failuresBefore = Breaker.counted
@@ -136,8 +136,8 @@ export class StoreLink {
   }
 
   /**
-   * Sends a probe (a test request) to the shard that decides on this key, if a probe is due now. In Cloudflare Workers, the work of a
-   * request stops when the request ends, so there `probe` returns a promise that the caller has to await.
+   * Sends a probe (a test request) to the shard that decides on this key, if a probe is due now. Cloudflare Workers stop all work for an
+   * HTTP request when that request ends. There, `probe` returns a promise that the caller has to await. Elsewhere it returns undefined.
    * @param send sends a request with the key
    */
   probe(key: string, send: () => Promise<void>): Promise<unknown> | undefined {
@@ -198,8 +198,8 @@ export class StoreLink {
 }
 
 /**
- * True if the store itself failed. False if the error is a mistake of the caller, an unreadable stored text of one key, or an error whose
- * list of failed shards is empty.
+ * True if the store itself failed. False if the caller made a mistake, if the stored text of one key cannot be read, or if the error's list
+ * of failed shards is empty.
  */
 function isFailure(error: unknown): boolean {
   return !isMisuse(error) && !isBrokenRecord(error) && shardsOf(error)?.length !== 0

@@ -2,7 +2,7 @@ import { type Clock, getOrInsert } from '../common/index.ts'
 import type { Store } from '../stores/contract/index.ts'
 import { type Breaker, breakerOf } from './breaker.ts'
 
-/** A part (shard) of the store, and the last key of this limiter on which the part decided. */
+/** A part (shard) of the store, and the last key of this limiter that belonged to the part. */
 interface Part {
   readonly breaker: Breaker
   key: string

@@ -31,7 +31,7 @@ export class WaitingCall<V extends CallVerb> extends StoreRequest<V> {
     return outcome
   }
 
-  /** Called if the store answers after the deadline, when the caller already has a result. Refunds the units that the store took. */
+  /** Called if the store answers after the deadline, when the caller already has a result. Gives back the units that the store took. */
   override late(outcome: OutcomeOf<V>): void {
     const { verb, keys, tickets: renewed } = this.command
     const giveBack = (units: Costs, taken?: Tickets) => {

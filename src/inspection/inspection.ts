@@ -1,6 +1,6 @@
 /*
- * Describes the states of a key in words and numbers. With the command `inspect`, a store returns the states of the key, and the definitions
- * of the algorithms that wrote the states. All other facts are computed here, in the same way for all stores.
+ * Describes the states of a key in words and numbers. For the command `inspect`, a store returns the states of the key, and the definitions
+ * of the algorithms that wrote them. All other facts are computed here, in the same way for all stores.
  */
 
 import { banAt, type CallBan, callBan, longerBan } from '../algorithms/bans/index.ts'
@@ -14,7 +14,7 @@ import { inspectPolicy, type PolicyInspection } from './policy-inspection.ts'
 export interface InspectedBan {
   /** When the ban ends, in milliseconds since the epoch by the store's clock. Infinity for a ban without an end. */
   readonly until: number
-  /** The scope (name) of the banned key. If the keys of several scopes are banned, the scope of the ban that ends last. */
+  /** The scope (kind of key) of the ban. If the keys of several scopes are banned, the scope of the ban that ends last. */
   readonly scope: string
   /** The reason that was given for the ban; undefined if none was given. */
   readonly reason: string | undefined
@@ -49,7 +49,7 @@ export interface Inspection {
   /** False if the numbers may show more used units than are really used. `notes` give the reason. */
   readonly exact: boolean
   /**
-   * Sentences about facts that the numbers do not show: units that a process has taken from the store in advance, and decisions
+   * Sentences about facts that the numbers do not show. Examples: units that a process has taken from the store in advance, and decisions
    * that a process has not reported to the store yet.
    */
   readonly notes: readonly string[]
@@ -69,7 +69,7 @@ export interface InspectedLimiter {
   readonly onChange: StateRule
 }
 
-/** @param kept the ban and the states that the store has for each key of the call, one key for each scope (key name) */
+/** Describes the states and the bans of a call's keys. @param kept what the store has for each key, one key for each scope (kind of key) */
 export function inspectionOf({ policies, scopes, onChange }: InspectedLimiter, kept: readonly KeptKey[]): Inspection {
   const inspected = policies?.map((policy) => {
     const key = kept[scopes.indexOf(policy.scope)] as KeptKey
@@ -117,8 +117,8 @@ function joined(policies: readonly PolicyInspection[], others: readonly PolicyIn
 }
 
 /**
- * @param after a sentence to append to the result, about a policy that refuses the key for longer than the ban; empty if
- *   there is none
+ * Describes a ban in words.
+ * @param after a sentence about a policy that refuses the key for longer than the ban, to append to the result. Empty if there is none
  */
 function banSentence({ wait, reason }: CallBan, after: string): string {
   const time = wait === Infinity ? 'until the ban is lifted' : `for ${timeText(wait)} more`
@@ -140,8 +140,8 @@ function sentence(
 }
 
 /**
- * The state of a key under a policy of the limiter. If the state was written with another limit, the result shows what the
- * state means under the present limit, by the option `onChange`.
+ * The state of a key under a policy of the limiter. If the state was written with another limit, the state is first converted to the
+ * present limit, as the option `onChange` says.
  */
 function inspectOwn(policy: Policy, { now, states }: KeptKey, rule: StateRule): PolicyInspection {
   const state = states.find(({ name }) => name === policy.name)

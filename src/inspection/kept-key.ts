@@ -14,13 +14,13 @@ export interface KeptState {
   readonly s: readonly number[]
 }
 
-/** What a store has for one key in one scope (a name such as `user`). */
+/** What a store has for one key in one scope (kind of key, such as `user`). */
 export interface KeptKey {
   /** The time by the store's clock, in whole microseconds since the epoch. */
   readonly now: number
   /**
-   * The states of the key, also under policies of other plans (of other callers), and under policies that only other versions of the
-   * application have. A policy without a state has its full quota.
+   * The states of the key, also under policies of other plans (the policies of other callers), and under policies that only other versions
+   * of the application have. A policy without a state has its full quota.
    */
   readonly states: readonly KeptState[]
   /** The last ban that the method `ban` set for the key, which may be over; undefined if the store has none. */
@@ -43,7 +43,7 @@ export interface KeptListing {
   readonly kept: KeptKey
 }
 
-/** A part of the list of all keys in a scope (a name such as `user`). */
+/** A part of the list of all keys in a scope (kind of key, such as `user`). */
 export interface KeyPage {
   readonly keys: readonly KeptListing[]
   /** The position at which the next page starts; undefined after the last page. */

@@ -67,6 +67,7 @@ export type InspectedPolicy = Pick<Policy, 'name' | 'limit' | 'window' | 'burst'
 const report = new Report()
 
 /**
+ * Describes a state under a policy.
  * @param state an array that starts with the numbers of the state; all zeros for a key without a state
  * @param now the time in microseconds
  */
@@ -136,7 +137,7 @@ function laterWords(booked: readonly UnitsAt[], retry: number): string {
   return retry > 0 ? `${most}; a call of one unit is refused for ${timeText(retry)} more` : most
 }
 
-/** Microseconds in milliseconds, rounded up to a whole number. */
+/** Converts microseconds to milliseconds, rounded up to a whole number. */
 function ceil(microseconds: number): number {
   return Math.ceil(microseconds / 1000)
 }

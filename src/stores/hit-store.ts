@@ -186,8 +186,9 @@ class HitLedger implements Ledger {
   }
 
   /**
-   * @param asked the hits of the key plus the cost of this call, if `used` does not include that cost. If `asked` exceeds the limit, the
-   *   call is refused.
+   * Makes the decision about a call from the hits of its key.
+   * @param asked the hits of the key with the cost of this call; 0 if the call cannot be refused. If `asked` exceeds the limit, the call is
+   *   refused
    */
   #answer({ used, resetAfter: left }: Hits, cost: number, asked: number, details?: Details): Decision {
     const { name, limit, shadow, window } = this.#policy
@@ -208,7 +209,7 @@ class HitLedger implements Ledger {
   }
 }
 
-/** @throws HeadgateError `HEADGATE_STORE` if the function of the user returned no numbers */
+/** Checks what the user's function returned. @throws HeadgateError `HEADGATE_STORE` if the function returned no numbers */
 function numbersOf(name: 'hit' | 'read', hits: Hits): Hits {
   const { used, resetAfter } = hits ?? {}
   if (isNumber(used) && isNumber(resetAfter ?? 0)) return hits
@@ -224,7 +225,7 @@ function isNumber(value: unknown): boolean {
   return typeof value === 'number' && !Number.isNaN(value)
 }
 
-/** True for `fixedWindow({ align: 'first-request' })` and for `counter`. */
+/** True for the policies that a hit store supports: `fixedWindow({ align: 'first-request' })` and `counter`. */
 function isWindowFromFirst({ algorithm }: Policy): boolean {
   const [limit, , burst, aligned] = algorithm.parameters
   return algorithm.kind === 'intervalBucket' && aligned === 0 && burst === limit

@@ -124,8 +124,8 @@ class LruLedger implements Ledger {
   }
 
   /**
-   * @param from the keys that are not listed yet, in the order of the first page, because every use of a key changes the order in
-   *   the cache
+   * Lists a page of the keys of a scope.
+   * @param from the keys that are not listed yet, in the order of the first page, because every use of a key changes the order in the cache
    */
   #scan({ scope, from }: ScanTerms, now: number): KeyPage {
     const { cached, banned } = this.#keysOf(scope)

@@ -152,9 +152,10 @@ function gathererOf(client: MemcachedClient): () => void {
 }
 
 /**
- * Converts a lifetime in milliseconds to the number that Memcached expects: up to 30 days, the lifetime in seconds; for a longer lifetime,
- * its end in seconds since the epoch. The server cannot represent an end after 2038, so the result is then 0: the item never expires. One
- * second is added because Memcached's clock ticks once a second: an item with a lifetime of one second could expire immediately.
+ * Converts a lifetime in milliseconds to the number that Memcached expects. Up to 30 days, this number is the lifetime in seconds. Above,
+ * the number is the end of the lifetime in seconds since the epoch. The server cannot represent an end after 2038: the result is then 0,
+ * and the item never expires. One second is added because Memcached's clock ticks once a second: a lifetime of one second could end
+ * immediately.
  */
 function lifetimeOf(ttl: number): number {
   const seconds = Math.ceil(ttl / 1000) + 1

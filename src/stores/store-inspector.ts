@@ -35,7 +35,7 @@ export interface StoreInspector {
   list(filter?: StoredKeyFilter): AsyncGenerator<StoredKey, void, undefined>
   /** Deletes a key, so that it has its full quota under every policy. */
   reset(storeKey: string): Promise<void>
-  /** Ends the ban of a key, including a ban that a penalty policy began after refusals. Used units stay used. */
+  /** Ends the ban of a key, including a ban that a penalty policy (automatic bans) began. Used units stay used. */
   unban(storeKey: string): Promise<void>
 }
 
@@ -72,7 +72,7 @@ export interface InspectedStore {
 
 type KeyParts = Pick<StoredKey, 'limiter' | 'scope' | 'key' | 'hash'>
 
-/** @param prefix the prefix of the store's keys */
+/** Makes an inspector of the keys in a store. @param prefix the prefix of the store's keys */
 export function inspectStore(store: InspectedStore, prefix: string): StoreInspector {
   const partsOf = (storeKey: string) =>
     storeKey.startsWith(`${prefix}:`) ? shownParts(store.partsOf(storeKey.slice(prefix.length + 1))) : undefined

@@ -18,13 +18,13 @@ export interface RequestMessage {
   readonly requests: readonly (readonly [id: number, termsIndex: number, command: Command | DocumentCommand])[]
 }
 
-/** A request for a method of `Documents` (the shared overrides). The request's index of terms is `noTerms`. */
+/** A request for a method of `Documents` (texts with the overrides of limiters). Its `termsIndex` is `noTerms`. */
 export interface DocumentCommand {
   readonly verb: keyof Documents
   readonly args: readonly unknown[]
 }
 
-/** The index of terms in a request that needs no terms: a request about documents. */
+/** The `termsIndex` of a request about documents, which needs no terms (policies and settings). */
 export const noTerms = -1
 
 interface Failure {
@@ -62,7 +62,7 @@ export function packTerms({ name, policies, scopes, onChange, override }: Ledger
   return JSON.stringify({ name, policies: packed, scopes, onChange, override })
 }
 
-/** @throws HeadgateError `HEADGATE_POLICY` if the worker's version has an algorithm that this version does not know */
+/** Reads a message's terms. @throws HeadgateError `HEADGATE_POLICY` if this version lacks an algorithm of the worker's version */
 export function unpackTerms(text: string): LedgerTerms {
   const terms = JSON.parse(text) as LedgerTerms
   return { ...terms, policies: terms.policies.map(unpackPolicy) }

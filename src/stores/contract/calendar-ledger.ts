@@ -6,7 +6,7 @@ import { type Command, type Elsewhere, type OutcomeOf, tooMany, type Verb } from
 import type { CheckedLedger, Health } from './health.ts'
 import type { OnFailure } from './on-store-error.ts'
 
-/** The verbs that need no windows, because they change or show the stored states, whatever the windows are. */
+/** The verbs whose commands need no calendar windows: they change or show stored states in the same way in every window. */
 const withoutWindows: ReadonlySet<Verb> = new Set<Verb>(['reset', 'ban', 'unban', 'inspect', 'scan', 'clear'])
 
 /** The parts of a command that policies with a calendar use: the windows by this process's clock, and the calendar of the customer. */
@@ -19,17 +19,17 @@ type Placeable = { -readonly [Member in keyof Command]: Command[Member] }
  * the store's clock is in other windows, the command runs once more, with windows around the store's time.
  */
 export class CalendarLedger implements CheckedLedger {
-  /** The ledger inside this wrapper, as the store opened it. A store whose ledgers join another ledger needs the inner ledger. */
+  /** The ledger inside this wrapper, as the store opened it. This ledger, and not the wrapper, is passed to the store as `joins`. */
   readonly opened: CheckedLedger
   readonly #policies: readonly Policy[]
   /** The calendar fields (`anchor`, `timeZone`) that the policies take from a call. */
   readonly #asked: Asked
   /**
-   * A time of the store, in microseconds. The windows around this time stay right until the store's time leaves the last window. So most
-   * calls need not read the clock.
+   * A time of the store, in microseconds. Calls use the windows around this time, so most calls need not read the clock. If the store's
+   * time has left these windows, the store says so, and this time is set again.
    */
   #time: number | undefined
-  /** The windows around `#time` of calls that say nothing about a customer. */
+  /** The windows around `#time`, for calls that give no calendar. */
   #fixed: readonly (Windows | undefined)[] | undefined
   health?: () => Health
 
@@ -41,7 +41,7 @@ export class CalendarLedger implements CheckedLedger {
   }
 
   /**
-   * Writes the windows into the command, which is faster than to copy the command. No other call uses the same command.
+   * Writes the windows into the command, which is faster than copying the command. No other call uses the same command.
    * @param now the store's time, if the store has answered that no window of the command contains its time
    */
   #place(command: Placeable, now?: number): void {
@@ -50,7 +50,7 @@ export class CalendarLedger implements CheckedLedger {
       command.windows = this.#fixed
       return
     }
-    // The calendar of a command that has windows was checked, also for policies of scopes that this ledger does not have.
+    // If the command has windows already, a wrapper with more scopes has checked the calendar, also for scopes that this ledger lacks.
     if (calendar !== undefined && command.windows === undefined) {
       checkCalendars(calendar, this.#policies, this.#asked)
     }
@@ -100,7 +100,7 @@ export class CalendarLedger implements CheckedLedger {
  * @param policies the policies of this part
  * @param brought the windows and the calendar in the command, for these policies
  * @param run runs the part with these windows
- * @throws HeadgateError `HEADGATE_STORE` if the store's clock is elsewhere again
+ * @throws HeadgateError `HEADGATE_STORE` if the store's time is in other windows again
  */
 export async function runPart<T>(
   policies: readonly Policy[],
@@ -113,8 +113,8 @@ export async function runPart<T>(
 }
 
 /**
- * Returns the outcome of the last attempt.
- * @throws HeadgateError `HEADGATE_STORE` if the store's clock is elsewhere again
+ * Returns the outcome of the last attempt, if the store has decided the command.
+ * @throws HeadgateError `HEADGATE_STORE` if the store's time is in other windows again
  * @throws HeadgateError `HEADGATE_RESERVATIONS` if a key has too many reservations that expire
  */
 function decided<T>(outcome: T): T {
@@ -150,7 +150,7 @@ function allWindows(
 /**
  * The windows of a policy around `now`. Undefined if the policy has no calendar.
  * @param now in microseconds since the epoch
- * @throws HeadgateError `HEADGATE_CALENDAR` if the policy asks for more than `calendar` says, or if `calendar` says more
+ * @throws HeadgateError `HEADGATE_CALENDAR` if `calendar` lacks a field that the policy takes from the call, or if a field is invalid
  */
 export function windowsOf(policy: Policy, now: number, calendar: CallerCalendars | undefined): Windows | undefined {
   if (policy.calendar === undefined) return undefined
@@ -181,7 +181,7 @@ function isOne(calendar: CallerCalendars): calendar is CallerCalendar {
 }
 
 /**
- * Checks what a call says about calendars.
+ * Checks the `calendar` that a call gives.
  * @throws HeadgateError `HEADGATE_CALENDAR` if the calendar is malformed, or has a field that no policy takes from the call
  */
 function checkCalendars(calendar: CallerCalendars, policies: readonly Policy[], asked: Asked): void {

@@ -13,7 +13,7 @@ import type { CallerCalendars, Decision, Verdict } from '../../policy/index.ts'
  *
  * - `reset` deletes the states and the bans of the keys
  * - `ban` refuses all calls with the keys until the ban ends; a second ban of a key replaces the first ban
- * - `unban` ends the bans of the keys, also those of penalties (bans after refusals)
+ * - `unban` ends the bans of the keys, also those that penalties (automatic bans) began
  * - `inspect` returns what the store has for the keys, and changes nothing
  * - `scan` returns a page of the keys of a scope
  * - `clear` deletes every key of the limiter
@@ -49,7 +49,7 @@ export interface ScanTerms {
   readonly from?: unknown
 }
 
-/** With `ban` and `unban`, the key of a scope (a name such as `user`) may be undefined: nothing is changed in that scope. */
+/** With `ban` and `unban`, the key of a scope (kind of key, such as `user`) may be undefined. Then nothing changes in that scope. */
 type KeysOf<V extends Verb> = V extends 'ban' | 'unban' ? readonly (string | undefined)[] : readonly string[]
 
 /** One command, which the limiter has validated. The comment of an optional member names the verbs that use the member. */
@@ -84,7 +84,7 @@ export interface Command<V extends Verb = Verb> {
    * change.
    */
   readonly tickets?: Tickets | undefined
-  /** The calendar of the customer, as the caller passed it. `openLedger` computes `windows` from the calendar. A store gets only `windows`. */
+  /** The calendar of the customer, as the caller passed it. `openLedger` computes `windows` from it. A store gets only `windows`. */
   readonly calendar?: CallerCalendars | undefined
   /**
    * For each policy with a calendar: the windows around the call, by the caller's clock. Undefined for the other policies, and absent
@@ -110,14 +110,14 @@ export interface AskedCosts {
   readonly alternatives?: Alternatives | undefined
 }
 
-/** The cost that an admitted call has taken. The first cost for a call that was admitted without counting. */
+/** The cost that an admitted call has taken. For a call that was admitted without counting, the first cost. */
 export function costsTaken({ costs, alternatives }: Partial<AskedCosts>, { tried }: Decision): Costs {
   return alternatives?.[tried?.length ?? 0] ?? costs ?? 1
 }
 
 /**
- * The units that an admitted call has taken under each policy. Only a shadow policy (which never refuses a call) can have refused an admitted
- * call. Such a policy took no units.
+ * The units that an admitted call has taken under each policy. Only a shadow policy (which only reports) can have refused an admitted call.
+ * Such a policy took no units.
  */
 export function unitsTaken(call: Partial<AskedCosts>, decision: Decision): readonly number[] {
   const costs = costsTaken(call, decision)
@@ -157,7 +157,7 @@ export interface Elsewhere {
 /** The number of `Elsewhere` if a key has too many reservations that expire. */
 export const tooMany: number = Infinity
 
-/** Makes the outcome `Elsewhere`, which no caller but `openLedger` sees. */
+/** Makes the outcome `Elsewhere`. Its type is `never`, because `openLedger` never returns this outcome to its callers. */
 export function elsewhere(now: number, policies?: readonly Verdict[]): never {
   return { elsewhere: now, ...(policies && { policies }) } satisfies Elsewhere as never
 }

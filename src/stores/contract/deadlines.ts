@@ -4,9 +4,8 @@ import { type DeadlineItem, PendingCall } from './pending-call.ts'
 
 const ignore = (): void => {}
 /**
- * If a timer fires at least this many microseconds late, this process is assumed to have stood still. Smaller delays are
- * usual for timers. If a quarter of the timeout is shorter, that quarter is used in place of this number, so that every
- * standstill longer than the timeout is noticed.
+ * If a timer fires at least this many microseconds late, this process is assumed to have stood still. Smaller delays are usual for timers.
+ * If a quarter of the timeout is shorter than this number, that quarter is used. So every standstill longer than the timeout is noticed.
  */
 const standstill = 20_000
 
@@ -67,7 +66,7 @@ export class Deadlines {
     else if (!this.#scheduled) this.#sleep(now)
   }
 
-  /** Sets a timer for this item only. For Cloudflare Workers, where a timer ends with the request that set the timer. */
+  /** Sets a timer for this item only. Cloudflare Workers need this, because there a timer ends with the request that set the timer. */
   #wakeAlone(item: DeadlineItem, nap: number): void {
     this.#sleeper(nap, () => {
       const left = item.due - this.#clock()
@@ -173,7 +172,7 @@ export class Deadlines {
     return now
   }
 
-  /** Moves every deadline after `latest` to `latest`, because a clock that was set back must not make a wait longer. */
+  /** Moves every deadline after `latest` to `latest`, because a wait must not become longer when the clock is set back. */
   #limit(latest: number): void {
     for (let item = this.#waiting.first; item !== undefined; item = item.after) item.due = Math.min(item.due, latest)
   }

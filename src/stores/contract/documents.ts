@@ -12,7 +12,7 @@ export interface VersionedDocument {
  * The store must not evict a document. A method that takes too long has to reject.
  */
 export interface Documents {
-  /** The version of each document, in the order of `names`. All versions are read in one request. `''` for a document that nobody has written. */
+  /** The version of each document, in the order of `names`, read in one request. `''` for a document that nobody has written. */
   versions(names: readonly string[]): MaybePromise<readonly string[]>
   /** The document and its version, read in one step, so that the two belong together. */
   read(name: string): MaybePromise<VersionedDocument>
@@ -23,12 +23,12 @@ export interface Documents {
   swap(name: string, version: string, text: string): MaybePromise<boolean>
 }
 
-/** The version of a document, computed from its text. So two different texts never have the same version, even if a server loses the last write. */
+/** The version of a document: a digest of its text. So different texts never have one version, even if a server loses the last write. */
 export function versionOf(text: string): string {
   return text === '' ? '' : digest(new TextEncoder().encode(text))
 }
 
-/** Documents in the memory of this process. */
+/** Makes `Documents` in the memory of this process, for overrides that no server stores. */
 export function memoryDocuments(): Documents {
   const texts = new Map<string, string>()
   const read = (name: string): VersionedDocument => {

@@ -9,7 +9,7 @@ import { base64 } from '../../common/index.ts'
 const escapedInId = /[^\w.:@-]/
 const escapedInName = /[^\w.-]/
 
-/** The largest length of an encoded id, name or scope (key name), in characters. A longer encoding is replaced by its digest. */
+/** The largest length of an encoded id, name or scope (kind of key), in characters. A longer encoding is replaced by its digest. */
 export const longestEncoding = 128
 
 function encode(text: string, escaped: RegExp): string {
@@ -58,7 +58,7 @@ export function decodeName(encoded: string): string {
   return encoded.replace(/%([0-9a-f]{4})/g, (_, unit: string) => String.fromCharCode(Number.parseInt(unit, 16)))
 }
 
-/** Encodes the name of a limiter or a scope (the name of a key). */
+/** Encodes the name of a limiter or a scope (kind of key). */
 export function encodeName(name: string): string {
   return encode(name, escapedInName)
 }

@@ -2,8 +2,8 @@ import { channel } from '#platform'
 import { monotonicClock } from '../../common/index.ts'
 
 /**
- * The event of the channel `headgate:store:exchange`. An exchange is one request of a store to its server, such as a script
- * call or a transaction, and the server's answer. An exchange decides one call or several.
+ * The event that the channel `headgate:store:exchange` gets after an exchange: one request of a store to its server, such as a script call
+ * or a transaction, and the server's answer. An exchange decides one call or several.
  */
 export interface ExchangeEvent {
   /** The kind of the store, such as `'redis'`. */
@@ -18,7 +18,7 @@ export interface ExchangeEvent {
 
 const exchanges = channel('headgate:store:exchange')
 
-/** The start time of an exchange (server request) for `exchanged`, in microseconds. 0 without subscribers, to save reading the clock. */
+/** The start time of an exchange for `exchanged`, in microseconds. 0 if the channel has no subscribers, to save reading the clock. */
 export function exchangeStart(): number {
   return exchanges.hasSubscribers ? monotonicClock() : 0
 }

@@ -21,9 +21,9 @@ export interface Health {
   /** When the breaker entered its state, in milliseconds since the epoch, such as 1767225600000. */
   readonly since: number
   /**
-   * How many calls were decided by the store (`store`), by this process (`fallback`), or were allowed without a decision
-   * (`open`): `{ store: 900, fallback: 100, open: 0 }`. Calls on a synchronous store are not counted, because its failures
-   * reach the caller directly.
+   * How many calls were decided by the store (`store`), by this process (`fallback`), or were allowed without a decision (`open`): `{
+   * store: 900, fallback: 100, open: 0 }`. Calls on a store whose errors reach the caller directly, such as a memory store, are not
+   * counted.
    */
   readonly sources: Readonly<Record<Source, number>>
   /** How many calls were rejected because the store failed. Example: 100 with `onStoreError: 'closed'`, or 0 with `'local'`. */
@@ -50,8 +50,8 @@ export function noCalls(): Health {
 }
 
 /**
- * A ledger (a limiter's states in a store) that a limiter can use: its store cannot fail, or `withFailover` made the ledger, so that the
- * ledger decides even if the store fails.
+ * A ledger (a limiter's states in a store) that decides even if the store fails. Either its store cannot fail, or `withFailover` made the
+ * ledger.
  */
 export interface CheckedLedger {
   run<V extends Verb>(command: Command<V>, onFailure?: OnFailure): MaybePromise<OutcomeOf<V>>

@@ -13,7 +13,7 @@ import {
 import type { KeptState } from '../../inspection/index.ts'
 import type { BanTerms } from './command.ts'
 
-/** One state, and the definition of the algorithm that wrote it. */
+/** One state of a key: its numbers `s`, and the definition of the algorithm that wrote these numbers. */
 export interface KeyState {
   readonly definition: Definition
   readonly s: number[]
@@ -41,7 +41,7 @@ export class KeyStates<State extends KeyState = KeyState> {
     for (const policy of policies) pointTo(policy, this.states.get(policy.policy.name), now, onChange)
   }
 
-  /** Stores the states that the evaluation changed. Copies that `load` converted are stored only if the evaluation changed the copies. */
+  /** Stores the states that the evaluation changed. A copy that `load` converted is stored only if the evaluation changed the copy. */
   update(policies: readonly PolicyEvaluation[], now: number): void {
     for (const { policy, algorithm, s, wrote, wroteForeign, foreign } of policies) {
       if (wrote) this.set(policy.name, algorithm, s, now)
@@ -76,7 +76,7 @@ export class KeyStates<State extends KeyState = KeyState> {
     this.changed = true
   }
 
-  /** Ends the ban of the key, and bans by the option `penalty`, also by penalties that only other versions of the application have. */
+  /** Ends the bans of the key: by the verb `ban`, and by penalties (automatic bans), also of other versions of the application. */
   unban(now: number): void {
     if (this.storedBan !== undefined) this.changed = true
     this.storedBan = undefined

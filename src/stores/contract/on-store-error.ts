@@ -20,10 +20,10 @@ import type { Channel } from '../../platform/platform.ts'
  */
 export type StoreErrorAction = 'closed' | 'open' | 'local' | 'throw'
 
-/** Gets the error of a call for which the store failed. Returns an action; undefined for the limiter's `onStoreError`. */
+/** Gets the error of a call for which the store failed. Returns an action, or undefined to use the limiter's `onStoreError`. */
 export type OnFailure = (error: unknown) => StoreErrorAction | undefined
 
-/** The event that the function `onStoreError` gets, for a call for which the store failed. */
+/** The argument of the function `onStoreError`: a call for which the store failed. */
 export interface StoreFailure {
   /** The error of the store. While the breaker is open, this is the store's last error. */
   readonly error: unknown
@@ -63,7 +63,7 @@ export const failureOptions: Readers<Pick<FailureTerms, 'onStoreError' | 'instan
   storeTimeout: optional(unbounded(duration(undefined, { usual: 20 }))),
 }
 
-/** The action for one call. If the user's function throws or rejects, warns the user once and returns undefined. */
+/** Returns the action for a call, if any. If the user's function throws or rejects, warns the user once and returns undefined. */
 export function choose<Event>(option: OnStoreError<Event> | undefined, event: Event): StoreErrorAction | undefined {
   if (typeof option !== 'function') return option
   const broken = (error: unknown) => {
@@ -76,7 +76,7 @@ export function choose<Event>(option: OnStoreError<Event> | undefined, event: Ev
     if (typeof chosen === 'string') {
       const message = `onStoreError returned ${shown(chosen)}, which is no action; calls go on without it.`
       warnOnce('HEADGATE_HOOK', `${message} Return 'closed', 'open', 'local' or 'throw'.`, 'onStoreError returned')
-    } else if (chosen !== undefined) Promise.resolve(chosen).catch(broken) // also for promises of other libraries
+    } else if (chosen !== undefined) Promise.resolve(chosen).catch(broken) // `Promise.resolve` accepts promises of any library
     return undefined
   } catch (error) {
     broken(error)

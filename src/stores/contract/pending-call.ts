@@ -26,8 +26,8 @@ interface ItemList {
 }
 
 /**
- * A call that waits for its result. A call is settled once: by the result, by a failure or at its deadline. After that, the call
- * has no reference to its caller, because a queue may have the call in memory for longer.
+ * A call that waits for its result. A call is settled once: by the result, by a failure or at its deadline. After that, the call has no
+ * reference to its caller, because a queue may keep the call in memory for longer.
  */
 export class PendingCall<T> extends DeadlineItem {
   /** True if the caller has got a result or an error. */

@@ -1,6 +1,6 @@
 /*
- * Runs a command on the states of its keys. Stores with states in objects or records (stored texts) use this file, so the steps of a decision
- * are written only here:
+ * Runs a command on the states of its keys. Stores with states in objects or records (stored texts) use this file. So the steps of a
+ * decision are written only here:
  *
  *     1. Give each policy its state of the key (`load`).
  *     2. Let the evaluation decide. The evaluation changes the states.
@@ -26,11 +26,11 @@ import {
 import type { KeyStates } from './key-states.ts'
 import type { LedgerTerms } from './store.ts'
 
-/** The policies of one scope (name of a key) in an evaluation. The states of these policies are in one record (stored entry). */
+/** The policies of one scope (kind of key) in an evaluation. The states of these policies are in one record (stored entry). */
 export interface EvaluationScope {
   readonly name: string
   readonly policies: readonly PolicyEvaluation[]
-  /** The index of each policy of this scope (name of a key) in the list of all policies. */
+  /** The index of each policy of this scope (kind of key) in the list of all policies. */
   readonly places: readonly number[]
 }
 
@@ -90,7 +90,7 @@ function runState(
     }
     return undefined
   }
-  // A command on a banned key is decided as a peek, which takes no units. The decision is then changed to a refusal.
+  // If a key is banned, `consume` and `reserve` are decided as a peek, which takes no units. The decision is then changed to a refusal.
   const banned = keys.some((key) => key?.storedBan !== undefined)
   const ban = banned ? longestBan(scopes, now, (_, n) => keys[n]?.banAt(now, verb !== 'peek')) : undefined
   const refused = ban !== undefined && isBannable(verb)

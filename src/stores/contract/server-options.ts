@@ -13,9 +13,9 @@ import type { BreakerTerms } from './store.ts'
 /** The options of every store that processes share. */
 export interface SharedStoreOptions {
   /**
-   * The beginning of every key: 1 to 128 letters, digits and `_ . / -`. A colon is not allowed, because a colon separates the
-   * prefix from the rest of the key: limiter `b` with scope `c` under the prefix `a` would share keys with limiter `c` under the
-   * prefix `a:b`. Default `'headgate'`.
+   * The beginning of every key: 1 to 128 letters, digits and `_ . / -`. A colon is not allowed, because a colon separates the prefix from
+   * the rest of the key. Limiter `b` with scope `c` under the prefix `a` would share keys with limiter `c` under the prefix `a:b`. Default
+   * `'headgate'`.
    */
   prefix?: string
   /**
@@ -34,7 +34,7 @@ export interface SharedStoreOptions {
 
 /** The options of a store's circuit breaker. All limiters on the store share the breaker. */
 export interface BreakerOptions {
-  /** How many exchanges with (requests to) the store have to fail, without a success between them, to open the breaker. Default 5. */
+  /** How many requests to the store have to fail, without a success between them, to open the breaker. Default 5. */
   failures?: number
   /** How long the breaker is open before the first probe, in milliseconds or as text. Default `'500ms'`. */
   openFor?: Duration

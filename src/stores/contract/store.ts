@@ -8,13 +8,13 @@ import type { Command, OutcomeOf, Verb } from './command.ts'
 import type { Documents } from './documents.ts'
 import type { FailureTerms } from './on-store-error.ts'
 
-/** The event of a threshold: an admitted call left this part of a quota used, for the first time in the window. */
+/** Says that an admitted call has reached a threshold: this part of a quota is used, for the first time in the window. */
 export interface ThresholdEvent {
   /** The name of the limiter. */
   readonly limiter: string
   /** The name of the policy. */
   readonly policy: string
-  /** The key in the scope of the policy. */
+  /** The key that has used this part of its quota. */
   readonly key: string
   /** The name of the key's kind, such as `user`. */
   readonly scope: string
@@ -32,7 +32,7 @@ export interface LedgerTerms {
   /** The name of the limiter, which is the namespace of its states. Two limiters in one store never share a state. */
   readonly name: string
   readonly policies: readonly Policy[]
-  /** The scopes (names of keys) of the policies, each of them once. A command has one key for each scope, in this order. */
+  /** The scopes (kinds of key) of the policies, each of them once. A command has one key for each scope, in this order. */
   readonly scopes: readonly string[]
   /** What happens to a state if the policy's numbers, such as its limit, have changed since the state was written. Default `'keep'`. */
   readonly onChange?: StateRule
@@ -46,7 +46,7 @@ export interface LedgerTerms {
    * undefined, errors of the store reach the caller.
    */
   readonly failure?: FailureTerms | undefined
-  /** Called once for each threshold that an outcome of the store reports in `Verdict.reached`. Undefined if the limiter has no such function. */
+  /** Called once for each threshold that an outcome reports in `Verdict.reached`. Undefined if the limiter has no such function. */
   readonly onThreshold?: ((event: ThresholdEvent) => void) | undefined
   /**
    * Set if these are the policies of an override. `'some'`: for a few keys, so the store need not prepare memory for these policies.
@@ -71,7 +71,7 @@ export interface Ledger {
 
 /** The settings of the circuit breaker of a store. Durations are in milliseconds. */
 export interface BreakerTerms {
-  /** How many exchanges with (requests to) the store have to fail, without a success between them, to open the breaker. */
+  /** How many requests to the store have to fail, without a success between them, to open the breaker. */
   readonly failures: number
   /** Milliseconds from the opening of the breaker to the first probe. */
   readonly openFor: number
@@ -108,7 +108,7 @@ export interface StoreTraits {
    */
   readonly exclusive?: boolean
   /**
-   * True if the ledgers of the store evaluate `Command.alternatives`, as `runOnStates` does. Default false: a call with a list of costs then
+   * True if the store's ledgers evaluate `Command.alternatives`, as `runOnStates` does. Default false: a call with a list of costs then
    * rejects with HeadgateError `HEADGATE_UNSUPPORTED`.
    */
   readonly alternatives?: boolean

@@ -8,7 +8,7 @@ import type { Ledger, LedgerTerms } from './store.ts'
 
 /** Calls `onThreshold` for the thresholds in the outcomes of a store's ledger, also for commands that no caller waits for. */
 class ThresholdLedger implements CheckedLedger {
-  /** The ledger inside this wrapper, as the store opened it. A store whose ledgers join another ledger needs the inner ledger. */
+  /** The ledger inside this wrapper, as the store opened it. This ledger, and not the wrapper, is passed to the store as `joins`. */
   readonly opened: Ledger
   readonly #terms: LedgerTerms
   health?: () => Health

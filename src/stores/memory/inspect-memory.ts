@@ -61,8 +61,9 @@ function bannedPage(scope: Scope, bans: MemoryBans, names: readonly string[], no
 }
 
 /**
- * @param reopening the present time, if several keys were merged into these states. The result then has the states that a call of
- * this key would find now
+ * Copies the states that are not all zeros.
+ * @param reopening the present time, if several keys were merged into these states. The copies are then what a call of one of these keys
+ *   would find now
  */
 function keptStates(states: readonly State[], reopening?: number): KeptState[] {
   return states

@@ -33,7 +33,7 @@ export class KeyHash {
     this.#b = high
     this.#c = low ^ 0x6c796765
     this.#d = high ^ 0x74656462
-    this.#b ^= 0xee // for the variant of HalfSipHash that returns two words
+    this.#b ^= 0xee // selects the variant of HalfSipHash that returns two words
     const even = key.length & ~1
     for (let n = 0; n < even; n += 2) this.#word(key.charCodeAt(n) | (key.charCodeAt(n + 1) << 16))
     this.#word((key.length << 25) | (even < key.length ? key.charCodeAt(even) : 0))

@@ -33,7 +33,7 @@ export const blank = 0
 /** How many rows are checked when a new key comes: `swept` rows while the table has space, `considered` rows when it is full. */
 const swept = 2
 const considered = 16
-/** While the table has space, the row of a key is freed only if its last use was longer ago than this time: 10 s, in microseconds. */
+/** While the table has space, the row of a key is freed only if the key was not used for this time: 10 s, in microseconds. */
 const grace = 10_000_000
 
 const none: readonly State[] = []
@@ -153,7 +153,7 @@ export class KeyTable {
     if (this.recall(key) !== nothing) this.claim(key, nothing, now)
   }
 
-  /** Ends the ban that a penalty policy (which counts refusals) began for the key. */
+  /** Ends the ban that a penalty policy (automatic bans) began for the key. */
   unban(key: string, now: number): void {
     const known = this.find(key)
     const found = known === blank ? this.recall(key) : nothing
@@ -169,7 +169,7 @@ export class KeyTable {
     this.#overflow = undefined
   }
 
-  /** Changes the layout of the states, so that several plans (sets of policies) can share these states. */
+  /** Changes the layout of the states, so that several plans (sets of policies) can share them. */
   share(now: number): void {
     this.states.share(now)
     this.#overflow?.share(now)

@@ -107,7 +107,7 @@ function idsOf(scopes: Scopes, keys: Keys): readonly string[] {
   })
 }
 
-/** The id begins with the length of the scope's name, so that two pairs of scope and name never have the same id. */
+/** The id begins with the length of the scope's name, so that two different pairs of scope and key never have the same id. */
 function idOf(scope: string, name: string): string {
   return `${scope.length}:${scope}${name}`
 }

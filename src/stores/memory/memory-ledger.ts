@@ -42,8 +42,8 @@ export class MemoryLedger implements Ledger {
   private readonly evaluation: Evaluation
   private readonly scopes: readonly Scope[]
   /**
-   * The only scope (kind of key), if the limiter has one plan (set of policies) and one scope, as most limiters have: no loop over scopes
-   * is then needed. Otherwise undefined.
+   * The scope (kind of key), if the limiter has only one plan (set of policies) and one scope, as most limiters have. No loop over scopes
+   * is then needed. Undefined for other limiters.
    */
   private only: Scope | undefined
   private readonly bans: MemoryBans

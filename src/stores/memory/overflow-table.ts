@@ -22,11 +22,11 @@ import { SharedCells } from './shared-cells.ts'
 import { quotaLeft, type State } from './state.ts'
 import { StateRows } from './state-rows.ts'
 
-/** How many places a bucket has for the states of one key each, besides one cell that several keys share. */
+/** How many places a bucket has, each for the states of one key. A bucket also has one cell that several keys share. */
 const width = 7
 /**
- * Places (for one key) and cells (for several keys) for each key of `maxKeys`. If nine in ten keys are evicted, almost all find a free
- * place.
+ * How many places (for one key) and cells (for several keys) the table has for each key of `maxKeys`. Even if nine in ten keys are evicted,
+ * almost every evicted key finds a free place.
  */
 const placesPerKey = 12
 /** How many places (for one key) and cells (for several keys) are checked for each new key of the key table. */

@@ -68,7 +68,7 @@ export class Scope {
     return true
   }
 
-  /** The rest of `findMixed`, for a key without a row, with a list, or after a list was read. */
+  /** Does the rest of `findMixed` in rare cases: the key has no row, or a list of states was read, is stored or has to be made. */
   private findRarely(key: string, row: number, now: number): boolean {
     this.row = row
     this.found = row === blank ? this.table.recall(key) : nothing
@@ -81,7 +81,7 @@ export class Scope {
     return row !== blank
   }
 
-  /** Lets the policies read a row that is no list. */
+  /** Lets the policies read a row that is not a list of states. */
   private pointAlone(row: number): void {
     this.states.point(this.policies, row)
     if (this.readList) this.forgetList()
@@ -171,7 +171,7 @@ export class Scope {
   }
 
   /**
-   * Does the same as `noteRefused` for a call with a list of costs, of which a later cost was admitted.
+   * Does the same as `noteRefused` for a call with a list of costs, if a cost was refused and a later cost was admitted.
    * @param refusers the policies that have refused a cost of the list
    */
   noteRefusers(refusers: ReadonlySet<Policy>): void {

@@ -16,7 +16,7 @@ import {
   stateTime,
 } from './state.ts'
 
-/** The most bytes of an overflow table, with a hash of four bytes for each row: under one plan (set of policies), and under several plans. */
+/** The most bytes of an overflow table, hashes included: under one plan (set of policies), and under several plans. */
 const maxBytes = 64 * 2 ** 20
 const maxListBytes = 128 * 2 ** 20
 
@@ -73,7 +73,7 @@ export class StateRows {
     return algorithm.grows && !this.#condensed
   }
 
-  /** How many rows fit into `maxBytes`, or under several plans (sets of policies) into `maxListBytes` if a row has one bucket's state. */
+  /** The most rows: as many as fit into `maxBytes`, or under several plans into `maxListBytes` if each row has one bucket's state. */
   get maxRows(): number {
     return this.shared ? maxListBytes / (placeBytes + listBytes + bytesOf(3)) : maxBytes / (8 * this.#width + 4)
   }

@@ -21,7 +21,7 @@ const timeout = 10_000
 /** For how many milliseconds a row stays in the table after its states are no longer needed. */
 const ttlMargin = 1000
 
-/** The options of a ledger without policies. A call to such a ledger saves all states of a row unchanged. */
+/** The terms of a ledger without policies. A call to such a ledger writes all states of a row again unchanged. */
 const noPolicies = { name: '', policies: [], scopes: [''] }
 
 /**
@@ -36,7 +36,7 @@ export function inspectPostgres(pool: PostgresPool, options: InspectPostgresOpti
   return inspectStore(inspectedTable(given, new Sql(table, timeout), `${prefix}:`), prefix)
 }
 
-/** @param start the beginning of the keys to inspect: the prefix of the store and a colon */
+/** Gives an inspector access to the table. @param start the beginning of the keys to inspect: the prefix of the store and a colon */
 function inspectedTable(pool: PostgresPool, sql: Sql, start: string): InspectedStore {
   const reader = rowReader(pool, sql, timeout, undefined)
   return {

@@ -33,8 +33,8 @@ export interface PlainStatement {
 }
 
 /**
- * The statement of an algorithm. Its arguments are the text with which the records (stored texts) of the policy's keys start, the
- * algorithm's `tolerance`, `span` and parameters (see `Algorithm`), and then three lists: the keys, the costs and the times of the calls.
+ * The statement of an algorithm. Its first arguments are the beginning of the records (stored texts) of the policy's keys, and the
+ * algorithm's `tolerance`, `span` and parameters (see `Algorithm`). Then come three lists: the keys, the costs and the times of the calls.
  * A time is null if Postgres gives the time. All keys are different.
  * @param table the quoted name of the table
  * @param now an expression for the time in microseconds
@@ -63,7 +63,7 @@ interface Names {
   readonly times: string
 }
 
-/** `offset 0` stops Postgres from computing a column again at each use of the column. */
+/** Writes the SQL of the statement. In the SQL, `offset 0` stops Postgres from computing a column again at each use of the column. */
 function textOf(step: SqlStep, { table, now, ttlMargin, head, tolerance, keys, costs, times }: Names): string {
   const call = 'key, cost, found, locked, record, now'
   const numbers = step.state.slice(1)

@@ -54,9 +54,9 @@ export class PreparedStatement {
 }
 
 /**
- * True if the error says that the statement cannot be used: the connection does not have it, or the server does not support
- * its SQL, or the name is taken. The name is taken if a pooler lends the connection to several processes, and another
- * process has prepared the statement.
+ * True if the error says that the statement cannot be used. Either the connection does not have it, or the server does not support its SQL,
+ * or the name is taken. The name is taken if a pooler lends the connection to several processes, and another process has prepared the
+ * statement.
  */
 export function isUnusable(error: unknown): boolean {
   return unusable.includes(postgresCode(error))

@@ -55,9 +55,9 @@ export class Sql {
   }
 
   /**
-   * The column `expires` is rounded to whole minutes, so that its value rarely changes in a row that is written often. If the value
-   * does not change, Postgres writes only the row and not the index (a heap-only tuple). Pages are left half empty, so that the new
-   * version of a row fits into the same page.
+   * Returns the SQL that creates the table. The column `expires` is rounded to whole minutes, so that its value rarely changes in a row
+   * that is written often. If the value does not change, Postgres writes only the row and not the index (a heap-only tuple). Pages are left
+   * half empty, so that the new version of a row fits into the same page.
    */
   schema(): string {
     return [
@@ -71,13 +71,13 @@ export class Sql {
     ].join('\n')
   }
 
-  /** Creates the table. If many processes run this SQL at the same time, only one of them creates the table. */
+  /** The SQL that creates the table. If many processes run this SQL at the same time, only one of them creates the table. */
   migrate(): string {
     return `begin; select pg_advisory_xact_lock(hashtext('headgate schema')); ${this.schema()} commit`
   }
 
   /**
-   * Reads the rows of these keys, by several statements. The results of the last three statements are the rows, the time, and
+   * The SQL that reads the rows of these keys, by several statements. The results of the last three statements are the rows, the time, and
    * the result of the commit.
    */
   read(keys: readonly string[], quote: Quote): string {
@@ -88,8 +88,8 @@ export class Sql {
   }
 
   /**
-   * Reads a page of rows whose keys are after `after` and before `end`. If `ending` is not empty, the keys also end with this text.
-   * Expired rows are left out. The results of the last three statements are the rows, the time, and the result of the commit.
+   * The SQL that reads a page of rows whose keys are after `after` and before `end`. If `ending` is not empty, the keys also end with this
+   * text. Expired rows are left out. The results of the last three statements are the rows, the time, and the result of the commit.
    */
   page(after: string, end: string, ending: string, quote: Quote): string {
     return (
@@ -100,10 +100,9 @@ export class Sql {
   }
 
   /**
-   * Begins a transaction that locks the rows of these keys. The results of the last two statements are the rows, and the time after the
-   * rows were locked. The keys have to be sorted, so that no two transactions wait for each other. Missing rows are created by an
-   * earlier transaction, because other transactions cannot skip a row that is not committed yet: all of these transactions would wait for
-   * that row.
+   * The SQL that begins a transaction and locks the rows of these keys. The results of the last two statements are the rows, and the time
+   * after the rows were locked. The keys have to be sorted, so that no two transactions wait for each other. An earlier transaction creates
+   * the missing rows. Otherwise other transactions would wait for a row that is not committed yet, because such a row cannot be skipped.
    * @param waits true to wait for rows that other transactions have locked, false to skip these rows
    */
   lock(keys: readonly string[], waits: boolean, quote: Quote): string {
@@ -116,7 +115,7 @@ export class Sql {
     )
   }
 
-  /** Begins a transaction. If its commit does not wait for the disk, and Postgres crashes, the last states may be lost. */
+  /** The SQL that begins a transaction. If its commit does not wait for the disk, and Postgres crashes, the last states may be lost. */
   #begin(): string {
     return (
       `begin isolation level read committed; set local statement_timeout = ${this.#timeout}; ` +
@@ -125,8 +124,8 @@ export class Sql {
   }
 
   /**
-   * Begins a transaction with a prepared statement. Postgres plans the statement once, for all arguments, and perhaps while the
-   * table is still empty. So the settings of this transaction make the plan use the index of the keys.
+   * The SQL that begins a transaction with a prepared statement. Postgres plans the statement once, for all arguments, and perhaps while
+   * the table is still empty. So the settings of this transaction make the plan use the index of the keys.
    */
   beginPrepared(): string {
     return `${this.#begin()}; set local plan_cache_mode = force_generic_plan; set local enable_seqscan = off`
@@ -137,7 +136,7 @@ export class Sql {
     return plainStatement(kind, this.#table, microseconds, ttlMargin)
   }
 
-  /** Saves the rows and ends the transaction. */
+  /** The SQL that saves the rows and ends the transaction. */
   save(rows: readonly Saved[], quote: Quote): string {
     const values = rows.map(({ key, text, ttl }) => {
       return `(${quote(key)}, ${quote(text)}, interval '${ttl} milliseconds')`
@@ -149,7 +148,7 @@ export class Sql {
     )
   }
 
-  /** Deletes some of the expired rows that no other transaction has locked. */
+  /** The SQL that deletes some of the expired rows that no other transaction has locked. */
   sweep(): string {
     return (
       `delete from ${this.#table} where key = any (array(select key from ${this.#table} ` +
@@ -158,8 +157,8 @@ export class Sql {
   }
 
   /**
-   * Deletes the first rows between two keys, in the order of the keys. The result has the last deleted key, or null if no row was
-   * deleted. Rows are locked in the order of their keys, so that no two transactions wait for each other.
+   * The SQL that deletes the first rows between two keys, in the order of the keys. The result has the last deleted key, or null if no row
+   * was deleted. Rows are locked in the order of their keys, so that no two transactions wait for each other.
    */
   clear(after: string, before: string, quote: Quote): string {
     const within = `key > ${quote(after)} and key < ${quote(before)}`
@@ -181,5 +180,5 @@ export class Sql {
 
 const microseconds = '(extract(epoch from clock_timestamp()) * 1000000)::bigint'
 
-/** Reads the time in microseconds since the epoch, in a separate statement that runs after the rows are locked. */
+/** The SQL that reads the time in microseconds since the epoch: a separate statement that runs after the rows are locked. */
 const now = `select ${microseconds} as now`

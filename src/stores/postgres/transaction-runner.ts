@@ -139,7 +139,7 @@ export class TransactionRunner {
     const { pool, timeout } = this.#options
     const readOnly = tasks[0]?.job.readOnly === true
     const group = tasks[0]?.group
-    // Twice the timeout, so that the server's statement timeout comes first and the connection stays usable.
+    // The limit is twice the timeout, so that the server's statement timeout comes first and the connection stays usable.
     return withClient(pool, 2 * timeout, (client) => {
       if (group !== undefined) return this.#decide(client, group, tasks)
       return readOnly ? this.#read(client, tasks) : this.#write(client, tasks)

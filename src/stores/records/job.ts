@@ -25,17 +25,15 @@ interface Result {
   readonly tickets: Tickets | undefined
 }
 
-/**
- * A command that waits for its outcome. The command runs on the keys of the job (group of calls), not on the `keys` of the command.
- */
+/** A command that waits for its outcome. The command runs on the keys of its job (group of calls), and not on the command's own `keys`. */
 export interface RecordCall {
   readonly command: Command<StateVerb>
   /** The time of the call by this process's clock, in microseconds, for stores that do not report a time. */
   readonly now: number
   readonly pending: PendingCall<StateOutcome>
   /**
-   * Called with an outcome that comes after the call has timed out, and with the tickets, by which the units of the call
-   * can be given back.
+   * Called with an outcome that comes after the call has timed out. The tickets identify the units of the call, so that they can be given
+   * back.
    */
   readonly late: (outcome: StateOutcome, tickets: Tickets | undefined) => void
   /** Calls `onThreshold` for the thresholds of the policies with these indexes, in an outcome that the caller does not get. */
@@ -89,7 +87,7 @@ export class Job {
     for (const { pending } of this.#calls) pending.sent = may
   }
 
-  /** True if none of the calls can write. */
+  /** True if none of the calls can change a state. */
   get readOnly(): boolean {
     return this.#calls.every(({ command }) => command.verb === 'peek')
   }
@@ -114,8 +112,8 @@ export class Job {
   #evaluate({ command }: RecordCall, records: readonly KeyRecord[], now: number): Result {
     const outcome = runOnStates(records, this.scoped, command, now)
     if (outcome !== undefined && 'tickets' in outcome) return { outcome, tickets: outcome.tickets }
-    // A call on several keys needs tickets (which say what to take back): if the texts of some keys cannot be saved, `withdraw` removes
-    // the call's units from the texts of the other keys.
+    // If the texts of some keys cannot be saved, `withdraw` removes the call's units from the texts of the other keys. So a call on several
+    // keys needs tickets, which say what to take back.
     const { evaluation } = this.scoped
     const withdrawable = outcome !== undefined && evaluation.takes && this.keys.length > 1
     return { outcome, tickets: withdrawable ? evaluation.tickets() : undefined }

@@ -52,7 +52,7 @@ export class KeyQueue {
     queued.job.add(call)
   }
 
-  /** Runs a call without a queue. For Cloudflare Workers, where a call cannot wait for the calls of another HTTP request. */
+  /** Runs a call without a queue. Cloudflare Workers need this, because there a call cannot wait for a call of another HTTP request. */
   #runAlone(job: Job, call: RecordCall): void {
     job.add(call)
     this.#run([job])

@@ -14,7 +14,7 @@ function keysOf(prefix: string, name: string): readonly [version: string, text: 
 
 const noPolicies = new ScopedEvaluation({ name: '', policies: [], scopes: [] })
 
-/** Writes a document in the transaction that runs jobs. */
+/** A job that writes a document (a text that all processes share) in a transaction together with other jobs. */
 class DocumentJob extends Job {
   readonly #version: string
   readonly #text: string
@@ -58,7 +58,7 @@ class DocumentJob extends Job {
   }
 }
 
-/** Documents in a store of records: each document has two rows, one for its version and one for its text. @param run runs jobs in transactions */
+/** Makes `Documents` in a store of records, with a row for the version and a row for the text. @param run runs jobs in transactions */
 export function recordDocuments(
   { prefix, read, deadlines }: Pick<RecordContext, 'prefix' | 'read' | 'deadlines'>,
   run: RunJobs,

@@ -6,7 +6,7 @@ import type { RedisContext } from './redis-context.ts'
 /** The script uses only commands that decisions need too, so an ACL for decisions permits the script. */
 const reading = "return redis.call('MGET', unpack(KEYS))"
 
-/** A client may send the call again after a lost connection. The second call finds the version that the first call wrote, and reports success. */
+/** A client may send the call again after a lost connection. The second call then finds its version written, and reports success. */
 const swapping = `
 if ARGV[1] ~= '1' then return 0 end
 local version = redis.call('MGET', KEYS[1])[1] or ''

@@ -49,7 +49,7 @@ export class RedisLedger implements Ledger {
   readonly #slotGroups: SlotGroups
   readonly #kept: KeptKeys
   readonly #scopes: readonly string[]
-  /** True if the cache of refusals is on and can repeat a refusal, because a refusal changes no state. */
+  /** True if the cache of refusals is on, and refusals change no state, so that the cache can repeat them. */
   readonly #cacheable: boolean
   readonly #thresholds: ReturnType<typeof thresholdsOf>
 
@@ -183,7 +183,7 @@ export class RedisLedger implements Ledger {
     return decisionOf(policies, spent.response, details, spent.elapsed)
   }
 
-  /** @param prefetched how many units to lease for later calls; default: the number that `leases.unitsFor` returns */
+  /** Sends a `consume`. @param prefetched how many units to lease for later calls; default: the number that `leases.unitsFor` returns */
   #sendConsume(keys: readonly string[], cost: number, call: Call, prefetched?: number): Promise<Decision> {
     const { details, windows, calendar } = call
     const tell = this.#thresholds(call.keys)

@@ -37,8 +37,8 @@ export interface RedisStoreOptions extends SharedStoreOptions {
   /** A client of ioredis, iovalkey or redis (node-redis): single, Sentinel, Cluster or pool. The store never closes it. */
   client: RedisClient
   /**
-   * The beginning of every key: 1 to 128 letters, digits and `_ . / -`. In a Redis Cluster, a part in braces, as in `'{quota}'`, puts all keys
-   * of the store in one hash slot. Default `'headgate'`.
+   * The beginning of every key: 1 to 128 letters, digits and `_ . / -`. In Redis Cluster, a part in braces, as in `'{quota}'`, puts all
+   * keys of the store in one hash slot. Default `'headgate'`.
    */
   prefix?: string
   /** Which clock gives the time of decisions: the clock of Redis (`'redis'`, the default) or of this process (`'client'`). */
@@ -95,7 +95,7 @@ const readers = {
 }
 
 /**
- * A store in Redis or Valkey: one limit for many processes, where each decision is one atomic script call.
+ * Makes a store in Redis or Valkey, for limits that many processes share. Each decision is one atomic script call.
  * @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_CLOCK` if an option is invalid
  */
 export function redisStore(options: RedisStoreOptions): Store {

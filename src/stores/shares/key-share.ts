@@ -2,7 +2,7 @@ import type { Policy } from '../../algorithms/index.ts'
 import { type Decision, type Verdict, withResetAt } from '../../policy/index.ts'
 import { type Command, windowsOf } from '../contract/index.ts'
 
-/** A report of admitted units to the store. A report that is sent again is unchanged, because the store may have counted the report already. */
+/** A report of admitted units to the store. If the report is sent again, it is unchanged, because the store may have counted it. */
 export interface Report {
   readonly number: number
   /** For each policy, the units that were admitted since the previous report. */
@@ -25,9 +25,9 @@ export interface Sent {
 }
 
 /**
- * The units of a key that a process may admit without asking the store: an equal part of the units that remained by the
- * store's last answer, less the units that the process has admitted since. When a bucket frees units, each process gets an
- * equal part of them. `share-store.ts` proves how many units are admitted at most.
+ * The units of a key that a process may admit without asking the store: an equal part of the units that remained by the store's last
+ * answer. The units that the process has admitted since then are subtracted. When a bucket frees units, each process gets an equal part of
+ * them. `share-store.ts` proves how many units are admitted at most.
  */
 export class KeyShare {
   readonly #policies: readonly Policy[]
@@ -64,7 +64,7 @@ export class KeyShare {
     this.#refusals = policies.map(() => undefined)
   }
 
-  /** @param until when the ban ends, in microseconds of the local clock */
+  /** Notes that the key is banned. @param until when the ban ends, in microseconds of the local clock */
   ban(until: number): void {
     this.bannedUntil = until
     this.#bans++
@@ -108,7 +108,7 @@ export class KeyShare {
     this.#admitted[n] = (this.#admitted[n] as number) + cost
   }
 
-  /** Gives back units that were not reported yet. Returns how many of the units were reported, and so have to be given back in the store. */
+  /** Gives back units that were not reported yet. Returns how many of the units were reported: the store has to give these back. */
   giveBack(n: number, units: number): number {
     const back = Math.min(units, this.#admitted[n] as number)
     this.count(n, -back)
@@ -163,8 +163,8 @@ export class KeyShare {
   }
 
   /**
-   * Replaces the verdicts of this share by the verdicts of a call that the store decided, unless these verdicts would make the share (units
-   * that this process may admit) larger. The verdicts do not count the units of a report that is under way.
+   * Replaces the verdicts of this share by the verdicts of a call that the store decided. Nothing changes if these would make the share
+   * (units that this process may admit) larger, because they do not count the units of a report that is under way.
    */
   learn(verdicts: readonly Verdict[], now: number): void {
     if (verdicts.some(({ remaining }, n) => remaining > this.#remaining(n, now))) return

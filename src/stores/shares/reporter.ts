@@ -8,7 +8,7 @@ export interface ExactStore extends Store {
   readonly connected?: boolean
 }
 
-/** The shares (units to admit) of keys in one scope (kind of key) under one plan (set of policies), as the Reporter sees them. */
+/** What a `Reporter` needs from the shares (units to admit) of keys in one scope (kind of key) under one plan (set of policies). */
 export interface Reports {
   /** The name of the limiter and of the scope (kind of key), in one text. */
   readonly name: string
@@ -22,7 +22,7 @@ export interface Reports {
   report(now: number): void
 }
 
-/** Sends the reports of all limiters on a store at the same time: once in each period, while any key has a share (units to admit here). */
+/** Sends the reports of all limiters on a store at the same time: once in each period, as long as any key has a share (units to admit). */
 export class Reporter<Shares extends Reports> {
   readonly store: ExactStore
   /** True as soon as the store has answered a report. */
@@ -59,7 +59,7 @@ export class Reporter<Shares extends Reports> {
   }
 
   /**
-   * The shares (units to admit here) of an earlier plan (set of policies) with the same policies, for a plan that is made a second time.
+   * The shares (units to admit here) that keys have under the same policies, because their plan (set of policies) was also made before.
    * Undefined if no key has such a share.
    */
   known({ name, text }: Shares): Shares | undefined {

@@ -14,8 +14,8 @@ const mostKeys = 100_000
 const shortestMemory = 120_000_000
 
 /**
- * The shares (units to admit without the store) of keys in one scope (kind of key) under one plan (set of policies) of a limiter. The keys
- * can be in all shards of the store.
+ * The shares of keys in one scope (kind of key) under one plan (set of policies). A share is the units that this process may admit without
+ * the store. The keys can be in all shards of the store.
  */
 export class ScopeShares implements Reports {
   /** The name of the limiter, and the scope (kind of key). All plans (sets of policies) of the limiter share the states. */

@@ -63,8 +63,8 @@ export class ShareLedger implements Ledger {
   }
 
   /**
-   * Gives units back. Units that were not reported to the store yet are given back to the share (units to admit) in this process, the
-   * other units to the store.
+   * Gives units back. Units that were not reported to the store yet go back to the share (units to admit) in this process. The other units
+   * are given back in the store.
    */
   async #refund(command: Command<'refund'>): Promise<Decision> {
     const { keys, costs = 1, details } = command
@@ -139,7 +139,7 @@ export class ShareLedger implements Ledger {
   async #decideExactly(command: Command): Promise<Outcome> {
     const keys = command.keys as readonly string[]
     for (const [n, scope] of this.#scopes.entries()) {
-      // `consume` with one cost comes here when the share (units to admit here) is used up, which is frequent: so only the units of the
+      // `consume` with one cost comes here each time the share (units to admit here) is used up. This is frequent, so only the units of the
       // call's plan (set of policies) are reported. Other commands report the units of all plans.
       const onlyOwn = command.verb === 'consume' && command.alternatives === undefined
       scope.reportAhead(keys[n] as string, onlyOwn ? undefined : scope.plans)

@@ -101,8 +101,8 @@ export class ShareStore implements Store {
   }
 
   /**
-   * @throws HeadgateError `HEADGATE_POLICY` for a policy that processes cannot share: a penalty (ban after refusals), `concurrency`, a
-   * policy with `countRefused`, or a limiter of Guava
+   * @throws HeadgateError `HEADGATE_POLICY` for a policy that processes cannot share: a penalty (automatic ban), `concurrency`, a policy
+   *   with `countRefused`, `smoothBursty` or `smoothWarmingUp`
    */
   open({ failure, ...terms }: LedgerTerms, joins?: Ledger): Ledger {
     for (const policy of terms.policies) checkPolicy(policy)

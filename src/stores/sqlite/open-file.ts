@@ -30,7 +30,7 @@ function pathOf(database: SqliteDatabase): string | undefined {
   return mainPath(database.prepare(listFiles).all())
 }
 
-/** Lists the files of a connection. */
+/** The statement that lists the files of a connection. */
 export const listFiles = 'PRAGMA database_list'
 
 /** The path of the main file in the rows of `listFiles`; undefined for a database in memory. */
@@ -54,7 +54,7 @@ export class FilePlace {
     this.#inode = path === undefined ? undefined : inodeOf(path)
   }
 
-  /** Throws if the file was deleted or replaced. No other process uses the old file any more, so rows written to the old file would be lost. */
+  /** Throws if the file was deleted or replaced, because no other process reads what is then written to the old file. */
   check(): void {
     if (this.#path === undefined) return
     const now = monotonicClock()

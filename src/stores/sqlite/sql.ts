@@ -19,15 +19,15 @@ export class Sql {
   readonly create: readonly string[]
   readonly read: string
   readonly save: string
-  /** Saves the row of a key, unless the key has a row already. */
+  /** The statement that saves the row of a key, unless the key has a row already. */
   readonly add: string
-  /** Saves the row of a key, if the text in the row still is the text in the last parameter. */
+  /** The statement that saves the row of a key, if the text in the row still is the text in the last parameter. */
   readonly swap: string
   readonly page: string
   readonly remove: string
-  /** Reads the rows that a sweep checks, which come after a key: the last key of these rows, and how many rows have expired. */
+  /** The statement that checks the next rows after a key. It returns the last key of these rows, and how many of the rows have expired. */
   readonly sweepEnd: string
-  /** Deletes the expired rows after one key, up to and including another key. */
+  /** The statement that deletes the expired rows after one key, up to and including another key. */
   readonly sweep: string
   readonly clear: string
 

@@ -13,7 +13,7 @@ import { KeyRecord, type RecordContext, RecordLedger } from '../records/index.ts
 import type { SqliteFile } from './sqlite-file.ts'
 
 /**
- * Decides each call before `run` returns. A transaction makes the changes to all keys of a call. The verbs `inspect`, `scan` and `clear`
+ * Decides each call before `run` returns. A call with several keys is decided in one transaction. The verbs `inspect`, `scan` and `clear`
  * run as in the other stores with one text for each key.
  */
 export class SqliteLedger extends RecordLedger {

@@ -172,7 +172,7 @@ export class SqliteRunner {
     } finally {
       transaction.close()
     }
-    if (client.protocol !== 'file') return // a server tells the path of a file on its own machine
+    if (client.protocol !== 'file') return // a server would return a path on the server's machine
     this.#place = new FilePlace(mainPath(rowsOf(await client.execute({ sql: listFiles, args: [] }))))
   }
 

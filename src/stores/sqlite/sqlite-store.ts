@@ -56,12 +56,12 @@ const readers = {
 }
 
 /**
- * A store in a file of SQLite, for the processes of one machine: states survive restarts and crashes. Each decision is one
+ * Makes a store in a file of SQLite, for the processes of one machine. States survive restarts and crashes. Each decision is one
  * transaction over all its keys. `docs/stores.md` tells when to choose Postgres.
  *
  * A call fails with HeadgateError `HEADGATE_STORE` if SQLite fails, and with `HEADGATE_STORE_TIMEOUT` if another connection has
  * the file locked for longer than the timeout.
- * @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_CLOCK` if an option is invalid, or the file is on the file system of a network
+ * @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_CLOCK` if an option is invalid, or the file is on a network file system
  * @throws HeadgateError `HEADGATE_STORE` if the file cannot be opened or written
  */
 export function sqliteStore(options: SqliteStoreOptions): RecordStore {

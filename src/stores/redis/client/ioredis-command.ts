@@ -26,9 +26,8 @@ interface CommandSender {
 const firstKey = 2
 
 /**
- * Sends script calls. The first call has bytes as arguments. The command of the first call shows whether ioredis makes a command
- * for each call and stores the arguments there: only in this case can later calls be withdrawn. (A client that gathers commands into
- * pipelines makes no command for each call.)
+ * Sends script calls. Calls can be withdrawn only if ioredis makes a command for each call and stores the arguments there. The command of
+ * the first call, which has bytes as arguments, shows whether ioredis does so. (A client that gathers commands into pipelines does not.)
  */
 export function sendByIoredis(client: CommandClient, name: 'evalsha' | 'eval'): SendScript {
   let command: Command | undefined

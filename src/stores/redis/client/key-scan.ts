@@ -24,7 +24,7 @@ interface Position {
   readonly cursor: string
 }
 
-/** @throws HeadgateError `HEADGATE_UNSUPPORTED` if the client cannot list keys */
+/** Returns the commands that list keys. @throws HeadgateError `HEADGATE_UNSUPPORTED` if the client cannot list keys */
 export function keyScanOf({ keyScan }: { readonly keyScan: KeyScan | undefined }): KeyScan {
   if (keyScan !== undefined) return keyScan
   throw new HeadgateError(
@@ -66,7 +66,7 @@ interface IoredisClusterKeys extends IoredisKeys {
 }
 
 /**
- * Lists keys by ioredis, which adds its option `keyPrefix` to the keys of commands, but not to patterns: so this function adds the
+ * Lists keys by ioredis. The client adds its option `keyPrefix` to the keys of commands, but not to patterns. So this function adds the
  * prefix to the pattern.
  */
 export function ioredisScan(client: object): KeyScan {

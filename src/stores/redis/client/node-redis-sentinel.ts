@@ -78,7 +78,7 @@ export class SentinelMaster {
     this.#client._execute(false, async () => ended()).catch(ended)
   }
 
-  /** Runs a command once. Runs the command a second time only if a replica refused the command, because a refused command changes nothing. */
+  /** Runs a command once. Only if a replica refused the command, runs it a second time, because a refused command changes nothing. */
   #runOnce(command: (master: MasterClient) => Promise<unknown>): Promise<unknown> {
     return new Promise((resolve, reject) => {
       let failed: { readonly error: unknown } | undefined

@@ -71,6 +71,7 @@ export interface Connection {
 const ownFix = 'Write redisStore({ client: new Redis() }), or redisStore({ client: await createClient().connect() }).'
 
 /**
+ * Returns the same methods for a client of any supported library.
  * @param option for the error: the option that has the client as its value
  * @param fix for the error: how to pass a client
  * @throws HeadgateError `HEADGATE_OPTION` if `client` is no supported client
@@ -86,7 +87,7 @@ export function connectionOf(client: unknown, option = 'redisStore: client', fix
   throw invalidOption(option, 'a client of ioredis, redis (node-redis) or iovalkey', client, fix)
 }
 
-/** @throws HeadgateError for node-redis 3, and for node-redis 4 in legacy mode, whose methods return no promises */
+/** Checks that the methods return promises. @throws HeadgateError for node-redis 3, and for node-redis 4 in legacy mode */
 function checkPromises(client: unknown, option: string): void {
   if (can(client, 'internal_send_command')) throw tooOld('redisStore', 'redis', '4')
   if ((client as { options?: { legacyMode?: unknown } } | null | undefined)?.options?.legacyMode !== true) return

@@ -9,7 +9,7 @@ const readOnly = /(^|-)(READONLY|MASTERDOWN)/
 /** The error of Redis Cluster if a slot is being moved, and only some keys of a script call have reached the new node. */
 const tryAgain = /^TRYAGAIN/
 
-/** The errors with which a server refuses a script call, or ends the script before its first write. Such a call certainly does not count. */
+/** The errors with which a server refuses a script call, or ends the script before its first write. Such a call counts nothing. */
 const refused =
   /(^|-)(TRYAGAIN|OOM|READONLY|MASTERDOWN|LOADING|MISCONF|NOREPLICAS|CLUSTERDOWN|NOAUTH|WRONGPASS|NOPERM|NOSCRIPT|BUSY)\b/
 

@@ -7,7 +7,7 @@ import { kindOf, kinds } from '../script/index.ts'
 
 /**
  * The value of a key has a record for each state. A first byte of a record below 254 is the size of the state. The first bytes 254 and 255
- * mark other forms: the state is a log or has more than 253 bytes, and its size has 4 bytes, after the policy's id and definition.
+ * mark a log, or a state of more than 253 bytes. Then the size has 4 bytes, and follows the policy's id and definition.
  */
 const narrow = 254
 /**
@@ -25,6 +25,7 @@ const narrowEntry = [6, 3] as const
 const wideEntry = [7, 7] as const
 
 /**
+ * Reads the ban and the states of a key.
  * @param names the known names of policies, by their hashes
  * @throws Error if the value does not have the layout of this version
  */
@@ -54,7 +55,7 @@ export function unpackRecords(value: Buffer, names: ReadonlyMap<string, string>)
   return { states, ban }
 }
 
-/** Reads a ban: the time at which the ban began, the time at which the ban ends, and the text of the reason, if the ban has a reason. */
+/** Reads a ban: when the ban began, when the ban ends, and the reason, if there is one. */
 function unpackBan(bytes: Buffer): StoredBan {
   const reason = bytes.toString('utf8', 14)
   return { from: seven(bytes, 0), until: seven(bytes, 7), reason: reason === '' ? undefined : reason }

@@ -3,7 +3,7 @@ import { durationText } from '../../../common/index.ts'
 const [second, minute, hour, day] = [1000, 60_000, 3_600_000, 86_400_000]
 
 /**
- * Policy names whose hashes are tried for a stored hash: the names that policies get by default from usual windows (such as
+ * Policy names whose hashes are compared with a stored hash. These are the names that policies get by default from usual windows (such as
  * `15m`) and from algorithms, and names that users often choose.
  */
 export const usualNames: readonly string[] = [

@@ -16,11 +16,9 @@ export type LeasesOption = 'auto' | { units: number } | { units: 'auto'; most?: 
  * advance) that follows from demand is valid for at least this time.
  */
 const demandWindow = 100_000
-/**
- * A lease (units taken in advance) by demand is valid for at least this many round trips to Redis, so that the next lease arrives in time.
- */
+/** A lease (units taken in advance) that follows demand must last this many round trips or more, so that the next lease arrives in time. */
 const roundTrips = 3
-/** With less demand, no units are taken in advance: few requests would be saved, and other processes could not use these units. */
+/** The least demand with which units are taken in advance. With less demand, few requests would be saved. */
 const leastDemand = 10
 /** The most keys whose demand is stored. Beyond this number, the least recently used key is forgotten. */
 const maxKeys = 10_000
@@ -28,7 +26,7 @@ const mostByDefault = 1000
 
 const fixed = wordOrOptions(['auto'], { units: whole() }, '{ units: 100 }')
 
-/** Reads the option `leases`. @throws HeadgateError `HEADGATE_OPTION` if it is invalid */
+/** Reads the option `leases`. @throws HeadgateError `HEADGATE_OPTION` if the option is invalid */
 export const leaseSizeOf: Reader<LeaseSize> = (leases, name) => {
   if ((leases as { units?: unknown } | null)?.units === 'auto') {
     const { most } = readOptions(name, leases as object, { units: anything, most: whole(mostByDefault) })

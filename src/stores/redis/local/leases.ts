@@ -25,8 +25,8 @@ export interface Lease extends CacheEntry {
   /** The units of the lease (taken in advance) that are not spent yet. */
   units: number
   /**
-   * How many units are used now in addition to the units that `response` counts: the units spent since the response, minus the units of
-   * earlier leases that were unspent when the response came. The response counts unspent units of earlier leases as used.
+   * How many units are used now beyond the units that `response` counts. The units spent since the response are added. The units of earlier
+   * leases that were unspent when the response came are subtracted, because the response counts them as used.
    */
   spent: number
 }
@@ -52,7 +52,7 @@ const smoothing = 1 / 8
 
 export class Leases extends KeyCache<Lease> {
   readonly #size: LeaseSize
-  /** By the keys of the call: the last request for a lease (units taken in advance) that Redis has not answered yet. */
+  /** The last request for a lease (units taken in advance) that Redis has not answered yet, by the keys of its call. */
   readonly #pending = new Map<string, PendingLease>()
   /** The moving average of round trips to Redis, in microseconds. */
   #roundTrip = 0
@@ -72,7 +72,7 @@ export class Leases extends KeyCache<Lease> {
     this.#size.wants(nameOf(keys), cost, this.clock())
   }
 
-  /** Spends leased units (taken in advance) on a call; undefined if this process has too few leased units for the call. */
+  /** Spends leased units (taken in advance) on a call; returns undefined if too few are left. */
   spend(plan: PackedPlan, keys: readonly string[], cost: number): SpentUnits | undefined {
     const lease = this.find(keys)
     if (lease === undefined || lease.plan !== plan || lease.units < cost) return undefined

@@ -46,7 +46,7 @@ export class RefusalCache extends KeyCache<CachedRefusal> {
     if (refusal !== undefined && refusal.plan !== plan) this.forget(keys)
   }
 
-  /** How old the refusal is, in microseconds: the time from the response of Redis to the last call of `find`, which returned the refusal. */
+  /** How old a refusal that `find` has just returned is, in microseconds: the time from the response of Redis to the call of `find`. */
   age(refusal: CachedRefusal): number {
     return this.foundAt - refusal.from
   }
@@ -75,7 +75,7 @@ export class RefusalCache extends KeyCache<CachedRefusal> {
   }
 }
 
-/** True if no call can change the refusal: each of the keys is banned, or has no units left. */
+/** True if no call can change the refusal: the call has one key, which is banned, or each of its keys has no units left. */
 function onlyTimeChanges(plan: PackedPlan, { reports, ban }: ScriptResponse): boolean {
   return (ban !== undefined && plan.scopes.length === 1) || isExhausted(plan, reports)
 }

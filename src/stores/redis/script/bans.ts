@@ -53,8 +53,8 @@ function makers.bans()
     return true
   end
 
-  -- Sets the ban of a key. A ban that only extends leaves a ban in progress that ends later. If \`ban\` is nil, removes all bans of the key, also those by penalties.
-  -- Returns true if the value of the key cannot be read: then nothing changes.
+  -- Sets the ban of a key. A ban that only extends leaves a ban in progress that ends later. If \`ban\` is nil, removes all bans of the
+  -- key, also those that penalties began. Returns true if the value of the key cannot be read: then nothing changes.
   function bans.replace(scope, key, ban)
     local loaded = loadedBy and loadedBy[key] or scope.key == key and scope
     if loaded then unload(loaded) end
@@ -115,7 +115,7 @@ function makers.spent()
     return takes and verb ~= RESERVE and verb ~= RENEW
   end
 
-  -- Begins the ban of a key, or notes the units of a reservation. Returns how long it lasts; 0 if no ban begins.
+  -- Begins the ban of a key, or notes the units of a reservation. Returns the duration of the ban; 0 if no ban begins.
   function spent.ban(penalty, policies)
     if verb == RESERVE then hold(penalty, costs and costs[#policies] or cost) end
     if not counts(policies) then return 0 end
@@ -148,7 +148,7 @@ function makers.spent()
     return not (p.shadow and not penalty.shadow) and not p.leases and not p.paysLater
   end
 
-  -- Resets the other policies of the key that would have their full quota at the end of the ban; with the rule \`restart\`, all.
+  -- Resets the key's other policies that would have their full quota when the ban ends. With the rule \`restart\`, resets all.
   function spent.restart(policies)
     for _, p in ipairs(policies) do
       if p.resetWithin then p.s, p.resetWithin = newState(p), nil end

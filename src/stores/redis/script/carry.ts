@@ -49,7 +49,7 @@ function makers.carry()
     return fresh
   end
 
-  -- @param own the wait of the present copy
+  -- Returns the wait by the foreign state. @param own the wait by the copy that was converted to the policy \`p\`
   function waitCarried(p, foreign, cost, own)
     if own == never or p.punishes then return own end
     local from, s = foreign.policy, foreign.s
@@ -64,7 +64,7 @@ function makers.carry()
     return scaledWait and scaledWait(from, s, at, cost, most) + (at - now) or own
   end
 
-  -- @param own the reset of the present copy
+  -- Returns the reset of the foreign state. @param own the reset of the copy that was converted to the policy \`p\`
   function resetCarried(p, foreign, own)
     if capacity(p) == 0 then return own end
     local from, s = foreign.policy, foreign.s
@@ -73,7 +73,7 @@ function makers.carry()
     return reset + (at - now)
   end
 
-  -- A number of a definition: 7 bits per byte, the lowest first. If it is not whole: 128, 0, and its double.
+  -- Reads a number of a definition: 7 bits per byte, the lowest bits first. A fraction is stored as 128, 0 and a double.
   local function unpackNumber(definition, position)
     local value, weight = 0, 1
     if byte(definition, position) == 128 and byte(definition, position + 1) == 0 then
@@ -88,7 +88,7 @@ function makers.carry()
 
   local revivedBy = {}
 
-  -- A policy with that definition, to read states of that definition; false for an unknown kind.
+  -- Makes a policy with this definition, to read states of this definition. Returns false for an unknown kind.
   function revive(definition)
     local from = revivedBy[definition]
     if from == nil then

@@ -6,7 +6,7 @@ export const largest: number = 9007199254740000
 
 /** A flag in the verb of a request: the response of the script has to say how long it takes until `remaining` grows. */
 export const nextFlag = 8
-/** As `nextFlag`, but only if the call is refused: until `remaining` grows, this process can refuse such calls without Redis. */
+/** The same as `nextFlag`, but only for a refused call: this process can refuse such calls without Redis until `remaining` grows. */
 export const cacheableFlag = 16
 
 /**
@@ -17,7 +17,7 @@ export const evaluation: string = `
 local CONSUME, RESERVE, CHARGE, REFUND, PEEK, RESET, SETTLE, RENEW = 0, 1, 2, 3, 4, 5, 6, 7
 -- The number of RESET with the flag that sets a ban. A RESET with the flag that removes a ban has another number.
 local BAN = 13
--- The first number of the reply is the time.
+-- The reply, whose first number is the time, and how many numbers the reply has.
 local reply, size
 -- The values of the current request. A request is plain if it is CONSUME, RESERVE or PEEK with one cost for all policies.
 -- For other requests, \`costs\` may have a cost for each policy, and \`cost\` is the cost under the current policy.
@@ -81,7 +81,7 @@ local function evaluate(policies, maxWait)
 end
 
 function makers.reserve()
-  -- True if a reservation may wait: only if exactly one policy that is enforced has to wait.
+  -- True if a reservation may wait: under exactly one enforced policy. Penalties and concurrency policies without a wait do not count.
   function canPromise(policies)
     local only
     for n, p in ipairs(policies) do
@@ -156,7 +156,7 @@ local function commit(policies, withNext)
   end
 end
 
--- Returns how long the ban lasts that the request has begun by spending a quota; else 0.
+-- Changes the states of all policies. Returns how long the ban lasts that the request began by spending a quota; else 0.
 function changeAll(policies)
   -- If there is a penalty, it is the last policy.
   local last = policies[#policies]
@@ -210,8 +210,8 @@ function respondVerdict(p, n, withNext)
 end
 
 function makers.told()
-  -- Writes to the state which thresholds are told with this request. Returns how many. A state of another kind, which a charge
-  -- does not convert, has no place for them.
+  -- Notes in the state which thresholds this response reports, and returns how many. A state of another kind, which a charge does not
+  -- convert, has no place for the note.
   -- @param used the used units after the request
   function tell(p, n, used)
     local s, took, count = p.s, p.settled or takes and p.wait == 0 and verb ~= RENEW, 0

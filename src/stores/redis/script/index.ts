@@ -1,6 +1,6 @@
 /*
- * The Lua script that decides in Redis. `main.ts` is its main part, `steps` has the algorithms in Lua, `plain` makes a short script for
- * the usual plans (sets of policies), and `packed-plan.ts` packs plans for the script.
+ * The Lua script that decides in Redis. `main.ts` is its main part, `steps` has the algorithms in Lua, `short` makes a short script for the
+ * usual plans (sets of policies), and `packed-plan.ts` packs plans for the script.
  */
 
 export { cacheableFlag, nextFlag } from './evaluate-policies.ts'

@@ -52,7 +52,7 @@ export function kindOf(number: number): Kind | undefined {
   return names.find((name) => kinds[name].number === number)
 }
 
-/** For the name of each kind: its Lua code. @param usual true for only the frequently used kinds, false for only the other kinds */
+/** The Lua code of each kind, by the kind's name. @param usual true for only the frequently used kinds, false for only the other kinds */
 export function luaOf(usual: boolean): Readonly<Record<Kind, string>> {
   const some = names.filter((name) => (kinds[name].usual ?? false) === usual)
   return Object.fromEntries(some.map((name) => [name, kinds[name].lua])) as Record<Kind, string>

@@ -10,9 +10,9 @@ import { luaNames } from './kinds.ts'
  * these states; the definition numbers as doubles; for a policy with a calendar "<B", how many numbers its thresholds have, and
  * "<dd" the part and the units of each threshold.
  *
- * Requests, packed by wire/whole-script-message.ts. First "<Bd": 48 (`0`) if the call was withdrawn (its connection broke), so that the script
- * does nothing; TTL margin in ms. Then for each request: "<HBddH" plan, verb and flags, time in microseconds (-1: Redis TIME),
- * cost (for a list of costs: how many; else 0 if the policies have different costs), key. Some requests have more, in this order:
+ * Requests, packed by wire/whole-script-message.ts. First "<Bd": 48 (`0`) if the call was withdrawn (its connection broke), and the script
+ * then does nothing; TTL margin in ms. Then for each request: "<HBddH" plan, verb and flags, time in microseconds (-1: Redis TIME), cost
+ * (for a list of costs: how many; else 0 if the policies have different costs), key. Some requests have more, in this order:
  * - "<dddd" for each policy with a calendar: the starts of the windows around the request; all 0 if it cannot begin a window
  * - "<H" a key for each further scope
  * - "<d" a cost for each policy, if the policies have different costs; for a list of costs, for each cost in turn

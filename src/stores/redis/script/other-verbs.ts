@@ -16,7 +16,7 @@ function makers.verbs()
     return foreign.policy, foreign.s, effectiveTime(foreign.policy, foreign.s[1], now)
   end
 
-  -- Notes that the state of own(p) was changed. A foreign state keeps its numbers.
+  -- Notes that the state of own(p) was changed. A foreign state (of another definition) keeps its definition.
   function changed(p)
     local foreign = p.s.foreign
     if not foreign then return markWritten(p) end
@@ -47,7 +47,7 @@ function makers.verbs()
     return refunded == 0 and ticket.units or p.idCountsRefunds and refunded > 0 and max(0, ticket.units - refunded) or 0
   end
 
-  -- How many units a settlement charges, or below 0 gives back. From its expiry on, a reservation has given its units back.
+  -- How many units a settlement charges; below 0, how many it gives back. An expired reservation has given its units back already.
   function correctionOf(p, correction, ticket)
     if not ticket or not ticket.expiry then return correction end
     local _, _, at = own(p)
@@ -79,7 +79,7 @@ function makers.verbs()
     end
   end
 
-  -- How long a renewal waits for the units that it no longer holds.
+  -- How long a renewal has to wait for units that its reservation no longer holds.
   function waitToRenew(p, ticket)
     local from, s, at = own(p)
     if cost == 0 or not ticket or not from.algorithm.held then return 0 end
@@ -128,7 +128,7 @@ function makers.verbs()
     return list, position
   end
 
-  -- A report that was counted before now costs nothing. The number of a new report is written.
+  -- Reads the number of a report. If the report was counted before, the request costs nothing. The number of a new report is stored.
   function verbs.readReport(count, position, broken)
     local key, number, life
     key, number, life, position = unpack('<Hdd', ARGV[1], position)
@@ -141,7 +141,7 @@ function makers.verbs()
     return position
   end
 
-  -- @param keepsCounted true if policies that count refused calls keep what the call took
+  -- Gives units back. @param keepsCounted true if policies that count refused calls keep the units that the call took
   function verbs.giveBack(policies, keepsCounted)
     for n = 1, #policies do
       local p = policies[n]
@@ -170,7 +170,7 @@ function makers.verbs()
     if id > 0 then s[idSlot] = id + cost <= maxSafe and id + cost or 0 end
   end
 
-  -- Notes that a reservation does not expire, because it is settled before.
+  -- Notes that a reservation no longer expires, because it is settled before its expiry.
   function close(p, ticket)
     local _, s, at = own(p)
     if ticket and ticket.expiry and at < ticket.expiry and make('expiring').remove(s, ticket) then changed(p) end

@@ -8,14 +8,14 @@ import type { Script } from './loaded-script.ts'
 const idBytes = 4
 
 /**
- * The size of the largest state, in bytes, whose size is stored in one byte: the values 254 and 255 of this byte mean other forms of a
- * stored state.
+ * The largest size of a state, in bytes, that is stored in one byte. The values 254 and 255 of this byte mean other forms of a stored
+ * state.
  */
 const largestShortSize = 253
 
 /**
- * The first byte of a stored state whose size is stored in four bytes: of a sliding log with narrow entries (see records.ts), or of
- * another state with more than `largestShortSize` bytes.
+ * The first byte of a stored state whose size is stored in four bytes. Such a state is a sliding log with narrow entries (see records.ts),
+ * or another state with more than `largestShortSize` bytes.
  */
 const narrowLog = 254
 
@@ -26,11 +26,11 @@ export interface PackedPlan {
   readonly policies: readonly Policy[]
   readonly scopes: readonly string[]
   readonly bytes: Buffer
-  /** The thresholds of each policy. The script reports, for each policy with thresholds, how many of its thresholds a request has reached. */
+  /** The thresholds of each policy. For each policy with thresholds, the script reports how many of these a request has reached. */
   readonly thresholds: readonly (readonly Threshold[])[]
   /**
-   * The short script that decides the frequent calls under these policies (see plain/short-script.ts). Undefined if the whole
-   * script (see main.ts) has to decide every call.
+   * The short script that decides the frequent calls under these policies (see short/short-script.ts). Undefined if the whole script (see
+   * main.ts) has to decide every call.
    */
   short?: Script | undefined
 }
@@ -99,7 +99,7 @@ function definitionOf({ kind, span, parameters }: Algorithm): readonly number[] 
 
 /**
  * The head (first bytes) of a policy's stored states (see records.ts): the length of the definition, the id of the policy, and the
- * definition, which is the kind and the numbers of the policy.
+ * definition. The definition is the kind and the numbers of the policy.
  */
 function headOf(policy: Policy, numbers: readonly number[]): Buffer {
   const definition = Buffer.concat([Buffer.from([kinds[policy.algorithm.kind].number]), ...numbers.map(compact)])
@@ -127,8 +127,8 @@ function recordFormats(policy: Policy, numbers: readonly number[]): Buffer[] {
 }
 
 /**
- * The first bytes of the only form of stored state that the short script (for the frequent calls) of this policy reads: a sliding log with
- * narrow entries, or a state whose last number is 0 and not stored.
+ * A short script (for the frequent calls) reads only one form of this policy's stored states. Returns the first bytes of that form: of a
+ * sliding log with narrow entries, or of a state whose last number is 0 and not stored.
  */
 export function shortHead(policy: Policy): Buffer {
   const { algorithm } = policy

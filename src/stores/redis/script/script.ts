@@ -68,7 +68,7 @@ export function assemble(changed: Readonly<Partial<Record<ScriptPart, string>>>)
   return compact(Object.values({ ...parts, ...changed }).join(''))
 }
 
-/** The Lua text without comments and indentation, so that the server gets a shorter script. */
+/** Removes comments, empty lines and indentation from Lua text, so that the server gets a shorter script. */
 export function compact(text: string): string {
   return text.replace(/^\s*(--.*)?\n/gm, '').replace(/^ +/gm, '')
 }

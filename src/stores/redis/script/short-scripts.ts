@@ -3,8 +3,8 @@ import { type PackedPlan, shortHead } from './packed-plan.ts'
 import { hasShortScript, shortScript } from './short/index.ts'
 
 /**
- * The most short scripts (for the frequent calls of one plan) of a store, because each script takes about 300 KB in the server. Plans
- * (sets of policies) beyond this number use the whole script.
+ * A store has at most this many short scripts, because each takes about 300 KB in the server. A short script decides the frequent calls of
+ * one plan (set of policies). Further plans use the whole script.
  */
 const most = 32
 

@@ -24,7 +24,7 @@ function makers.list()
     return best
   end
 
-  -- The cost with the shortest wait. A policy that this cost does not ask has its first cost that asks it.
+  -- The cost by which a refusal is counted: the cost with the shortest wait. If it is 0 for a policy, the policy's first cost above 0.
   local function costsOfRefusal(policies)
     local merged = {}
     for n = 1, #policies do

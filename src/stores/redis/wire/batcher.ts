@@ -142,9 +142,9 @@ export class Batcher {
     this.#flushing = false
     const { size, isNear, isBusy } = this.#underWay
     if (isBusy) return
-    // With two batches under way, Redis decides one batch while the other batch waits at Redis. A third batch would wait at Redis too, so
-    // the third batch stays in this process, where calls are still added to the batch. Waiting delays a call by at most a one-way trip to
-    // Redis, so calls wait only if the round trip is short (`isNear`).
+    // While Redis decides one batch, a second batch waits there. A third batch would also only wait. So while two batches are under way,
+    // the next batch stays in this process and collects more calls. This delays a call by at most a one-way trip to Redis. If the round
+    // trip is not short (`isNear`), batches do not wait.
     if (size < 2 || !isNear) this.#shutAll()
     this.#sendReady()
   }

@@ -9,8 +9,8 @@ type Late = NonNullable<ScriptRequest['late']>
 type GiveBack = (keys: readonly string[], units: Costs, tickets?: Tickets) => void
 
 /**
- * Returns a function of a call's keys. The result of that function reports the thresholds in a response that no caller gets, or is
- * undefined if no policy has thresholds.
+ * Returns a function from the keys of a call to the handler of a late response. The handler reports the thresholds in that response,
+ * because no caller gets the response. The handler is undefined if no policy has thresholds.
  */
 export function thresholdsOf(terms: LedgerTerms): (keys: Command['keys']) => Late | undefined {
   const { policies, onThreshold } = terms
@@ -20,7 +20,7 @@ export function thresholdsOf(terms: LedgerTerms): (keys: Command['keys']) => Lat
 }
 
 /**
- * Returns a function of a late response to the call. The function reports the thresholds (`tell`), and gives the units of an admitted
+ * Returns the handler of a late response to the call. The handler reports the thresholds (`tell`), and gives the units of an admitted
  * `consume` or `reserve` back, because nobody uses these units.
  * @param keys the keys of the call in Redis
  */

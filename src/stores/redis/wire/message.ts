@@ -23,6 +23,7 @@ export interface Message {
 }
 
 /**
+ * Makes the script call that decides these requests.
  * @param whole the script that can decide every request. This script is called if the short script of the plan (set of policies) cannot
  *   decide all `calls`
  * @param ttlMargin for how many milliseconds a key stays in Redis after its states are no longer needed

@@ -74,8 +74,8 @@ export class ReplyReader {
   }
 
   /**
-   * Reads why nothing was decided: the time of Redis, which none of the request's windows contains, or -1 if the key has too many
-   * reservations that expire.
+   * Reads why nothing was decided. The reply has the time of Redis if the request's windows do not contain that time, or -1 if the key has
+   * too many reservations that expire.
    */
   #elsewhere(): ScriptResponse {
     const time = this.#next()
@@ -91,7 +91,7 @@ export class ReplyReader {
     return { ...callBan(scope, { from: now, until, reason }, now), refuses: isBannable(verb as DecidingVerb) }
   }
 
-  /** Reads which costs of a list were refused: the count of these costs, then for each cost the index of the refusing policy and the wait. */
+  /** Reads which costs of a list were refused: how many, and then for each cost the index of the refusing policy and the wait. */
   #tried({ policies }: PackedPlan): readonly RefusedCost[] {
     return Array.from({ length: this.#next() }, () => {
       const { name } = policies[this.#next() - 1] as Policy
@@ -124,7 +124,7 @@ export class ReplyReader {
     return { units, life: this.#next() }
   }
 
-  /** Reads how many thresholds this response reports: the last of the thresholds that the used units reach. */
+  /** Reads which thresholds this response reports. The reply has only their count: they are the highest thresholds that `used` reaches. */
   #reached(thresholds: readonly Threshold[], used: number): readonly number[] {
     if (thresholds.length === 0) return none
     const count = this.#next()

@@ -29,7 +29,7 @@ export interface ScriptResponse {
   /** The time of the decision, in microseconds since the epoch. */
   readonly now: number
   readonly allowed: boolean
-  /** Equal to `now` if the request's windows do not contain that time. Nothing was then decided, and nothing changed. */
+  /** The store's time if the request's windows do not contain that time, or `tooMany`. Undefined if the request was decided. */
   readonly elsewhere?: number | undefined
   /** True if the same request would be refused again until some used units become free with time. */
   readonly repeats: boolean
@@ -78,7 +78,7 @@ export function decisionOf(
   return withBan(decision, { ...ban, wait: ban.wait - elapsed }, ban.refuses)
 }
 
-/** The decision about a list of costs. A ban of the key may refuse a call whose list would be admitted. */
+/** The decision about a list of costs. A ban of the key may refuse the call although a cost of the list would be admitted. */
 function decisionOfList(
   { alternatives, tried }: NonNullable<ScriptResponse['list']>,
   verdicts: readonly Verdict[],
@@ -110,8 +110,8 @@ function plainVerdictOf(
 }
 
 /**
- * The duration, in microseconds, of the ban that an admitted call has begun by spending a quota. In the reply, the duration is the
- * penalty's wait.
+ * If an admitted call spent a quota and so began a ban: the duration of the ban, in microseconds. Otherwise 0. In the reply, this duration
+ * is the wait of the last policy, which is the penalty.
  */
 function beganBan(policies: readonly Policy[], reports: readonly PolicyReport[]): number {
   const last = policies.at(-1)

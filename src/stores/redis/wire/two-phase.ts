@@ -56,7 +56,7 @@ export async function sendInTwoPhases(
     await allOf(
       groups.map(async (group, n) => {
         const undone = await giveBack(send, whole, group, responses[n] as ScriptResponse, punish)
-        if (!again) responses[n] = undone // a call that runs again reports the thresholds that its units have reached
+        if (!again) responses[n] = undone // if the call runs again, the first responses still have the thresholds that it has reached
       }),
     )
   }
@@ -80,8 +80,8 @@ function firstPhase(whole: ScriptRequest, group: SlotGroup, late: ScriptRequest[
   const enforced = whole.plan.policies.filter(({ shadow, algorithm }, n) => {
     return !shadow && costOf(whole.costs, n) > 0 && algorithm.punishes !== true && algorithm.leases !== true
   })
-  // A reservation may wait only if the limiter has one enforced policy (no shadow, penalty or concurrency policy): see `canPromise` in the
-  // class Evaluation.
+  // A reservation may wait only if the limiter has one enforced policy (no shadow, penalty or concurrency policy): see `canPromise` in
+  // granted.ts.
   const maxWait = enforced.length === 1 ? (whole.maxWait ?? 0) : 0
   return {
     ...whole,
@@ -146,8 +146,8 @@ function withdrawing(send: Send, whole: ScriptRequest, group: SlotGroup): (respo
 }
 
 /**
- * Cancels the reservations of a refused call. Units stay used under policies that count refused calls. Penalties (bans) count the refusal
- * too.
+ * Cancels the reservation of a refused call in one slot. Under a policy with `countRefused`, the units stay used. A penalty (automatic ban)
+ * counts the refusal.
  * @param punish how long the call has to wait, in microseconds; undefined if no penalty and no policy counts the refusal
  */
 async function giveBack(
@@ -212,8 +212,8 @@ function undo(
     return { plan, verb: 'refund', keys, costs, windows, calendar, now, details: extras.details }
   }
   const back = unitsBack(tickets)
-  // For a policy with `countRefused`, the request has the cost of the call and not the units to give back, so that the script
-  // reports how long that cost would have to wait.
+  // For a policy with `countRefused`, the request has the cost of the call and not the units to give back. So the script reports how long
+  // that cost would have to wait.
   const counted = (n: number) => {
     const policy = plan.policies[n]
     return extras.punish !== undefined && policy?.countRefused === true && !policy.algorithm.spends

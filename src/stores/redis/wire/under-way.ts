@@ -61,8 +61,8 @@ export class UnderWay {
   }
 
   /**
-   * True while the batch may not be sent, because an earlier batch for the same node may have to be sent again, with the text of
-   * its script.
+   * True while the batch may not be sent. An earlier batch for the same node may have to be sent again, with the text of its script, and
+   * has to run first.
    */
   isHeldBack({ slot }: Batch): boolean {
     return this.#loading.size > 0 && [...this.#loading.values()].includes(this.#nodeOf(slot))

@@ -1,7 +1,7 @@
 import type { IntervalBucket } from '../../../../algorithms/buckets/index.ts'
 import type { ShortSteps } from './step.ts'
 
-/** Lua code: starts an interval if no unit is spent. */
+/** Lua code that starts an interval if no unit is spent. */
 const open = 'if spent == 0 then start = aligned and at - at % per or at end'
 
 /** The Lua version of algorithms/buckets/interval-bucket.ts. */

@@ -15,11 +15,11 @@ export interface ShortPolicy {
 export interface Records {
   /** The names of all variables that the code uses. */
   readonly names: readonly string[]
-  /** Lua code: checks a value, and sets `plain` to true if this short script (for frequent calls) can decide the key. */
+  /** Lua code that checks a value, and sets `plain` to true if this short script (for frequent calls) can decide the key. */
   readonly check: string
-  /** Lua code: reads the states from a value that the short script can decide. */
+  /** Lua code that reads the states from a value that the short script can decide. */
   readonly read: string
-  /** Lua code: sets `text` to the value that contains the states. */
+  /** Lua code that sets `text` to the value that contains the states. */
   readonly pack: string
 }
 
@@ -29,7 +29,7 @@ export function recordsOf(parts: readonly ShortPolicy[]): Records {
   return log === undefined ? fixedRecords(parts) : withLog(parts[0] as ShortPolicy, log, fixedRecords(parts.slice(1)))
 }
 
-/** Lua code: sets the Lua variables of this policy to the state of a new key. */
+/** Lua code that sets the Lua variables of this policy to the state of a new key. */
 export function freshState({ step: { log, state, lastNumber } }: ShortPolicy): string {
   if (log !== undefined) return log.fresh
   const names = lastNumber === undefined ? state : [...state, lastNumber]
@@ -53,13 +53,13 @@ function longer(head: Buffer): Buffer {
 }
 
 interface FixedRecords extends Records {
-  /** A Lua expression: true if the stored states of the policies have `bytes` bytes together. */
+  /** A Lua expression that is true if the stored states of the policies have `bytes` bytes together. */
   hasLength(bytes: string): string
-  /** Lua code: reads the policies' states, which begin after the first `bytes` bytes of the value. */
+  /** Lua code that reads the policies' states, which begin after the first `bytes` bytes of the value. */
   readAfter(bytes: string): string
-  /** A Lua expression: true if the short script can decide with the states that `readAfter` reads. */
+  /** A Lua expression that is true if the short script can decide with the states that `readAfter` reads. */
   isPlain(bytes: string): string
-  /** A Lua expression: the packed `values`, in the format `format`, and then the packed states. */
+  /** A Lua expression for the packed `values`, in the format `format`, followed by the packed states. */
   packAfter(format: string, values: readonly string[]): string
 }
 

@@ -165,7 +165,7 @@ end
 `
 }
 
-/** Lua code: reads the windows of a key, and decides its calls. If the time is in none of the windows, the calls get response 7. */
+/** Lua code that reads the windows of a key and decides its calls. If the time is in none of the windows, the calls get response 7. */
 function withWindows(calendars: readonly ShortPolicy[], ofKey: string, decide: string): string {
   const reads = calendars.map(
     ({ step }, n) => `${step.windows?.join(', ')} = unpack('<dddd', ARGV[4], from + ${32 * n})`,

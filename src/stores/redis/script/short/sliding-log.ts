@@ -19,7 +19,7 @@ const timeOf = (entry: string): string => `base + (unpack('<I6', log, entries + 
 const totalOf = (entry: string): string =>
   `before + (unpack('<I3', log, entries + 9 * (${entry}) + 6) - before) % totals`
 
-/** Lua code: sets `low` to the first entry, from `low` on, whose time (or total) is above `bound`. */
+/** Lua code that sets `low` to the first entry, from `low` on, whose time (or total) is above `bound`. */
 const firstAbove = (numberOf: (entry: string) => string, low: string, high: string, bound: string): string => `
 local low, high, step = ${low}, ${high}, 1
 while low + step <= high and ${numberOf('low + step - 1')} <= ${bound} do low, step = low + step, 2 * step end

@@ -19,20 +19,20 @@ export interface ShortStep {
   readonly log?: LogRecord
   /** Lua functions that do not depend on the policy, so that several policies can use them. */
   readonly prelude: string
-  /** Sets `reset`: the microseconds from the time of the state (`last`) until the key has its full quota. */
+  /** Lua code that sets `reset`: the microseconds from the time of the state (`last`) until the key has its full quota. */
   readonly reset: string
   readonly advance: string
-  /** A Lua expression: how long a call of `cost` has to wait, in microseconds; 0 if the call is admitted now. */
+  /** A Lua expression for how long a call of `cost` has to wait, in microseconds; 0 if the call is admitted now. */
   readonly wait: string
   readonly take: string
   /**
-   * A Lua expression, for policies that count refused calls: true if the call that is refused now changes the state. Absent if
-   * every refused call changes the state.
+   * For policies that count refused calls, a Lua expression that is true if the call that is refused now changes the state. Absent if every
+   * refused call changes the state.
    */
   readonly counts?: string
-  /** Counts a refused call of `cost`, which has to wait for `delay`. */
+  /** Lua code that counts a refused call of `cost`, which has to wait for `delay`. */
   readonly count: string
-  /** Sets the numbers of the decision: `remaining`, `reset` and `used`. */
+  /** Lua code that sets the numbers of the decision: `remaining`, `reset` and `used`. */
   readonly report: string
 }
 
@@ -47,15 +47,15 @@ export interface LogRecord {
   readonly names: readonly string[]
   /** The names of the numbers that a stored log contains before its entries. */
   readonly numbers: readonly string[]
-  /** A Lua expression: true if a stored log of `size` bytes has the form that this code reads. */
+  /** A Lua expression that is true if a stored log of `size` bytes has the form that this code reads. */
   readonly isUsual: string
-  /** Sets the other variables of the state from the entries. */
+  /** Lua code that sets the other variables of the state from the entries. */
   readonly entries: string
-  /** A Lua expression: true if this code can decide with the state that was read; otherwise the whole script has to decide. */
+  /** A Lua expression that is true if this code can decide with the state that was read; otherwise the whole script has to decide. */
   readonly isPlain: string
-  /** Sets the state of a new key. */
+  /** Lua code that sets the state of a new key. */
   readonly fresh: string
-  /** Sets `kept` and `added`, the bytes of the log's entries: the old entries that stay in the log, and the new entry. */
+  /** Lua code that sets `kept` and `added`, the bytes of the log's entries: the old entries that stay in the log, and the new entry. */
   readonly pack: string
 }
 
@@ -89,7 +89,7 @@ function mapTexts<T>(value: T, put: (code: string) => string): T {
   return Object.fromEntries(Object.entries(value as object).map(([name, each]) => [name, mapTexts(each, put)])) as T
 }
 
-/** A Lua expression: how long a call of that cost has to wait, in microseconds. */
+/** A Lua expression for how long a call of that cost has to wait, in microseconds. */
 export function waitFor({ wait }: ShortStep, cost: string): string {
   return wait.replace(/\bcost\b/g, cost)
 }

@@ -1,6 +1,7 @@
 /**
- * The Lua of algorithms/windows/calendar-window.ts. State: last, used, start, end, told, id of the open reservations. `p.starts` has
- * the four starts of windows that the request brings (see main.ts). The reservations that expire are in `s.more`.
+ * The Lua version of algorithms/windows/calendar-window.ts. The numbers of a state: the time of the last commit, the used units, the start
+ * and the end of the window, the largest threshold that was reported, the id of the open reservations. `p.starts` has the four starts of
+ * windows that the request has (see main.ts). Reservations that expire are in `s.more`.
  */
 export const calendarWindow = `
 function makers.calendarWindow()

@@ -51,7 +51,7 @@ end
 
 local ratioUp, ratioDown, bookings
 
--- As \`drained\` in algorithms/buckets/level-history.ts: the level falls by p.rate in each p.per microseconds.
+-- The function \`drained\` of algorithms/buckets/level-history.ts: the level falls by p.rate in each p.per microseconds.
 local function drained(p, level, elapsed)
   if elapsed <= 0 then return level end
   level = level - (elapsed / p.per) * p.rate

@@ -50,7 +50,7 @@ export const logEntries = `
     return pack(s.format, time % s.times, total % s.totals)
   end
 
-  -- Packs the entries from \`first\` on again: times smaller by \`sooner\`, totals smaller by \`less\`.
+  -- Packs the entries from \`first\` on again: with each time reduced by \`sooner\` and each total by \`less\`.
   local function rewrite(s, first, sooner, less)
     local entries = { sub(s.log, 1, s.size * first) }
     for n = first, s[3] - 1 do entries[#entries + 1] = packEntry(s, timeOf(s, n) - sooner, totalOf(s, n) - less) end

@@ -10,7 +10,7 @@ function makers.penalty()
   local leastBan = 1000
   local penalty = {}
 
-  -- The last number is a ban or the sum of the rules, which is less than any ban.
+  -- The last number is the duration of a ban or the sum of the rules, which is less than the duration of any ban.
   function penalty.define(p, after, within, forget, ...)
     p.slots, p.after, p.within, p.forget, p.bans, p.punishes = 5, after, within, forget, { ... }, true
     p.span = max(within, ...)
@@ -86,7 +86,7 @@ function makers.penalty()
     return s[5] - at
   end
 
-  -- Returns the start of the generation.
+  -- Notes the open units of a reservation. Returns the start of their generation (spent-penalty.ts explains generations).
   function penalty.hold(p, s, at, units)
     local age = at - s[2]
     if age >= p.within then
@@ -128,7 +128,7 @@ function makers.penalty()
     return s[5] > now and 0 or unlimited - used, max(0, counted - now, forgotten - now), used
   end
 
-  -- The open units of the present generation, and of the generation before.
+  -- Returns the open units of the present generation, and those of the generation before.
   function openUnits(p, s, now)
     return now < s[2] + 2 * p.within and s[3] or 0, now < s[2] + p.within and s[6] or 0
   end

@@ -19,7 +19,8 @@ local function makeSmooth(price, rescaled)
   function smooth.set(p, stable, most, coolDown, dearest, initial)
     p.slots, p.idSlot, p.span, p.stable, p.max, p.coolDown, p.initial = 8, 8, 0, stable, most, coolDown, initial
     p.most = min(mostPermits, floor(longest / max(stable, dearest)))
-    -- In a plan, the tolerance of a smooth limiter is its window. Without a plan, the window is the price of one permit.
+    -- A policy of a plan has its window in \`p.tolerance\`. A policy made from a stored definition has no tolerance: the price of a permit
+    -- replaces it.
     p.rollback = max(clockSkew, ceil(most * coolDown), p.tolerance or stable)
     p.tolerance, p.paysLater = 0, true
   end
