@@ -106,8 +106,8 @@ export class RateLimitModule implements OnModuleInit {
   /**
    * Makes the limits of all handlers when the application starts. Throws if a limit is invalid, or is on a method that is no handler.
    * Throws also if a limit of a message handler has to know when each call ends, and no `RateLimitInterceptor` runs around the handler.
-   * After an error, the application does not start. Gives a warning if the module's limit applies to some handlers, but `RateLimitGuard`
-   * runs before none of these handlers.
+   * After an error, the application does not start. Gives a warning if the module's limit is for handlers without a decorator, and
+   * `RateLimitGuard` runs before none of these handlers.
    */
   onModuleInit(): void {
     let unguarded: string | undefined
@@ -120,7 +120,8 @@ export class RateLimitModule implements OnModuleInit {
       if (isNotMetatype || !isObject(prototype)) continue
       for (const name of this.#scanner.getAllMethodNames(prototype)) {
         const [type, handler] = [metatype as Class, prototype[name] as Handler]
-        const isOfModule = this.#limits.find(type, handler).guard?.limiter === this.#limits.root?.limiter
+        const { guard, own } = this.#limits.find(type, handler)
+        const isOfModule = !own && guard?.limiter === this.#limits.root?.limiter
         const place = `${type.name}.${name}`
         if (isLimitedInVain(handler)) throw noEffect(place)
         if (!isHandler(handler)) continue
@@ -149,9 +150,10 @@ Inject(ApplicationConfig)(RateLimitModule, undefined, 3)
 function warnOfNoGuard(place: string): void {
   warnOnce(
     'HEADGATE_UNGUARDED',
-    `RateLimitModule has a limit, but no handler that the limit is for, such as ${place}, has RateLimitGuard, so the limit ` +
-      'does nothing. Add { provide: APP_GUARD, useClass: RateLimitGuard } to the providers of a module. If only ' +
+    `RateLimitModule has a limit, but no handler without a decorator, such as ${place}, has RateLimitGuard, so the limit ` +
+      'does nothing there. Add { provide: APP_GUARD, useClass: RateLimitGuard } to the providers of a module. If only ' +
       'handlers with @RateLimit are to be limited, write RateLimitModule.forRoot({ limit: false }).',
+    place,
   )
 }
 

@@ -29,7 +29,7 @@ export function RateLimit(limit: NestArgument | NestGuardOptions, options?: Nest
   const decorate = applyDecorators(SetMetadata(limitKey, declared), UseGuards(RateLimitGuard)) as MethodDecorator
   return ((target: Class, name: string, descriptor?: TypedPropertyDescriptor<Handler>) => {
     const place = descriptor?.value ?? target
-    if (ownLimitOf(place) !== undefined) throw twoLimits(place.name)
+    if (ownLimitOf(place) !== undefined) throw twoLimits(placeOf(target, name))
     decorate(target, name, descriptor as PropertyDescriptor)
   }) as ClassOrMethodDecorator
 }
@@ -51,11 +51,17 @@ export function RateLimitCost(cost: Cost<ExecutionContext, ExecutionContext>): C
   return RateLimit({ cost })
 }
 
+/** A class, or a method and its class. A static method has the class itself as its target. */
+function placeOf(target: Class | object, name: string | undefined): string {
+  const type = typeof target === 'function' ? target.name : target.constructor.name
+  return name === undefined ? type : `${type}.${name}`
+}
+
 function twoLimits(place: string): HeadgateError {
   return new HeadgateError(
     'HEADGATE_OPTION',
-    `Two @RateLimit on ${place}: one would replace the other. Give one of them all policies: ` +
-      "@RateLimit({ policies: ['5/1m', '100/1d'] }).",
+    `${place} has two of @RateLimit and @RateLimitCost: one would replace the other. Give one @RateLimit all options: ` +
+      "@RateLimit({ policies: ['5/1m', '100/1d'], cost: 5 }).",
   )
 }
 

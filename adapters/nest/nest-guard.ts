@@ -7,8 +7,8 @@ import { exceptionOf } from './nest-exceptions.ts'
 import { nestDecision } from './nest-framework.ts'
 import type { NestLimits } from './nest-limits.ts'
 
-/** The injection token for the limits of an application. */
-export const limitsToken: symbol = Symbol('headgate.limits')
+/** The injection token for the limits of an application. If an application lacks the module, Nest shows this text in its error. */
+export const limitsToken: symbol = Symbol('headgate: RateLimitModule.forRoot(...) in the imports of a module')
 
 /**
  * A guard of Nest that limits the calls of handlers, over HTTP, GraphQL, gateways and microservices. As a global guard, it limits

@@ -141,7 +141,11 @@ function without(guard: NestGuard, names: readonly string[], place: string): Nes
   if (names.length === 0) return guard
   const limiter = limiterOf(guard)
   if (limiter === undefined) {
-    throw wrongSkip(place, names, 'The policies here are a function of the call: leave them out there.')
+    throw wrongSkip(
+      place,
+      names,
+      'The option `policies` here is a function of the call, so no names are known. Let the function leave these policies out for the handler, or write @SkipRateLimit().',
+    )
   }
   const policies = limiter.penalty === undefined ? limiter.policies : limiter.policies.slice(0, -1)
   const known = policies.map(({ name }) => name)

@@ -114,10 +114,10 @@ for (let n = 0; n <= 100; n++) await limiter.withPlan(planOf()).consume('ann')`,
   },
   HEADGATE_UNGUARDED: {
     meaning:
-      '`RateLimitModule` of NestJS has a limit, but `RateLimitGuard` runs before no handler that the limit is for.',
+      '`RateLimitModule` of NestJS has a limit, but `RateLimitGuard` runs before no handler without a decorator.',
     cause:
-      'No module provides `RateLimitGuard` as `APP_GUARD`. Nest runs a guard that is only in `providers` before no handler. Handlers with `@RateLimit` ' +
-      'have a limit of their own, and are not limited by the limit of the module.',
+      'No module provides `RateLimitGuard` as `APP_GUARD`. Nest runs a guard that is only in `providers` before no handler. `@RateLimit` and ' +
+      '`@RateLimitCost` add the guard to their own handlers only.',
     fix: 'Provide `RateLimitGuard` as `APP_GUARD`. If you want to limit only handlers with `@RateLimit`, write `RateLimitModule.forRoot({ limit: false })`.',
     wrong: `import { Controller, Get, Module } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'

@@ -1,6 +1,13 @@
 import { Controller, Get } from '@nestjs/common'
 import { byHeader, fixedWindow, RateLimiter, type RequestDecision, slidingWindow } from 'headgate'
-import { RateLimit, RateLimitDecision, RateLimitGuard, RateLimitModule, SkipRateLimit } from 'headgate/nest'
+import {
+  RateLimit,
+  RateLimitCost,
+  RateLimitDecision,
+  RateLimitGuard,
+  RateLimitModule,
+  SkipRateLimit,
+} from 'headgate/nest'
 import { describe, expect, test } from 'vitest'
 import { everywhere, platforms, start, statuses, storeAt } from '../support/nest.ts'
 
@@ -208,7 +215,13 @@ describe('misuse stops the start', () => {
     ['no limit', [RateLimit(undefined as never)], 'HEADGATE_POLICY', /rateLimit takes a policy/],
     ['a name to skip', [SkipRateLimit('burts')], 'HEADGATE_OPTION', /'burts'\) at Wrong.page names no policy.*: 1h\./],
     ['a limit that is skipped', [RateLimit('5/1m'), SkipRateLimit()], 'HEADGATE_OPTION', /Wrong.page is skipped/],
-    ['two limits of a handler', [RateLimit('5/1m'), RateLimit('9/1h')], 'HEADGATE_OPTION', /Two @RateLimit on page/],
+    ['two limits of a handler', [RateLimit('5/1m'), RateLimit('9/1h')], 'HEADGATE_OPTION', /Wrong.page has two of/],
+    [
+      'a limit and a cost',
+      [RateLimit('5/1m'), RateLimitCost(5)],
+      'HEADGATE_OPTION',
+      /Wrong.page has two of .* cost: 5/,
+    ],
   ] as const)('%s', async (_what, decorate, code, message) => {
     await expect(startWith([...decorate])).rejects.toMatchObject({ code, message: expect.stringMatching(message) })
   })

@@ -11,7 +11,7 @@ import {
 } from '@nestjs/common'
 import { APP_GUARD } from '@nestjs/core'
 import { byHeader, HeadgateError } from 'headgate'
-import { RateLimit, RateLimitGuard, RateLimitModule, SkipRateLimit } from 'headgate/nest'
+import { RateLimit, RateLimitCost, RateLimitGuard, RateLimitModule, SkipRateLimit } from 'headgate/nest'
 import { describe, expect, test } from 'vitest'
 import { headgateWarnings } from '../../support/headgate-warnings.ts'
 import { everywhere, start, storeAt } from '../support/nest.ts'
@@ -100,6 +100,13 @@ describe('a limit of the module', () => {
     Controller()(Shop)
     return Shop
   }
+  const costly = () => {
+    class Costly extends Pages {}
+    decorate(Costly, 'page')
+    decorate(Costly, 'limited', RateLimitCost(5))
+    Controller()(Costly)
+    return Costly
+  }
 
   @Injectable()
   class Wrapped implements CanActivate {
@@ -115,6 +122,7 @@ describe('a limit of the module', () => {
 
   test.each<[string, Parameters<typeof RateLimitModule.forRoot>[0], ModuleMetadata, boolean]>([
     ['the guard as a provider only', '9/1h', { controllers: [pages()], providers: [RateLimitGuard] }, true],
+    ['a cost on one handler only', '9/1h', { controllers: [costly()] }, true],
     ['the guard for all', '9/1h', { controllers: [pages()], providers: [everywhere] }, false],
     ['the guard on a handler', '9/1h', { controllers: [pages(withGuard)] }, false],
     [
