@@ -34,7 +34,7 @@ export default defineSuite({
   workloads: [
     {
       name: workload,
-      about: `The figures are the number of admitted calls divided by the number of allowed calls. Every key calls ${calls} times within the window, and ${limit} calls are allowed. Libraries without a maximum store all 10,000 keys, and need more memory for more keys.`,
+      about: `Each key calls ${calls} times in a window that allows ${limit} calls. A figure is the number of admitted calls divided by the number of allowed calls, so a figure above 1 means that the store has forgotten keys. Libraries without a maximum store all 10,000 keys, and need more memory for more keys.`,
       metric: 'ratio',
       columns: [{ metric: 'ratio', label: 'admitted / allowed' }],
     },

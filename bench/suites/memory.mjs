@@ -65,7 +65,7 @@ export default defineSuite({
   workloads: [
     {
       name: workload,
-      about: 'The text of the key is included. A full collection stops everything else for the time shown.',
+      about: 'The bytes include the text of the key. A full garbage collection stops the process for the time shown.',
       metric: 'bytes',
       columns: [
         { metric: 'bytes', label: 'bytes a key' },

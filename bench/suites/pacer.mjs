@@ -74,7 +74,7 @@ export default defineSuite({
       ...table,
       name: fewer,
       about:
-        'bottleneck and strict p-throttle slow down as more callers wait. With this number they finish in seconds.',
+        'bottleneck and strict p-throttle become slower with each waiting call, so they are measured with this lower number.',
     },
   ],
   cases: [

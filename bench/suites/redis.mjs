@@ -158,7 +158,7 @@ export default defineSuite({
     {
       ...table,
       name: alone,
-      about: 'One round trip for each call, and leases that save it.',
+      about: 'Without leases, each call needs one round trip. With leases, most calls need none.',
       columns: [{ metric: 'roundTripUs', label: 'us a decision' }, ...columns.slice(1)],
       metric: 'roundTripUs',
       ratio: { to: 'headgate fixedWindow', label: 'time, to a round trip' },
