@@ -45,9 +45,10 @@ const byAddress = byIp()
  *     limitMessages(socket, limiter, { key: requestKey(request, byIp({ trustedProxies: 1 })) })
  *
  * @param extractor finds the key in the request. Default `byIp()`
- * @throws HeadgateError `HEADGATE_OPTION` for an extractor that returns a promise, `HEADGATE_KEY` for an extractor that returns no text
+ * @throws HeadgateError `HEADGATE_OPTION` for a value that is no request, or an extractor that returns a promise, `HEADGATE_KEY` for an extractor that returns no text
  */
 export function requestKey(request: IncomingMessage, extractor: KeyExtractor<IncomingMessage> = byAddress): string {
+  if (request?.headers === undefined || request.socket === undefined) throw noRequest()
   const view = withAddressOf(extractor, upgradeView)
   const key = extractKey(extractor, request, view)
   if (isPromise(key) || key === false) {
@@ -62,4 +63,12 @@ export function requestKey(request: IncomingMessage, extractor: KeyExtractor<Inc
   // time.
   request.socket.destroy()
   return `~${randomWords().join()}`
+}
+
+function noRequest(): HeadgateError {
+  return new HeadgateError(
+    'HEADGATE_OPTION',
+    "requestKey takes the request that opened the connection. With ws, write server.on('connection', (socket, request) => " +
+      "requestKey(request)). With socket.io, write io.on('connection', (socket) => requestKey(socket.request)).",
+  )
 }

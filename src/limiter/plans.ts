@@ -185,7 +185,7 @@ function registerName(store: Store, name: string): void {
     throw new HeadgateError(
       'HEADGATE_DUPLICATE_LIMITER',
       `Another limiter on this store is named ${shown(name)}. Give each a name of its own: new RateLimiter({ name: 'api', ... }), ` +
-        'or one limiter to all that share a quota.',
+        'or one limiter to all that share a quota. If each request makes the limiter, make the limiter once, outside of the handler.',
     )
   }
   namesOn.set(store, names.add(name))

@@ -183,6 +183,9 @@ test('requestKey gives the address, its prefix for IPv6, or what an extractor sa
   expect(requestKey(request('::ffff:203.0.113.7'))).toBe('203.0.113.7')
   expect(requestKey(request('203.0.113.7', { 'x-user': 'ann' }), byHeader('x-user'))).toBe('ann')
   expect(requestKey(request(undefined))).toBe('~')
+  for (const wrong of [undefined, {}, { request: request('203.0.113.7') }]) {
+    expect(() => requestKey(wrong as never)).toThrow(expect.objectContaining({ code: 'HEADGATE_OPTION' }))
+  }
   expect(() => requestKey(request('203.0.113.7'), async () => 'ann')).toThrow(/at once/)
 })
 
