@@ -5,6 +5,7 @@
 
 export { asError } from './as-error.ts'
 export { base64 } from './base64.ts'
+export { boundMethods } from './bound-methods.ts'
 export { type Clock, checkClock, monotonicClock, wallClock } from './clock.ts'
 export { type Duration, durationText, longestWindow, milliseconds, monthFix, warnOfSeconds } from './duration.ts'
 export {

@@ -1,4 +1,4 @@
-import { isPromise, type MaybePromise } from '../common/index.ts'
+import { boundMethods, isPromise, type MaybePromise } from '../common/index.ts'
 import type { Reservation, Units } from '../limiter/index.ts'
 import type { Decision } from '../policy/index.ts'
 import type { Booking } from '../stores/contract/index.ts'
@@ -75,6 +75,10 @@ export class PacerReservation {
    */
   renew(): Promise<boolean> {
     return this.#units.renew()
+  }
+
+  static {
+    boundMethods(this.prototype, 'settle', 'cancel', 'release', 'renew')
   }
 }
 
