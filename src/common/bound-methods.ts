@@ -3,7 +3,10 @@
  * own, so an object whose methods nobody reads costs nothing more.
  * @param prototype the prototype of the class that declares the methods
  */
-export function boundMethods<Class extends object>(prototype: Class, ...names: readonly (string & keyof Class)[]): void {
+export function boundMethods<Class extends object>(
+  prototype: Class,
+  ...names: readonly (string & keyof Class)[]
+): void {
   for (const name of names) {
     const method = prototype[name] as (...args: never[]) => unknown
     Object.defineProperty(prototype, name, {
