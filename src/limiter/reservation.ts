@@ -152,7 +152,7 @@ export class Reservation {
 
   static {
     settleAndHoldBy = (reservation, actual) => reservation.#settleAndHold(actual)
-    boundMethods(this.prototype, 'settle', 'cancel', 'release', 'renew')
+    boundMethods(Reservation.prototype, 'settle', 'cancel', 'release', 'renew')
   }
 
   /**

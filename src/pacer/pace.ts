@@ -14,7 +14,7 @@ import type { PacerContext } from './pacer-context.ts'
 import { callCost } from './pacer-cost.ts'
 import { needsFunction } from './pacer-errors.ts'
 import { type PacerReservation, reserve } from './pacer-reservation.ts'
-import { type Queue, start } from './queue/index.ts'
+import { holdAll, type Queue, start } from './queue/index.ts'
 import { withRunTimeout } from './runs/index.ts'
 
 /** The options of `acquire` and `tryAcquire`. */
@@ -193,7 +193,7 @@ export abstract class Pace {
     const { shared } = readOptions('hold', options, holdReaders)
     const time = milliseconds(duration, 'hold', 'HEADGATE_OPTION', 0) * 1000
     const queue = this.queue()
-    if (shared) queue.holdAll(queue.now + time)
+    if (shared) holdAll(queue, queue.now + time)
     else queue.hold(queue.now + time)
   }
 

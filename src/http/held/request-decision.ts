@@ -48,7 +48,7 @@ export class KeyedDecision implements RequestDecision {
   }
 
   static {
-    boundMethods(this.prototype, 'settle', 'reset', 'ban')
+    boundMethods(KeyedDecision.prototype, 'settle', 'reset', 'ban')
   }
 
   async settle(actual: Units): Promise<void> {

@@ -11,6 +11,7 @@ import {
   type Settled,
   shown,
   text,
+  unbounded,
   whole,
 } from '../../common/index.ts'
 import { Pace } from '../pace.ts'
@@ -65,6 +66,12 @@ export interface PacedFetchOptions {
    * refusal this time doubles with each retry. Default `'1s'`. Example: `'200ms'`.
    */
   backoff?: Duration
+  /**
+   * How long an attempt may wait for the response, in milliseconds or as text. After this time, the attempt is aborted, the next request may
+   * start, and the promise rejects with `HEADGATE_RUN_TIMEOUT`. The time ends with the headers of the response, so it does not limit the
+   * body. Default: no limit. Example: `'10s'`.
+   */
+  runTimeout?: Duration
   /** Returns a number from 0 up to 1, to randomize waits before retries. Default `Math.random`. In tests: `() => 0`. */
   random?: () => number
   /** Returns the time in milliseconds since the epoch, to compare with dates in responses. Default `Date.now`. Tests may pass another function. */
@@ -99,6 +106,7 @@ const readers = {
   retryMethods: check<readonly string[]>(areMethods, 'a list of HTTP methods', "['GET', 'POST']", idempotent),
   maxHold: duration('5m'),
   backoff: duration('1s'),
+  runTimeout: unbounded(duration(), Infinity),
   random: callback('() => 0', Math.random),
   now: callback('Date.now', Date.now),
 }
