@@ -38,9 +38,9 @@ export {
   text,
   unbounded,
   whole,
+  wordOrOptions,
 } from './option-readers.ts'
 export { callOptions, knownOptions, type Reader, type Readers, readOptions } from './options.ts'
 export { longestSleep, realSleeper, type Sleeper, timerSleeper } from './sleeper.ts'
 export { type Size, Slots } from './slots.ts'
 export { callHook, reason, warnOnce } from './warn.ts'
-export { wordOrOptions } from './word-or-options.ts'

@@ -2,7 +2,7 @@
 import { type Clock, checkClock } from './clock.ts'
 import { type Duration, milliseconds, warnOfSeconds } from './duration.ts'
 import { type ErrorCode, invalidOption, shown } from './errors.ts'
-import type { Reader } from './options.ts'
+import { type Reader, type Readers, readOptions } from './options.ts'
 
 /** The type of options after reading: durations in milliseconds, defaults filled in. @template LeftOut options without a default */
 export type Settled<Options, LeftOut extends keyof Options = never> = {
@@ -100,6 +100,28 @@ export function oneOf<Value extends string>(...values: readonly Value[]): Reader
   const names = values.map((each) => `'${each}'`)
   const expected = `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`
   return check((given) => values.includes(given as Value), expected, String(names[0]), values[0])
+}
+
+/**
+ * A reader of an option that is one of these words, or an object of options. The default is the first word.
+ * @param example a valid object, for the error message
+ */
+export function wordOrOptions<const Word, Values extends object>(
+  words: readonly Word[],
+  readers: Readers<Values>,
+  example: string,
+): Reader<Word | Values> {
+  const isObject = (given: unknown) => typeof given === 'object' && given !== null
+  const known = check<Word | Values>(
+    (given) => words.includes(given as Word) || isObject(given),
+    `${words.map(shown).join(', ')} or ${example}`,
+    example,
+    words[0],
+  )
+  return (given, name) => {
+    const read = known(given, name)
+    return isObject(read) ? (readOptions(name, read as Values, readers) as Values) : read
+  }
 }
 
 /** A reader that accepts one of the scopes (kinds of keys) that a limiter's policies have. The default is the first scope. */
