@@ -25,8 +25,8 @@ export interface RequestDecision extends Omit<Decision, 'ban'> {
    */
   settle(actual: Units): Promise<void>
   /**
-   * Deletes the states of the request's key, as `RateLimiter.reset` does: the key has its full quota again. Example, after a login:
-   * `await request.rateLimit.reset()`. Rejects for the same reasons as `RateLimiter.reset`.
+   * Deletes the states of the request's key, as `RateLimiter.reset` does: the key has its full quota again. With several scopes, resets the
+   * key of each scope. Example, after a login: `await request.rateLimit.reset()`. Rejects for the same reasons as `RateLimiter.reset`.
    */
   reset(): Promise<void>
   /**
