@@ -42,12 +42,12 @@ export interface CostOptions {
    * The units that the call takes: a whole number from 1 to 2^53 - 1, or a record with a number for each policy. `consume`,
    * `reserve` and `peek` also take a list of records: see `CostList`. Default 1.
    */
-  cost?: Units | CostList
+  cost?: Units | CostList | undefined
   /**
    * The calendar of this customer, for policies with `anchor: 'caller'` or `timeZone: 'caller'`: one value, or a record with a value
    * for each scope. Example: `{ anchor: customer.since, timeZone: 'Europe/Berlin' }`.
    */
-  calendar?: CallerCalendars
+  calendar?: CallerCalendars | undefined
 }
 
 /** Arguments that only the adapter of a framework passes to a call. */
@@ -250,7 +250,7 @@ function wrongCost(cost: unknown): HeadgateError {
 
 export interface BanOptions {
   /** Why the key is banned, in at most 200 characters. Shown in `decision.ban`, never in a response to a client. Default: no reason. */
-  reason?: string
+  reason?: string | undefined
 }
 
 /** The duration of a ban in microseconds. */

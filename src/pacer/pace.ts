@@ -41,7 +41,7 @@ export interface ThrottleOptions extends AcquireOptions {
    * How many units a run takes: a whole number from 1, or a record with a number for each policy name. Default 1. Example: `{
    * requests: 1, tokens: 2000 }`.
    */
-  cost?: Units
+  cost?: Units | undefined
   /**
    * How long the function may run, in milliseconds or as text, from the moment at which the function starts. After this time, the
    * promise rejects with `HEADGATE_RUN_TIMEOUT`, the function's signal is aborted, and the next function may run. Default: no
@@ -53,7 +53,7 @@ export interface ThrottleOptions extends AcquireOptions {
 /** The options of `hold`. */
 export interface HoldOptions {
   /** False if the hold applies only in this process. Default true: it applies in every process that shares the store. */
-  shared?: boolean
+  shared?: boolean | undefined
 }
 
 /** Options of `throttle` with a `runTimeout`. The function that `throttle` runs then gets an `AbortSignal`. */
