@@ -207,7 +207,7 @@ test.each<[string, () => unknown]>([
         }),
       ),
   ],
-  ['hold', () => pacer.hold(1, all<pacing.HoldOptions>({ shared: no }))],
+  ['hold', () => pacer.hold('1ms', all<pacing.HoldOptions>({ shared: no }))],
   [
     'pacedFetch',
     () =>

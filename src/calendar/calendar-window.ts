@@ -101,6 +101,6 @@ function notUnderstood(text: unknown): HeadgateError {
   return new HeadgateError(
     'HEADGATE_POLICY',
     `A quota is limit/period, then optionally the time zone, got ${shown(text)}. Write '10000/month' or '500/day Europe/Berlin'; ` +
-      "the periods are day, week, month, quarter, year, and such as '3 months'.",
+      "the periods are day, week, month, quarter, year, and such as '3 months'. For options, write calendarWindow({ limit: 1000, every: 'month' }).",
   )
 }

@@ -30,13 +30,13 @@ const maxSafe = Number.MAX_SAFE_INTEGER
 /**
  * A reader that accepts a value if `passes` returns true for the value.
  * @param expected describes a valid value, for the error message
- * @param example a valid value, for the error message
+ * @param example a valid value for the error message, or a function that returns one for the given value
  * @param otherwise the default; if it is undefined, the option is required
  */
 export function check<Value>(
   passes: (given: unknown) => boolean,
   expected: string,
-  example: string,
+  example: string | ((given: unknown) => string),
   otherwise?: Value,
   code?: ErrorCode,
 ): Reader<Value> {
@@ -44,7 +44,8 @@ export function check<Value>(
     const read = given === undefined ? otherwise : given
     if (passes(read)) return read as Value
     const option = name.slice(name.lastIndexOf(' ') + 1)
-    throw invalidOption(name, expected, given, `Write ${option}: ${example}.`, code)
+    const valid = typeof example === 'string' ? example : example(given)
+    throw invalidOption(name, expected, given, `Write ${option}: ${valid}.`, code)
   }
 }
 
@@ -99,7 +100,9 @@ export function flag(otherwise = false): Reader<boolean> {
 export function oneOf<Value extends string>(...values: readonly Value[]): Reader<Value> {
   const names = values.map((each) => `'${each}'`)
   const expected = `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`
-  return check((given) => values.includes(given as Value), expected, String(names[0]), values[0])
+  const start = (text: unknown) => (typeof text === 'string' ? text.slice(0, 2) : undefined)
+  const nearest = (given: unknown) => `'${values.find((each) => start(each) === start(given)) ?? values[0]}'`
+  return check((given) => values.includes(given as Value), expected, nearest, values[0])
 }
 
 /**

@@ -91,7 +91,7 @@ const none: readonly Policy[] = Object.freeze([])
 
 const isStore = (given: unknown) => typeof Reflect.get(Object(given), 'open') === 'function'
 /** Reads and checks an option `store`. */
-export const storeOption: Reader<Store | undefined> = optional(check(isStore, 'a store', 'memoryStore()'))
+export const storeOption: Reader<Store | undefined> = optional(check(isStore, 'a store', 'redisStore({ client })'))
 
 const readers = {
   policies: anything,

@@ -8,6 +8,7 @@ import {
   invalidOption,
   milliseconds,
   readOptions,
+  warnOfSeconds,
 } from '../common/index.ts'
 import type { Units } from '../limiter/index.ts'
 import type { PacerContext } from './pacer-context.ts'
@@ -192,6 +193,7 @@ export abstract class Pace {
   hold(duration: Duration, options: HoldOptions = {}): void {
     const { shared } = readOptions('hold', options, holdReaders)
     const time = milliseconds(duration, 'hold', 'HEADGATE_OPTION', 0) * 1000
+    warnOfSeconds(duration, 'hold', 100)
     const queue = this.queue()
     if (shared) holdAll(queue, queue.now + time)
     else queue.hold(queue.now + time)

@@ -1,4 +1,3 @@
-import { type PolicyLike, toPolicy } from '../algorithms/index.ts'
 import {
   anything,
   type Clock,
@@ -133,9 +132,9 @@ export interface PacerSettings extends Settled<OwnOptions, 'onProgress'> {
 }
 
 /** @throws HeadgateError if an option or a policy is invalid */
-export function readPacerOptions(policy: PolicyLike | PacerConfig, more: PacerOptions): PacerSettings {
+export function readPacerOptions(policy: PolicyLikes | PacerConfig, more: PacerOptions): PacerSettings {
   knownOptions('Pacer', more, Object.keys(readers))
-  const { policies, ...given } = isConfig(policy) ? { ...policy, ...more } : { policies: toPolicy(policy), ...more }
+  const { policies, ...given } = isConfig(policy) ? { ...policy, ...more } : { policies: policy, ...more }
   warnOfNoStore(given)
   const { name, unref, clock, sleeper, horizon, poll, random, ...read } = readOptions('Pacer', given, readers)
   const { onStoreError, instances, storeTimeout, store = memoryStore({ clock }), ...queue } = read
@@ -157,6 +156,6 @@ export function readPacerOptions(policy: PolicyLike | PacerConfig, more: PacerOp
   }
 }
 
-function isConfig(policy: PolicyLike | PacerConfig): policy is PacerConfig {
+function isConfig(policy: PolicyLikes | PacerConfig): policy is PacerConfig {
   return typeof policy === 'object' && policy !== null && 'policies' in policy
 }

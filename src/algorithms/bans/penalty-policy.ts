@@ -73,7 +73,7 @@ const code = 'HEADGATE_PENALTY'
 const banTime = duration(undefined, { code })
 const readers = {
   on: oneOf('refused', 'spent'),
-  after: whole(undefined, { code }),
+  after: refusals,
   within: duration(undefined, { code }),
   ban: anything,
   until: optional(check((given) => given === 'window', "'window'", "'window'", undefined, code)),
@@ -83,6 +83,14 @@ const readers = {
   scope: optional(text(undefined, 'HEADGATE_SCOPE')),
   name: text('penalty', 'HEADGATE_NAME'),
   status: check((given) => given === 403 || given === 429, '403 or 429', '429', 429, code),
+}
+
+const countOf = whole(undefined, { code })
+
+function refusals(given: unknown, name: string): number {
+  if (given !== undefined) return countOf(given, name)
+  const fix = "Write after: 10, within: '1m'. For a ban when the quota is spent, write on: 'spent'."
+  throw invalidOption(name, 'the number of refusals', given, fix, code)
 }
 
 const spentReaders = { ...readers, after: anything, within: anything }

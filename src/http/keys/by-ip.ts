@@ -141,7 +141,7 @@ function trustFix(field: string): string {
   if (field !== 'x-forwarded-for') return `Write byIp({ platform: ${platforms.join(' or ')} }).`
   return (
     "Set it in the framework (Express: app.set('trust proxy', 1), Koa: new Koa({ proxy: true, maxIpsCount: 1 }), " +
-    "Fastify: fastify({ trustProxy: '10.0.0.0/8' })), or write byIp({ trustedProxies: 1 })."
+    "Fastify: fastify({ trustProxy: '10.0.0.0/8' }), where a number of hops trusts nobody), or write byIp({ trustedProxies: 1 })."
   )
 }
 

@@ -104,9 +104,9 @@ const readers = {
   quotas: anything,
   retries: whole(3, { least: 0 }),
   retryMethods: check<readonly string[]>(areMethods, 'a list of HTTP methods', "['GET', 'POST']", idempotent),
-  maxHold: duration('5m'),
+  maxHold: duration('5m', { usual: 1000 }),
   backoff: duration('1s'),
-  runTimeout: unbounded(duration(), Infinity),
+  runTimeout: unbounded(duration(undefined, { usual: 100 }), Infinity),
   random: callback('() => 0', Math.random),
   now: callback('Date.now', Date.now),
 }

@@ -86,7 +86,7 @@ async function sendIfLeft(
   const server = quotas()
   const wait = server.wait(cost)
   if (wait > 0) {
-    pace.hold(wait, { shared: false }) // a smaller request of another process need not wait
+    pace.hold(`${wait}ms`, { shared: false }) // a smaller request of another process need not wait
     return undefined
   }
   const flight = server.send(cost)
@@ -113,7 +113,7 @@ function obey(
   if (named === 0) return refused
   const wait = named ?? settings.backoff * 2 ** attempt
   const jitter = settings.random() * (named === undefined ? wait : Math.min(maxJitter, wait * jitterPart))
-  pace.hold(Math.ceil(Math.min(settings.maxHold, refused ? wait + jitter : wait)))
+  pace.hold(`${Math.ceil(Math.min(settings.maxHold, refused ? wait + jitter : wait))}ms`)
   return refused && wait <= settings.maxHold
 }
 
