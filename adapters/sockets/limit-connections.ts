@@ -16,19 +16,19 @@ export interface ConnectionOptions {
    * Who is limited: a function that finds the key in the request that opens the connection, or a record with such a function for each
    * `scope` of the policies. Default `byIp()`. Example: `byIp({ trustedProxies: 1 })`.
    */
-  keys?: KeyExtractor<IncomingMessage> | Readonly<Record<string, KeyExtractor<IncomingMessage>>>
+  keys?: KeyExtractor<IncomingMessage> | Readonly<Record<string, KeyExtractor<IncomingMessage>>> | undefined
   /**
    * Returns the calendar of the customer that opens the connection, or a promise of it. Required if a policy has `anchor: 'caller'` or
    * `timeZone: 'caller'`. Default: none. Example: `async (request) => calendars.get(await customerOf(request))`.
    */
-  calendar?: CalendarOf<IncomingMessage>
+  calendar?: CalendarOf<IncomingMessage> | undefined
   /**
    * True to refund the units of a connection when it closes, under every policy. A policy with a window then limits how many
    * connections are open at the same time, but each connection counts for at most one window. Default false: a policy with a
    * window then limits how many connections are opened in each window. `'2 at once'` does not need this option, because a
    * policy with `at once` always counts a connection until the connection closes.
    */
-  releaseOnClose?: boolean
+  releaseOnClose?: boolean | undefined
 }
 
 /**

@@ -42,44 +42,44 @@ export interface MessageOptions<Message> {
    * each socket always has its own key, so the record does not name the scope `connection`. Default: each socket has its own key. Example:
    * `{ address: requestKey(request) }`.
    */
-  key?: string | Readonly<Record<string, string>>
+  key?: string | Readonly<Record<string, string>> | undefined
   /**
    * What happens to a message over the limit. `'drop'` drops the message and tells the client. `'close'` closes the connection,
    * with code 1013 (ws) or by `disconnect(true)` (socket.io). `'delay'` delivers the message later, in order. Default `'drop'`.
    */
-  overLimit?: 'drop' | 'close' | 'delay'
+  overLimit?: 'drop' | 'close' | 'delay' | undefined
   /**
    * The cost of a message in units: a number for every policy, a record with a number for each policy, or a function that gets the
    * arguments of the event and returns such a number or record. A policy whose cost is 0 takes no units, and refuses the message only if
    * the key is banned. Default 1. Example: `([data]) => 1 + Math.floor(data.length / 1024)`, or `([name]) => (name === 'say' ? 1 : 0)`.
    */
-  cost?: AnyCost | ((message: Message) => AnyCost)
+  cost?: AnyCost | ((message: Message) => AnyCost) | undefined
   /**
    * The calendar of the customer at the other end, or a record with a calendar for each scope. Required if a policy has `anchor:
    * 'caller'` or `timeZone: 'caller'`. If the calendar is invalid, each message fails with the error `HEADGATE_CALENDAR`. Default: none.
    * Example: `{ anchor: customer.since, timeZone: customer.timeZone }`.
    */
-  calendar?: CallerCalendars
+  calendar?: CallerCalendars | undefined
   /**
    * Called for each message that is not delivered, in place of the built-in notice to the client. May return a promise.
    * Example: `({ retryAfter }) => socket.send(JSON.stringify({ wait: retryAfter }))`.
    */
-  notify?: (refusal: MessageRefusal<Message>) => MaybePromise<unknown>
+  notify?: ((refusal: MessageRefusal<Message>) => MaybePromise<unknown>) | undefined
   /**
    * With `'delay'`: the longest wait of the first message in the queue, as milliseconds or a text. A message that would wait
    * longer is dropped. Default `'1m'`. Example: `'5s'`.
    */
-  maxWait?: Duration
+  maxWait?: Duration | undefined
   /**
    * How many messages of the socket may wait for earlier messages or for the answer of the store. The option `overLimit` decides about a
    * message beyond this number: `'drop'` drops the message, and `'close'` and `'delay'` close the connection. Default 1000. Example: `100`.
    */
-  maxQueue?: number
+  maxQueue?: number | undefined
   /**
    * With `'delay'`: the timer that the queue uses, a function that calls another function after a number of milliseconds.
    * Default: `setTimeout`. Example, for tests: `new ManualClock().sleeper` of `headgate/testing`.
    */
-  sleeper?: Sleeper
+  sleeper?: Sleeper | undefined
 }
 
 const isListOfNames = (given: unknown) => {

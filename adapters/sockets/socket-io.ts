@@ -11,7 +11,7 @@ export interface SocketIoOptions extends MessageOptions<SocketIoMessage> {
    * The names of the events that are limited. Any other event takes no units and is not sent to the store. Such an event is delivered in
    * the order of arrival, even if the key is banned. Default: every event is limited. Example: `['say']`.
    */
-  only?: readonly string[]
+  only?: readonly string[] | undefined
 }
 
 /** The part of a server-side socket of socket.io that `limitMessages` uses. */

@@ -13,6 +13,7 @@ export function createSender(store, exceptions = {}) {
   const send = pacedFetch(fetch, {
     pacer: ({ host }) => paces.get(host) ?? others.key(host),
     priority: (_url, init) => (new Headers(init?.headers).get('Webhook-Event') === 'payment' ? 1 : 0),
+    runTimeout: '10s', // how long a host may take to answer
   })
 
   /** Sends a webhook, and returns the status of the response. An `id` stays the same when a webhook is sent again. */

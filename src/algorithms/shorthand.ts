@@ -96,7 +96,23 @@ export function toPolicy(like: PolicyLike): Policy {
     checkAlgorithm(like.algorithm)
     return like
   }
+  const plan = planIn(like)
+  if (plan !== undefined) throw plansGiven(plan)
   return slidingWindow(like as PolicyOptions)
+}
+
+/** The name of a plan in `{ free: '60/1m', pro: '600/1m' }`. Undefined for any other value. */
+function planIn(like: unknown): string | undefined {
+  if (typeof like !== 'object' || like === null || Array.isArray(like) || 'limit' in like) return undefined
+  const isPlan = (value: unknown) => (typeof value === 'string' ? form.test(value) : typeof value === 'object')
+  return Object.values(like).every(isPlan) ? Object.keys(like)[0] : undefined
+}
+
+function plansGiven(plan: string): HeadgateError {
+  return new HeadgateError(
+    'HEADGATE_OPTION',
+    `A policy has no option ${shown(plan)}. For a plan of each request, write policies: (request) => plans[request.user.plan] in rateLimit.`,
+  )
 }
 
 function notUnderstood(text: unknown): HeadgateError {

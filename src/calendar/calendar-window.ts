@@ -16,19 +16,19 @@ export interface CalendarWindowOptions extends Omit<PolicyOptions, 'window'> {
    * policy's time zone. `'caller'`: each call gives the anchor, `consume(key, { calendar: { anchor: customer.since } })`. Default: the
    * first of the month, and January for quarters and years.
    */
-  anchor?: Anchor | 'caller'
+  anchor?: Anchor | 'caller' | undefined
   /**
    * The name of a time zone in the IANA database, such as `'Europe/Berlin'`. `'caller'`: each call gives the time zone, `consume(key, {
    * calendar: { timeZone: customer.timeZone } })`. Default `'UTC'`.
    */
-  timeZone?: string
+  timeZone?: string | undefined
   /** For `'week'` without an anchor: the day with which a week begins. Default `'monday'`. */
-  weekStart?: Weekday
+  weekStart?: Weekday | undefined
   /**
    * Parts of the quota, above 0 and at most 1. When an admitted call leaves such a part of the quota used, the limiter's hook
    * `onThreshold` gets one event for each key, window and part. Default: none. Example: `[0.8, 1]`.
    */
-  thresholds?: readonly number[]
+  thresholds?: readonly number[] | undefined
 }
 
 const known = [
@@ -101,6 +101,6 @@ function notUnderstood(text: unknown): HeadgateError {
   return new HeadgateError(
     'HEADGATE_POLICY',
     `A quota is limit/period, then optionally the time zone, got ${shown(text)}. Write '10000/month' or '500/day Europe/Berlin'; ` +
-      "the periods are day, week, month, quarter, year, and such as '3 months'.",
+      "the periods are day, week, month, quarter, year, and such as '3 months'. For options, write calendarWindow({ limit: 1000, every: 'month' }).",
   )
 }

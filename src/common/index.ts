@@ -5,6 +5,7 @@
 
 export { asError } from './as-error.ts'
 export { base64 } from './base64.ts'
+export { boundMethods } from './bound-methods.ts'
 export { type Clock, checkClock, monotonicClock, wallClock } from './clock.ts'
 export { type Duration, durationText, longestWindow, milliseconds, monthFix, warnOfSeconds } from './duration.ts'
 export {
@@ -37,9 +38,9 @@ export {
   text,
   unbounded,
   whole,
+  wordOrOptions,
 } from './option-readers.ts'
 export { callOptions, knownOptions, type Reader, type Readers, readOptions } from './options.ts'
 export { longestSleep, realSleeper, type Sleeper, timerSleeper } from './sleeper.ts'
 export { type Size, Slots } from './slots.ts'
 export { callHook, reason, warnOnce } from './warn.ts'
-export { wordOrOptions } from './word-or-options.ts'

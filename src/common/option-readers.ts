@@ -2,7 +2,7 @@
 import { type Clock, checkClock } from './clock.ts'
 import { type Duration, milliseconds, warnOfSeconds } from './duration.ts'
 import { type ErrorCode, invalidOption, shown } from './errors.ts'
-import type { Reader } from './options.ts'
+import { type Reader, type Readers, readOptions } from './options.ts'
 
 /** The type of options after reading: durations in milliseconds, defaults filled in. @template LeftOut options without a default */
 export type Settled<Options, LeftOut extends keyof Options = never> = {
@@ -30,13 +30,13 @@ const maxSafe = Number.MAX_SAFE_INTEGER
 /**
  * A reader that accepts a value if `passes` returns true for the value.
  * @param expected describes a valid value, for the error message
- * @param example a valid value, for the error message
+ * @param example a valid value for the error message, or a function that returns one for the given value
  * @param otherwise the default; if it is undefined, the option is required
  */
 export function check<Value>(
   passes: (given: unknown) => boolean,
   expected: string,
-  example: string,
+  example: string | ((given: unknown) => string),
   otherwise?: Value,
   code?: ErrorCode,
 ): Reader<Value> {
@@ -44,7 +44,8 @@ export function check<Value>(
     const read = given === undefined ? otherwise : given
     if (passes(read)) return read as Value
     const option = name.slice(name.lastIndexOf(' ') + 1)
-    throw invalidOption(name, expected, given, `Write ${option}: ${example}.`, code)
+    const valid = typeof example === 'string' ? example : example(given)
+    throw invalidOption(name, expected, given, `Write ${option}: ${valid}.`, code)
   }
 }
 
@@ -99,7 +100,31 @@ export function flag(otherwise = false): Reader<boolean> {
 export function oneOf<Value extends string>(...values: readonly Value[]): Reader<Value> {
   const names = values.map((each) => `'${each}'`)
   const expected = `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`
-  return check((given) => values.includes(given as Value), expected, String(names[0]), values[0])
+  const start = (text: unknown) => (typeof text === 'string' ? text.slice(0, 2) : undefined)
+  const nearest = (given: unknown) => `'${values.find((each) => start(each) === start(given)) ?? values[0]}'`
+  return check((given) => values.includes(given as Value), expected, nearest, values[0])
+}
+
+/**
+ * A reader of an option that is one of these words, or an object of options. The default is the first word.
+ * @param example a valid object, for the error message
+ */
+export function wordOrOptions<const Word, Values extends object>(
+  words: readonly Word[],
+  readers: Readers<Values>,
+  example: string,
+): Reader<Word | Values> {
+  const isObject = (given: unknown) => typeof given === 'object' && given !== null
+  const known = check<Word | Values>(
+    (given) => words.includes(given as Word) || isObject(given),
+    `${words.map(shown).join(', ')} or ${example}`,
+    example,
+    words[0],
+  )
+  return (given, name) => {
+    const read = known(given, name)
+    return isObject(read) ? (readOptions(name, read as Values, readers) as Values) : read
+  }
 }
 
 /** A reader that accepts one of the scopes (kinds of keys) that a limiter's policies have. The default is the first scope. */

@@ -35,23 +35,28 @@ export function readOptions<Options extends object, Values extends Record<keyof 
   return read as Read<Options, Values>
 }
 
-const window = ["window: '15m'", "policies: '100/15m'"]
+const window = ["window: '15m'", "policies: '100/15m'", "every: 'month'"]
 const limit = ['limit: 100', "policies: '100/15m'"]
 const refuse = ['refuse: (decision, request, response) => ...']
 const keys = ["keys: byHeader('x-api-key')"]
-const store = ['store: redisStore({ client })']
+const store = ['store: redisStore({ client })', 'client: new Redis(url)']
+const proxies = ['trustedProxies: 1', 'keys: byIp({ trustedProxies: 1 })']
+const plans = ['policies: (request) => plans[request.user.plan] in rateLimit']
 
 /**
  * For the name of an option in other packages: texts that show what to write for headgate. Each text begins with an option of
- * headgate. The error message has the first text whose option is known where the unknown option was found.
+ * headgate, or with an object of headgate and a dot. The error message has the first text whose option is known where the unknown option
+ * was found, or whose object has no such option.
  */
 const otherNames: Readonly<Record<string, readonly string[]>> = {
   ...{ windowMs: window, timeWindow: window, interval: window, duration: window, ttl: window, window },
-  ...{ max: limit, points: limit, requests: limit, tokensPerInterval: limit, limit, policy: limit },
+  ...{ max: limit, points: limit, requests: limit, tokensPerInterval: limit, limit },
+  ...{ policy: ["policies: '100/15m'"], plans, plan: plans },
   burst: ["policies: '10/1s token-bucket burst 20'"],
   ...{ message: refuse, statusCode: refuse, handler: refuse, errorMessage: refuse, errorResponseBuilder: refuse },
   ...{ key: keys, keyGenerator: keys, keyPrefix: ["name: 'api'"], prefix: ["name: 'api'"] },
-  ...{ trustedProxies: ['keys: byIp({ trustedProxies: 1 })'], platform: ["keys: byIp({ platform: 'cloudflare' })"] },
+  ...{ trustedProxies: proxies, trustProxy: proxies },
+  ...{ platform: ["keys: byIp({ platform: 'cloudflare' })"] },
   ...{ ipv6Prefix: ['keys: byIp({ ipv6Prefix: 64 })'], ipv6Subnet: ['keys: byIp({ ipv6Prefix: 64 })'] },
   ...{ whitelist: ["allow: ['10.0.0.0/8']"], allowList: ["allow: ['10.0.0.0/8']"] },
   ...{ blacklist: ["deny: ['192.0.2.1']"], denyList: ["deny: ['192.0.2.1']"] },
@@ -60,12 +65,15 @@ const otherNames: Readonly<Record<string, readonly string[]>> = {
     standardHeaders: ["headers: 'draft-11'"],
     legacyHeaders: ["headers: 'legacy'"],
     addHeaders: ["headers: 'legacy'"],
+    header: ["headers: 'draft-11'"],
   },
   requestPropertyName: ['attach: (decision, request) => ...'],
   onLimitReached: ['onRefused: (event) => ...'],
   ...{ passOnStoreError: ["onStoreError: 'open'"], skipOnError: ["onStoreError: 'open'"] },
-  ...{ blockDuration: ["penalty: { after: 5, within: '1h', ban: '1h' }"], redis: store, client: store, storage: store },
+  ...{ blockDuration: ["penalty: { after: 5, within: '1h', ban: '1h' }"], redis: store },
+  ...{ client: store, storage: store, url: store, ban: ["penalty: { on: 'spent', ban: '1h' }"] },
   maxConcurrent: ['concurrency: 4'],
+  timeout: ["runTimeout: '10s'", "pacer.acquire(1, { timeout: '2s' })"],
   shadow: [
     'enforce: 0 to decide and refuse no request. To leave one policy of several unenforced, give that policy its shadow: ' +
       "policies: ['10/1s', fixedWindow({ limit: 100, window: '1h', shadow: true })]",
@@ -73,11 +81,25 @@ const otherNames: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** The fix for an unknown option, for the error message. Empty if no known option is similar. */
-function fixOf(unknown: string, known: readonly string[]): string {
+function fixOf(unknown: string, where: string, options: object, known: readonly string[]): string {
   const [exact] = known.filter((option) => option.toLowerCase() === unknown.toLowerCase())
   const others = Object.hasOwn(otherNames, unknown) ? otherNames[unknown] : undefined
-  const fix = exact ?? others?.find((text) => known.includes(text.slice(0, text.indexOf(':'))))
+  const isHere = (text: string) =>
+    known.includes(text.slice(0, text.indexOf(':'))) || text.startsWith(`${where.toLowerCase()}.`)
+  const fix = partGiven(options, known) ?? exact ?? others?.find(isHere)
   return fix === undefined ? '' : `Write ${fix}. `
+}
+
+/** The options whose value may have been passed in place of the options, as in `redisStore(client)`. */
+const parts = ['client', 'pool', 'database', 'pacer']
+
+/** The fix if the options are an object of a class, such as a client of Redis, that has no known option. */
+function partGiven(options: object, known: readonly string[]): string | undefined {
+  const prototype = Object.getPrototypeOf(options)
+  if (prototype === null || Object.getPrototypeOf(prototype) === null) return undefined
+  if (known.some((option) => Object.hasOwn(options, option))) return undefined
+  const part = parts.find((option) => known.includes(option))
+  return part && `{ ${part} }: an object of a class was given in place of the options`
 }
 
 /**
@@ -94,7 +116,7 @@ export function knownOptions(where: string, options: object, known: readonly str
   }
   const unknown = Object.keys(options).find((option) => !known.includes(option))
   if (unknown === undefined) return
-  const takes = `${fixOf(unknown, known)}It takes: ${known.join(', ')}.`
+  const takes = `${fixOf(unknown, where, options, known)}It takes: ${known.join(', ')}.`
   throw new HeadgateError('HEADGATE_OPTION', `${where} has no option ${shown(unknown)}. ${takes}`)
 }
 

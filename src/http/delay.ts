@@ -15,7 +15,7 @@ export interface DelayOptions {
    * How many requests may wait at the same time, in total for all keys. The requests of one key can fill at most a quarter (rounded
    * up) of the places that the requests of other keys leave free. Default 100. Example: `50`.
    */
-  queue?: number
+  queue?: number | undefined
 }
 
 const anHour = 3_600_000

@@ -6,6 +6,7 @@ import type { Decision } from '../policy/index.ts'
  * The decision that an application reads from a request, for example as `request.rateLimit`, with methods for the key of the request.
  * Every request that passes a limiter has a decision. The limiter exempts a request by `skip`, by `allow`, or if a key extractor returns
  * false. For an exempt request, `policy` is `'exempt'`, `key` is undefined, and the methods do nothing.
+ * `const { settle } = request.rateLimit` works. A copy by spread, `{ ...request.rateLimit }`, has no methods.
  */
 export interface RequestDecision extends Omit<Decision, 'ban'> {
   /**
@@ -24,8 +25,8 @@ export interface RequestDecision extends Omit<Decision, 'ban'> {
    */
   settle(actual: Units): Promise<void>
   /**
-   * Deletes the states of the request's key, as `RateLimiter.reset` does: the key has its full quota again. Example, after a login:
-   * `await request.rateLimit.reset()`. Rejects for the same reasons as `RateLimiter.reset`.
+   * Deletes the states of the request's key, as `RateLimiter.reset` does: the key has its full quota again. With several scopes, resets the
+   * key of each scope. Example, after a login: `await request.rateLimit.reset()`. Rejects for the same reasons as `RateLimiter.reset`.
    */
   reset(): Promise<void>
   /**

@@ -42,12 +42,12 @@ export interface CostOptions {
    * The units that the call takes: a whole number from 1 to 2^53 - 1, or a record with a number for each policy. `consume`,
    * `reserve` and `peek` also take a list of records: see `CostList`. Default 1.
    */
-  cost?: Units | CostList
+  cost?: Units | CostList | undefined
   /**
    * The calendar of this customer, for policies with `anchor: 'caller'` or `timeZone: 'caller'`: one value, or a record with a value
    * for each scope. Example: `{ anchor: customer.since, timeZone: 'Europe/Berlin' }`.
    */
-  calendar?: CallerCalendars
+  calendar?: CallerCalendars | undefined
 }
 
 /** Arguments that only the adapter of a framework passes to a call. */
@@ -88,16 +88,17 @@ function keysOfRecord(key: Key, scopes: readonly string[]): readonly string[] {
  * @throws HeadgateError `HEADGATE_KEY` if the record is empty, or has an unknown scope
  */
 export function someKeysOf(key: Key, scopes: readonly string[]): readonly (string | undefined)[] {
-  if (typeof key === 'string') return keysOf(key, scopes)
-  const names = typeof key === 'object' && key !== null ? Object.keys(key) : []
-  if (names.length > 0 && names.every((name) => scopes.includes(name) && typeof key[name] === 'string')) {
-    return scopes.map((scope) => (names.includes(scope) ? key[scope] : undefined))
+  if (typeof key === 'string' && scopes.length < 2) return keysOf(key, scopes)
+  const given = typeof key === 'object' && key !== null ? key : {}
+  const names = Object.keys(given)
+  if (names.length > 0 && names.every((name) => scopes.includes(name) && typeof given[name] === 'string')) {
+    return scopes.map((scope) => (names.includes(scope) ? given[scope] : undefined))
   }
   throw new HeadgateError(
     'HEADGATE_KEY',
-    `A key must be a string, or a record of strings by scope, got ${shown(key)}` +
-      `${names.length > 0 ? ` with ${names.map(shown).join(' and ')}` : ''}. The scopes are ` +
-      `${scopes.map(shown).join(' and ')}, of which a record names at least one.`,
+    `A key must be ${scopes.length < 2 ? 'a string, or ' : ''}a record with a string for at least one of the scopes ` +
+      `${scopes.map(shown).join(' and ')}, got ${shown(key)}${names.length > 0 ? ` with ${names.map(shown).join(' and ')}` : ''}. ` +
+      `Write ${example(scopes.slice(0, 1), true)}.`,
   )
 }
 
@@ -111,10 +112,8 @@ export function keysOrSomeOf(key: Key, scopes: readonly string[]): readonly (str
   return isWhole ? keysOfRecord(key, scopes) : someKeysOf(key, scopes)
 }
 
-function example(scopes: readonly string[]): string {
-  return scopes.length === 1
-    ? `'203.0.113.7'`
-    : `{ ${scopes.map((scope) => `${JSON.stringify(scope)}: '...'`).join(', ')} }`
+function example(scopes: readonly string[], asRecord = scopes.length !== 1): string {
+  return !asRecord ? `'203.0.113.7'` : `{ ${scopes.map((scope) => `${JSON.stringify(scope)}: '...'`).join(', ')} }`
 }
 
 /** The option `cost`, by default 1. @throws HeadgateError `HEADGATE_OPTION` if an option is unknown, or if `options` is not an object */
@@ -250,7 +249,7 @@ function wrongCost(cost: unknown): HeadgateError {
 
 export interface BanOptions {
   /** Why the key is banned, in at most 200 characters. Shown in `decision.ban`, never in a response to a client. Default: no reason. */
-  reason?: string
+  reason?: string | undefined
 }
 
 /** The duration of a ban in microseconds. */

@@ -47,18 +47,18 @@ export interface RateLimiterOptions {
    * Required for a store with a prefix, because other programs may use that store. Default for other stores: `'default'`.
    * Example: `'login'`.
    */
-  name?: string
+  name?: string | undefined
   /**
    * Bans a key after repeated refusals, or when its quota is spent. Default: no bans. Example: `{ on: 'spent', ban: ['1h', '1d'] }`
    * bans for 1 hour, and later for 1 day.
    */
-  penalty?: PenaltyOptions
+  penalty?: PenaltyOptions | undefined
   /**
    * How the used units of a key change when the numbers of a policy with the same name change. `'keep'` keeps the number of used
    * units. `'scale'` keeps the fraction of the limit that is used. A policy with a new name starts with a full quota. Default
    * `'keep'`.
    */
-  onChange?: CarryRule
+  onChange?: CarryRule | undefined
   /**
    * How a call is decided if the store fails. `'closed'` rejects with `HEADGATE_STORE_UNAVAILABLE`. `'throw'` rejects with the
    * store's error. `'open'` allows the call. `'local'` lets this process decide by its own count. A function gets each failure, and
@@ -78,7 +78,7 @@ export interface RateLimiterOptions {
    * `user`). A counter takes about 300 bytes. All of the first 8,192 calls are counted, and later a sample of the calls. Default: no
    * counters, and `top()` throws. Example: `1000`.
    */
-  top?: number
+  top?: number | undefined
   /**
    * Called once for each key, window and threshold, in the process whose call reached the threshold of a policy with `thresholds`. If
    * the hook throws or rejects, the call is not affected, and a warning is given once. Default: none. Example:
@@ -91,7 +91,7 @@ const none: readonly Policy[] = Object.freeze([])
 
 const isStore = (given: unknown) => typeof Reflect.get(Object(given), 'open') === 'function'
 /** Reads and checks an option `store`. */
-export const storeOption: Reader<Store | undefined> = optional(check(isStore, 'a store', 'memoryStore()'))
+export const storeOption: Reader<Store | undefined> = optional(check(isStore, 'a store', 'redisStore({ client })'))
 
 const readers = {
   policies: anything,

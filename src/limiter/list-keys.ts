@@ -7,11 +7,11 @@ import type { CheckedLedger } from '../stores/contract/index.ts'
 /** The options of `list`. */
 export interface ListOptions {
   /** True to list only keys whose next call with a cost of 1 would be refused now. Default false. */
-  refused?: boolean
+  refused?: boolean | undefined
   /** The largest number of keys to list. Default: all keys. Example: `50`. */
-  limit?: number
+  limit?: number | undefined
   /** The scope (name of a key) whose keys are listed. Default: the keys of all scopes, one scope after another. Example: `'user'`. */
-  scope?: string
+  scope?: string | undefined
 }
 
 /** A key that has a state in the store. */

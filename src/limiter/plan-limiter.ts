@@ -1,5 +1,6 @@
 import type { PenaltyOptions } from '../algorithms/bans/index.ts'
 import { type Policy, toPolicy } from '../algorithms/index.ts'
+import { HeadgateError } from '../common/index.ts'
 import { limiterUnder, type RateLimiter } from './limiter.ts'
 import { type PlanLike, type RateLimiterOptions, readPlans } from './limiter-options.ts'
 import type { ShownLimiter } from './list-keys.ts'
@@ -42,6 +43,7 @@ export class PlanLimiter extends Operations<RateLimiter> {
    * @throws HeadgateError if a policy is invalid, or if two policies have the same name
    */
   withPlan(plan: PlanLike): RateLimiter {
+    if (plan === undefined) throw noPlan()
     return this.plans.find(plan) ?? this.#made(plan)
   }
 
@@ -71,4 +73,12 @@ export class PlanLimiter extends Operations<RateLimiter> {
     const ledger = this.plans.open([...known, ...standIns], scopes)
     return { ledger, scopes, policies: undefined, onChange: this.plans.options.onChange }
   }
+}
+
+function noPlan(): HeadgateError {
+  return new HeadgateError(
+    'HEADGATE_POLICY',
+    'The plan of a call is undefined: the function policies returned nothing, or withPlan got nothing. Return the policies of each plan, ' +
+      "with a default: plans[request.user.plan] ?? plans.free. For a plan without limits, return 'unlimited'.",
+  )
 }

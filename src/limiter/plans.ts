@@ -25,7 +25,7 @@ export type PolicyLikes = PolicyLike | readonly PolicyLike[]
 export interface Plan {
   readonly policies: PolicyLikes
   /** The penalty (bans after refusals) of this plan. False for no penalty. Default: the penalty of the limiter. */
-  readonly penalty?: PenaltyOptions | false
+  readonly penalty?: PenaltyOptions | false | undefined
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Alternatives, Costs, Tickets } from '../algorithms/evaluation/index.ts'
 import type { Policy, Ticket } from '../algorithms/index.ts'
-import { HeadgateError, invalidOption, isPromise, type MaybePromise, shown } from '../common/index.ts'
+import { boundMethods, HeadgateError, invalidOption, isPromise, type MaybePromise, shown } from '../common/index.ts'
 import type { Decision } from '../policy/index.ts'
 import { type AskedCosts, type Booking, type Command, costsTaken, type OutcomeOf } from '../stores/contract/index.ts'
 import { checkNames, checkUnits, type Units } from './call-arguments.ts'
@@ -152,6 +152,7 @@ export class Reservation {
 
   static {
     settleAndHoldBy = (reservation, actual) => reservation.#settleAndHold(actual)
+    boundMethods(Reservation.prototype, 'settle', 'cancel', 'release', 'renew')
   }
 
   /**

@@ -5,18 +5,18 @@ import type { CostOptions } from './call-arguments.ts'
 /** The options of `reserve`. */
 export interface ReserveOptions extends CostOptions {
   /** The longest acceptable wait until the reserved time: milliseconds, or a text such as `'2s'`. Default 0: only units available now. */
-  maxWait?: Duration
+  maxWait?: Duration | undefined
   /**
    * How long the reservation may stay open, by the store's clock: milliseconds, or a text such as `'10m'`. After this time, `onExpiry`
    * decides about the units. Default: the reservation does not expire, so units that are never settled stay used.
    */
-  expires?: Duration
+  expires?: Duration | undefined
   /**
    * What happens to the units of a reservation that is not settled when it expires. `'keep'` (default): the units stay used. `'give-back'`:
    * the units are given back under each `calendarWindow`, and under each `fixedWindow` with `giveBack` or `thresholds`. Under other
    * policies, the units stay used.
    */
-  onExpiry?: 'keep' | 'give-back'
+  onExpiry?: 'keep' | 'give-back' | undefined
 }
 
 const reserveNames = ['cost', 'maxWait', 'calendar', 'expires', 'onExpiry']

@@ -7,7 +7,7 @@ import { windowsOf } from '../stores/contract/index.ts'
 /** The options of `usage`. */
 export interface UsageOptions {
   /** The calendar of this customer, as in `consume`. */
-  calendar?: CallerCalendars
+  calendar?: CallerCalendars | undefined
 }
 
 /** The units that a key has used under one policy. */

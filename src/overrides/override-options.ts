@@ -33,31 +33,31 @@ export interface OverrideOptions {
    * The name of the policy that the override changes. Required for `limit` and `add` if the limiter has several policies. Default
    * for `scale`: all policies.
    */
-  policy?: string
+  policy?: string | undefined
   /** The limit in place of the policy's limit, at least 1. The policy keeps its `burst`. Example: `50_000`. */
-  limit?: number
+  limit?: number | undefined
   /** How many units to add to the policy's limit, at least 1. Example, for a top-up of a quota: `500`. */
-  add?: number
+  add?: number | undefined
   /**
    * The policies that replace the policies of the scope. A policy cannot be a `calendarWindow`, and cannot count units in flight.
    * Example: `'5/1m sliding-log'`.
    */
-  policies?: PolicyLike | readonly PolicyLike[]
+  policies?: PolicyLike | readonly PolicyLike[] | undefined
   /**
    * The factor by which limits and bursts are multiplied: above 0, at most 1000, with at most 6 decimals. A result is rounded up,
    * and is at least 1. If several scales match a key, the smallest applies. Example: `0.1`.
    */
-  scale?: number
+  scale?: number | undefined
   /**
    * When the override ends, by the clock of each process. Give a duration from now such as `'2h'`, a date or a time of ISO 8601
    * (UTC if no zone is given), a Date, or milliseconds since the epoch. With `'window'`, the override ends with the policy's running
    * window. Default: the override lasts until you call `removeOverride`.
    */
-  until?: string | number | Date
+  until?: string | number | Date | undefined
   /** The reason for the override, 1 to 200 characters. `decision.override` and `overrides()` show the reason; responses never do. */
-  reason?: string
+  reason?: string | undefined
   /** The calendar of the customer, for `until: 'window'` under a policy that asks for the customer's calendar. */
-  calendar?: CallerCalendars
+  calendar?: CallerCalendars | undefined
 }
 
 /** The parts of a limiter that are needed to read the arguments of `override`. */

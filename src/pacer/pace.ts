@@ -8,13 +8,14 @@ import {
   invalidOption,
   milliseconds,
   readOptions,
+  warnOfSeconds,
 } from '../common/index.ts'
 import type { Units } from '../limiter/index.ts'
 import type { PacerContext } from './pacer-context.ts'
 import { callCost } from './pacer-cost.ts'
 import { needsFunction } from './pacer-errors.ts'
 import { type PacerReservation, reserve } from './pacer-reservation.ts'
-import { type Queue, start } from './queue/index.ts'
+import { holdAll, type Queue, start } from './queue/index.ts'
 import { withRunTimeout } from './runs/index.ts'
 
 /** The options of `acquire` and `tryAcquire`. */
@@ -41,7 +42,7 @@ export interface ThrottleOptions extends AcquireOptions {
    * How many units a run takes: a whole number from 1, or a record with a number for each policy name. Default 1. Example: `{
    * requests: 1, tokens: 2000 }`.
    */
-  cost?: Units
+  cost?: Units | undefined
   /**
    * How long the function may run, in milliseconds or as text, from the moment at which the function starts. After this time, the
    * promise rejects with `HEADGATE_RUN_TIMEOUT`, the function's signal is aborted, and the next function may run. Default: no
@@ -53,7 +54,7 @@ export interface ThrottleOptions extends AcquireOptions {
 /** The options of `hold`. */
 export interface HoldOptions {
   /** False if the hold applies only in this process. Default true: it applies in every process that shares the store. */
-  shared?: boolean
+  shared?: boolean | undefined
 }
 
 /** Options of `throttle` with a `runTimeout`. The function that `throttle` runs then gets an `AbortSignal`. */
@@ -192,8 +193,9 @@ export abstract class Pace {
   hold(duration: Duration, options: HoldOptions = {}): void {
     const { shared } = readOptions('hold', options, holdReaders)
     const time = milliseconds(duration, 'hold', 'HEADGATE_OPTION', 0) * 1000
+    warnOfSeconds(duration, 'hold', 100)
     const queue = this.queue()
-    if (shared) queue.holdAll(queue.now + time)
+    if (shared) holdAll(queue, queue.now + time)
     else queue.hold(queue.now + time)
   }
 

@@ -1,6 +1,6 @@
 import type { Costs } from '../algorithms/evaluation/index.ts'
 import type { Policy } from '../algorithms/index.ts'
-import { invalidOption, type Size } from '../common/index.ts'
+import { HeadgateError, invalidOption, type Size } from '../common/index.ts'
 import { costsOf, type Units } from '../limiter/index.ts'
 
 /** The units that a call takes: one number for every policy, or a number for each policy. */
@@ -20,11 +20,25 @@ interface CostByPolicy {
 export function callCost(given: Units, policies: readonly Policy[]): CallCost {
   if (Number.isSafeInteger(given) && (given as number) >= 1) return given as number
   if (typeof given === 'object' && given !== null) {
-    const costs = costsOf(given, policies) as readonly number[]
+    const costs = costsByPolicy(given, policies)
     return { units: given, costs, text: costs.join(' ') }
   }
   const expected = 'a whole number from 1 to 2^53 - 1, or a record of numbers by the names of the policies'
   throw invalidOption('cost', expected, given, 'Leave it out for 1.', 'HEADGATE_COST')
+}
+
+/** The arguments of a call that come after its cost. */
+const afterCost = ['signal', 'timeout', 'priority', 'onDelay', 'maxWait']
+
+function costsByPolicy(given: Readonly<Record<string, number>>, policies: readonly Policy[]): readonly number[] {
+  try {
+    return costsOf(given, policies) as readonly number[]
+  } catch (error) {
+    const option = afterCost.find((name) => Object.hasOwn(given, name))
+    if (option === undefined || policies.some(({ name }) => name === option)) throw error
+    const text = `The cost comes before the options, got an object with ${option}. Write the cost first: acquire(1, { ${option} }).`
+    throw new HeadgateError('HEADGATE_COST', text)
+  }
 }
 
 export function costsIn(cost: CallCost): Costs {

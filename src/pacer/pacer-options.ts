@@ -1,4 +1,3 @@
-import { type PolicyLike, toPolicy } from '../algorithms/index.ts'
 import {
   anything,
   type Clock,
@@ -36,65 +35,65 @@ export interface PacerOptions {
    * The namespace of the pacer's keys in the store, and the pacer's name in events. Default `'pacer'`. A name is
    * required for a store that other programs can reach. Example: `'github-api'`.
    */
-  name?: string
+  name?: string | undefined
   /** How many calls of one key may wait at the same time. Default 100,000. Infinity for no limit. Example: `1000`. */
-  maxQueue?: number
+  maxQueue?: number | undefined
   /**
    * Which call is refused when more than `maxQueue` calls wait: the new call (`'newest'`), or the call that has waited
    * the longest (`'oldest'`). Default `'newest'`.
    */
-  order?: 'oldest' | 'newest'
+  order?: 'oldest' | 'newest' | undefined
   /**
    * How far ahead slots (times at which calls may start) are booked in a store that several processes share, in milliseconds or as text.
    * Calls beyond this time wait in this process without a slot. If a process is killed, other processes wait about this long until the
    * booked times of that process are over. Default `'2s'`. Example: `'500ms'`.
    */
-  horizon?: Duration
+  horizon?: Duration | undefined
   /** How many functions of `throttle` and `wrap` run at the same time, for each key. Default Infinity. Example: `4`. */
-  concurrency?: number
+  concurrency?: number | undefined
   /**
    * Which times the policies count if a late timer or event loop makes a call start late. `'booked'`: the times of the slots (booked start
    * times). Later calls keep their slots, so the mean rate is reached. `'actual'`: the times at which calls really start. Later calls wait
    * longer, so a server that counts exactly admits every call. Default `'booked'`.
    */
-  spacing?: 'booked' | 'actual'
+  spacing?: 'booked' | 'actual' | undefined
   /**
    * How often a waiting call asks a store that processes share whether another process has released units in flight
    * (`concurrency`). The first question comes after 50 to 100 per cent of this time. Later questions come less often,
    * down to one in four times this time. In milliseconds or as text. Default `'50ms'`. Example: `'200ms'`.
    */
-  poll?: Duration
+  poll?: Duration | undefined
   /**
    * Returns a number from 0 up to 1, to randomize polls. Default `Math.random`. Pass a function in tests: `() => 0`.
    */
-  random?: () => number
+  random?: (() => number) | undefined
   /** If true, waiting calls do not keep the process alive. Default false. Browsers and workers ignore this option. */
-  unref?: boolean
+  unref?: boolean | undefined
   /**
    * How long a request to the store may take, in milliseconds or as text. Infinity for no limit. Default `'5s'`.
    * Example: `'500ms'`.
    */
-  storeTimeout?: Duration
+  storeTimeout?: Duration | undefined
   /**
    * What happens to a call if the store fails. `'closed'` rejects the call with `HEADGATE_STORE_UNAVAILABLE`. `'throw'` rejects the call
    * with the store's own error. `'open'` admits the call without waiting, and `'local'` paces the call in this process. A function gets the
    * failure and returns one of these values. Default `'local'`. Example: `({ error }) => log(error)`.
    */
-  onStoreError?: OnStoreError
+  onStoreError?: OnStoreError | undefined
   /** How many processes share the rate. While the store fails, each process uses its part of the rate. Default 1. Example: `8`. */
-  instances?: number
+  instances?: number | undefined
   /** Called once after all changes of counts in an event loop tick. Example: `({ waiting }) => gauge.set(waiting)`. */
-  onProgress?: (progress: Progress) => void
+  onProgress?: ((progress: Progress) => void) | undefined
   /**
    * Reads the time, in whole microseconds since the epoch. Default: a monotonic clock. Pass a manual clock in tests.
    * Example: `new ManualClock().now` of `headgate/testing`.
    */
-  clock?: Clock
+  clock?: Clock | undefined
   /**
    * Calls a function after a number of milliseconds. Default: `setTimeout`. Pass a manual sleeper in tests.
    * Example: `new ManualClock().sleeper` of `headgate/testing`.
    */
-  sleeper?: Sleeper
+  sleeper?: Sleeper | undefined
 }
 
 /** The policies and the options of a pacer in one object. */
@@ -133,9 +132,9 @@ export interface PacerSettings extends Settled<OwnOptions, 'onProgress'> {
 }
 
 /** @throws HeadgateError if an option or a policy is invalid */
-export function readPacerOptions(policy: PolicyLike | PacerConfig, more: PacerOptions): PacerSettings {
+export function readPacerOptions(policy: PolicyLikes | PacerConfig, more: PacerOptions): PacerSettings {
   knownOptions('Pacer', more, Object.keys(readers))
-  const { policies, ...given } = isConfig(policy) ? { ...policy, ...more } : { policies: toPolicy(policy), ...more }
+  const { policies, ...given } = isConfig(policy) ? { ...policy, ...more } : { policies: policy, ...more }
   warnOfNoStore(given)
   const { name, unref, clock, sleeper, horizon, poll, random, ...read } = readOptions('Pacer', given, readers)
   const { onStoreError, instances, storeTimeout, store = memoryStore({ clock }), ...queue } = read
@@ -157,6 +156,6 @@ export function readPacerOptions(policy: PolicyLike | PacerConfig, more: PacerOp
   }
 }
 
-function isConfig(policy: PolicyLike | PacerConfig): policy is PacerConfig {
+function isConfig(policy: PolicyLikes | PacerConfig): policy is PacerConfig {
   return typeof policy === 'object' && policy !== null && 'policies' in policy
 }

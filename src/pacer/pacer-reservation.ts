@@ -1,11 +1,11 @@
-import { isPromise, type MaybePromise } from '../common/index.ts'
+import { boundMethods, isPromise, type MaybePromise } from '../common/index.ts'
 import type { Reservation, Units } from '../limiter/index.ts'
 import type { Decision } from '../policy/index.ts'
 import type { Booking } from '../stores/contract/index.ts'
 import type { CallCost } from './pacer-cost.ts'
 import { closed } from './pacer-errors.ts'
 import { delayOf } from './pacer-ledger.ts'
-import type { Queue, ReservedSlot } from './queue/index.ts'
+import { obeyHold, type Queue, type ReservedSlot } from './queue/index.ts'
 
 /**
  * Units booked for a future time. The caller itself has to wait until that time. A reservation is settled once: the first `settle`
@@ -76,6 +76,10 @@ export class PacerReservation {
   renew(): Promise<boolean> {
     return this.#units.renew()
   }
+
+  static {
+    boundMethods(PacerReservation.prototype, 'settle', 'cancel', 'release', 'renew')
+  }
 }
 
 /**
@@ -100,7 +104,7 @@ export function reserve(queue: Queue, cost: CallCost, maxWait: number): MaybePro
 function decided(queue: Queue, cost: CallCost, booking: Booking): PacerReservation {
   const { context, keys, now, reserved } = queue
   const { allowed } = booking.decision
-  queue.obey(booking.decision)
+  obeyHold(queue, booking.decision)
   const delay = allowed ? delayOf(booking) : Infinity
   const slot: ReservedSlot = { at: now + delay, before: undefined, after: undefined }
   if (allowed) reserved.prune(now).add(slot)

@@ -1,5 +1,6 @@
-import type { Policy, PolicyLike } from '../algorithms/index.ts'
+import type { Policy } from '../algorithms/index.ts'
 import { HeadgateError, shown, whole } from '../common/index.ts'
+import type { PolicyLikes } from '../limiter/index.ts'
 import type { Store } from '../stores/contract/index.ts'
 import { KeyMap } from './key-map.ts'
 import { Pace } from './pace.ts'
@@ -40,11 +41,11 @@ export class Pacer extends Pace {
   /**
    * Examples: `new Pacer('10/1s')`, `new Pacer(slidingLog({ limit: 50, window: '1s' }), { maxQueue: 1000 })`,
    * `new Pacer({ policies: ['10/1s', '1000/1h'], store })`.
-   * @param policy a policy, its text, or an object with `policies` and options
+   * @param policy a policy, its text, a list of policies, or an object with `policies` and options
    * @throws HeadgateError `HEADGATE_OPTION`, `HEADGATE_CLOCK` or `HEADGATE_NAME` for an invalid option,
    * `HEADGATE_DUPLICATE_LIMITER` if the store has another limiter with this name, or the error of the policy
    */
-  constructor(policy: PolicyLike | PacerConfig, options: PacerOptions = {}) {
+  constructor(policy: PolicyLikes | PacerConfig, options: PacerOptions = {}) {
     super()
     const settings = readPacerOptions(policy, options)
     const { limiter, clock, sleeper, quietSleeper, failure, spacing, onProgress } = settings

@@ -21,29 +21,29 @@ export interface PolicyOptions {
   /** The length of a window: whole milliseconds, or a text such as `'15m'`. From 1 ms to 366 days. */
   window: Duration
   /** The policy's name in response fields, decisions and stored states: printable ASCII. Default: the window, such as `'15m'`. */
-  name?: string
+  name?: string | undefined
   /**
    * The name that clients see in place of `name`: in the fields of draft-8 and draft-11, and in the body of a refusal. Printable
    * ASCII. Default: `name`. Example: `{ name: 'v2-search', label: 'search' }`.
    */
-  label?: string
+  label?: string | undefined
   /**
    * False to hide the policy from clients, for an internal limit. No response field lists the policy. A refusal by the policy has status
    * 429 and `Retry-After`, but not the policy's name. Decisions still show the policy. Default true.
    */
-  listed?: boolean
+  listed?: boolean | undefined
   /** The name of the key that the policy limits, if a request has several keys. Default `'default'`. Example: `'user'`. */
-  scope?: string
+  scope?: string | undefined
   /** True to count refused calls too, so that a client that never stops sending stays refused. Default false. */
-  countRefused?: boolean
+  countRefused?: boolean | undefined
   /** True to evaluate and report the policy without ever refusing a call. Default false. */
-  shadow?: boolean
+  shadow?: boolean | undefined
 }
 
 /** The options of a policy with a burst. */
 export interface BurstOptions extends PolicyOptions {
   /** How many units can be used at the same time: a whole number from 1 to 2^53 - 1. Default: `limit`. */
-  burst?: number
+  burst?: number | undefined
 }
 
 /**

@@ -18,13 +18,13 @@ export interface CompareAndSetOptions<Version> extends ReadAndSwap<Version>, Sha
    * How often a call tries again if another process has written the key between the `read` and the `swap` of the call. After
    * the last try, the call rejects with HeadgateError `HEADGATE_STORE`. Default 30.
    */
-  retries?: number
+  retries?: number | undefined
   /** The largest size of a stored text in bytes. A limiter whose policies could need more bytes throws. Default: no limit. */
-  maxBytes?: number
+  maxBytes?: number | undefined
   /** Returns whole microseconds since the epoch. Default: the time that `read` returns, else the wall clock. */
-  clock?: Clock
+  clock?: Clock | undefined
   /** The name of the store in error messages. Default `'The store'`. */
-  name?: string
+  name?: string | undefined
 }
 
 type OwnOptions = Pick<CompareAndSetOptions<unknown>, 'retries' | 'maxBytes' | 'clock'>

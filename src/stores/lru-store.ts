@@ -31,9 +31,9 @@ export interface LruStoreOptions {
    * The most keys in memory, for each scope (kind of key, such as user or address) of each limiter, at most 16,777,215. Default 100,000.
    * When one more key is stored, the least recently used key is removed. A removed key has its full quota at its next call.
    */
-  maxKeys?: number
+  maxKeys?: number | undefined
   /** Returns whole microseconds since the epoch. Default: a monotonic clock. */
-  clock?: Clock
+  clock?: Clock | undefined
 }
 
 /** How many keys one page of a scan lists. */

@@ -43,7 +43,7 @@ export interface MemcachedStoreOptions
    * The most bytes of a value. Give 0.1 % less than the server's item size (`memcached -I`), because the server adds some bytes to each
    * value. Default 1,000,000, which fits the server's default of 1 MiB.
    */
-  maxBytes?: number
+  maxBytes?: number | undefined
   /** A client of memcache-client, or an object with the same methods. The store does not close the client. */
   client: MemcachedClient
 }

@@ -8,11 +8,11 @@ import { addDecision, addStoreSpan } from './spans.ts'
 /** Options of `HeadgateInstrumentation`. */
 export interface HeadgateInstrumentationConfig {
   /** True to start measuring when the object is made. Default true. With `false`, call `enable()` to start. */
-  enabled?: boolean
+  enabled?: boolean | undefined
   /** The provider for metrics. Default: the global provider. Example: `new MeterProvider({ readers: [reader] })`. */
-  meterProvider?: MeterProvider
+  meterProvider?: MeterProvider | undefined
   /** The provider for spans. Default: the global provider. */
-  tracerProvider?: TracerProvider
+  tracerProvider?: TracerProvider | undefined
 }
 
 const readers = {

@@ -56,18 +56,18 @@ export interface LogRefusalsOptions {
    */
   logger: { warn: WriteLine } | WriteLine
   /** The shortest time between two lines of a key, in milliseconds or as text. Default `'10s'`. */
-  sample?: Duration
+  sample?: Duration | undefined
   /** The most lines during the time of `sample`, for all keys together. Default 100. */
-  maxLines?: number
+  maxLines?: number | undefined
   /**
    * How the key is logged. `'hash'` (default) logs a hash of the key, which hides the key. `'plain'` logs the key
    * itself, so API keys, tokens and addresses are in the log. `'none'` leaves the key out.
    */
-  key?: 'hash' | 'plain' | 'none'
+  key?: 'hash' | 'plain' | 'none' | undefined
   /** The secret for the hashes. Default: random, so a key has another hash in another process and after a restart. */
-  secret?: string
+  secret?: string | undefined
   /** Returns whole microseconds since the epoch. Default: a monotonic clock. Pass a manual clock in tests. */
-  clock?: Clock
+  clock?: Clock | undefined
 }
 
 const canLog = (given: unknown) =>

@@ -37,15 +37,15 @@ export interface Fault {
    * The length of a delay, in milliseconds or as text. Half of the delay passes before the call takes effect, and half after. Example:
    * `'50ms'`.
    */
-  by?: Duration
+  by?: Duration | undefined
 }
 
 /** A fault for a limited time. `from` and `to` are durations since the store was wrapped. */
 export interface ScheduledFault extends Fault {
   /** When the fault begins, in milliseconds or text. Default: when the store is wrapped. */
-  from?: Duration
+  from?: Duration | undefined
   /** When the fault ends, in milliseconds or text. Default: never. */
-  to?: Duration
+  to?: Duration | undefined
 }
 
 /** A fault whose options were checked, with its times in milliseconds. */
@@ -54,9 +54,9 @@ type TimedFault = Settled<ScheduledFault>
 /** The options of `faultyStore`. */
 export interface FaultyStoreOptions {
   /** The clock for the times of the faults. Default: real time. */
-  clock?: ManualClock
+  clock?: ManualClock | undefined
   /** The faults and their times. If several faults overlap, the first fault in the list applies. Default: no faults. */
-  faults?: readonly ScheduledFault[]
+  faults?: readonly ScheduledFault[] | undefined
 }
 
 const isClock = (given: unknown) => typeof Reflect.get(Object(given), 'sleeper') === 'function'

@@ -18,6 +18,7 @@ import { rateLimit as forHono } from '../../adapters/hono.ts'
 import { rateLimit as forKoa } from '../../adapters/koa.ts'
 import { rateLimit as forNode } from '../../adapters/node.ts'
 import { limitMessages } from '../../adapters/sockets/index.ts'
+import { calendarWindow, quota } from '../../src/calendar/index.ts'
 import { forgetWarnings } from '../../src/common/warn.ts'
 import { watchForwarded } from '../../src/http/keys/by-ip.ts'
 import {
@@ -35,7 +36,7 @@ import {
   tokenBucket,
 } from '../../src/index.ts'
 import { forgetLimiters } from '../../src/limiter/plans.ts'
-import { Pacer } from '../../src/pacer/index.ts'
+import { Pacer, pacedFetch } from '../../src/pacer/index.ts'
 import { compareAndSetStore } from '../../src/store.ts'
 import { redisStore } from '../../src/stores/redis/index.ts'
 import { statuses } from '../support/contract.ts'
@@ -97,6 +98,27 @@ const ofMiddleware: readonly Row[] = [
   ['message', { ...given, message: 'Slow.' }, 'HEADGATE_OPTION', 'Write refuse: (decision, request, response) => ...'],
   ['statusCode', { ...given, statusCode: 503 }, 'HEADGATE_OPTION', 'Write refuse:'],
   ['handler', { ...given, handler: () => 5 }, 'HEADGATE_OPTION', 'Write refuse:'],
+  ['policy', { policy: '60/1m' }, 'HEADGATE_OPTION', "Write policies: '100/15m'."],
+  ['plans', { plans: { free: '60/1m' } }, 'HEADGATE_OPTION', 'Write policies: (request) => plans[request.user.plan]'],
+  [
+    'plans as policies',
+    { policies: { free: '60/1m', pro: ['600/1m'] } },
+    'HEADGATE_OPTION',
+    'has no option "free"',
+    'write policies: (request) => plans[request.user.plan]',
+  ],
+  ['a client as the store', { ...given, name: 'a', store: {} }, 'HEADGATE_OPTION', 'redisStore({ client })'],
+  ['header', { ...given, header: true }, 'HEADGATE_OPTION', "Write headers: 'draft-11'."],
+  ['trustProxy', { ...given, trustProxy: 1 }, 'HEADGATE_OPTION', 'rustedProxies: 1'],
+  ['ban', { ...given, ban: '1h' }, 'HEADGATE_OPTION', "Write penalty: { on: 'spent', ban: '1h' }."],
+  ['on: spend', { ...given, penalty: { on: 'spend', ban: '1h' } }, 'HEADGATE_OPTION', "Write on: 'spent'."],
+  [
+    'a ban that nothing begins',
+    { ...given, count: 'failures', penalty: { ban: '1h' } },
+    'HEADGATE_PENALTY',
+    "Write after: 10, within: '1m'.",
+    "write on: 'spent'",
+  ],
   ['key', { ...given, key: byIp() }, 'HEADGATE_OPTION', "Write keys: byHeader('x-api-key')."],
   ['keyGenerator', { ...given, keyGenerator: () => 'a' }, 'HEADGATE_OPTION', 'Write keys:'],
   ['skipSuccessfulRequests', { ...given, skipSuccessfulRequests: true }, 'HEADGATE_OPTION', "Write count: 'failures'."],
@@ -175,6 +197,9 @@ test.each([1, 10, ['10.0.0.0/8'], ['fc00::/7', '192.0.2.1']])('trustedProxies: %
   expect(warned).not.toHaveBeenCalled()
 })
 
+class OwnClient {
+  readonly options = {}
+}
 const client = { evalSha: async () => [], eval: async () => [] }
 const socket = Object.assign(new EventEmitter(), { send: () => 0, close: () => 0, pause: () => 0, resume: () => 0 })
 
@@ -223,6 +248,59 @@ const elsewhere: readonly (readonly [mistake: string, make: () => unknown, code:
     'HEADGATE_SECONDS',
     'penalty: ban',
   ],
+  ['redisStore(client)', () => redisStore(new OwnClient() as Unchecked), 'HEADGATE_OPTION', 'Write { client }'],
+  ['redisStore: redis', () => redisStore({ redis: client } as Unchecked), 'HEADGATE_OPTION', 'Write client: new Redis'],
+  [
+    'redisStore: url',
+    () => redisStore({ url: 'redis://a' } as Unchecked),
+    'HEADGATE_OPTION',
+    'Write client: new Redis',
+  ],
+  ['byIp: trustProxy', () => byIp({ trustProxy: 1 } as Unchecked), 'HEADGATE_OPTION', 'Write trustedProxies: 1.'],
+  [
+    'quota: options',
+    () => quota({ limit: 5, every: 'month' } as Unchecked),
+    'HEADGATE_POLICY',
+    "write calendarWindow({ limit: 1000, every: 'month' })",
+  ],
+  [
+    'calendarWindow: window',
+    () => calendarWindow({ limit: 5, window: 'month' } as Unchecked),
+    'HEADGATE_OPTION',
+    "Write every: 'month'.",
+  ],
+  [
+    'an undefined plan',
+    () => forExpress({ policies: () => '5/1m' }).limiter.withPlan(undefined as Unchecked),
+    'HEADGATE_POLICY',
+    'the function policies returned nothing',
+    "return 'unlimited'",
+  ],
+  [
+    'pacedFetch: a pacer',
+    () => pacedFetch(fetch, new Pacer('5/1m') as Unchecked),
+    'HEADGATE_OPTION',
+    'Write { pacer }',
+  ],
+  [
+    'pacedFetch: timeout',
+    () => pacedFetch(fetch, { pacer: new Pacer('5/1m'), timeout: 5 } as Unchecked),
+    'HEADGATE_OPTION',
+    "Write runTimeout: '10s'.",
+  ],
+  [
+    'pacedFetch: maxHold',
+    () => pacedFetch(fetch, { pacer: new Pacer('5/1m'), maxHold: 300 }),
+    'HEADGATE_SECONDS',
+    "'300s'",
+  ],
+  [
+    'Pacer: timeout',
+    () => new Pacer('5/1m', { timeout: 5 } as Unchecked),
+    'HEADGATE_OPTION',
+    "Write pacer.acquire(1, { timeout: '2s' }).",
+  ],
+  ['hold in seconds', () => new Pacer('5/1m').hold(30), 'HEADGATE_SECONDS', 'hold is 30 milliseconds', "'30s'"],
   ['redisStore: timeout', () => redisStore({ client, timeout: 5 } as Unchecked), 'HEADGATE_SECONDS', "'5s'"],
   [
     'Pacer: interval',
@@ -260,6 +338,35 @@ test.each(elsewhere)('%s', (...row) => {
     expect(all).toEqual([expect.stringMatching(`^${code} `)])
     for (const each of words) expect(all[0]).toContain(each)
   }
+})
+
+test.each([
+  ['two scopes', '"account" and "default"', 'Write { "account": \'...\' }.'],
+  ['one scope', 'a string, or a record', 'Write { "default": \'...\' }.'],
+])('unban of a wrong key says what to write, under %s', async (scopes, ...words) => {
+  const policies = scopes === 'one scope' ? '5/1m' : [policy('5/1m', { scope: 'account' }), '5/1h']
+  const limiter = new RateLimiter({ policies })
+  const unban = limiter.unban(scopes === 'one scope' ? ({ user: 'ann' } as Unchecked) : 'ann')
+  for (const each of words) await expect(unban).rejects.toThrow(each)
+  if (scopes === 'two scopes') await limiter.unban({ account: 'ann' })
+})
+
+test('options in place of the cost are an error that says where they go', async () => {
+  const wrong = new Pacer('5/1m').acquire({ priority: 1 } as Unchecked)
+  await expect(wrong).rejects.toMatchObject({ code: 'HEADGATE_COST' })
+  await expect(wrong).rejects.toThrow('acquire(1, { priority })')
+})
+
+test('a pacer takes a list of policies', async () => {
+  const pacer = new Pacer(['5/1s', '9/1m'])
+  expect(pacer.policies.map(({ name }) => name)).toEqual(['1s', '1m'])
+})
+
+test('pacedFetch gives no warning for the short holds that a server asks for', async () => {
+  const headers = { 'retry-after-ms': '1' }
+  const responses = [new Response('', { status: 429, headers }), new Response('')]
+  await pacedFetch((async () => responses.shift()) as Unchecked, { pacer: new Pacer('9/1s') })('http://localhost/')
+  expect(warnings()).toEqual([])
 })
 
 test('right values give no warning', () => {

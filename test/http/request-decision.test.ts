@@ -56,6 +56,27 @@ contract((app) => {
     expect(await statuses(url, [as('ann')])).toEqual([200])
   })
 
+  test('settle, reset and ban work when the handler has read them from the decision, and can be replaced', async () => {
+    const limiter = new RateLimiter({ policies: hourly, store: stillStore().store })
+    const left: unknown[] = []
+    const handle = async (decision: RequestDecision | undefined) => {
+      const { settle, reset, ban } = decision as RequestDecision
+      const remaining = async () => (await limiter.peek('ann')).remaining
+      await settle(3)
+      left.push(await remaining())
+      await reset()
+      left.push(await remaining())
+      await ban('1h')
+      left.push((await limiter.peek('ann')).allowed)
+      Object.assign(decision as RequestDecision, { reset: () => Promise.resolve(left.push('own reset')) })
+      await decision?.reset()
+      return 200
+    }
+    const { url } = await app({ limiter, keys: () => 'ann', settle: true }, { handle })
+    expect((await get(url)).status).toBe(200)
+    expect(left).toEqual([0, 3, false, 'own reset'])
+  })
+
   test('the request that spends the quota of a penalty reads how long its ban is', async () => {
     const policies = fixedWindow({ limit: 1, window: '1h' })
     const { url, decision } = await app({ policies, penalty: { on: 'spent', ban: '2h' }, keys: () => 'ann' })

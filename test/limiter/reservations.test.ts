@@ -36,6 +36,18 @@ async function reserveAll(limiter: RateLimiter, costs: readonly number[]): Promi
   return reservations
 }
 
+test('the methods of a reservation work when they are read from it', async () => {
+  const { limiter } = setup(stores[0]?.[1] as Create, [fixedWindow({ limit: 10, window: '1h' }), '2 at once'])
+  const { settle, release, renew } = await limiter.reserve('k', { cost: 1 })
+  expect(await renew()).toBe(true)
+  await release()
+  await settle(4)
+  const { cancel } = await limiter.reserve('k', { cost: 1 })
+  expect((await limiter.peek('k')).policies.map(({ remaining }) => remaining)).toEqual([5, 1])
+  await cancel()
+  expect((await limiter.peek('k')).policies.map(({ remaining }) => remaining)).toEqual([6, 2])
+})
+
 test.each(stores)('%s: ten streams settled last first have used what they used', async (_, create) => {
   const { limiter } = setup(create, '100000/1h token-bucket')
   const streams = await reserveAll(limiter, new Array(10).fill(8000))

@@ -35,6 +35,16 @@ describe('reserve', () => {
     expect((await pacer.reserve()).wait).toBe(300)
   })
 
+  test('settle and cancel work when they are read from the reservation', async () => {
+    const pacer = new Timeline().pacer(slidingLog({ limit: 3, window: '1s' }))
+    const { settle: correct } = await pacer.reserve(1)
+    await correct(2)
+    const { cancel } = await pacer.reserve(1)
+    expect((await pacer.reserve(1, { maxWait: 0 })).allowed).toBe(false)
+    await cancel()
+    expect((await pacer.reserve(1, { maxWait: 0 })).allowed).toBe(true)
+  })
+
   test('settle corrects the cost', async () => {
     for (const policy of [smoothBursty({ rate: 10 }), gcra({ limit: 10, window: '1s', burst: 100 })]) {
       const timeline = new Timeline()

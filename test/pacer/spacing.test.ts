@@ -124,7 +124,7 @@ describe('calls behind a late one', () => {
     expect(timeline.sleeps.size).toBe(0)
     await timeline.pass(10)
     pacer.resume()
-    pacer.hold(60)
+    pacer.hold('60ms')
     await timeline.pass(65)
     pacer.setRate(20)
     await timeline.pass(100)

@@ -25,43 +25,43 @@ export interface PenaltyOptions {
    * takes the last unit of a policy with the penalty's scope. Units that a reservation can still give back do not count as taken. So with
    * `count: 'failures'`, the failure that spends the quota begins the ban. Default `'refused'`. Example: `{ on: 'spent', ban: '1h' }`.
    */
-  on?: 'refused' | 'spent'
+  on?: 'refused' | 'spent' | undefined
   /** How many refusals of a key within `within` begin a ban, such as 10. Required unless `on` is `'spent'`. */
-  after?: number
+  after?: number | undefined
   /**
    * The time in which the refusals are counted, such as `'1m'`. This time starts with the first refusal that is counted. Required
    * unless `on` is `'spent'`.
    */
-  within?: Duration
+  within?: Duration | undefined
   /**
    * How long a key is banned: `['1m', '10m']` means 1 minute the first time, and 10 minutes every later time. Required
    * unless `until` is given.
    */
-  ban?: Duration | readonly Duration[]
+  ban?: Duration | readonly Duration[] | undefined
   /**
    * `'window'`, in place of `ban`: a ban ends when the other policies would admit the refused call. Under a fixed window, a ban ends
    * when the window ends. A call whose cost is too high ever to be admitted begins no ban.
    */
-  until?: 'window'
+  until?: 'window' | undefined
   /**
    * If a key is banned again within this time after its last ban, the next duration in `ban` applies. Default: the longest duration in
    * `ban`.
    */
-  forget?: Duration
+  forget?: Duration | undefined
   /** True if each call that is refused during a ban starts the duration of that ban again. Default false. */
-  extend?: boolean
+  extend?: boolean | undefined
   /**
    * True if the start of a ban resets the other policies of the key (except units of unfinished calls). The key then has its full quota when
    * the ban ends. Default false: units used before the ban stay used. With `on: 'spent'`, a policy that would have its full quota at the end
    * of the ban is always reset, so that this policy does not refuse the key after `unban`.
    */
-  restart?: boolean
+  restart?: boolean | undefined
   /** Which key of a call is banned: the key of this scope, such as `'user'`. Default: the scope of the limiter's first policy. */
-  scope?: string
+  scope?: string | undefined
   /** The name of the penalty in decisions. Default `'penalty'`. */
-  name?: string
+  name?: string | undefined
   /** The HTTP status of the response to a request of a banned key. Default 429. */
-  status?: 403 | 429
+  status?: 403 | 429 | undefined
 }
 
 /** The options that cannot be combined with `until: 'window'`. */
@@ -73,7 +73,7 @@ const code = 'HEADGATE_PENALTY'
 const banTime = duration(undefined, { code })
 const readers = {
   on: oneOf('refused', 'spent'),
-  after: whole(undefined, { code }),
+  after: refusals,
   within: duration(undefined, { code }),
   ban: anything,
   until: optional(check((given) => given === 'window', "'window'", "'window'", undefined, code)),
@@ -83,6 +83,14 @@ const readers = {
   scope: optional(text(undefined, 'HEADGATE_SCOPE')),
   name: text('penalty', 'HEADGATE_NAME'),
   status: check((given) => given === 403 || given === 429, '403 or 429', '429', 429, code),
+}
+
+const countOf = whole(undefined, { code })
+
+function refusals(given: unknown, name: string): number {
+  if (given !== undefined) return countOf(given, name)
+  const fix = "Write after: 10, within: '1m'. For a ban when the quota is spent, write on: 'spent'."
+  throw invalidOption(name, 'the number of refusals', given, fix, code)
 }
 
 const spentReaders = { ...readers, after: anything, within: anything }

@@ -11,7 +11,7 @@ export interface TokenBucketOptions extends BurstOptions {
    * `'continuous'` (default): one token is added every `window / limit`. `'interval'`: `limit` tokens are added together, one window
    * after the first token was taken from a full bucket.
    */
-  refill?: 'continuous' | 'interval'
+  refill?: 'continuous' | 'interval' | undefined
 }
 
 const refillReader = oneOf('continuous', 'interval')

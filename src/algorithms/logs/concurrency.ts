@@ -71,13 +71,13 @@ export interface ConcurrencyOptions extends Pick<PolicyOptions, 'name' | 'label'
    * The time after which a unit is freed, if the unit was neither released nor renewed: whole milliseconds, or text such as `'30s'`.
    * Default `'1m'`.
    */
-  lease?: Duration
+  lease?: Duration | undefined
   /**
    * The longest wait that a response reports to a refused client, in `Retry-After` and in the body: whole milliseconds, or text such as
    * `'1s'`, at most the lease. Does not change `retryAfter` of decisions, which is the time to the end of a lease. Default: responses report
    * the time to the end of a lease, although most units are released long before.
    */
-  retryAfter?: Duration
+  retryAfter?: Duration | undefined
 }
 
 const known = ['limit', 'lease', 'retryAfter', 'name', 'label', 'listed', 'scope', 'shadow']

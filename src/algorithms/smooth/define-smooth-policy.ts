@@ -9,7 +9,7 @@ export interface SmoothOptions
   /** How many units are admitted in each `per`: any positive number, such as 5 or 0.5. */
   rate: number
   /** The time in which `rate` units are admitted. Default `'1s'`. */
-  per?: PolicyOptions['window']
+  per?: PolicyOptions['window'] | undefined
 }
 
 const common = ['rate', 'per', 'name', 'scope', 'countRefused', 'shadow', 'label', 'listed']

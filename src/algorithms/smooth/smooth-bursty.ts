@@ -44,9 +44,9 @@ export class SmoothBursty extends Smooth {
 /** The options of `smoothBursty`. */
 export interface SmoothBurstyOptions extends SmoothOptions {
   /** The longest idle time for which permits are stored. Default `'1s'`; with 0, no permits are stored. */
-  maxBurst?: Duration
+  maxBurst?: Duration | undefined
   /** The most stored permits. Give this option or `maxBurst`, not both. Default: the permits that are added in the time `maxBurst`. */
-  maxStored?: number
+  maxStored?: number | undefined
 }
 
 /**

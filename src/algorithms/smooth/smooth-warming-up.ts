@@ -78,7 +78,7 @@ export interface SmoothWarmingUpOptions extends SmoothOptions {
   /** How long a cold limiter needs to reach the full rate, and an unused limiter to become cold: at least 1 ms, such as `'10s'`. */
   warmup: Duration
   /** How many times slower a cold limiter admits its first units: above 0, at most 1e6. Default 3. */
-  coldFactor?: number
+  coldFactor?: number | undefined
 }
 
 /**

@@ -12,18 +12,18 @@ export interface FixedWindowOptions extends PolicyOptions {
    * `'clock'` (default): windows start at multiples of `window` since the epoch. `'first-request'`: a window starts with its
    * first call.
    */
-  align?: 'clock' | 'first-request'
+  align?: 'clock' | 'first-request' | undefined
   /**
    * Parts of the quota, above 0 and at most 1. When an admitted call leaves such a part of the quota used, the limiter's hook
    * `onThreshold` gets one event for each key, window and part. Only for windows of at least one second that start on the clock.
    * Default: none. Example: `[0.8, 1]`.
    */
-  thresholds?: readonly number[]
+  thresholds?: readonly number[] | undefined
   /**
    * True to allow reservations that give their units back when they expire: `reserve(key, { expires: '10m', onExpiry: 'give-back' })`.
    * Only for windows of at least one second that start on the clock. Default false.
    */
-  giveBack?: boolean
+  giveBack?: boolean | undefined
 }
 
 /** A calendar whose windows start at multiples of their length since the epoch. */

@@ -171,7 +171,7 @@ export interface SegmentedWindowOptions extends PolicyOptions {
    * How many segments the window has, from 1 to 1000. With more segments, units become free sooner, but a key needs more memory.
    * Default 10.
    */
-  segments?: number
+  segments?: number | undefined
 }
 
 const segmentsReader = whole(10, { most: 1000, code: 'HEADGATE_SEGMENTS' })

@@ -14,16 +14,16 @@ export interface HeadersOptions {
    * The dialects (sets of names and formats) of the fields to send. Default `'legacy'`. If two dialects in the list have the
    * same field, the later dialect sets the field. Example: `['legacy', 'draft-11']`.
    */
-  dialects?: Dialect | readonly Dialect[]
+  dialects?: Dialect | readonly Dialect[] | undefined
   /** True to set the fields only on a refusal, or if at least 80 per cent of a policy's burst are used. Default false. */
-  near?: boolean
+  near?: boolean | undefined
   /**
    * The names of the legacy fields, and the format of the reset time. Default: the `X-RateLimit-*` names and seconds since 1970.
    * Example: `{ resetAs: 'delta' }`.
    */
-  legacy?: LegacyOptions
+  legacy?: LegacyOptions | undefined
   /** Adds `pk`, a salted hash of the key, to the fields of draft-8 and draft-11. Default: no `pk`. Example: `{ salt: secret }`. */
-  pk?: PartitionKeyOptions
+  pk?: PartitionKeyOptions | undefined
 }
 
 /**

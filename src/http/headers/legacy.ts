@@ -9,18 +9,18 @@ export interface LegacyOptions {
    * The name of the policy whose numbers the fields show. Default: the binding policy, which may differ from response to response. A plan
    * without the named policy uses the default. Example: `'minute'`.
    */
-  policy?: string
+  policy?: string | undefined
   /** The name of the field with the limit. Default `'X-RateLimit-Limit'`. */
-  limit?: string
+  limit?: string | undefined
   /** The name of the field with the remaining units. Default `'X-RateLimit-Remaining'`. */
-  remaining?: string
+  remaining?: string | undefined
   /** The name of the field with the reset time. Default `'X-RateLimit-Reset'`. Example: `'X-RateLimit-Reset-After'`. */
-  reset?: string
+  reset?: string | undefined
   /**
    * The format of the reset time: seconds since 1970 (`'epoch'`), as GitHub sends, or seconds from now (`'delta'`). Default:
    * `'epoch'`.
    */
-  resetAs?: 'epoch' | 'delta'
+  resetAs?: 'epoch' | 'delta' | undefined
 }
 
 const isName = (given: unknown) => typeof given === 'string' && tokenPattern.test(given) && given.length <= 128

@@ -1,4 +1,4 @@
-import { type Duration, HeadgateError } from '../../common/index.ts'
+import { boundMethods, type Duration, HeadgateError } from '../../common/index.ts'
 import type { BanOptions, Key, RateLimiter, Units } from '../../limiter/index.ts'
 import type { Decision, Source, Verdict } from '../../policy/index.ts'
 import type { RequestDecision } from '../framework.ts'
@@ -45,6 +45,10 @@ export class KeyedDecision implements RequestDecision {
     this.key = key
     this.#limiter = limiter
     this.#units = units
+  }
+
+  static {
+    boundMethods(KeyedDecision.prototype, 'settle', 'reset', 'ban')
   }
 
   async settle(actual: Units): Promise<void> {

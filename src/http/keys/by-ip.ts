@@ -9,27 +9,27 @@ import { clientBehind, type TrustedProxies } from './trusted-proxies.ts'
 /** The options of `byIp`. */
 export interface ByIpOptions {
   /** How many leading bits of an IPv6 address identify one client, 1 to 128. Default 56. Example: `64`. */
-  ipv6Prefix?: number
+  ipv6Prefix?: number | undefined
   /**
    * How many proxies are in front of the server, or their addresses and ranges. For frameworks without a proxy setting. With this
    * option, the client's address is read from X-Forwarded-For, and the framework's setting is ignored. Default: the framework's
    * setting. Example: `1`, or `['10.0.0.0/8']`.
    */
-  trustedProxies?: TrustedProxies
+  trustedProxies?: TrustedProxies | undefined
   /**
    * The platform in front of the server, which reports the client's address in its own field. The field is trusted only if the
    * request comes from a proxy of the platform: for Cloudflare and Google, from their published ranges, and for other platforms,
    * from private addresses. In a runtime that shows no peer address, such as a worker, the field is always trusted. Default: no
    * field is trusted. Example: `'cloudflare'`.
    */
-  platform?: AddressPlatform
+  platform?: AddressPlatform | undefined
   /** The addresses and ranges of `platform`'s proxies. Default: the built-in ranges of the platform. Example: `['10.0.3.0/24']`. */
-  proxies?: readonly string[]
+  proxies?: readonly string[] | undefined
   /**
    * False to disable two warnings. The first warning: a request has a field of a proxy, but no proxy is trusted. The second warning: the
    * field of `platform` is missing, malformed, or sent by a peer that is not a proxy of the platform. Default true.
    */
-  warn?: boolean
+  warn?: boolean | undefined
 }
 
 /**
@@ -141,7 +141,7 @@ function trustFix(field: string): string {
   if (field !== 'x-forwarded-for') return `Write byIp({ platform: ${platforms.join(' or ')} }).`
   return (
     "Set it in the framework (Express: app.set('trust proxy', 1), Koa: new Koa({ proxy: true, maxIpsCount: 1 }), " +
-    "Fastify: fastify({ trustProxy: '10.0.0.0/8' })), or write byIp({ trustedProxies: 1 })."
+    "Fastify: fastify({ trustProxy: '10.0.0.0/8' }), where a number of hops trusts nobody), or write byIp({ trustedProxies: 1 })."
   )
 }
 

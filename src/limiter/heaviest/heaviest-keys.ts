@@ -35,9 +35,9 @@ export interface HeavyKey {
 /** The options of `limiter.top()`. */
 export interface TopOptions {
   /** The scope (such as `user`) whose keys `top` returns. Default: the first scope of the limiter. */
-  scope?: string
+  scope?: string | undefined
   /** True to set the counts to 0 after this result, so that the next result counts only later calls. Default false. */
-  reset?: boolean
+  reset?: boolean | undefined
 }
 
 export const mostCounters = 1_000_000

@@ -11,6 +11,7 @@ import {
   type Settled,
   shown,
   text,
+  unbounded,
   whole,
 } from '../../common/index.ts'
 import { Pace } from '../pace.ts'
@@ -29,46 +30,52 @@ export interface PacedFetchOptions {
    */
   pacer: Pacer | Pace | ((url: URL) => Pacer | Pace)
   /** Returns a request's key in the pacer. Default: one queue for all requests. Example: `({ host }) => host`. */
-  key?: (url: URL) => string
+  key?: ((url: URL) => string) | undefined
   /**
    * The priority of a request: any number, or a function of the arguments of `fetch` that returns a number. Requests with a higher priority
    * are sent first. Default 0. Example: `(url, init) => (String(url).endsWith('/payments') ? 1 : 0)`.
    */
-  priority?: number | ((...request: Parameters<Fetch>) => number)
+  priority?: number | ((...request: Parameters<Fetch>) => number) | undefined
   /**
    * How many units a request takes: a whole number from 1, a record of numbers by policy name, or a function of the
    * arguments of `fetch` that returns a number or a record. Default 1. Example: `(url, init) => ({ requests: 1, tokens:
    * estimate(init.body) })`.
    */
-  cost?: RequestCost | ((...request: Parameters<Fetch>) => RequestCost)
+  cost?: RequestCost | ((...request: Parameters<Fetch>) => RequestCost) | undefined
   /**
    * Says which quota of the server each policy follows. A field's name is the name of a policy. The field's value is a unit such as
    * `'tokens'`, or the name of a limit in the header field `RateLimit`. Default: each policy follows the quota that has the policy's own
    * name. Example: `{ daily: 'requests', budget: 'tokens' }`.
    */
-  quotas?: Readonly<Record<string, string>>
+  quotas?: Readonly<Record<string, string>> | undefined
   /** How often a request that can be repeated is sent again after a response 429 or 503. Default 3. Example: `0`. */
-  retries?: number
+  retries?: number | undefined
   /**
    * The methods of requests that can be repeated. A request with the header field `Idempotency-Key` can be repeated too, whatever its
    * method. A request whose body is a stream cannot be repeated, and its response 429 or 503 is returned. Default: the idempotent methods
    * GET, HEAD, OPTIONS, TRACE, PUT and DELETE. Example: `['GET', 'POST']`.
    */
-  retryMethods?: readonly string[]
+  retryMethods?: readonly string[] | undefined
   /**
    * The longest time for which a response can stop the pacer, in milliseconds or as text. If the server names a longer
    * time, the pacer stops for `maxHold` and the refused request is not sent again. Default `'5m'`. Example: `'30s'`.
    */
-  maxHold?: Duration
+  maxHold?: Duration | undefined
   /**
    * How long the pacer stops when the server has no units left and names no time, in milliseconds or as text. After a
    * refusal this time doubles with each retry. Default `'1s'`. Example: `'200ms'`.
    */
-  backoff?: Duration
+  backoff?: Duration | undefined
+  /**
+   * How long an attempt may wait for the response, in milliseconds or as text. After this time, the attempt is aborted, the next request may
+   * start, and the promise rejects with `HEADGATE_RUN_TIMEOUT`. The time ends with the headers of the response, so it does not limit the
+   * body. Default: no limit. Example: `'10s'`.
+   */
+  runTimeout?: Duration | undefined
   /** Returns a number from 0 up to 1, to randomize waits before retries. Default `Math.random`. In tests: `() => 0`. */
-  random?: () => number
+  random?: (() => number) | undefined
   /** Returns the time in milliseconds since the epoch, to compare with dates in responses. Default `Date.now`. Tests may pass another function. */
-  now?: () => number
+  now?: (() => number) | undefined
 }
 
 const isPace = (given: unknown): given is Pace => given instanceof Pace
@@ -97,8 +104,9 @@ const readers = {
   quotas: anything,
   retries: whole(3, { least: 0 }),
   retryMethods: check<readonly string[]>(areMethods, 'a list of HTTP methods', "['GET', 'POST']", idempotent),
-  maxHold: duration('5m'),
+  maxHold: duration('5m', { usual: 1000 }),
   backoff: duration('1s'),
+  runTimeout: unbounded(duration(undefined, { usual: 100 }), Infinity),
   random: callback('() => 0', Math.random),
   now: callback('Date.now', Date.now),
 }

@@ -5,6 +5,7 @@
 import { getOrInsert, HeadgateError, shown } from '../../common/index.ts'
 import { KeyMap } from '../key-map.ts'
 import type { Pace } from '../pace.ts'
+import { again } from '../queue/index.ts'
 import { type PacedFetchOptions, type PacedFetchSettings, readSettings } from './paced-fetch-options.ts'
 import { parseRateLimit } from './parse-headers.ts'
 import type { ParsedRateLimit } from './quota.ts'
@@ -50,25 +51,24 @@ export function pacedFetch(fetch: Fetch, options: PacedFetchOptions): Fetch {
 }
 
 /** Sends a request when the pacer admits the request. Sends the request again if the server refuses the request. */
-async function exchange(fetch: Fetch, request: Sent, settings: PacedFetchSettings): Promise<Response> {
-  const { input, init, pace, cost } = request
-  let { priority } = request
-  for (let attempt = 0; ; ) {
-    const again = attempt < settings.retries && isRepeatable(request, settings.methods)
-    const send = () => fetch(again && input instanceof Request ? input.clone() : input, init)
-    // The response is read inside `throttle`, so that a refusal stops the pacer before the next request gets its slot (start time).
-    const run = () => sendIfLeft(send, request, attempt, settings)
-    const outcome = await pace.throttle(run, { cost, signal: signalOf(request), priority })
-    if (outcome === undefined) {
-      // This request came first. Smaller requests of the same priority must not use up the units that this request waits for.
-      priority = request.priority + 0.5
-      continue
-    }
+function exchange(fetch: Fetch, request: Sent, settings: PacedFetchSettings): Promise<Response> {
+  const { input, init, pace, cost, priority } = request
+  let attempt = 0
+  // The response is read inside `throttle`, so that a refusal stops the pacer before the next request gets its slot (start time).
+  const run = async (signal?: AbortSignal) => {
+    const repeatable = attempt < settings.retries && isRepeatable(request, settings.methods)
+    const limited = signal === undefined ? init : { ...init, signal }
+    const send = () => fetch(repeatable && input instanceof Request ? input.clone() : input, limited)
+    const outcome = await sendIfLeft(send, request, attempt, settings)
+    if (outcome === undefined) return again
     const { response, retry } = outcome
-    if (!retry || !again) return response
+    if (!retry || !repeatable) return response
     await response.body?.cancel().catch(() => undefined) // reading the body may have failed already
     attempt++
+    return again
   }
+  const { runTimeout } = settings
+  return pace.throttle(run, { cost, signal: signalOf(request), priority, runTimeout }) as Promise<Response>
 }
 
 /**
@@ -86,7 +86,7 @@ async function sendIfLeft(
   const server = quotas()
   const wait = server.wait(cost)
   if (wait > 0) {
-    pace.hold(wait, { shared: false }) // a smaller request of another process need not wait
+    pace.hold(`${wait}ms`, { shared: false }) // a smaller request of another process need not wait
     return undefined
   }
   const flight = server.send(cost)
@@ -113,7 +113,7 @@ function obey(
   if (named === 0) return refused
   const wait = named ?? settings.backoff * 2 ** attempt
   const jitter = settings.random() * (named === undefined ? wait : Math.min(maxJitter, wait * jitterPart))
-  pace.hold(Math.ceil(Math.min(settings.maxHold, refused ? wait + jitter : wait)))
+  pace.hold(`${Math.ceil(Math.min(settings.maxHold, refused ? wait + jitter : wait))}ms`)
   return refused && wait <= settings.maxHold
 }
 

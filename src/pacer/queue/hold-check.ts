@@ -18,6 +18,7 @@ import type { Decision } from '../../policy/index.ts'
 import type { Task } from '../timers/index.ts'
 import type { Slot } from './booked-slot.ts'
 import type { Queue } from './queue.ts'
+import { obeyHold } from './shared-hold.ts'
 
 /** For how many microseconds an answer stays valid beyond the round trip. Timers are late by about this time. */
 const timerLate = 2000
@@ -89,7 +90,7 @@ export class HoldCheck {
     const answer = context.units.look(keys)
     const ended = (decision: Decision | undefined) => {
       this.#asking = false
-      if (decision !== undefined && this.#queue.obey(decision)) return
+      if (decision !== undefined && obeyHold(this.#queue, decision)) return
       this.answered(now, decision)
       for (const slot of this.#due) {
         this.#due.delete(slot)

@@ -14,6 +14,7 @@ import { PollTimes } from '../poll-times.ts'
 import type { Task } from '../timers/index.ts'
 import { PriorityQueue } from './priority-queue.ts'
 import { Queue } from './queue.ts'
+import { obeyHold } from './shared-hold.ts'
 import type { Waiter } from './waiter.ts'
 
 export class PollingQueue extends Queue {
@@ -98,7 +99,7 @@ export class PollingQueue extends Queue {
     const here = waiter.stage === 'queued' && !this.stopped
     if (decision.allowed && here) return this.#end(waiter, () => this.admit(waiter, booking))
     if (decision.allowed) void this.context.units.giveBack(this.keys, tickets)
-    if (!here || this.obey(decision)) {
+    if (!here || obeyHold(this, decision)) {
       this.#stay(waiter)
       return true
     }

@@ -10,7 +10,6 @@ import type { Decision } from '../../policy/index.ts'
 import type { Booking } from '../../stores/contract/index.ts'
 import type { PacerContext } from '../pacer-context.ts'
 import { closed, queueFull, timedOut, tooLarge, tooLate } from '../pacer-errors.ts'
-import { holdIn } from '../pacer-ledger.ts'
 import { afterCaller, RunSpacing } from '../run-spacing.ts'
 import { Hold, RunLease } from '../runs/index.ts'
 import { ReservedSlots } from './booked-slot.ts'
@@ -33,14 +32,14 @@ export abstract class Queue {
   running = 0
   /** How many requests to the store have no response yet. */
   #pendingRequests = 0
-  readonly #hold: Hold
+  readonly holding: Hold
   readonly reserved: ReservedSlots = new ReservedSlots()
 
   constructor(context: PacerContext, key: string) {
     this.context = context
     this.key = key
     this.keys = context.units.keys(key)
-    this.#hold = new Hold(context, () => {
+    this.holding = new Hold(context, () => {
       if (!this.stopped) this.restart()
       this.settled()
     })
@@ -88,14 +87,12 @@ export abstract class Queue {
 
   /** True while no call is admitted, because the pacer is paused or closed, or because `hold` stopped the key. */
   get stopped(): boolean {
-    return this.context.closed || this.context.paused || this.#hold.on
+    return this.context.closed || this.context.paused || this.holding.on
   }
 
-  /**
-   * For how many milliseconds no call will be admitted. 0 if calls are admitted; Infinity while the pacer is paused.
-   */
+  /** For how many milliseconds no call will be admitted. 0 if calls are admitted; Infinity while the pacer is paused. */
   get stoppedFor(): number {
-    return this.context.paused ? Infinity : Math.max(0, Math.ceil((this.#hold.until - this.now) / 1000))
+    return this.context.paused ? Infinity : Math.max(0, Math.ceil((this.holding.until - this.now) / 1000))
   }
 
   get free(): boolean {
@@ -104,7 +101,7 @@ export abstract class Queue {
 
   /** True if the queue can be removed: no call waits or runs, no slot (start time) is booked, and `hold` has not stopped the key. */
   get idle(): boolean {
-    return this.free && !this.#hold.on && this.empty && this.reserved.prune(this.now).first === undefined
+    return this.free && !this.holding.on && this.empty && this.reserved.prune(this.now).first === undefined
   }
 
   /** @throws HeadgateError `HEADGATE_CLOSED` if the pacer is closed */
@@ -133,7 +130,8 @@ export abstract class Queue {
   /** True if this waiter must not wait, because `maxQueue` other calls wait already. */
   full(waiter: Waiter): boolean {
     const { maxQueue, order } = this.context
-    return !waiter.waits && this.waiting >= maxQueue && (order === 'newest' || this.waiting === 0)
+    const { counted } = this.#waiting
+    return !waiter.waits && counted >= maxQueue && (order === 'newest' || counted === 0)
   }
 
   /** Lets a call wait, or refuses the call if it must not wait. Returns true if the call waits. */
@@ -148,16 +146,20 @@ export abstract class Queue {
   /** Counts a call as waiting. If more than `maxQueue` calls wait now, the oldest is refused. */
   protected countWaiting(waiter: Waiter): void {
     if (waiter.waits) return
-    const { maxQueue, events } = this.context
+    const { maxQueue } = this.context
     const oldest = this.#waiting.first
     waiter.waits = true
     this.#waiting.add(waiter)
-    waiter.startDeadline()
-    this.#hold.watch()
-    if (oldest !== undefined && this.waiting > maxQueue) this.leave(oldest, queueFull(maxQueue))
-    events.queued(this, waiter)
+    if (oldest !== undefined && this.#waiting.counted > maxQueue) this.leave(oldest, queueFull(maxQueue))
+    this.#begin(waiter)
     // `onDelay` is called in a microtask, because it is a function of the user and may call the pacer.
     if (waiter.onDelay !== undefined) queueMicrotask(() => waiter.notify())
+  }
+
+  #begin(waiter: Waiter): void {
+    waiter.startDeadline()
+    this.holding.watch()
+    this.context.events.queued(this, waiter)
   }
 
   /** @param booking the units that the waiter took; undefined if no policy counts units in flight (of running calls) */
@@ -211,8 +213,8 @@ export abstract class Queue {
 
   #done(waiter: Waiter): void {
     waiter.end()
-    if (waiter.waits) this.#waiting.removeDone()
-    if (this.waiting === 0) this.#hold.unwatch()
+    if (waiter.waits) this.#waiting.removeDone(waiter)
+    if (this.waiting === 0) this.holding.unwatch()
   }
 
   /** Called when a function has ended, so that the next function may enter the queue. */
@@ -221,6 +223,22 @@ export abstract class Queue {
     if (held !== undefined) this.request(held.release(), () => this.freed())
     this.#unblock()
     this.settled()
+  }
+
+  /**
+   * Lets a function that has run wait for another slot (start time), before the calls of its priority that came later. `maxQueue` does not
+   * count this wait. The function keeps its place under `concurrency`, but not its units in flight (of `concurrency` policies).
+   */
+  again(ran: Waiter): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      const waiter = ran.repeat(this.now, resolve, reject)
+      this.#waiting.repeats.push(waiter)
+      this.#begin(waiter)
+      if (ran.held !== undefined) this.request(ran.held.release(), () => this.freed())
+      if (this.context.closed) this.refuse(waiter, closed())
+      else if (waiter.signal?.aborted) this.refuse(waiter, waiter.signal.reason)
+      else this.add(waiter)
+    })
   }
 
   /**
@@ -241,36 +259,17 @@ export abstract class Queue {
     this.context.settled(this)
   }
 
-  /** Does what `hold` does, in every process that shares the store. */
-  holdAll(until: number): void {
-    const { now } = this
-    this.hold(until)
-    if (this.context.closed || until <= Math.max(now, this.#hold.sharedUntil)) return
-    this.#hold.sharedUntil = until
-    this.context.units.hold(this.keys, until - now)
-  }
-
-  /** Obeys a hold (stop of the key) that the store's decision reports. Returns false if no process holds the key. */
-  obey(decision: Decision): boolean {
-    const wait = holdIn(decision)
-    if (wait === 0) return false
-    const until = this.now + wait
-    this.#hold.sharedUntil = Math.max(until, this.#hold.sharedUntil)
-    this.hold(until)
-    return true
-  }
-
   /** Admits no call until `until`, in microseconds. If an earlier call of `hold` set a later end, the later end stays. */
   hold(until: number): void {
-    if (this.context.closed || until <= Math.max(this.now, this.#hold.until)) return
+    if (this.context.closed || until <= Math.max(this.now, this.holding.until)) return
     if (!this.stopped) this.stop()
-    this.#hold.begin(until)
-    if (this.waiting > 0) this.#hold.watch()
+    this.holding.begin(until)
+    if (this.waiting > 0) this.holding.watch()
   }
 
   close(): void {
     while (this.#waiting.first !== undefined) this.leave(this.#waiting.first, closed())
-    for (const waiter of [...this.unanswered]) this.leave(waiter, closed())
-    this.#hold.unwatch()
+    for (const waiter of [...this.unanswered, ...this.#waiting.repeats]) this.leave(waiter, closed())
+    this.holding.unwatch()
   }
 }

@@ -21,6 +21,7 @@ import { HoldCheck } from './hold-check.ts'
 import { LateSlots } from './late-slots.ts'
 import { PriorityQueue } from './priority-queue.ts'
 import { Queue } from './queue.ts'
+import { obeyHold } from './shared-hold.ts'
 import type { Waiter } from './waiter.ts'
 
 export class ReservingQueue extends Queue {
@@ -121,7 +122,7 @@ export class ReservingQueue extends Queue {
     const here = waiter.stage === 'requesting'
     this.#horizon.answered(booking)
     if (!decision.allowed) {
-      if (this.obey(decision)) {
+      if (obeyHold(this, decision)) {
         if (here) this.#wait(waiter)
       } else if (here) this.refuseBy(decision, waiter)
     } else if (!here || this.stopped) {

@@ -31,6 +31,9 @@ export interface PacerCall {
  */
 export type Stage = 'new' | 'blocked' | 'queued' | 'requesting' | 'booked' | 'done'
 
+/** A function of `throttle` returns this value to run again: see `Queue.again`. */
+export const again: unique symbol = Symbol('again')
+
 /** The functions of the queue that a waiter can call. */
 interface Owner {
   readonly context: PacerContext
@@ -40,6 +43,8 @@ interface Owner {
   ran(waiter: Waiter): void
   /** Called when the function of a waiter has ended. */
   finished(waiter: Waiter): void
+  /** Called when the function of a waiter has returned `again`. Returns a promise of the waiter for the next run. */
+  again(waiter: Waiter): Promise<unknown>
 }
 
 /** A call and its wait. There may be very many waiters, so memory matters: a field takes 8 bytes in each waiter, and a closure 64 bytes or more. */
@@ -85,9 +90,20 @@ export class Waiter implements ListNode<Waiter> {
     this.deadline = ends ? new WaitDeadline(this, timeout, signal) : undefined
   }
 
+  /** A waiter for the next run of the call's function, with the place of this waiter in the order of arrival. */
+  repeat(now: number, resolve: Waiter['resolve'], reject: Waiter['reject']): Waiter {
+    const { owner, cost, priority, run, timeout, signal, number } = this
+    const call = { cost, priority, run, timeout, signal, onDelay: undefined, resolve, reject }
+    return Object.assign(new Waiter(owner, call, number, now), { stage: 'requesting', waits: true })
+  }
+
   /** The longest wait of the call, in milliseconds. */
   get timeout(): number {
     return this.deadline?.timeout ?? Infinity
+  }
+
+  get signal(): AbortSignal | undefined {
+    return this.deadline?.signal
   }
 
   /** Microseconds until the timeout. Infinity without a timeout, as in most calls: the clock is then not read. */
@@ -145,14 +161,14 @@ class WaitDeadline extends Task {
   readonly #waiter: Waiter
   /** The longest wait of the call in milliseconds, or Infinity. */
   readonly timeout: number
-  readonly #signal: AbortSignal | undefined
+  readonly signal: AbortSignal | undefined
 
   constructor(waiter: Waiter, timeout: number, signal: AbortSignal | undefined) {
     super()
     this.#waiter = waiter
     this.timeout = timeout
     this.at = waiter.since + timeout * 1000
-    this.#signal = signal
+    this.signal = signal
     signal?.addEventListener('abort', this, { once: true })
   }
 
@@ -166,11 +182,11 @@ class WaitDeadline extends Task {
   }
 
   handleEvent(): void {
-    this.#waiter.leave(this.#signal?.reason)
+    this.#waiter.leave(this.signal?.reason)
   }
 
   release(): void {
-    this.#signal?.removeEventListener('abort', this)
+    this.signal?.removeEventListener('abort', this)
   }
 }
 
@@ -184,6 +200,7 @@ export function start(waiter: unknown): Promise<unknown> {
   try {
     return Promise.resolve(begin(waiter as Waiter)).then(
       (value) => {
+        if (value === again) return owner.again(waiter as Waiter).then(start)
         end()
         return value
       },

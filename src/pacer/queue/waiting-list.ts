@@ -9,23 +9,36 @@ const spare = 32
  */
 export class WaitingList {
   readonly #waiters = new Fifo<Waiter>()
-  /** How many calls of the list still wait. */
-  size = 0
+  /** Calls that have run, and wait to run again. */
+  readonly repeats: Waiter[] = []
+  /** How many calls wait for their first run: these calls count for `maxQueue`. */
+  counted = 0
 
-  /** The call that has waited the longest. */
+  /** How many calls of the list still wait. */
+  get size(): number {
+    return this.counted + this.repeats.length
+  }
+
+  /** The call that has waited the longest for its first run. */
   get first(): Waiter | undefined {
     return this.#waiters.first
   }
 
   add(waiter: Waiter): void {
     this.#waiters.push(waiter)
-    this.size++
+    this.counted++
   }
 
   /** Call this for every waiter that becomes `done`, which means admitted or refused. */
-  removeDone(): void {
-    this.size--
+  removeDone(waiter: Waiter): void {
+    const repeat = this.repeats.indexOf(waiter)
+    if (repeat >= 0) this.repeats.splice(repeat, 1)
+    else this.#removeCounted()
+  }
+
+  #removeCounted(): void {
+    this.counted--
     while (this.first?.stage === 'done') this.#waiters.shift()
-    if (this.#waiters.length > this.size * 2 + spare) this.#waiters.filter(({ stage }) => stage !== 'done')
+    if (this.#waiters.length > this.counted * 2 + spare) this.#waiters.filter(({ stage }) => stage !== 'done')
   }
 }

@@ -8,11 +8,11 @@ import { WorkerStore } from './worker.ts'
 /** The options of `clusterStore`. */
 export interface ClusterStoreOptions extends MemoryStoreOptions {
   /** The name of the store. Needed only if the cluster has several stores. Default `'default'`. */
-  name?: string
+  name?: string | undefined
   /** How long a worker's call may take before it rejects with HeadgateError `HEADGATE_STORE_TIMEOUT`. Default 100 ms. Example: `'1s'`. */
-  timeout?: Duration
+  timeout?: Duration | undefined
   /** When the circuit breaker of a worker opens, and how often the worker then sends a probe to the primary. */
-  breaker?: BreakerOptions
+  breaker?: BreakerOptions | undefined
 }
 
 const readers = {

@@ -17,29 +17,29 @@ export interface SharedStoreOptions {
    * the rest of the key. Limiter `b` with scope `c` under the prefix `a` would share keys with limiter `c` under the prefix `a:b`. Default
    * `'headgate'`.
    */
-  prefix?: string
+  prefix?: string | undefined
   /**
    * How long a call to the store may take, in milliseconds or as text. A call that takes longer rejects with HeadgateError
    * `HEADGATE_STORE_TIMEOUT`. Default 100 ms.
    */
-  timeout?: Duration
+  timeout?: Duration | undefined
   /**
    * How long the store keeps a key that has its full quota again, in milliseconds or as text. A process whose clock is slow still needs the
    * key during that time. Default `'1s'`.
    */
-  ttlMargin?: Duration
+  ttlMargin?: Duration | undefined
   /** When the circuit breaker of the store opens, and how often a process then sends a probe to the store. */
-  breaker?: BreakerOptions
+  breaker?: BreakerOptions | undefined
 }
 
 /** The options of a store's circuit breaker. All limiters on the store share the breaker. */
 export interface BreakerOptions {
   /** How many requests to the store have to fail, without a success between them, to open the breaker. Default 5. */
-  failures?: number
+  failures?: number | undefined
   /** How long the breaker is open before the first probe, in milliseconds or as text. Default `'500ms'`. */
-  openFor?: Duration
+  openFor?: Duration | undefined
   /** The time from a failed probe to the next probe, in milliseconds or as text. Default: `openFor`. */
-  probeEvery?: Duration
+  probeEvery?: Duration | undefined
 }
 
 /** The options of a shared store, with their defaults. Durations are in milliseconds. */

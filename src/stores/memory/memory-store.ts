@@ -10,7 +10,7 @@ export interface MemoryStoreOptions {
    * The most keys in memory, for each scope (kind of key) of each limiter. Default 1,000,000: these keys take about 110 MB if they are IP
    * addresses and all in use. Memory is allocated as keys come, and reused when a key has its full quota again.
    */
-  maxKeys?: number
+  maxKeys?: number | undefined
   /**
    * What happens to a live key (a key below its full quota) that is evicted to make space for another key. `'remember'` (default): the
    * states of the evicted key move to an overflow table of fixed size, and are found there by the key's next call. With far more than ten
@@ -21,9 +21,9 @@ export interface MemoryStoreOptions {
    * for evicted keys. A place takes 28 bytes under a bucket, and 36 or 44 bytes under a window. The table takes at most 64 MiB. With
    * several plans, a place in use takes about 200 bytes, and the table takes at most 128 MiB. docs/memory.md has the figures.
    */
-  onFull?: 'remember' | 'forget'
+  onFull?: 'remember' | 'forget' | undefined
   /** Returns whole microseconds since the epoch. Default: a monotonic clock. */
-  clock?: Clock
+  clock?: Clock | undefined
 }
 
 const readers = {

@@ -10,9 +10,9 @@ import { TransactionRunner } from './transaction-runner.ts'
 /** The options of `inspectPostgres`. */
 export interface InspectPostgresOptions {
   /** The prefix of the store's keys. Default `'headgate'`. */
-  prefix?: string
+  prefix?: string | undefined
   /** The name of the store's table, with its schema if necessary, such as `'limits.headgate'`. Default `'headgate'`. */
-  table?: string
+  table?: string | undefined
 }
 
 /** How long one statement may take, in milliseconds. */

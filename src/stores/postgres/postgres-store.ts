@@ -22,25 +22,25 @@ export interface PostgresStoreOptions extends SharedStoreOptions {
   /** A `Pool` of `pg`. The store does not close the pool. */
   pool: PostgresPool
   /** The name of the table, with its schema if necessary, such as `'limits.headgate'`. Default `'headgate'`. */
-  table?: string
+  table?: string | undefined
   /**
    * The most connections that the store uses at the same time. Default 4. While all these connections are in use, new calls wait, and then
    * share the next free connection.
    */
-  transactions?: number
+  transactions?: number | undefined
   /**
    * False if the store must not prepare statements: each decision is then a transaction of two round trips. Set false for poolers
    * such as RDS Proxy, which reserve a connection for each client that prepares statements. Default true.
    */
-  prepare?: boolean
+  prepare?: boolean | undefined
   /**
    * What the store waits for before it admits a call. With `'full'` (`synchronous_commit = on`), the units of the call are on the disk of
    * Postgres before the caller gets the decision. With `'normal'` (`synchronous_commit = off`), a crash of Postgres may lose the units of
    * the last fraction of a second. Default `'normal'`.
    */
-  synchronous?: Durability
+  synchronous?: Durability | undefined
   /** Returns whole microseconds since the epoch. Default: the time of Postgres, which is read for each decision. */
-  clock?: Clock
+  clock?: Clock | undefined
 }
 
 const defaultTable = 'headgate'

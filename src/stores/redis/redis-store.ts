@@ -40,39 +40,39 @@ export interface RedisStoreOptions extends SharedStoreOptions {
    * The beginning of every key: 1 to 128 letters, digits and `_ . / -`. In Redis Cluster, a part in braces, as in `'{quota}'`, puts all
    * keys of the store in one hash slot. Default `'headgate'`.
    */
-  prefix?: string
+  prefix?: string | undefined
   /** Which clock gives the time of decisions: the clock of Redis (`'redis'`, the default) or of this process (`'client'`). */
-  time?: 'redis' | 'client'
+  time?: 'redis' | 'client' | undefined
   /** Returns the time in whole microseconds since the epoch. Implies `time: 'client'`, whose default clock is the wall clock. */
-  clock?: Clock
+  clock?: Clock | undefined
   /**
    * Whether calls of one turn of the event loop are sent as one batch. `{ size }`: at most `size` calls in a batch, from 1 to 1000.
    * Default true: at most 32 calls in a batch, or up to 1000 while other batches wait. `false` sends each call separately.
    */
-  batch?: boolean | { size: number }
+  batch?: boolean | { size: number } | undefined
   /**
    * Whether this process repeats a refusal without a request to Redis while no units are left. A reset by another process may take
    * effect here up to `longest` later. Default `{ longest: '1s' }`; `false` sends a request for each call.
    */
-  refusalCache?: boolean | { longest: Duration }
+  refusalCache?: boolean | { longest: Duration } | undefined
   /**
    * A second client, such as `client.duplicate()`, used only to listen for resets. With this client, a reset by another process
    * that also has a subscriber takes effect here immediately. Default: none; a reset takes effect within `refusalCache.longest`.
    */
-  subscriber?: RedisClient
+  subscriber?: RedisClient | undefined
   /**
    * How many units of a key a request takes for later calls, which this process then decides without a request. Leases (units taken in
    * advance) save requests, but some leased units may never be used. `'auto'` takes about as many units as this process uses in 100 ms, or
    * in three round trips if these take longer. At most 1000 units are taken, or at most `most` of `{ units: 'auto', most }`. The next units
    * are taken before the current units are used up. Default: no leases.
    */
-  leases?: LeasesOption
+  leases?: LeasesOption | undefined
   /**
    * If Redis answers no request for this time, the store makes the client reconnect, because the client may not notice a broken
    * connection. The store also makes the client reconnect if a server has become a replica, at most once in this time. Default
    * `'5s'`; Infinity for never.
    */
-  reconnectAfter?: Duration
+  reconnectAfter?: Duration | undefined
 }
 
 /**

@@ -48,7 +48,7 @@ export interface ShareStoreOptions {
    */
   instances: number
   /** How often a process sends reports, in milliseconds or as text, from 1 ms to 1 h. Default `'100ms'`. */
-  report?: number | string
+  report?: number | string | undefined
 }
 
 const readers = {

@@ -9,9 +9,9 @@ import { SqliteFile } from './sqlite-file.ts'
 /** The options of `inspectSqlite`. */
 export interface InspectSqliteOptions {
   /** The prefix of the store. Default `'headgate'`. */
-  prefix?: string
+  prefix?: string | undefined
   /** The name of the store's table. Default `'headgate'`. */
-  table?: string
+  table?: string | undefined
 }
 
 const readers = {

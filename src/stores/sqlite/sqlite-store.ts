@@ -26,21 +26,21 @@ export interface SqliteStoreOptions extends SharedStoreOptions {
    */
   database: SqliteDatabase | SqliteClient
   /** The name of the store's table. The store creates the table. Default `'headgate'`. */
-  table?: string
+  table?: string | undefined
   /**
    * What the store waits for before it admits a call. With `'full'`, the units of the call are on the disk before the caller gets the
    * decision, and survive a power loss. With `'normal'`, the units survive a crash of the process, but a power loss may lose the units of
    * the last seconds. A client of @libsql/client decides itself when data is on the disk, so do not set the option for such a client.
    * Default `'normal'`.
    */
-  synchronous?: Durability
+  synchronous?: Durability | undefined
   /**
    * How long a call may wait for the lock of the file. A driver without promises blocks the event loop during this time. When the
    * time is over, the call fails with HeadgateError `HEADGATE_STORE_TIMEOUT`. Default 100 ms.
    */
-  timeout?: Duration
+  timeout?: Duration | undefined
   /** Returns whole microseconds since the epoch. Default: the wall clock of the machine. */
-  clock?: Clock
+  clock?: Clock | undefined
 }
 
 const readers = {

@@ -19,16 +19,19 @@ function site(replies: Reply[], options: Partial<PacedFetchOptions> = {}, polici
   const timeline = new Timeline(start)
   const { clock, sleeper } = timeline
   const pacer = new Pacer({ policies, clock: clock.now, sleeper })
-  const server = (async () => {
+  /** The costs of the requests in the order in which the server gets them. */
+  const sent: number[] = []
+  const cost = (_: unknown, init?: RequestInit) => Number(init?.body ?? 1)
+  const server = (async (input: unknown, init?: RequestInit) => {
+    sent.push(cost(input, init))
     const { status = '200', after = '0', ...headers } = replies.shift() ?? {}
     if (after !== '0') await new Promise<void>((resolve) => sleeper(Number(after), resolve))
     return new Response('', { status: Number(status), headers })
   }) as typeof fetch
-  const cost = (_: unknown, init?: RequestInit) => Number(init?.body ?? 1)
   const now = () => clock.milliseconds
   const get = pacedFetch(server, { pacer, cost, random: () => 0, now, ...options })
   const send = (name: string, body = 1) => timeline.write(name, get(url, { method: 'POST', body: String(body) }))
-  return { timeline, pacer, get, send }
+  return { timeline, pacer, get, send, sent }
 }
 
 const left = (remaining: number, reset: string): Reply => ({
@@ -75,15 +78,16 @@ describe('a policy follows the quota of its name', () => {
   })
 
   test('a request that takes more than is left waits, and a smaller one does not overtake it', async () => {
-    const { timeline, send } = site([left(500, '2s'), left(400, '1s')])
+    const { timeline, send, sent } = site([left(500, '2s'), left(400, '1s')])
     send('A', 100)
     await timeline.pass(0)
-    send('B', 100)
+    send('B', 101)
     await timeline.pass(500)
     send('C', 401)
     await timeline.pass(0)
-    send('D', 100)
-    expect(await timeline.read()).toBe('A+0 B+0 C+1000 D+1000')
+    send('D', 102)
+    expect((await timeline.read()).split(' ').toSorted()).toEqual(['A+0', 'B+0', 'C+1000', 'D+1000'])
+    expect(sent).toEqual([100, 101, 401, 102])
   })
 
   test('it waits for maxHold at most, however far away the time is', async () => {

@@ -15,9 +15,9 @@ import { usualNames } from './usual-names.ts'
 /** The options of `inspectRedis`. */
 export interface InspectRedisOptions {
   /** The option `prefix` of the store. Default `'headgate'`. */
-  prefix?: string
+  prefix?: string | undefined
   /** Names of policies, besides usual names such as `15m`. Redis has only hashes of names, so an unknown name is shown as its hash. */
-  names?: readonly string[]
+  names?: readonly string[] | undefined
 }
 
 /** The result of `inspectRedis`. */
