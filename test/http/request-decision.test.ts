@@ -24,6 +24,16 @@ contract((app) => {
     expect(two.decision()?.key).toEqual({ default: 'home', user: 'bob' })
   })
 
+  test('the handler finds the override that applies', async () => {
+    const limiter = new RateLimiter({ policies: hourly })
+    const { id } = await limiter.override('ann', { limit: 9, reason: 'contract' })
+    const { url, decision } = await app({ limiter, keys: byHeader('x-user') })
+    await get(url, { 'x-user': 'ann' })
+    expect(decision()).toMatchObject({ limit: 9, override: [{ id, reason: 'contract' }] })
+    await get(url, { 'x-user': 'bob' })
+    expect(decision()?.override).toBeUndefined()
+  })
+
   test.each([false, true])('reset gives the key its full quota; asynchronous store: %s', async (later) => {
     for (const options of [{}, { count: 'failures' }, { settle: true }]) {
       const { store } = stillStore()

@@ -24,6 +24,7 @@ export class KeyedDecision implements RequestDecision {
   declare readonly at?: number
   declare readonly banned?: number
   declare readonly tried?: NonNullable<Decision['tried']>
+  declare readonly override?: NonNullable<Decision['override']>
   readonly key: Key | undefined
   /** The limiter of the request's plan. Undefined if the request is exempt. */
   readonly #limiter: RateLimiter | undefined
@@ -42,6 +43,7 @@ export class KeyedDecision implements RequestDecision {
     if (decision.at !== undefined) this.at = decision.at
     if (decision.banned !== undefined) this.banned = decision.banned
     if (decision.tried !== undefined) this.tried = decision.tried
+    if (decision.override !== undefined) this.override = decision.override
     this.key = key
     this.#limiter = limiter
     this.#units = units
