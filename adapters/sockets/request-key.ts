@@ -13,7 +13,9 @@ import {
   withAddressOf,
 } from '../../src/http/keys/index.ts'
 
-/** The functions that read a request that opens a connection. No router handles such a request, so the request has no parameters and no route. */
+/**
+ * The functions that read a request that opens a connection. Such a request has no parameters and no route, because no router handles it.
+ */
 export const upgradeView: RequestView<IncomingMessage> = {
   address: ({ socket }) => socket.remoteAddress,
   peer: ({ socket }) => socket.remoteAddress,
