@@ -11,7 +11,7 @@ import {
   whole,
 } from '../common/index.ts'
 
-/** The scope (name of the limited key) of a policy without the option `scope`. */
+/** The scope (kind of key) of a policy without the option `scope`. */
 export const defaultScope = 'default'
 
 /** The options that every policy has. */
