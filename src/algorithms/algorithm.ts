@@ -139,9 +139,7 @@ export abstract class Algorithm {
   declare readonly spends?: boolean
   /** The same penalty (with `spends`), but with bans that reset no policy. Absent if the bans of this penalty already reset no policy. */
   declare readonly unreset?: Algorithm | undefined
-  /**
-   * True if units stay used until their reservation is settled, or until its lease ends without a renewal: the units of unfinished calls.
-   */
+  /** True if units stay used until their reservation is settled, or its lease ends without a renewal, as the units of unfinished calls. */
   declare readonly leases?: boolean
   /**
    * True if the cost of a call delays the next call, and not the call itself, as in Guava's limiters. Any cost is then admitted as soon

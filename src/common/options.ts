@@ -44,7 +44,7 @@ const proxies = ['trustedProxies: 1', 'keys: byIp({ trustedProxies: 1 })']
 const plans = ['policies: (request) => plans[request.user.plan] in rateLimit']
 
 /**
- * For the name of an option in other packages: texts that show what to write for headgate. Each text begins with an option of
+ * Texts that show what to write for headgate, by the name of the option in other packages. Each text begins with an option of
  * headgate, or with an object of headgate and a dot. The error message has the first text whose option is known where the unknown option
  * was found, or whose object has no such option.
  */

@@ -55,7 +55,7 @@ export interface LogRefusalsOptions {
    * `(fields, message) => winston.warn(message, fields)`.
    */
   logger: { warn: WriteLine } | WriteLine
-  /** The shortest time between two lines of a key, in milliseconds or as text. Default `'10s'`. */
+  /** The shortest time between two lines about the same key and policy, in milliseconds or as text. Default `'10s'`. */
   sample?: Duration | undefined
   /** The most lines during the time of `sample`, for all keys together. Default 100. */
   maxLines?: number | undefined
