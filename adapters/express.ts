@@ -57,8 +57,8 @@ export const expressFramework: Framework<Request, Response> = {
 }
 
 /**
- * Admits or refuses a request. If the decision is asynchronous, returns a promise that resolves after `next` or the response. `Params` may be
- * any type, so that a route still has the types of its own parameters.
+ * Admits or refuses a request. If the decision is asynchronous, returns a promise that resolves after `next` was called or a response was
+ * sent. `Params` may be any type, so that a route still has the types of its own parameters.
  */
 type Handler = <Params>(request: Request<Params>, response: Response, next: NextFunction) => void | Promise<void>
 

@@ -187,7 +187,7 @@ async function answered(call: Call<unknown>, handler: Handler, rest: unknown[]):
   }
 }
 
-/** True for the value that `redirect` of Next.js or SvelteKit throws. The framework then sends a redirect, so the request has not failed. */
+/** True for a value that `redirect` of Next.js or SvelteKit has thrown. The framework sends a redirect, so the request has not failed. */
 function isRedirect(thrown: unknown): boolean {
   const { digest, location } = (thrown ?? {}) as { digest?: unknown; location?: unknown }
   if (thrown instanceof Error) return typeof digest === 'string' && digest.startsWith('NEXT_REDIRECT;')

@@ -33,7 +33,7 @@ export interface HitInfo {
   resetTime: Date | undefined
 }
 
-/** The seconds until the window ends, rounded up. If `resetTime` is undefined: the length of the window in seconds. */
+/** Returns the seconds until the window ends, rounded up. If `resetTime` is undefined, returns the length of the window in seconds. */
 export function secondsLeft(resetTime: Date | undefined, windowMs: number): number {
   if (resetTime === undefined) return Math.ceil(windowMs / 1000)
   return Math.max(0, Math.ceil((resetTime.getTime() - Date.now()) / 1000))
@@ -134,8 +134,8 @@ export class MemoryStore extends CounterStore {
   /** The length of a window in milliseconds. */
   windowMs: number = 60_000
   /**
-   * For each key of which a hit was removed: the end of the key's window. Until that time, `get` returns 0 hits if the key has no hits
-   * left. The map is emptied when it has 1000 keys, to bound its memory.
+   * The end of the window of each key of which a hit was removed. Until that time, `get` returns 0 hits if the key has no hits left. The
+   * map is emptied when it has 1000 keys, to bound its memory.
    */
   readonly #ends = new Map<string, Date>()
 

@@ -55,7 +55,9 @@ export function checkRouteDefaults(options: GuardOptions<FastifyRequest, Fastify
 /** Options of `app.register` that Fastify reads, and that the plugin ignores. */
 const registerOptions = ['prefix', 'logLevel', 'logSerializers']
 
-/** @throws HeadgateError if `app.register(rateLimit('5/1m sliding-log'), options)` has options of the limit, which must be passed to `rateLimit` */
+/**
+ * @throws HeadgateError if `app.register(rateLimit('5/1m'), options)` has options of the limit, which belong into the call of `rateLimit`
+ */
 export function checkRegistered(options: object): void {
   const unread = Object.keys(options).find((option) => !registerOptions.includes(option))
   if (unread === undefined) return

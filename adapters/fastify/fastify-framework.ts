@@ -60,8 +60,8 @@ declare module 'fastify' {
 }
 
 /**
- * The error for a version of Fastify that is too old: such a version does not report the config of a request's route, or reports the
- * config of the GET route for a HEAD request.
+ * The error for a version of Fastify that is too old. Such a version does not report the config of a request's route, or for a HEAD request
+ * reports the config of the GET route.
  */
 export function tooOldFastify(): HeadgateError {
   return tooOld('headgate/fastify', 'fastify', '4.25')

@@ -169,8 +169,8 @@ function moduleWith(limits: Provider, imports: NonNullable<DynamicModule['import
 }
 
 /**
- * The HTTP request of a call, as an object of Express or Fastify. In GraphQL: the request in the context. In a gateway on socket.io:
- * the request of the handshake. Undefined if the call has no HTTP request.
+ * The HTTP request of a call, as an object of Express or Fastify. In GraphQL, this is the request in the context. In a gateway on
+ * socket.io, this is the request of the handshake. Undefined if the call has no HTTP request.
  *
  *     keys: (context) => requestOf<{ user?: { id: string } }>(context)?.user?.id
  */

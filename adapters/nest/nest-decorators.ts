@@ -51,7 +51,10 @@ export function RateLimitCost(cost: Cost<ExecutionContext, ExecutionContext>): C
   return RateLimit({ cost })
 }
 
-/** A class, or a method and its class. A static method has the class itself as its target. */
+/**
+ * The place of a decorator, for an error: the name of a class, or of a class and a method. The target of a static method is the class
+ * itself.
+ */
 function placeOf(target: Class | object, name: string | undefined): string {
   const type = typeof target === 'function' ? target.name : target.constructor.name
   return name === undefined ? type : `${type}.${name}`

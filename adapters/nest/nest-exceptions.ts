@@ -68,7 +68,10 @@ function membersOf(body: unknown): Record<string, unknown> {
 
 type ExceptionClass = new (error: object | string) => Error
 
-/** Loads the only exception class that Nest's filters for a transport handle. The load happens at first use, because the package may be missing. */
+/**
+ * Loads the exception class of a transport, which is the only class that Nest's filters for the transport handle. The class is loaded at
+ * its first use, because its package may be missing.
+ */
 const load = {
   ws: () => import('@nestjs/websockets').then(named('WsException')),
   rpc: () => import('@nestjs/microservices').then(named('RpcException')),

@@ -63,7 +63,7 @@ export function progressOf(context: ExecutionContext): () => number {
 }
 
 /**
- * For calls that are not HTTP requests (in GraphQL, gateways and microservices): reports to the limits how a call has ended. Policies that
+ * Reports to the limits how a call has ended, for calls that are not HTTP requests (in GraphQL, gateways and microservices). Policies that
  * count unfinished calls (units in flight) and the option `count` need this report. If a handler has such a limit and no interceptor, the
  * application does not start.
  *

@@ -23,7 +23,7 @@ export function limitOf(target: object): DeclaredLimit | undefined {
   return metadataOf(limitKey, target)
 }
 
-/** The limit that a decorator on this class or method declares. A limit that only a base class declares is not inherited: undefined. */
+/** The limit that a decorator on this class or method declares. Undefined if only a base class has such a decorator. */
 export function ownLimitOf(target: object): DeclaredLimit | undefined {
   const limit = limitOf(target)
   return limit === limitOf(Object.getPrototypeOf(target)) ? undefined : limit

@@ -58,8 +58,8 @@ export class ConnectionKey {
   }
 
   /**
-   * The key to reset: for each scope (each key that the policies of the limiter limit), the key of this connection. So `reset` deletes no
-   * states of a key that this connection shares with other connections.
+   * The key to reset: for each scope (kind of key) of the limiter, the key of this connection. So `reset` deletes no states of a key that
+   * this connection shares with other connections.
    */
   #aloneIn({ scopes }: RateLimiter): string | Record<string, string> {
     return scopes.length === 1 ? this.text : Object.fromEntries(scopes.map((scope) => [scope, this.text]))

@@ -66,8 +66,8 @@ export interface MessageOptions<Message> {
    */
   notify?: ((refusal: MessageRefusal<Message>) => MaybePromise<unknown>) | undefined
   /**
-   * With `'delay'`: the longest wait of the first message in the queue, as milliseconds or a text. A message that would wait
-   * longer is dropped. Default `'1m'`. Example: `'5s'`.
+   * The longest wait of the first message in the queue, with `'delay'`: milliseconds or a text. A message that would wait longer is
+   * dropped. Default `'1m'`. Example: `'5s'`.
    */
   maxWait?: Duration | undefined
   /**
@@ -76,8 +76,8 @@ export interface MessageOptions<Message> {
    */
   maxQueue?: number | undefined
   /**
-   * With `'delay'`: the timer that the queue uses, a function that calls another function after a number of milliseconds.
-   * Default: `setTimeout`. Example, for tests: `new ManualClock().sleeper` of `headgate/testing`.
+   * The timer that the queue uses with `'delay'`: a function that calls another function after a number of milliseconds. Default:
+   * `setTimeout`. Example, for tests: `new ManualClock().sleeper` of `headgate/testing`.
    */
   sleeper?: Sleeper | undefined
 }

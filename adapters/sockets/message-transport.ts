@@ -12,7 +12,7 @@ export interface MessageTransport<Message> {
    * notices would fill the memory.
    */
   tell(message: Message, notice: () => Notice): void
-  /** Closes the connection. @param tells true to send the notice before the close; false if the application has already notified the client */
+  /** Closes the connection. @param tells true to send the notice first; false if the application has already notified the client */
   close(message: Message, notice: () => Notice, tells: boolean): void
   /** Reports an error to the application with `pass(error)`. The message is dropped. */
   fail(error: unknown, pass: (error: Error) => void): void
@@ -25,7 +25,7 @@ export interface MessageTransport<Message> {
 export interface Notice {
   readonly error: 'too_many_messages' | 'unavailable'
   readonly message: string
-  /** The label or the name of the policy that refused the message. Null if no policy refused the message, or if the policy has `listed: false`. */
+  /** The label (or else the name) of the policy that refused the message. Null if no policy did, or if the policy has `listed: false`. */
   readonly policy: string | null
   /** Whole milliseconds until a new attempt makes sense. Null for a message that can never be admitted. */
   readonly retryAfterMs: number | null

@@ -13,7 +13,9 @@ import {
   withAddressOf,
 } from '../../src/http/keys/index.ts'
 
-/** The functions that read a request that opens a connection. No router handles such a request, so the request has no parameters and no route. */
+/**
+ * The functions that read a request that opens a connection. Such a request has no parameters and no route, because no router handles it.
+ */
 export const upgradeView: RequestView<IncomingMessage> = {
   address: ({ socket }) => socket.remoteAddress,
   peer: ({ socket }) => socket.remoteAddress,
@@ -45,7 +47,8 @@ const byAddress = byIp()
  *     limitMessages(socket, limiter, { key: requestKey(request, byIp({ trustedProxies: 1 })) })
  *
  * @param extractor finds the key in the request. Default `byIp()`
- * @throws HeadgateError `HEADGATE_OPTION` for a value that is no request, or an extractor that returns a promise, `HEADGATE_KEY` for an extractor that returns no text
+ * @throws HeadgateError `HEADGATE_OPTION` for a value that is no request, or an extractor that returns a promise; `HEADGATE_KEY` for an
+ *   extractor that returns no text
  */
 export function requestKey(request: IncomingMessage, extractor: KeyExtractor<IncomingMessage> = byAddress): string {
   if (request?.headers === undefined || request.socket === undefined) throw noRequest()

@@ -122,24 +122,24 @@ export abstract class Algorithm {
    */
   declare readonly toldSlot?: number
   /**
-   * True if a state has only a counter for a span of time, and not the lowest value of the counter since a reservation. Since a
-   * reservation, the counter was at least the reserved units minus the units refunded since. So a refund increases the id of the
-   * reservations by the refunded units, and the settlement of an earlier reservation gives back that many units less.
+   * True if each refund increases the id of the open reservations by the refunded units. The settlement of an earlier reservation then
+   * gives back that many units less, because the refund may already have given back the same units. Needed if a state has one counter for a
+   * span of time, and does not store the lowest value of the counter since each reservation.
    */
   declare readonly idCountsRefunds?: boolean
   /** True for a penalty: an algorithm that counts refusals by the other policies, not admitted calls. */
   declare readonly punishes?: boolean
-  /** For a penalty (`punishes`): true if its own refusals count too, so that each refusal changes the penalty's state. */
+  /** True for a penalty (`punishes`) whose own refusals count too. Each refusal then changes the penalty's state. */
   declare readonly countsAlways?: boolean
-  /** For a penalty (`punishes`): true if the start of a ban resets the other policies of the key. */
+  /** True for a penalty (`punishes`) that resets the other policies of the key at the start of a ban. */
   declare readonly restarts?: boolean
-  /** For a penalty (`punishes`): true if a ban lasts as long as the refused call has to wait. */
+  /** True for a penalty (`punishes`) whose bans last as long as the refused call has to wait. */
   declare readonly endsWithWindow?: boolean
-  /** For a penalty (`punishes`): true if a ban begins when a quota is spent. False if a ban begins after refusals. */
+  /** True for a penalty (`punishes`) whose bans begin when a quota is spent. False if bans begin after refusals. */
   declare readonly spends?: boolean
-  /** With `spends`: the same penalty, but with bans that reset no policy. Absent if the bans of this penalty already reset no policy. */
+  /** The same penalty (with `spends`), but with bans that reset no policy. Absent if the bans of this penalty already reset no policy. */
   declare readonly unreset?: Algorithm | undefined
-  /** True if units stay used until their reservation is settled or its lease (the longest time) ends, as for units of unfinished calls. */
+  /** True if units stay used until their reservation is settled, or its lease ends without a renewal, as the units of unfinished calls. */
   declare readonly leases?: boolean
   /**
    * True if the cost of a call delays the next call, and not the call itself, as in Guava's limiters. Any cost is then admitted as soon
@@ -270,9 +270,9 @@ export abstract class Algorithm {
 /** A limit, with the algorithm that decides calls under the limit. A policy is immutable. Functions such as `tokenBucket` make policies. */
 export interface Policy extends PolicySettings {
   readonly algorithm: Algorithm
-  /** For a `concurrency` policy: the longest wait that a response reports to a refused client, in milliseconds. */
+  /** The longest wait that a response reports to a refused client, in milliseconds. Only for a `concurrency` policy. */
   readonly retryAfter?: number
-  /** For a `calendarWindow`: the rule with the anchor and the time zone. For a `fixedWindow` with thresholds: windows of equal length. */
+  /** The calendar that says when windows begin. Only for a `calendarWindow`, and for a `fixedWindow` with `thresholds` or `giveBack`. */
   readonly calendar?: Calendar
   /** The parts of the quota that are reported once in each window, in ascending order. Only for a policy with a calendar. */
   readonly thresholds?: readonly number[]

@@ -27,7 +27,7 @@ import { type Definition, sameDefinition, writerOf } from './kinds.ts'
  */
 export type CarryRule = 'keep' | 'scale'
 
-/** A rule, or `retune` for a rate that is set at run time. With `retune`, times that were promised to reservations do not change (`adopt`). */
+/** A rule, or `retune` for a rate that is set at run time. With `retune`, times promised to reservations do not change (`adopt`). */
 export type StateRule = CarryRule | 'retune'
 
 export const carryRules: readonly CarryRule[] = ['keep', 'scale']
@@ -50,7 +50,7 @@ export function carry(s: number[], from: Algorithm, to: Algorithm, now: number, 
     return s
   }
   const left = remaining(from, s, at)
-  const used = Math.min(most, ratioUp(Math.max(whole - left, report.used), times, per)) // `report.used` includes a debt
+  const used = Math.min(most, ratioUp(Math.max(whole - left, report.used), times, per)) // unlike `left`, `report.used` includes a debt
   if (used > 0) to.take(fresh, 0, at, used, 0)
   return fresh
 }
@@ -95,8 +95,8 @@ class CarriedState implements ForeignState {
   wait(cost: number, own: number): number {
     const { s, algorithm: from } = this
     const to = this.#to
-    // `own`, the wait under the copy with the new limit, is exact here: with `retune`, the next call stores the copy; for a ban, the copy
-    // has the ban's end.
+    // `own` is the wait under the copy with the new limit. With `retune`, this wait is exact, because the next call stores the copy. For a
+    // penalty, this wait is exact, because the copy has the end of the ban.
     if (own === Infinity || this.#rule === 'retune' || to.punishes) return own
     const at = effectiveTime(from, s[0] as number, this.#now)
     const [most, whole] = [capacity(to), capacity(from)]
@@ -117,8 +117,8 @@ class CarriedState implements ForeignState {
 }
 
 /**
- * True if the key has its full quota, so that a store may forget the state at any time. A change of numbers must give the
- * same decisions whether or not the store forgot the state.
+ * True if the key has its full quota. A store may forget such a state at any time. So after a change of a policy's numbers, such a state is
+ * handled like a missing state.
  */
 export function hasFullQuota(s: Numbers, i: number, algorithm: Algorithm, now: number): boolean {
   const last = s[i] as number

@@ -2,9 +2,8 @@
 const clockSkew = 60_000_000
 
 /**
- * The tolerance of a state, in microseconds: while a clock is behind the last time of the state by less than the tolerance, the
- * state is handled as if the clock stood still. Returns the longest of `times` (such as the window and the time of a refill),
- * but at least 60 s.
+ * The tolerance of a state, in microseconds. While a clock is behind the last time of the state by less than the tolerance, the clock
+ * counts as standing still. Returns the longest of `times` (such as the window and the time of a refill), but at least 60 s.
  */
 export function toleranceOf(...times: readonly number[]): number {
   return Math.max(clockSkew, ...times)

@@ -101,7 +101,10 @@ export function toPolicy(like: PolicyLike): Policy {
   return slidingWindow(like as PolicyOptions)
 }
 
-/** The name of a plan in `{ free: '60/1m', pro: '600/1m' }`. Undefined for any other value. */
+/**
+ * The name of the first plan, if the value has policies by the names of plans: `{ free: '60/1m', pro: '600/1m' }`. Undefined for other
+ * values.
+ */
 function planIn(like: unknown): string | undefined {
   if (typeof like !== 'object' || like === null || Array.isArray(like) || 'limit' in like) return undefined
   const isPlan = (value: unknown) => (typeof value === 'string' ? form.test(value) : typeof value === 'object')

@@ -3,7 +3,7 @@
 /** The limit, window and burst of a policy, calculated from the numbers of its algorithm. */
 export interface Terms {
   readonly limit: number
-  /** In milliseconds. */
+  /** The length of a window in milliseconds. */
   readonly window: number
   readonly burst: number
 }

@@ -9,7 +9,7 @@ import { HeadgateError, shown } from '../common/index.ts'
 import type { Policy } from './algorithm.ts'
 import { ratioUp } from './exact-math.ts'
 
-/** A threshold of a policy. */
+/** A part of a policy's quota that is reported when a call reaches it. */
 export interface Threshold {
   /** The part of the quota in millionths, as states remember it. */
   readonly part: number

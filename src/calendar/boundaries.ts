@@ -11,7 +11,10 @@ export interface Length {
 
 /** The dates on which windows begin, in a time zone. */
 export interface Rule extends Length {
-  /** A date on which a window begins. For windows of several months, only the month of this date matters. For single months, not used. */
+  /**
+   * A date on which a window begins. For windows of several months, only the month of this date matters. Windows of one month do not use
+   * this date.
+   */
   readonly anchor: Day
   /**
    * The day on which windows of months begin, 1 to 31. A window in a shorter month begins on the last day of that month. Windows from the
@@ -42,7 +45,7 @@ export function windowsAt(rule: Rule, now: number): Windows {
   return [startOf(previous) * 1000, start * 1000, end * 1000, startOf(next) * 1000]
 }
 
-/** The length of an array that is indexed by the numbers of `numberOf`, for windows of this length. */
+/** The length of an array with an element for each number that `numberOf` may return for windows of this length. */
 export function numbersOf({ months, days }: Length): number {
   return 32 * months || days
 }

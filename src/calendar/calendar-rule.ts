@@ -27,7 +27,10 @@ const firstMoment = Date.parse('0001-01-02T00:00:00Z')
 const lastMoment = Date.parse('9999-12-30T00:00:00Z')
 
 const millisecondsOfDay = 86_400_000
-/** A number nearer to zero is not accepted as milliseconds: the number is probably in seconds. As milliseconds: from 1966 to 1973. */
+/**
+ * A number nearer to zero is not accepted, because the number is probably in seconds. In milliseconds, the number would be from 1966 to
+ * 1973.
+ */
 const leastMilliseconds = 1e11
 /** 1970-01-01 was a Thursday. */
 const firstWeekday = 4
@@ -58,7 +61,10 @@ interface RuleOptions {
   readonly weekStart: Weekday | undefined
 }
 
-/** The windows that were computed last in a time zone, by the numbers of `numberOf`. */
+/**
+ * The windows that were computed last in a time zone, for each anchor. The index of an anchor's windows is the number that `numberOf`
+ * returns.
+ */
 interface ZoneWindows {
   readonly zone: TimeZone
   readonly windows: (Windows | undefined)[]

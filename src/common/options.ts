@@ -44,9 +44,9 @@ const proxies = ['trustedProxies: 1', 'keys: byIp({ trustedProxies: 1 })']
 const plans = ['policies: (request) => plans[request.user.plan] in rateLimit']
 
 /**
- * For the name of an option in other packages: texts that show what to write for headgate. Each text begins with an option of
- * headgate, or with an object of headgate and a dot. The error message has the first text whose option is known where the unknown option
- * was found, or whose object has no such option.
+ * Texts that show what to write for headgate, by the name of the option in other packages. Each text begins with an option of headgate, or
+ * with an object such as `pacer.`. The error message has the first text whose option exists where the unknown option was found, or whose
+ * object is where it was found.
  */
 const otherNames: Readonly<Record<string, readonly string[]>> = {
   ...{ windowMs: window, timeWindow: window, interval: window, duration: window, ttl: window, window },
@@ -90,10 +90,10 @@ function fixOf(unknown: string, where: string, options: object, known: readonly 
   return fix === undefined ? '' : `Write ${fix}. `
 }
 
-/** The options whose value may have been passed in place of the options, as in `redisStore(client)`. */
+/** Options whose value users pass by mistake in place of the object of options, as in `redisStore(client)`. */
 const parts = ['client', 'pool', 'database', 'pacer']
 
-/** The fix if the options are an object of a class, such as a client of Redis, that has no known option. */
+/** The fix if the user passed an object of a class, such as a client of Redis, in place of the options. Undefined for a plain object. */
 function partGiven(options: object, known: readonly string[]): string | undefined {
   const prototype = Object.getPrototypeOf(options)
   if (prototype === null || Object.getPrototypeOf(prototype) === null) return undefined

@@ -53,7 +53,8 @@ export class BookedSlots {
 
   /**
    * Call `ask` when you ask the store for a slot (a booked time). Call the returned function after the store has answered, with true if
-   * `wait` is called next. No slot is refunded between the two calls, because the store may book another slot at the end of the queue.
+   * `wait` is called next. No slot is refunded between the two calls: only the slot that was booked last can be refunded, and the store may
+   * be booking a later one.
    */
   ask(key: Key, cost: AnyCost): (waits: boolean) => void {
     const name = nameOf(key, cost)
@@ -90,7 +91,10 @@ export class BookedSlots {
     return queue
   }
 
-  /** The time of a slot (units that were reserved for this time) has come: the request that has waited the longest uses the slot. */
+  /**
+   * Called at the time of a slot. The request that has waited the longest uses the slot's units. If no request waits, the units are
+   * refunded.
+   */
   #go(queue: SlotQueue, slot: Slot): void {
     queue.list.remove(slot)
     const first = queue.shift(slot.size)
@@ -124,7 +128,7 @@ export class BookedSlots {
   }
 }
 
-/** Waits for the time (slot) booked for this request: in Cloudflare Workers, a request cannot wake another request to use the slot. */
+/** Waits for the time that was booked for this very request. Used in Cloudflare Workers, where one request cannot wake another request. */
 function waitAlone(
   { reservation, giveBack }: Booked,
   onEnd: (left: () => void) => void,

@@ -61,7 +61,7 @@ function neverAdmits({ algorithm }: Policy, units: number): boolean {
 /**
  * Checks a cost before the limiter gets the cost. The limiter would read undefined as 1, and so hide a missing `return` in the
  * application's function. The limiter itself checks the numbers in a record.
- * @param free what to write for a call that costs nothing
+ * @param free the advice of the error for a call that costs nothing
  */
 export function checkedCost(
   cost: unknown,
@@ -107,8 +107,8 @@ export function readCalendar<Request, Response>(
 
 /**
  * Checks that no policy asks for the calendar of the caller.
- * @param fix returns the option with which the caller gives the calendar, as text for the error. The argument of `fix` makes the value of
- *   this option from the name of a customer
+ * @param fix returns the code that the error recommends. Its argument makes the calendar in this code, from the code for a customer, such
+ *   as `'request.customer'`
  * @throws HeadgateError `HEADGATE_CALENDAR`
  */
 export function checkUnasked(policies: readonly Policy[], fix: (said: (customer: string) => string) => string): void {

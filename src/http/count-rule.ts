@@ -1,8 +1,8 @@
 import { invalidOption, type MaybePromise } from '../common/index.ts'
 
 /**
- * Which requests use up units: all requests, requests whose response has a status of at least 400, requests with a status below
- * 400, or requests for which a function returns true.
+ * Which requests use up units. `'all'`: every request. `'failures'`: requests whose response has a status of at least 400. `'successes'`:
+ * requests with a status below 400. A function: requests for which the function returns true.
  */
 export type Count<Request, Response> =
   | 'all'

@@ -32,8 +32,8 @@ const anHour = 3_600_000
 export class Delay {
   readonly #max: number
   /**
-   * The scope (name of a key) of the one policy that reserves units for a later time. Requests with the same key in this scope together
-   * fill at most a quarter of the free places.
+   * The scope (kind of key, such as `user`) of the one policy that reserves units for a later time. Requests with the same key in this
+   * scope share one quarter of the free places.
    */
   readonly #scope: string
   readonly #slots = new BookedSlots()
@@ -62,8 +62,8 @@ export class Delay {
   }
 
   /**
-   * Reserves a place for the key; `leave` frees the place. Returns how many milliseconds the request may wait. Returns 0, without
-   * a place, if the key has too many places already, or if the request has waited long enough.
+   * Reserves a place for the key; `leave` frees the place. Returns how many milliseconds the request may wait. Returns 0, without a place,
+   * if the key has too many places already, or if the request has already waited for `max`.
    * @param waited how many milliseconds the request has already waited
    */
   enter(key: Key, waited: number): number {

@@ -82,8 +82,8 @@ export interface Framework<Request, Response> {
   /** Stores the decision where the application reads it, such as on the request. */
   attach(request: Request, response: Response, decision: RequestDecision): void
   /**
-   * The last decision that `attach` has stored on the request. If a middleware finds its own decision, it runs twice for this request. A
-   * middleware that exempts a request leaves an earlier decision on the request.
+   * The last decision that `attach` has stored on the request. If a middleware finds its own decision, the middleware runs twice for this
+   * request. A middleware that exempts a request leaves an earlier decision on the request.
    */
   attached?(request: Request): RequestDecision | undefined | null
   /** The object that identifies the request for all limiters, even if each limiter gets another `Request` object. Default: the request. */
@@ -99,9 +99,9 @@ export interface Framework<Request, Response> {
   ended(response: Response, done: (status: number, aborted: boolean) => void): void
   /**
    * Called when units of the request are held until its response has ended, for the option `count` or for units of a `concurrency` policy.
-   * Returns a function whose result is a number. This number must grow as long as the adapter can see that the server writes the response
-   * or that the client reads the response: the leases of `concurrency` units are renewed only if the number has grown. Leave `held` out if
-   * the framework's adapter notices the end of every connection: leases are then renewed until `ended` calls `done`. Throws if the adapter
+   * Returns a function whose result is a number. This number must grow as long as the adapter can see that the server writes the response,
+   * or that the client reads it. The leases of `concurrency` units are renewed only if the number has grown. Leave `held` out if the
+   * framework's adapter notices the end of every connection: leases are then renewed until `ended` calls `done`. Throws if the adapter
    * cannot see the end of the request. The middleware then refunds the units.
    */
   held?(response: Response): (() => number) | undefined
@@ -128,7 +128,7 @@ export interface Framework<Request, Response> {
   /** True if the body of a refusal is always JSON, whatever the client accepts. Default false. */
   readonly jsonOnly?: boolean
   /**
-   * For frameworks whose handlers return a response: sends the response that the option `refuse` returned. Returns false if `refuse`
+   * Sends the response that the option `refuse` returned, in frameworks whose handlers return a response. Returns false if `refuse`
    * returned no response. The middleware then sends the built-in refusal.
    */
   returned?(response: Response, value: unknown): unknown

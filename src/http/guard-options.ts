@@ -19,9 +19,10 @@ export interface GuardOptions<Request, Response> extends Hooks<Request, Response
    */
   keys?: KeyExtractor<Request, Response> | Readonly<Record<string, KeyExtractor<Request, Response>>> | undefined
   /**
-   * The cost of a request in units: a number for every policy, or a record with a number for each policy. A function may return such a
-   * cost, or a promise of such a cost. A record must name every enforced policy. With 0, a policy takes no units.
-   * Default 1. Example: `({ query }) => Number(query.pages ?? 1)`, or `{ requests: 1, tokens: 2000 }`.
+   * The cost of a request in units: a number for every policy, a record with a number for each policy, or a list of records. A list takes
+   * the first record that is admitted. A function may return such a cost, or a promise of such a cost. A record must name every enforced
+   * policy. A policy whose number is 0 takes no units. Default 1. Example: `({ query }) => Number(query.pages ?? 1)`, or `{ requests: 1,
+   * tokens: 2000 }`.
    */
   cost?: Cost<Request, Response> | undefined
   /**
@@ -85,10 +86,10 @@ export interface GuardOptions<Request, Response> extends Hooks<Request, Response
   /** Lets a request wait until it is admitted, instead of refusing it. Default: no request is delayed. Example: `{ max: '2s' }`. */
   delay?: DelayOptions | undefined
   /**
-   * Sends the response to a refused request. Status 429 and the rate limit fields are already set, and the function may change
-   * them. If the function returns true, the request is admitted after all, without status 429 and `Retry-After`. If the function
-   * returns false, or with Fastify also undefined, the built-in response is sent. May return a promise. Default: the built-in
-   * response. Example: `(decision, request, response) => response.send('Slow.')`.
+   * Sends the response to a refused request. The status (429, or 403 for a ban with `status: 403`) and the rate limit fields are already
+   * set, and the function may change them. If the function returns true, the request is admitted after all, without this status and without
+   * `Retry-After`. If the function returns false, or with Fastify also undefined, the built-in response is sent. May return a promise.
+   * Default: the built-in response. Example: `(decision, request, response) => response.send('Slow.')`.
    */
   refuse?: ((decision: Decision, request: Request, response: Response) => MaybePromise<unknown>) | undefined
 }

@@ -23,8 +23,8 @@ import { type Exemption, Exemptions, Refusal } from './refusal/index.ts'
 import { RequestEvents } from './request-events.ts'
 
 /**
- * Where the default options of a guard (the part of a middleware that checks requests) come from: from the middleware itself (`'own'`), or
- * from an outer limit (`'inherited'`), such as the limit of the application for the limit of a route.
+ * Where the default options of a guard (the part of a middleware that checks requests) come from. `'own'`: from the middleware itself.
+ * `'inherited'`: from an outer limit. For the limit of a route, this is the limit of the application.
  */
 export type DefaultsOrigin = 'own' | 'inherited'
 

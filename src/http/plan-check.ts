@@ -146,7 +146,7 @@ export class PlanCheck<Request, Response> {
     return this.#respond(decision, key, request, response, this.#parts.framework)
   }
 
-  /** @param fields sets the fields of the response */
+  /** Notifies hooks, sets response fields and sends a refusal. True if the request is admitted. @param fields sets response fields */
   #respond(
     decision: Decision,
     key: Key,

@@ -9,9 +9,9 @@ export type LimiterParts = Omit<RateLimiterOptions, 'policies' | 'onStoreError'>
 
 /**
  * Returns the policies for a request, such as the plan of a tenant. May return a promise. Policies of two plans share their states if they
- * have the same name, even with different limits. To set a penalty (a ban after repeated refusals) for a plan, return
- * `{ policies, penalty }`. The last argument is a function that finds the key of the request. Example:
- * `(request) => plans[request.tenant.plan]`, or `async (request, response, key) => planOf(await key())`.
+ * have the same name, even with different limits. To set a penalty (automatic bans) for a plan, return `{ policies, penalty }`. The last
+ * argument is a function that finds the key of the request. Example: `(request) => plans[request.tenant.plan]`, or `async (request,
+ * response, key) => planOf(await key())`.
  */
 export type PoliciesOf<Request, Response = unknown> = (
   request: Request,

@@ -80,7 +80,10 @@ export function readArgument<Request, Response>(
   return { limiter: new RateLimiter({ policies: policies as PolicyLikes, ...parts }), options }
 }
 
-/** The limiter of a middleware decides as the middleware does if the store fails, unless the choice is a function of the request. */
+/**
+ * Gives the middleware's `onStoreError` to its limiter too. A function is not given, because the function gets a request, which a limiter
+ * lacks.
+ */
 function storeErrorOf<Request, Response>({ onStoreError }: GuardOptions<Request, Response>) {
   return typeof onStoreError === 'string' ? { onStoreError } : {}
 }
@@ -98,7 +101,7 @@ export function checkCalled(argument: unknown): void {
   )
 }
 
-/** The scopes (names of keys) that plans may have if policies are a function: the names in `keys`, or else only the default scope. */
+/** The scopes (kinds of keys) that plans may have if `policies` is a function: the scopes in `keys`, or else only the default scope. */
 function scopesOf(keys: unknown): readonly string[] {
   if (typeof keys !== 'object' || keys === null) return [defaultScope]
   return Object.entries(keys).flatMap(([scope, extractor]) => (extractor === undefined ? [] : [scope]))

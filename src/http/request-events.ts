@@ -87,7 +87,10 @@ const addressless = channel('headgate:no-address')
 export class RequestEvents<Request, Response> {
   readonly #limiter: string
   readonly #hooks: Hooks<Request, Response>
-  /** The extra argument of the limiter's calls for the option `onStoreError`, if this option is a word like `'open'`; empty otherwise. */
+  /**
+   * Passes the option `onStoreError` to each call of the limiter, if the option is a word such as `'open'`. Empty for a function or no
+   * option.
+   */
   readonly choice: { readonly onFailure?: OnFailure }
   /** How many requests without an address there were. */
   #addressless = 0

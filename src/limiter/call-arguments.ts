@@ -21,8 +21,8 @@ import type { AskedCosts, OnFailure, Store } from '../stores/contract/index.ts'
 export type Key = string | Readonly<Record<string, string>>
 
 /**
- * The units that a call takes: one number for every policy, or a record with a number for each policy name. A record must name
- * every enforced policy. With 0, a policy takes no units. Example: `{ requests: 1, tokens: 2000 }`.
+ * The units that a call takes: one number for every policy, or a record with a number for each policy name. A record must name every
+ * enforced policy. A policy whose number is 0 takes no units. Example: `{ requests: 1, tokens: 2000 }`.
  */
 export type Units = number | Readonly<Record<string, number>>
 
@@ -144,8 +144,8 @@ export function askedBy(cost: AnyCost, policies: readonly Policy[], { traits }: 
 }
 
 /**
- * The cost of a call under the policies of an override, which may have other names than the policies of the plan. A policy that the cost
- * does not name takes 1 unit.
+ * The cost of a call under the policies of an override, which may have other names than the policies of the plan. If the cost is a record,
+ * an enforced policy that the record does not name takes 1 unit, and such a shadow policy takes 0 units.
  * @param plan the policies for which the caller wrote the cost
  * @throws HeadgateError as `askedBy` does for these policies
  */

@@ -9,7 +9,7 @@ import type { OverrideExtent } from '../stores/contract/index.ts'
 const most = 1000
 
 type Derived<Limiter> = ReturnType<OverriddenLimiter<Limiter>['derive']>
-/** Opens a limiter with other policies. */
+/** Makes a limiter with the same states and other policies. */
 type Make<Limiter> = (policies: readonly Policy[], extent: OverrideExtent) => Derived<Limiter>
 
 /** Maps the list of overrides in a decision to the limiter that made the decision. All decisions of a limiter have the same list object. */
@@ -26,17 +26,17 @@ export class DerivedLimiters<Limiter> implements OverriddenLimiter<Limiter> {
   readonly plan: readonly Policy[]
   readonly #make: Make<Limiter>
   readonly #made = new LRUCache<string, Derived<Limiter>>({ max: most })
-  /** The view of the overrides that the last call used. */
+  /** The result of `under` for the overrides that the last call used. */
   #view: OverrideView<Limiter> | undefined
 
-  /** @param plan the policies of the limiter without a penalty @param make opens a limiter with other policies */
+  /** @param plan the policies of the limiter without a penalty @param make makes a limiter with other policies */
   constructor(scopes: readonly string[], plan: readonly Policy[], make: Make<Limiter>) {
     this.scopes = scopes
     this.plan = plan
     this.#make = make
   }
 
-  /** The view of these overrides for the limiter. */
+  /** Returns the object that finds, by the keys of a call, the limiter that decides the call under these overrides. */
   under(table: OverrideTable): OverrideView<Limiter> {
     if (this.#view?.table !== table) this.#view = table.viewOf(this)
     return this.#view

@@ -38,7 +38,7 @@ export interface LimiterCallEvent {
   readonly instance: CalledLimiter
   /** Who was limited: the key, or a record with a key for each scope (such as `user`). */
   readonly key: Key
-  /** The units of the call. With a list of costs: the cost that was taken; for a refused call, the first cost. */
+  /** The units of the call. If the call had a list of costs, the cost that was taken. If the list was refused, its first cost. */
   readonly cost: Units
   /** False if the calling middleware does not enforce a refusal of this key, because of its option `enforce`. */
   readonly enforced: boolean
@@ -74,8 +74,8 @@ interface WatchedCall {
   /** The counters of the heaviest keys, one for each scope (such as `user`). Undefined if the limiter has no option `top`. */
   readonly counts: readonly SpaceSaving[] | undefined
   /**
-   * By how much this call raises the counters of the heaviest keys: only some calls are counted, and a counted call also stands for
-   * the uncounted calls before it. 0 if this call is not counted.
+   * By how much this call raises the counters of the heaviest keys. 0 if this call is not counted: only some calls are counted, and a
+   * counted call also stands for the uncounted calls before it.
    */
   readonly weight: number
 }

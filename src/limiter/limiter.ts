@@ -36,9 +36,9 @@ let bookBy: typeof book
  */
 export class RateLimiter extends ReadVerbs<RateLimiter> {
   readonly policies: readonly Policy[]
-  /** The scopes (names of keys) of the policies, without repetition. With several scopes, a key is a record with a text for each scope. */
+  /** The scopes (kinds of keys) of the policies, without repetition. With several scopes, a key is a record with a text for each scope. */
   readonly scopes: readonly string[]
-  /** The options of the penalty (bans after refusals). Undefined if the limiter has no penalty. */
+  /** The options of the penalty (automatic bans). Undefined if the limiter has no penalty. */
   readonly penalty: PenaltyOptions | undefined
   readonly #ledger: CheckedLedger
   /** The counters of the keys with the most calls, for each scope (such as `user`). Undefined if the option `top` is not set. */

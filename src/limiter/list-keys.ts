@@ -10,7 +10,7 @@ export interface ListOptions {
   refused?: boolean | undefined
   /** The largest number of keys to list. Default: all keys. Example: `50`. */
   limit?: number | undefined
-  /** The scope (name of a key) whose keys are listed. Default: the keys of all scopes, one scope after another. Example: `'user'`. */
+  /** The scope (kind of key) whose keys are listed. Default: the keys of all scopes, one scope after another. Example: `'user'`. */
   scope?: string | undefined
 }
 

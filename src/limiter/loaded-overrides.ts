@@ -5,7 +5,9 @@ import type { Store } from '../stores/contract/index.ts'
 /** The stores that were closed. The documents of a closed store are not read any more. */
 const closed = new WeakSet<Store>()
 
-/** The overrides of all limiters with one name. The code of overrides is loaded at its first use, because most programs have no overrides. */
+/**
+ * The overrides of all limiters with one name. The code of overrides is loaded at its first use, because most programs have no overrides.
+ */
 export class LoadedOverrides {
   /** The overrides that apply now. Undefined if there are no overrides. */
   table: OverrideTable | undefined
@@ -13,7 +15,7 @@ export class LoadedOverrides {
   readonly #name: string
   #loading: Promise<Overrides> | undefined
   #loaded: Overrides | undefined
-  /** When the code could not be loaded, in milliseconds since the epoch. */
+  /** When the code of overrides could not be loaded, in milliseconds since the epoch. Undefined if the code was loaded or is not needed. */
   #failedAt: number | undefined
 
   constructor(store: Store, name: string) {

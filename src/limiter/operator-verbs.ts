@@ -71,9 +71,9 @@ export abstract class Operations<Limiter extends object> {
   }
 
   /**
-   * Shows the state of a key under each policy, in words and numbers: whether the key is refused, why, and for how long. Changes
-   * nothing. If the store has no state of the key, the key has its full quota. With several scopes, the record may name only some
-   * scopes: the result then has only the policies of these scopes.
+   * Shows the state of a key under each policy, in words and numbers: whether the key is refused, why, and for how long. Changes nothing.
+   * If the store has no state of the key, the key has its full quota. With several scopes, `key` may name only some of the scopes: the
+   * result then has only the policies of these scopes.
    *
    * Rejects with HeadgateError `HEADGATE_KEY` if the key is invalid, with `HEADGATE_UNSUPPORTED` if the store cannot show its
    * keys, and with `HEADGATE_STORE_UNAVAILABLE` if the store fails and `onStoreError` is `'closed'`.
@@ -100,8 +100,8 @@ export abstract class Operations<Limiter extends object> {
   }
 
   /**
-   * Deletes the states of the key, so that the key has its full quota again under every policy. With several scopes, the record may
-   * name only some scopes: the states of the other scopes stay.
+   * Deletes the states of the key, so that the key has its full quota again under every policy. With several scopes, `key` may name only
+   * some of the scopes: the states of the other scopes stay.
    *
    * Rejects with HeadgateError `HEADGATE_KEY` if the key is invalid, and with `HEADGATE_STORE_UNAVAILABLE` if the store fails and
    * `onStoreError` is `'closed'`.
@@ -113,8 +113,8 @@ export abstract class Operations<Limiter extends object> {
 
   /**
    * Deletes all that the store has of these keys, under every plan: states, bans, and the units of open reservations. A later `settle` or
-   * `cancel` does not bring the deleted units back. A text means this key in every scope. A record means the keys in the record. `keys` may have
-   * thousands of keys, because the requests are sent in groups.
+   * `cancel` does not bring the deleted units back. A text means this key in every scope. A record means the keys in the record. `keys` may
+   * have thousands of keys, because the requests are sent in groups.
    *
    *     await limiter.forget(['ann', 'bob'])
    *     await limiter.forget([{ user: 'ann' }, { user: 'bob', address: '192.0.2.1' }])
@@ -133,7 +133,7 @@ export abstract class Operations<Limiter extends object> {
 
   /**
    * Bans a key: until the ban ends, `consume`, `reserve` and `peek` of the key are refused under every plan (policy list). With several
-   * scopes, the record may name only some scopes. A call is then refused if one of its keys is banned. A second ban of a key replaces the
+   * scopes, `key` may name only some of the scopes. A call is then refused if one of its keys is banned. A second ban of a key replaces the
    * first ban. `unban` and `reset` end a ban. The decision of a refused call has `ban`, its `policy` is `'ban'`, and nothing is counted.
    *
    *     await limiter.ban('203.0.113.7', '1h', { reason: 'scans for passwords' })

@@ -22,7 +22,7 @@ const mostNames = 100
  *     await limit.limiter.ban('ann', '1h') // under every plan
  */
 export class PlanLimiter extends Operations<RateLimiter> {
-  /** The scopes (names) of the keys. With several scopes, a key is a record with a text for each scope. */
+  /** The scopes (kinds of keys, such as `user`). With several scopes, a key is a record with a text for each scope. */
   readonly scopes: readonly string[]
   /** The options of the penalty for plans without a penalty of their own. Undefined if no penalty is set. */
   readonly penalty: PenaltyOptions | undefined

@@ -21,10 +21,10 @@ import { unlimitedLedger } from './unlimited.ts'
 /** One policy or a list of policies, in any form in which a policy can be written. */
 export type PolicyLikes = PolicyLike | readonly PolicyLike[]
 
-/** The policies that apply to one caller, with their own penalty (bans after refusals). */
+/** The policies that apply to one caller, with their own penalty (automatic bans). */
 export interface Plan {
   readonly policies: PolicyLikes
-  /** The penalty (bans after refusals) of this plan. False for no penalty. Default: the penalty of the limiter. */
+  /** The penalty (automatic bans) of this plan. False for no penalty. Default: the penalty of the limiter. */
   readonly penalty?: PenaltyOptions | false | undefined
 }
 

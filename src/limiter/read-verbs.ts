@@ -10,8 +10,8 @@ export abstract class ReadVerbs<Limiter extends object> extends Operations<Limit
   abstract readonly policies: readonly Policy[]
 
   /**
-   * Returns the decision that `consume` would return now. Takes no units and changes no state. With several scopes, the record may
-   * name only some scopes: only the policies of these scopes then decide.
+   * Returns the decision that `consume` would return now. Takes no units and changes no state. With several scopes, `key` may name only
+   * some of the scopes: only the policies of these scopes then decide.
    *
    * Rejects for the same reasons as `consume`.
    */
@@ -23,9 +23,9 @@ export abstract class ReadVerbs<Limiter extends object> extends Operations<Limit
   }
 
   /**
-   * The units that the key has used under each policy, and the running window of each policy whose windows have a fixed start and end. Takes
-   * no units and changes no state. The numbers come from one request to the store. With several scopes, the record may name only
-   * some scopes: the result then has only the policies of these scopes. A penalty is not listed.
+   * The units that the key has used under each policy, and the running window of each policy whose windows have a fixed start and end.
+   * Takes no units and changes no state. The numbers come from one request to the store. With several scopes, `key` may name only some of
+   * the scopes: the result then has only the policies of these scopes. A penalty is not listed.
    *
    *     const { policies: [month] } = await limiter.usage('ann')
    *     // { name: 'month', scope: 'default', limit: 1000, used: 340, remaining: 660, start: 1793491200000, end: 1796083200000 }

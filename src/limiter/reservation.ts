@@ -10,7 +10,10 @@ import type { Load } from './limiter-events.ts'
 export interface ReservedCall extends AskedCosts {
   readonly run: <V extends 'reserve' | 'renew' | 'settle'>(command: Command<V>) => MaybePromise<OutcomeOf<V>>
   readonly policies: readonly Policy[]
-  /** The policies of the caller's plan, if an override has replaced some of them. `settle` accepts and ignores the names of replaced policies. */
+  /**
+   * The policies of the caller's plan, if an override has replaced some of these policies. `settle` accepts and ignores the names of
+   * replaced policies.
+   */
   readonly plan?: readonly Policy[] | undefined
   readonly keys: readonly string[]
   /**
@@ -104,8 +107,8 @@ export class Reservation {
   }
 
   /**
-   * Extends the leases (times until units are freed) of the units in flight by a full lease from now, for work that takes longer than a
-   * lease. Resolves to false if the reservation is already settled, or if a lease had ended and other calls have taken the units. Rejects
+   * Renews the leases of the units in flight, for work that takes longer than a lease: each unit is freed a full lease from now at the
+   * latest. Resolves to false if the reservation is already settled, or if a lease had ended and other calls have taken the units. Rejects
    * for the same reasons as `settle`.
    */
   async renew(): Promise<boolean> {

@@ -143,7 +143,10 @@ export class OverrideView<Limiter> {
   readonly table: OverrideTable
   readonly #limiter: OverriddenLimiter<Limiter>
   readonly #scopes: readonly ScopeTable[]
-  /** The match of each chain, or of each combination of chains. Null if the overrides change nothing for this limiter. */
+  /**
+   * The match of each chain (the overrides that match a key), or of each combination of chains. Null if the overrides change nothing for
+   * this limiter.
+   */
   readonly #matches = new Map<Chain | string, Match<Limiter> | null>()
 
   constructor(table: OverrideTable, limiter: OverriddenLimiter<Limiter>) {
@@ -213,5 +216,5 @@ export class OverrideView<Limiter> {
   }
 }
 
-/** How many combinations of chains a view remembers at most. A combination that is not remembered is derived again at each call. */
+/** How many combinations of matching overrides a view remembers at most. For another combination, the policies are derived at each call. */
 const mostMatches = 10_000

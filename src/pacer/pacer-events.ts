@@ -88,7 +88,10 @@ export class PacerEvents {
   }
 }
 
-/** Returns a function that may be called often in a tick of the event loop: `run` runs once, after the last call. */
+/**
+ * Returns a function that may be called often. After one call or many calls, `run` runs once, when the present code has ended (in a
+ * microtask).
+ */
 export function oncePerTick(run: () => void): () => void {
   let scheduled = false
   return () => {

@@ -52,8 +52,8 @@ export class PacerLedger {
   }
 
   /**
-   * True if the store can promise a waiting call the time of its admission: at most one policy is enforced, the enforced policy can promise
-   * future times, and no policy counts units in flight.
+   * True if the store can promise a waiting call the time of its admission. This needs that at most one policy is enforced, that this
+   * policy can promise future times, and that no policy counts units in flight.
    */
   get reservable(): boolean {
     const [policy, ...others] = this.policies.filter(({ shadow }) => !shadow)
@@ -86,7 +86,7 @@ export class PacerLedger {
     return this.#ledger.run({ verb: 'peek', keys, details: withTime })
   }
 
-  /** The key of a queue as a list, with one entry for each scope (name of a key) of the policies. */
+  /** The key of a queue as a list, with one entry for each scope (kind of key) of the policies. */
   keys(key: string): readonly string[] {
     return this.#limiter.scopes.map(() => key)
   }

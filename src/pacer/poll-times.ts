@@ -85,7 +85,7 @@ export class PollTimes {
   }
 }
 
-/** The longest wait of these verdicts, in milliseconds. */
+/** The longest wait of these verdicts, in milliseconds, without shadow policies, which refuse no call. */
 function longest(verdicts: readonly Verdict[]): number {
   return Math.max(0, ...verdicts.filter(({ shadow }) => !shadow).map(({ retryAfter }) => retryAfter))
 }

@@ -23,7 +23,7 @@ import type { Ledger, LedgerTerms, Store } from '../stores/contract/index.ts'
 import { memoryStore } from '../stores/memory/index.ts'
 import { type CallCost, costsIn, sum } from './pacer-cost.ts'
 
-/** The second ledger (counts) of a pacer, which counts the started calls of all keys. Policies that count units in flight are left out. */
+/** The second ledger of a pacer, which counts the started calls of all keys. Policies that count units in flight are left out. */
 export class Runs {
   readonly #store: Store
   readonly #terms: LedgerTerms

@@ -37,7 +37,10 @@ export interface Verdict {
    * `retryAfter` 200. The request is admitted after 200 ms, and not 1 ms sooner.
    */
   readonly retryAfter: number
-  /** The time until the key has its full quota again. With 5 units a second: after one request `resetAfter` is 200, and 50 ms later 150. */
+  /**
+   * The time until the key has its full quota again. Example with 5 units a second: after one request, `resetAfter` is 200, and 50 ms later
+   * 150.
+   */
   readonly resetAfter: number
   /**
    * Only under `calendarWindow`: when the running window ends, in milliseconds since the epoch by the store's clock. Absent if the key has
@@ -62,7 +65,7 @@ export interface Verdict {
 export interface Ban {
   /** The end of the ban, in milliseconds since the epoch, by the store's clock. Infinity for a ban until `unban`. */
   readonly until: number
-  /** The scope (name) of the banned key. If several keys of the call are banned, this is the scope of the ban that ends last. */
+  /** The scope (kind of key) of the banned key. If several keys of the call are banned, this is the scope of the ban that ends last. */
   readonly scope: string
   /** The reason that was given to `ban`, for administrators. No response to a client shows the reason. Undefined if none was given. */
   readonly reason?: string
@@ -91,9 +94,9 @@ export interface RefusedCost {
  * The examples use the policies `'10/1s'` and `'100/1h'`.
  */
 export interface Decision {
-  /** True if the call is allowed. A refused call changes no state, unless a policy has `countRefused`. */
+  /** True if the call is allowed. A refused call changes no state, unless a policy has `countRefused` or the limiter has a penalty. */
   readonly allowed: boolean
-  /** The limit of the binding policy, which `policy` names. With `'10/1s'` and `'100/1h'`: 10 or 100. */
+  /** The limit of the binding policy, which `policy` names. Example: under `'10/1s'` and `'100/1h'`, the limit is 10 or 100. */
   readonly limit: number
   /** The largest cost that every enforced policy admits now. If `'10/1s'` has 9 units left and `'100/1h'` has 3, `remaining` is 3. */
   readonly remaining: number

@@ -11,7 +11,7 @@ import {
   whole,
 } from '../common/index.ts'
 
-/** The scope (name of the limited key) of a policy without the option `scope`. */
+/** The scope (kind of key) of a policy without the option `scope`. */
 export const defaultScope = 'default'
 
 /** The options that every policy has. */
@@ -32,7 +32,7 @@ export interface PolicyOptions {
    * 429 and `Retry-After`, but not the policy's name. Decisions still show the policy. Default true.
    */
   listed?: boolean | undefined
-  /** The name of the key that the policy limits, if a request has several keys. Default `'default'`. Example: `'user'`. */
+  /** The kind of key by which the policy limits, if a request has several keys. Default `'default'`. Example: `'user'`. */
   scope?: string | undefined
   /** True to count refused calls too, so that a client that never stops sending stays refused. Default false. */
   countRefused?: boolean | undefined

@@ -39,7 +39,7 @@ export interface RefusalFields {
   readonly retryAfter?: number
   /** The reason that was given when `ban` was called for the key. Absent without a reason. */
   readonly reason?: string
-  /** How many refusals of this key the line reports: all refusals since the key's last line, including this refusal. */
+  /** How many refusals of this key by this policy the line reports: all refusals since the last such line, including this refusal. */
   readonly refusals: number
   /** How many refusals of any key were not logged since the last line, because of `maxLines`. Absent if every refusal was logged. */
   readonly unlogged?: number
@@ -55,7 +55,7 @@ export interface LogRefusalsOptions {
    * `(fields, message) => winston.warn(message, fields)`.
    */
   logger: { warn: WriteLine } | WriteLine
-  /** The shortest time between two lines of a key, in milliseconds or as text. Default `'10s'`. */
+  /** The shortest time between two lines about the same key and policy, in milliseconds or as text. Default `'10s'`. */
   sample?: Duration | undefined
   /** The most lines during the time of `sample`, for all keys together. Default 100. */
   maxLines?: number | undefined
@@ -86,8 +86,8 @@ const readers = {
 const maxKeys = 10_000
 
 /**
- * Logs the refusals of every limiter and middleware of this process, at most one line for each key during the time of
- * `sample`. Returns a function that stops the logging. Without diagnostics channels in the runtime, nothing is logged.
+ * Logs the refusals of every limiter and middleware of this process, at most one line for each key and policy during the time of `sample`.
+ * Returns a function that stops the logging. Without diagnostics channels in the runtime, nothing is logged.
  *
  * ```js
  * const stop = logRefusals({ logger: pino(), sample: '10s' })

@@ -12,7 +12,7 @@ import type { Decision } from '../policy/index.ts'
  *
  * If the call is refused:
  * - `'refused'`: by a policy; the store or this process decided
- * - `'banned'`: by a ban that a call of `ban` began, or by a penalty (after refusals)
+ * - `'banned'`: by a ban, which a call of `ban` or the limiter's penalty has begun
  * - `'error'`: the store failed, and `onStoreError` is `'closed'` or `'throw'`
  */
 export type Result = 'admitted' | 'shadow' | 'fallback' | 'open' | 'refused' | 'banned' | 'error'
@@ -42,7 +42,7 @@ function isBanned(decision: Decision, limiter: CalledLimiter): boolean {
   return decision.ban !== undefined || isPenalized(decision, limiter)
 }
 
-/** True if the penalty (ban after refusals) refused the call. The penalty is the last of the limiter's policies. */
+/** True if a ban by the option `penalty` refused the call. The penalty is the last of the limiter's policies. */
 function isPenalized({ policies }: Decision, { penalty }: CalledLimiter): boolean {
   return penalty !== undefined && policies.at(-1)?.allowed === false
 }

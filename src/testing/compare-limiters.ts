@@ -121,8 +121,8 @@ function costs({ policies }: RateLimiter, pick: Pick): Readonly<Record<string, n
 }
 
 /**
- * Settles the reservations of both limiters. A cost with a number for each policy must be settled by such an object: for such a cost, if
- * `units` is a number, both reservations are settled with 0.
+ * Settles the reservations of both limiters. A reservation whose cost is an object can only be settled with an object or with 0. So if
+ * `units` is a number, both such reservations are settled with 0.
  */
 async function settle({ cost, actual, expected }: Open, units: Units): Promise<void> {
   const used = typeof units === 'number' ? (typeof cost === 'number' ? units - 1 : 0) : units

@@ -20,7 +20,7 @@ export const validationNames = [
   'windowMs',
   'default',
 ] as const
-/** The names of the validations. */
+/** The name of a validation, which looks for one kind of mistake in the use of the limiter. */
 export type ValidationName = (typeof validationNames)[number]
-/** For each validation: true if it runs. `default` applies to the validations without an entry. */
+/** True for each validation that runs, by the validation's name. `default` applies to the validations without an entry. */
 export type EnabledValidations = { [Name in ValidationName]?: boolean }

@@ -86,9 +86,9 @@ export interface RateLimitPluginOptions extends RateLimitOptions {
   redis?: any
   /** The prefix of the keys in Redis, or the name of the limiter in a store of headgate. Default `'fastify-rate-limit-'`. */
   nameSpace?: string
-  /** For each header field of a response that refuses a request: false to leave the field out. Default: true for all fields. */
+  /** False for each header field that responses to refused requests leave out. Default: true for all fields. */
   addHeaders?: HeaderFlags
-  /** For each header field of the response to an admitted request: false to leave the field out. Default: true for all fields. */
+  /** False for each header field that responses to admitted requests leave out. Default: true for all fields. */
   addHeadersOnExceeding?: HeaderFlags
 }
 

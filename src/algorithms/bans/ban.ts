@@ -37,7 +37,9 @@ export function newBan(now: number, duration: number, reason: string | undefined
   return { from: now, until: duration >= forever ? forever : now + duration, reason }
 }
 
-/** Returns `next`, or the current ban if the current ban ends later. For a ban that may extend the current ban but must not shorten it. */
+/**
+ * Returns `next`, or the current ban if the current ban ends later. Used for a ban that may extend the current ban but must not shorten it.
+ */
 export function laterBan(current: StoredBan | undefined, next: StoredBan): StoredBan {
   return current !== undefined && current.until > next.until ? current : next
 }

@@ -21,9 +21,9 @@ import { SpentPenalty } from './spent-penalty.ts'
 /** The options of a penalty, which bans a key after many of its calls were refused, or when its quota is spent. */
 export interface PenaltyOptions {
   /**
-   * What begins a ban. With `'refused'`, a ban begins after `after` refusals within `within`. With `'spent'`, a ban begins with the call that
-   * takes the last unit of a policy with the penalty's scope. Units that a reservation can still give back do not count as taken. So with
-   * `count: 'failures'`, the failure that spends the quota begins the ban. Default `'refused'`. Example: `{ on: 'spent', ban: '1h' }`.
+   * What begins a ban. With `'refused'`, a ban begins after `after` refusals within `within`. With `'spent'`, a ban begins with the call
+   * that takes the last unit of a policy with the penalty's scope. Units that a reservation can still give back do not count as taken. So
+   * with `count: 'failures'`, the failure that spends the quota begins the ban. Default `'refused'`. Example: `{ on: 'spent', ban: '1h' }`.
    */
   on?: 'refused' | 'spent' | undefined
   /** How many refusals of a key within `within` begin a ban, such as 10. Required unless `on` is `'spent'`. */

@@ -32,8 +32,8 @@ export interface PenaltyRules {
 }
 
 /**
- * One of the parameters is the sum of the rules that apply. The sum is less than the duration of any ban, so it differs from the durations
- * among the parameters.
+ * Each rule of a penalty has a number, and one of the parameters is the sum of the numbers of the rules that apply. The sum is at most 7
+ * and a ban lasts at least 1000 us, so the sum differs from the durations among the parameters.
  */
 const extendRule = 1
 const restartRule = 2
@@ -89,7 +89,7 @@ export class Penalty extends Algorithm {
     this.parameters = [after, within, forget, ...bans, ...(rules > 0 ? [rules] : [])]
   }
 
-  /** The durations of the bans, and the rules, from the parameters after the first three. */
+  /** Reads the durations of the bans, and the rules, from the parameters after the first three. */
   protected static rulesOf(more: readonly number[]): { bans: readonly number[]; rules: Required<PenaltyRules> } {
     const sum = more.find((number) => number < leastBan) ?? 0
     const has = (rule: number) => Math.floor(sum / rule) % 2 === 1
@@ -110,7 +110,7 @@ export class Penalty extends Algorithm {
     return true
   }
 
-  /** An admitted call is not counted. Only changes the times of the state, if `at` is before the time of the state. */
+  /** An admitted call is not counted: only the times of the state change, if `at` is before the time of the state. */
   take(s: Numbers, i: number, at: number): void {
     const ahead = this.aheadAt(s, i, at)
     if (ahead === 0) return
@@ -182,9 +182,9 @@ export class Penalty extends Algorithm {
   }
 
   /**
-   * The end of a ban does not change, unless the ban would last longer than the longest ban of this penalty. The time of the state is
-   * the time when the ban began or was extended, because other calls during a ban do not change it. If bans end with the window, no end
-   * changes. Open units (spent-penalty.ts) are no refusals.
+   * The end of a ban does not change, unless the ban would last longer than the longest ban of this penalty. The time of the state is the
+   * time when the ban began or was extended, because other calls during a ban do not change it. If bans end with the window, no end
+   * changes. The open units of a penalty with `on: 'spent'` (spent-penalty.ts) do not become counted refusals.
    */
   override carry(s: Numbers, i: number, at: number, from: Algorithm): void {
     this.take(s, i, at)

@@ -73,7 +73,10 @@ export class SpentPenalty extends Penalty {
     return [s[i + 1] as number, 0, units]
   }
 
-  /** The settled units of a reservation are no longer open. The ticket has the start of the generation in which they were reserved. */
+  /**
+   * The settled units of a reservation are no longer open. The ticket has the start of the generation (a span of `within`) in which these
+   * units were reserved.
+   */
   override settle(s: Numbers, i: number, at: number, units: number, [since]: Ticket): void {
     const age = (s[i + 1] as number) - since
     const slot = age === 0 ? 2 : 5
@@ -100,7 +103,7 @@ export class SpentPenalty extends Penalty {
     out.reset = Math.max(0, closed - now, forgotten - now)
   }
 
-  /** Open units stay open, unless `from` has forgotten them, because they are older than its generations. */
+  /** Open units (of unsettled reservations) stay open, except units that `from` no longer counts as open because of their age. */
   override carry(s: Numbers, i: number, at: number, from: Algorithm): void {
     const [open, before] = from instanceof SpentPenalty ? from.#openUnits(s, i, at + this.aheadAt(s, i, at)) : [0, 0]
     super.carry(s, i, at, from)
@@ -108,14 +111,19 @@ export class SpentPenalty extends Penalty {
     s[i + 5] = before
   }
 
-  /** The open units of the present generation, and of the generation before. */
+  /**
+   * The open units (of unsettled reservations) of the present generation, and of the generation before. A generation is a span of `within`.
+   */
   #openUnits(s: Numbers, i: number, now: number): [present: number, before: number] {
     const start = s[i + 1] as number
     const present = now < start + 2 * this.within ? (s[i + 2] as number) : 0
     return [present, now < start + this.within ? (s[i + 5] as number) : 0]
   }
 
-  /** Merges two states. The result has no open units, because a ban then begins earliest, and a merge must be as strict as both states. */
+  /**
+   * Merges two states. A merged state must be at least as strict as both states. So the result has no open units (units of unsettled
+   * reservations): a ban then begins as early as possible.
+   */
   override merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
     super.merge(s, i, at, t, j)
     s[i + 2] = 0

@@ -11,7 +11,7 @@
  *            |     \  |  \___
  *            |      \_|      \____
  *          call    lowest         now
- * So it is enough to know, for the time of each call, the lowest level since that time (steps.ts).
+ * So it is enough to know, for the time of each call, the lowest level since that time (level-history.ts).
  *
  * A reservation that has to wait is booked ahead: its units raise the level at the promised time. Bookings are first come,
  * first served: no call is admitted before the last booking. Each booking has an entry, so a cancelled booking can be removed
@@ -30,9 +30,7 @@ export const maxBookings = 64
 
 export class Bookings {
   readonly #drain: Drain
-  /**
-   * The index at which the numbers of this file begin in a state, with how many steps (see steps.ts) it has. Before: the `slots` numbers.
-   */
+  /** The index after the `slots` numbers of a state. The number at this index is how many steps (see level-history.ts) the state has. */
   readonly #start: number
   /** The time at which the last call of `#pour` stopped. `#level` is the level at that time. */
   #time = 0
@@ -44,8 +42,8 @@ export class Bookings {
   }
 
   /**
-   * True if the state has steps (of calls: steps.ts) or bookings (of units for later times). Both are possible only for a state that is
-   * stored alone in an array, from index 0.
+   * True if the state has steps (stored calls: see level-history.ts) or bookings (units for later times). Both are possible only for a
+   * state that is stored alone in an array, from index 0.
    */
   in(s: Numbers): s is number[] {
     return s.length > this.#start && Array.isArray(s)
@@ -124,8 +122,8 @@ export class Bookings {
   }
 
   /**
-   * The time by which a reservation at `time` is found when it is settled (in its ticket). If a refund came at the same time, the time in
-   * the ticket is 1 us later, so that the order of the refund and the call is known.
+   * The time in the ticket of a reservation at `time`. A settlement finds the reservation by this time. If a refund came at the same time,
+   * the time in the ticket is 1 us later, so that the order of the refund and the call is known.
    */
   since(s: Numbers, time: number): number {
     return this.in(s) ? Math.max(time, lastStep(s, this.#start)) : time
@@ -226,7 +224,7 @@ export class Bookings {
   }
 
   /**
-   * For a clock that went back by `ahead` microseconds: moves the bookings back by `ahead`, and removes the steps, so that earlier
+   * Called when the clock went back by `ahead` microseconds. Moves the bookings back by `ahead`. Removes the steps, so that earlier
    * reservations give nothing back.
    */
   restart(s: number[], ahead: number): void {
@@ -250,7 +248,10 @@ export class Bookings {
     for (let k = this.#firstBooking(s) + 2; k < s.length; k += 3) s[k] = ratioUp(s[k] as number, times, per)
   }
 
-  /** For a new rate: makes each run (merged bookings) one booking at the end of the run, with at most as many ticks as the capacity. */
+  /**
+   * Called at a change of the rate. Makes each run (merged bookings) one booking at the end of the run, with at most as many ticks as the
+   * capacity.
+   */
   endRuns(s: number[]): void {
     for (let k = this.#firstBooking(s); k < s.length; k += 3) {
       if (s[k] !== s[k + 1]) s[k + 2] = Math.min(s[k + 2] as number, this.#drain.capacity)

@@ -103,8 +103,8 @@ export class Bucket extends DrainingBucket {
   }
 
   /**
-   * How long a call of `ticks` waits, in microseconds: at least until the time of the last booking, because no new call may go before an
-   * earlier booked call.
+   * How long a call of `ticks` waits, in microseconds. The call waits at least until the last booking, because no call may go before a call
+   * that was booked earlier.
    */
   #waitBehind(s: Numbers, i: number, now: number, ticks: number): number {
     const from = Math.max(now, this.bookings.until(s, now))

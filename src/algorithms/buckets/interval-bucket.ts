@@ -91,7 +91,7 @@ export class IntervalBucket extends DrainingBucket {
     return this.#shortWait(spent, start + behind - at, behind && start + behind - at, cost)
   }
 
-  /** How long after `start` the last interval starts for which a call has booked units, in microseconds. 0 if nothing is booked. */
+  /** The time from `start` to the start of the last interval for which units are booked, in microseconds. 0 if no units are booked. */
   #behind(s: Numbers, i: number, start: number): number {
     const base = Math.max(start, s[i + 2] as number)
     return Math.max(0, this.bookings.until(s, base) - base)
@@ -106,7 +106,9 @@ export class IntervalBucket extends DrainingBucket {
     return elapsed < this.per ? start : start + Math.floor(elapsed / this.per) * this.per
   }
 
-  /** The spent units at `start`, including units booked up to `start`. If `start` is before the state's interval: the stored number. */
+  /**
+   * The spent units at `start`, including units booked up to `start`. If `start` is before the state's interval, returns the stored number.
+   */
   #spentAt(s: Numbers, i: number, start: number): number {
     if (s[i + 3] === 0) return this.#drained(s, i, start)
     const from = s[i + 2] as number
@@ -164,7 +166,7 @@ export class IntervalBucket extends DrainingBucket {
     if (start <= from) return spent
     this.close(s)
     if (s[3] !== 0)
-      this.bookings.arrive(s, start, spent, 1) // so earlier tickets give back at most `spent`
+      this.bookings.arrive(s, start, spent, 1) // after this step, earlier tickets give back at most `spent`
     else if (spent === 0) s[2] = this.#opensAt(at)
     return spent
   }
@@ -223,7 +225,8 @@ export class IntervalBucket extends DrainingBucket {
   }
 
   /**
-   * The spent units for a state without bookings that replaces this state: after the last booked interval, no call waits less than before.
+   * The spent units of a state without bookings that can replace this state. After the last booked interval, no call waits less under the
+   * new state than under this state.
    */
   #foldedAt(s: Numbers, i: number, start: number): number {
     if (s[i + 3] === 0) return this.#drained(s, i, start)

@@ -8,8 +8,8 @@ import { IntervalBucket } from './interval-bucket.ts'
 /** The options of `tokenBucket`. */
 export interface TokenBucketOptions extends BurstOptions {
   /**
-   * `'continuous'` (default): one token is added every `window / limit`. `'interval'`: `limit` tokens are added together, one window
-   * after the first token was taken from a full bucket.
+   * `'continuous'` (default): one token is added every `window / limit`. `'interval'`: `limit` tokens are added together at the end of each
+   * window. The first window begins when a token is taken from a full bucket.
    */
   refill?: 'continuous' | 'interval' | undefined
 }

@@ -7,8 +7,8 @@
  *     evaluate   computes how long each policy makes the call wait, and changes nothing; the longest wait decides
  *     commit     takes the cost, or counts the refusal, or leaves the state unchanged; then reports the numbers of each policy
  *
- * For a reservation, `tickets` then returns the tickets that its settlement needs. A refund or a settlement gives units back to the states after
- * `evaluate` and before `commit`.
+ * For a reservation, `tickets` then returns the tickets that the settlement needs. A refund or a settlement gives units back to the states
+ * after `evaluate` and before `commit`.
  */
 import { alone, type Decision, join, type Source, type Verdict } from '../../policy/index.ts'
 import type { Policy, Ticket, Windows } from '../algorithm.ts'
@@ -35,7 +35,7 @@ export class Evaluation {
   allowed = false
   /** True if `commit` counts the cost of the call, now or at a promised time. */
   takes = false
-  /** How many microseconds the call has to wait. For a granted reservation: how many microseconds its caller has to wait. */
+  /** How many microseconds the call has to wait. For a granted reservation, this is how long its caller has to wait. */
   delay = 0
 
   /** The indexes of the policies with a calendar. */
@@ -154,7 +154,7 @@ export class Evaluation {
     return 0
   }
 
-  /** For a call with a list of costs: the policies that have refused a cost of the list. Undefined for a call with one cost. */
+  /** The policies that have refused a cost of a call with a list of costs. Undefined for a call with one cost. */
   get refusers(): ReadonlySet<Policy> | undefined {
     return this.list?.refusers
   }
@@ -264,7 +264,10 @@ export class Evaluation {
     return policies.map((evaluation, n) => ticketOf(evaluation, now, id, renews, given?.[n], expires) ?? given?.[n])
   }
 
-  /** For `refund` and `settle`, between `evaluate` and `commit`: gives units back, or charges the units used beyond the reserved units. */
+  /**
+   * Gives units back, or charges the units used beyond the reserved units. Called between `evaluate` and `commit`, for `refund` and
+   * `settle`.
+   */
   giveBack(): void {
     for (const [n, evaluation] of this.policies.entries()) {
       if (this.verb === 'refund') refund(evaluation, this.now)

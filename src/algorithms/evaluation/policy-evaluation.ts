@@ -35,7 +35,7 @@ export class PolicyEvaluation {
   cost = 0
   /** Microseconds until this policy admits the call. */
   wait = 0
-  /** For a reservation: how many microseconds after `at` its units count. 0 if the call takes its units immediately. */
+  /** How many microseconds after `at` the units of a reservation count. 0 if the call takes its units immediately. */
   delay = 0
   /**
    * True if `s` is a copy, made from a state that was written under another limit or window. If the new limit is lower, the copy has no
@@ -51,7 +51,7 @@ export class PolicyEvaluation {
   wrote = false
   /** True if the call changed `foreign`. The store then saves `foreign`, still with the limit and window under which it was written. */
   wroteForeign = false
-  /** For a penalty: the ticket of the reservation that the call has made. The reserved units are open until the settlement. */
+  /** The ticket of the reservation that the call has made, under a penalty. The reserved units are open until the settlement. */
   held: Ticket | undefined = undefined
   readonly thresholds: readonly Threshold[]
 
@@ -104,8 +104,8 @@ export class PolicyEvaluation {
   }
 
   /**
-   * Computes the wait of a charge, or of a settlement that charges units beyond the reserved cost: 0, or Infinity if the charge would make
-   * numbers of the state so large that they are inexact.
+   * Computes the wait of a charge, or of a settlement that charges units beyond the reserved cost. The wait is 0, or Infinity if the charge
+   * would make a number of the state too large to be exact.
    */
   evaluateCharge(now: number, cost: number): number {
     this.begin(now, cost)
@@ -250,7 +250,7 @@ export function settle(evaluation: PolicyEvaluation, now: number, ticket: Ticket
   const { expiring } = algorithm
   if (ticket?.[3] !== undefined && at < ticket[3] && expiring?.remove(s, ticket)) evaluation.changed(now)
   if (cost > 0) {
-    if (evaluation.wait > 0) return // the numbers would not stay exact
+    if (evaluation.wait > 0) return // with these units, the numbers of the state would not be exact
     algorithm.take(s, i, at, cost, 0)
   } else {
     const units = cost === 0 || ticket === undefined ? 0 : Math.min(-cost, unitsKnown(algorithm, s, i, ticket))

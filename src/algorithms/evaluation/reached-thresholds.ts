@@ -13,8 +13,8 @@ export function tellReached(policies: readonly PolicyEvaluation[], verdicts: rea
 }
 
 /**
- * Writes to the state the largest threshold that the call has reached. Returns the newly reached thresholds, as parts of the quota. A charge
- * does not convert a state of another kind, which has no number for thresholds: the next admitted call then reports the thresholds.
+ * Writes to the state the largest threshold that the call has reached. Returns the newly reached thresholds, as parts of the quota. A
+ * charge does not convert a state of another kind, which has no number for thresholds: the next admitted call then reports the thresholds.
  * @param used the used units after the call
  */
 function tell({ algorithm, thresholds, wrote, foreign, s, i }: PolicyEvaluation, used: number): readonly number[] {

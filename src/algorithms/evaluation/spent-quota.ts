@@ -12,7 +12,7 @@ interface Evaluated {
   readonly takes: boolean
 }
 
-/** The ban that calls of one limiter begin when they spend a quota. */
+/** Begins a ban when a call of a limiter spends a quota. */
 export class SpentQuota {
   /** The duration of the ban that the last call has begun, in microseconds. 0 if the last call has begun no ban. */
   banned = 0
@@ -109,8 +109,9 @@ function withResetWithin(verdict: Verdict, banned: number, now: number): Verdict
 }
 
 /**
- * True if the policy begins a ban when its quota is spent. False for units in flight, which always come back. False for a policy of Guava,
- * which admits any cost as soon as the wait for earlier costs is over. Such policies have no quota to spend.
+ * True if the policy begins a ban when its quota is spent. False for a policy of another scope than the penalty. False for a shadow policy,
+ * unless the penalty is a shadow too. False for units in flight, which always come back. False for a policy of Guava, which admits any cost
+ * as soon as the wait for earlier costs is over. Such policies have no quota to spend.
  */
 function isWatched({ policy, algorithm }: PolicyEvaluation, penalty: PolicyEvaluation): boolean {
   if (policy.scope !== penalty.policy.scope || algorithm.punishes) return false

@@ -17,7 +17,7 @@ const parts = 8
  */
 const entries = parts + 2
 
-/** How many numbers the state of such a copy has at most. */
+/** How many numbers the state of a condensed copy of a log has at most. */
 export const condensedLog: number = header + 2 * entries
 
 /** Writes a condensed copy of the log at `s[i]` to `t[j]`. @param first the index of the first entry that is still in the window */

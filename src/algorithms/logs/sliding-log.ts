@@ -135,7 +135,10 @@ export class SlidingLog extends Algorithm {
     for (; units > 0 && entry >= (s[i + 1] as number); entry--) units -= removeUnits(s, i, entry, units)
   }
 
-  /** Removes unused units of a call from its entry; then from older entries, if a refund took units from the call's entry. */
+  /**
+   * Removes unused units of a call from its entry. If a refund has taken units from this entry, removes the missing units from older
+   * entries, except for units in flight.
+   */
   override settle(s: Numbers, i: number, at: number, units: number, ticket: Ticket): void {
     this.#advance(s, i, at)
     const time = this.entryTime(ticket[0])

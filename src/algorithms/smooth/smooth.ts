@@ -211,7 +211,10 @@ export abstract class Smooth extends Algorithm {
     this.adopt(s, i, at, from)
   }
 
-  /** Merges two states of a key. The result has the later `free`, and the number of stored permits with which later calls wait longer. */
+  /**
+   * Merges the states of two keys. The result has the later `free`, and of the two numbers of stored permits, the number with which later
+   * calls wait longer.
+   */
   override merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
     const own = this.#freeAt(s, i, at)
     const other = this.#freeAt(t, j, at)

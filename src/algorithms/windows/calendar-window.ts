@@ -41,7 +41,7 @@ export class CalendarWindow extends Algorithm {
 
   /**
    * @param months how many months a window has; 0 for a window of days
-   * @param days how many days a window has, or the part of a day; 0 for a window of months
+   * @param days how many days a window has, a fraction for a window shorter than a day; 0 for a window of months
    */
   constructor(limit: number, months: number, days: number) {
     super()

@@ -40,7 +40,10 @@ function isNamed(list: string): boolean {
   return list.charCodeAt(0) === 34
 }
 
-/** The verdict of the policy named by `decision.policy`. If the fields do not report this policy: the verdict of the first reported policy. */
+/**
+ * The verdict of the policy that `decision.policy` names. If the fields do not report this policy, the verdict of the first reported
+ * policy.
+ */
 export function bindingVerdict(decision: Decision, reported: readonly ReportedPolicy[]): Verdict {
   if (decision.policies.length === 1) return decision.policies[0] as Verdict
   const binding = reported.find(({ policy }) => policy.name === decision.policy) ?? reported[0]

@@ -79,7 +79,10 @@ export const drafts: Readonly<Record<Exclude<Dialect, 'legacy'>, Draft>> = {
   'draft-11': { make: draft11, withoutWindow: true, nextAfter: true },
 }
 
-/** The writer of drafts 6 and 7, which list the policies without names (`100;w=60, 5000;w=86400`) and report one (`bindingVerdict`). */
+/**
+ * Makes the writer of draft 6 or 7. RateLimit-Policy lists all policies, without names: `100;w=60, 5000;w=86400`. The other numbers are
+ * those of one policy (see `bindingVerdict`).
+ */
 function ofBinding(
   reported: readonly ReportedPolicy[],
   own: OwnLists,

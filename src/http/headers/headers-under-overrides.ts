@@ -3,7 +3,7 @@ import type { RateLimiter } from '../../limiter/index.ts'
 import { Headers } from './headers.ts'
 import type { HeadersOption } from './headers-option.ts'
 
-/** The response fields of a limiter, and the response fields of its policies under overrides. */
+/** Sets the response fields of a limiter: for its own policies, or for the policies of a limiter that was derived for overrides. */
 export class HeadersUnderOverrides {
   readonly own: Headers
   readonly #limiter: RateLimiter

@@ -29,7 +29,9 @@ export class PartitionKeys {
     this.#salt = options.salt
   }
 
-  /** The parameter `pk` for a key in a scope (key name), as text. The value is a Byte Sequence of a Structured Field (RFC 9651, 4.1.8). */
+  /**
+   * The parameter `pk` for a key in a scope (kind of key), as text. The value is a Byte Sequence of a Structured Field (RFC 9651, 4.1.8).
+   */
   of(key: Key, scope: string): string {
     const own = typeof key === 'string' ? key : (key[scope] as string)
     return `;pk=:${base64(hmacSha256(this.#salt, `${scope}\n${own}`).subarray(0, 9))}:`

@@ -74,7 +74,7 @@ export class HeldReservations<Request, Response> {
   readonly #delay: Delay | undefined
   readonly #settles: boolean
   readonly #inFlight: InFlight | undefined
-  /** True if the penalty has `on: 'spent'`: it then has to know which reserved units will not be given back. */
+  /** True if the penalty has `on: 'spent'`: the penalty then has to know which reserved units will not be given back. */
   readonly #spends: boolean
 
   constructor(

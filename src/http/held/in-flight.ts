@@ -40,7 +40,7 @@ export class InFlight {
   readonly #due = new Map<Reservation, Due>()
   #timer: ReturnType<typeof setInterval> | undefined
 
-  /** @param lease the shortest lease (time until units are freed) of the policies, in milliseconds */
+  /** @param lease the shortest lease of the policies, in milliseconds: units that are not renewed in this time are freed */
   constructor(lease: number) {
     this.#lease = lease
     this.#interval = Math.min(Math.ceil(lease / 3), longestSleep)
@@ -52,7 +52,7 @@ export class InFlight {
     return leases.length === 0 ? undefined : new InFlight(Math.min(...leases))
   }
 
-  /** Holds the units of an admitted request, and renews their leases (times until freed). Returns a function that frees the units. */
+  /** Holds the units of an admitted request: renews their leases until the returned function is called, which frees the units. */
   hold(reservation: Reservation, owner: Owner): () => void {
     return (isolatesRequests ? new InFlight(this.#lease) : this).#hold(reservation, owner)
   }
@@ -84,7 +84,10 @@ export class InFlight {
     this.#timer = undefined
   }
 
-  /** Renews a request's leases of units. If a lease has ended, the request continues, and gets a unit again when a unit is free. */
+  /**
+   * Renews the leases of a request's units. If a lease has ended, the request continues, and a later renewal takes its units again if they
+   * are free.
+   */
   async #renew(reservation: Reservation, due: Due): Promise<void> {
     const owner = due.owner.deref()
     if (owner === undefined) return this.#free(reservation)

@@ -28,7 +28,9 @@ export class AddressList {
     })
   }
 
-  /** True if a range of the list is larger than the private range `10.0.0.0/8` or `fc00::/7`, so that it has public addresses. */
+  /**
+   * True if a range of the list is larger than a `/8` of IPv4 or a `/7` of IPv6, the largest private ranges: it then has public addresses.
+   */
   get isBroad(): boolean {
     return this.#ranges.some(({ prefix, ofIPv4 }) => prefix < (ofIPv4 ? 104 : 7))
   }

@@ -6,11 +6,13 @@ import type { FindClient } from './platform-address.ts'
 
 /** How a key extractor finds the client's address. */
 interface AddressSource {
-  /** Reads the address from a request field, for `byIp({ platform })` and `byIp({ trustedProxies })`. Undefined if the framework finds it. */
+  /**
+   * Reads the address from a request field, for `byIp({ platform })` and `byIp({ trustedProxies })`. Undefined if the framework does so.
+   */
   readonly find?: FindClient | undefined
   /** True if a platform sets the field. A platform also reports the address in a runtime that knows no addresses. */
   readonly isPlatform?: boolean
-  /** False for `byIp({ warn: false })`. */
+  /** False if the application has turned off the warnings, with `byIp({ warn: false })`. */
   readonly warns?: boolean
 }
 
@@ -65,7 +67,7 @@ export function withAddressOf<Request, Response, View extends RequestView<Reques
 
 /**
  * Checks the options of a middleware whose framework knows no addresses: there, a limit by address would refuse every request.
- * @param scopes the scopes (names of keys) of the policies, as far as they are known
+ * @param scopes the scopes (kinds of keys) of the policies, as far as these scopes are known
  * @throws HeadgateError `HEADGATE_OPTION` if an option needs an address
  */
 export function checkAddressNeeds<Request, Response>(

@@ -33,7 +33,7 @@ export function extractAll<Request, Response, Joined>(
   return keys.some(isPromise) ? Promise.all(keys).then(joinAll) : joinAll(keys as readonly (string | false)[])
 }
 
-/** The key of a request, or a record with a key for each of several scopes (names of keys). False if an extractor returns false. */
+/** The key of a request, or a record with a key for each of several scopes (kinds of keys). False if an extractor returns false. */
 export function findKey<Request, Response>(
   extractors: readonly KeyExtractor<Request, Response>[],
   scopes: readonly string[],
@@ -61,8 +61,8 @@ async function extractLater<Request>(
 const byAddress = byIp()
 
 /**
- * The key of a request that has no address, if the key extractor has found no key. A key of `combine` begins with `~` if one part of the key
- * is `~`.
+ * The key of a request that has no address, if the key extractor has found no key. A key of `combine` also begins with `~` if a part of the
+ * key is `~`.
  */
 const noAddress = '~'
 
@@ -76,8 +76,8 @@ export function mayLackAddress(key: Key): boolean {
 }
 
 /**
- * The key as text. If there is no key, the client's address with `~` in front. A key that begins with `~` gets a second `~`, so
- * that a client cannot send a text that is the key of another client's address.
+ * Returns the key as text. If the extractor found no key, returns the client's address with `~` in front. A key that begins with `~` gets a
+ * second `~`, so that a client cannot send a text that is the key of another client's address.
  */
 function keyOf<Request>(extracted: Extracted, request: Request, view: RequestView<Request>): string | false {
   if (extracted === false) return false

@@ -3,8 +3,8 @@ import type { Key } from '../../limiter/index.ts'
 import type { Framework } from '../framework.ts'
 
 /**
- * The result of a key extractor. Undefined, null or an empty text means that the extractor has found no key. False means that the request
- * is not limited, under any scope (name of a key).
+ * The result of a key extractor. Undefined, null or an empty text means that the extractor has found no key. False means that no policy
+ * limits the request, whatever the scope of the policy.
  */
 export type Extracted = string | number | bigint | undefined | null | false
 

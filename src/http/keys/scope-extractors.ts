@@ -31,7 +31,10 @@ export function scopeExtractors<Request, Response>(
   })
 }
 
-/** Checks the scopes (key names) in the option `keys`. @throws HeadgateError `HEADGATE_OPTION` if a scope has an extractor but no policy */
+/**
+ * Checks the scopes (kinds of keys) in the option `keys`.
+ * @throws HeadgateError `HEADGATE_OPTION` if a scope has an extractor but no policy
+ */
 function checkScopes(given: readonly string[], scopes: readonly string[]): void {
   const unused = given.find((scope) => scope !== defaultScope && !scopes.includes(scope))
   if (unused === undefined || scopes.length === 0) return // no policy needs a key under the plan without limits

@@ -59,7 +59,9 @@ export class Refusal<Request, Response> {
     return true
   }
 
-  /** For a refused request whose response has already begun. Throws unless the response is complete, so that no handler runs. */
+  /**
+   * Handles a refused request whose response has already begun. Throws, so that no handler runs, unless the response is already complete.
+   */
   tooLate(response: Response): false {
     if (this.#framework.complete(response)) return false
     throw new HeadgateError(

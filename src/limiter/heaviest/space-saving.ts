@@ -53,7 +53,10 @@ export class SpaceSaving {
     if (this.#isHeap) this.#sink(counter)
   }
 
-  /** Returns a counter for a new key: an unused counter, or else the counter with the fewest calls. The new key's `error` is the calls of the replaced key. */
+  /**
+   * Returns a counter for a new key: an unused counter, or else the counter with the fewest calls, which replaces its key. The new key's
+   * `error` is the number of calls of the replaced key.
+   */
   #begin(key: string): Counter {
     const place = this.#counters.length
     const isFree = place < this.#size

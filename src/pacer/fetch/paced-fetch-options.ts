@@ -74,7 +74,10 @@ export interface PacedFetchOptions {
   runTimeout?: Duration | undefined
   /** Returns a number from 0 up to 1, to randomize waits before retries. Default `Math.random`. In tests: `() => 0`. */
   random?: (() => number) | undefined
-  /** Returns the time in milliseconds since the epoch, to compare with dates in responses. Default `Date.now`. Tests may pass another function. */
+  /**
+   * Returns the time in milliseconds since the epoch, to compare with dates in responses. Default `Date.now`. Tests may pass another
+   * function.
+   */
   now?: (() => number) | undefined
 }
 

@@ -10,7 +10,7 @@ const epochMilliseconds = 1e12
 
 const number = /^\s*\d+(\.\d+)?\s*$/
 
-/** Replaces Infinity by the largest finite number: a very long row of digits in a field is read as Infinity. */
+/** Limits a number to 2^53 - 1, because a very long row of digits in a field is read as Infinity. */
 export function capped(value: number): number {
   return Math.min(value, Number.MAX_SAFE_INTEGER)
 }

@@ -10,7 +10,10 @@ class PriorityList extends LinkedList<Waiter> {
   }
 }
 
-/** Waiters by priority, then in the order in which they came. Each operation takes constant time. */
+/**
+ * Waiters by priority, then in the order in which they came. Each operation takes constant time, except adding a waiter that has lost its
+ * booked slot.
+ */
 export class PriorityQueue {
   /** One list for each priority, the highest priority first. There are few lists: programs use few priorities. */
   readonly #lists: PriorityList[] = []

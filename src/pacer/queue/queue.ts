@@ -20,7 +20,7 @@ import { WaitingList } from './waiting-list.ts'
 export abstract class Queue {
   readonly context: PacerContext
   readonly key: string
-  /** The key of the queue as a list, with one entry for each scope (name of a key) of the policies. */
+  /** The key of the queue as a list, with one entry for each scope (kind of key) of the policies. */
   readonly keys: readonly string[]
   /** Counts calls by the times at which they really started. Undefined unless `spacing` is `'actual'`. */
   readonly spacing: RunSpacing | undefined
@@ -56,7 +56,7 @@ export abstract class Queue {
   /** Gives all booked slots (start times) back to the store. The waiters stay in the queue, in their order. */
   abstract stop(): void
   abstract restart(): void
-  /** Admits the next calls. With `spacing: 'actual'`, called each time a started call has been counted: see run-spacing.ts. */
+  /** Admits the next calls. Called with `spacing: 'actual'`, each time a started call has been counted: see run-spacing.ts. */
   protected abstract resume(): void
   /** Called when the application has set another rate. Start times that were already promised stay first: a later call gets a later time. */
   abstract rateChanged(): void

@@ -175,8 +175,8 @@ export class ReservingQueue extends Queue {
   }
 
   /**
-   * True if all slots (booked start times) can be given back and booked again without a later time for any waiter: no other process and no
-   * reservation books too, and the rate has not changed since the first slot was booked.
+   * True if all slots (booked start times) can be given back and booked again without a later time for any waiter. This needs that no other
+   * process and no reservation books too, and that the rate has not changed since the first slot was booked.
    */
   get #movable(): boolean {
     if (!this.context.units.exclusive || this.reserved.prune(this.now).first !== undefined) return false

@@ -47,7 +47,10 @@ interface Owner {
   again(waiter: Waiter): Promise<unknown>
 }
 
-/** A call and its wait. There may be very many waiters, so memory matters: a field takes 8 bytes in each waiter, and a closure 64 bytes or more. */
+/**
+ * A call and its wait. There may be very many waiters, so memory matters: in each waiter, a field takes 8 bytes, and a closure at least 64
+ * bytes.
+ */
 export class Waiter implements ListNode<Waiter> {
   stage: Stage = 'new'
   /** True once the call counts as waiting, for `maxQueue` and for events. */

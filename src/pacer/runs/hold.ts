@@ -8,7 +8,7 @@ const beforeSlots = -1
 export class Hold {
   /** When the hold (stop of the key) ends, in microseconds. The time may be in the past. */
   until = 0
-  /** Until when the processes that share the store know of a hold (stop of the key), in microseconds. */
+  /** The end of the hold (stop of the key) that is known to the other processes with the same store, in microseconds. */
   sharedUntil = 0
   readonly #context: PacerContext
   readonly #onEnd: () => void
