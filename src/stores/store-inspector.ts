@@ -1,6 +1,6 @@
 import { HeadgateError, shown } from '../common/index.ts'
 import { type Inspection, inspectionOf, type KeptKey } from '../inspection/index.ts'
-import { decodeId, decodeName, soughtId } from './contract/index.ts'
+import { decodeId, decodeName, limiterStart, soughtId } from './contract/index.ts'
 
 /** A key of any limiter, and what the store has for this key. */
 export interface StoredKey {
@@ -58,8 +58,12 @@ export interface StoredRecord {
 
 /** What an inspector needs from a store. Each function rejects with HeadgateError `HEADGATE_STORE` if the store fails. */
 export interface InspectedStore {
-  /** The values of all keys under a prefix. @param id the encoded id of the keys to list; undefined for all keys */
-  records(id: string | undefined): AsyncIterable<StoredRecord>
+  /**
+   * The values of all keys that begin with a text.
+   * @param start the prefix of the store, or the beginning of all keys of one limiter. Its last character is a colon
+   * @param id the encoded id of the keys to list; undefined for all keys
+   */
+  records(start: string, id: string | undefined): AsyncIterable<StoredRecord>
   /**
    * Returns the parts of a key of the store, or the hash that a long key has in place of the parts; undefined for a key of
    * another program.
@@ -85,7 +89,8 @@ export function inspectStore(store: InspectedStore, prefix: string): StoreInspec
   }
   async function* list(filter: StoredKeyFilter): AsyncGenerator<StoredKey, void, undefined> {
     const sought = filter.key === undefined ? undefined : soughtId(filter.key)
-    for await (const record of store.records(sought?.encoded)) {
+    const start = filter.limiter === undefined ? `${prefix}:` : limiterStart(prefix, filter.limiter)
+    for await (const record of store.records(start, sought?.encoded)) {
       const parts = partsOf(record.storeKey)
       if (parts === undefined || !matches(parts, { ...filter, key: sought?.shown })) continue
       yield { storeKey: record.storeKey, ...parts, bytes: record.bytes, inspection: inspected(record, parts) }

@@ -2,8 +2,9 @@
  * The objects that gauges read: how many calls of each limiter are in flight (admitted and not finished) or wait, the pacers, and the
  * stores that have had a call. The references to these objects are weak, so that metrics do not keep an object in memory.
  */
+import { wallClock } from '../common/index.ts'
 import { breakersOf } from '../failure/index.ts'
-import type { CalledLimiter, Load } from '../limiter/index.ts'
+import { type CalledLimiter, type Load, overridesOf } from '../limiter/index.ts'
 import type { Store } from '../stores/contract/index.ts'
 import type { Attributes, Reading } from './decision-counts.ts'
 
@@ -17,6 +18,8 @@ export interface LivePacer {
 
 /** The most limiter names, pacer names and shards with a separate gauge. All others share one gauge with the name `other`. */
 export const maxNames = 250
+
+type LoadedOverrides = NonNullable<ReturnType<typeof overridesOf>>
 
 const levels = { closed: 0, 'half-open': 1, open: 2 } as const
 
@@ -100,6 +103,26 @@ export class LiveObjects {
       }),
     )
     return joined(states, Math.max)
+  }
+
+  /** How many overrides each limiter has. A limiter that has had no override, and reads none from its store, has no reading. */
+  overrides(): readonly Reading[] {
+    return this.#ofOverrides(({ count }) => count)
+  }
+
+  /** For how many seconds the overrides of each limiter could not be read. */
+  overridesUnread(): readonly Reading[] {
+    const now = wallClock() / 1000
+    return this.#ofOverrides(({ unreadSince = now }) => Math.max(0, now - unreadSince) / 1000)
+  }
+
+  /** Limiters with one name have the same overrides, so their readings are joined by the largest value. */
+  #ofOverrides(read: (overrides: LoadedOverrides) => number): readonly Reading[] {
+    const readings = this.#loads.all().flatMap((load): Reading[] => {
+      const overrides = overridesOf(load)
+      return overrides === undefined ? [] : [[read(overrides), { limiter: this.#names.get(load) as string }]]
+    })
+    return joined(readings, Math.max)
   }
 
   keys(): readonly Reading[] {

@@ -33,14 +33,14 @@ export function inspectPostgres(pool: PostgresPool, options: InspectPostgresOpti
   const readers = { prefix: sharedOptions.prefix, table: text('headgate') }
   const { prefix, table } = readOptions('inspectPostgres', options, readers)
   const given = checkPool(pool, 'inspectPostgres: pool')
-  return inspectStore(inspectedTable(given, new Sql(table, timeout), `${prefix}:`), prefix)
+  return inspectStore(inspectedTable(given, new Sql(table, timeout)), prefix)
 }
 
-/** Gives an inspector access to the table. @param start the beginning of the keys to inspect: the prefix of the store and a colon */
-function inspectedTable(pool: PostgresPool, sql: Sql, start: string): InspectedStore {
+/** Gives an inspector access to the table. */
+function inspectedTable(pool: PostgresPool, sql: Sql): InspectedStore {
   const reader = rowReader(pool, sql, timeout, undefined)
   return {
-    records: (id) => recordsOf(reader, start, id === undefined ? '' : `:${id}`),
+    records: (start, id) => recordsOf(reader, start, id === undefined ? '' : `:${id}`),
     partsOf: partsOfRecordKey,
     async remove(storeKey) {
       const statement = (client: PostgresClient) =>

@@ -43,7 +43,7 @@ export function inspectSqlite(database: SqliteDatabase, options: InspectSqliteOp
     if (record.changed) file.save(key, record.save(now), now)
   }
   const store = {
-    records: () => recordsOf(file, `${prefix}:`),
+    records: (start: string) => recordsOf(file, start),
     partsOf: partsOfRecordKey,
     remove: async (storeKey: string) => file.remove(storeKey),
     unban: async (storeKey: string) => file.transact(() => unban(storeKey)),

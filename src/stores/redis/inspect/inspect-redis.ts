@@ -50,7 +50,7 @@ export function inspectRedis(client: RedisClient, options: InspectRedisOptions =
     await (client as unknown as Publisher).publish(`${prefix}:resets`, storeKey).catch(() => undefined)
   }
   const store = {
-    records: (id = '*') => recordsOf(connection, `${prefix}:*{${id}}`, names),
+    records: (start: string, id = '*') => recordsOf(connection, `${start}*{${id}}`, names),
     partsOf,
     remove: (storeKey: string) => change('reset', storeKey),
     unban: (storeKey: string) => change('unban', storeKey),
