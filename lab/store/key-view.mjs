@@ -1,6 +1,7 @@
 import { printable } from '../report/columns.mjs'
 import { inspectionReport, keyTable } from '../report/store.mjs'
 import { tableText, textOf } from '../report/text.mjs'
+import { banKey } from './ban-key.mjs'
 
 const help = 'q quit  ↑↓ choose  enter explain  b ban  u unban  s sort  r refused only  / find'
 
@@ -56,7 +57,9 @@ export class KeyView {
     if (row === undefined) return undefined
     if (key === 'enter' || key === 'i') this.#explained = row
     if (key === 'b')
-      this.#ask(`Ban ${nameOf(row)} for`, '1h', (text) => this.#change(() => this.#store.ban(row, text), 'Banned', row))
+      this.#ask(`Ban ${nameOf(row)} for`, '1h', (text) =>
+        this.#change(() => banKey(this.#store, row, text), 'Banned', row),
+      )
     if (key === 'u')
       this.#ask(`Unban ${nameOf(row)}? y or n`, 'y', (text) => {
         if (text === 'y') this.#change(() => this.#store.inspector.unban(row.storeKey), 'Unbanned', row)

@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { policy, RateLimiter, slidingLog, tokenBucket } from 'headgate'
 import { postgresStore } from 'headgate/postgres'
 import { redisStore } from 'headgate/redis'
@@ -14,9 +13,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { freePort } from '../../test/support/ports.ts'
 import { startPostgres } from '../../test/support/postgres-server.ts'
 import { startCluster, startRedis } from '../../test/support/redis-server.ts'
-import { resultOf, runLab } from './support/run-lab.mjs'
+import { main, onTerminal, resultOf, runLab } from './support/run-lab.mjs'
 
-const main = fileURLToPath(new URL('../main.mjs', import.meta.url))
 const redisServer = await startRedis()
 const postgresServer = await startPostgres()
 const client = new Redis(redisServer.port)
@@ -438,20 +436,3 @@ test('check of postgres finds a missing table and missing rights', async () => {
   expect([none.code, none.stderr]).toEqual([1, ''])
   expect(none.stdout).toMatch(/PROBLEM {2}rights +SELECT, INSERT, UPDATE, DELETE are missing/)
 })
-
-/** Runs the command on a pseudo terminal, and types an answer once a text appears. */
-function onTerminal(args, answers, before = '') {
-  const quoted = [process.execPath, main, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ')
-  const child = spawn('script', ['-qec', before + quoted, '/dev/null'], { env: { ...process.env, TERM: 'xterm' } })
-  let output = ''
-  const left = Array.isArray(answers) ? [...answers] : Object.entries(answers)
-  let from = 0
-  child.stdout.setEncoding('utf8').on('data', (text) => {
-    output += text
-    const at = left.length === 0 ? -1 : output.indexOf(left[0][0], from)
-    if (at < 0) return
-    from = output.length
-    child.stdin.write(left.shift()[1])
-  })
-  return new Promise((resolve) => child.on('close', (code) => resolve({ code, output })))
-}
