@@ -1,12 +1,13 @@
 /* Commands for operators: they show and change the keys in Redis, Postgres or a file of SQLite, given only its URL or path. */
 import { confirm } from '../cli/confirm.mjs'
 import { helpOf, numberOf, oneOf } from '../cli/options.mjs'
+import { countBar } from '../cli/progress.mjs'
 import { UsageError } from '../cli/usage-error.mjs'
 import { printable } from '../report/columns.mjs'
 import { count } from '../report/format.mjs'
 import { checkReport, inspectionReport, keysReport } from '../report/store.mjs'
 import { banKey } from '../store/ban-key.mjs'
-import { orders, rowOf, Top } from '../store/rank.mjs'
+import { Look, orders, rowOf } from '../store/rank.mjs'
 import { watch } from '../store/watch.mjs'
 import { overrideActions, overrideOptions, overrideSettings, performOverrides } from './overrides.mjs'
 
@@ -120,18 +121,19 @@ const perform = {
     const { server, inspector } = store
     const { filter, most, order, none, refused: refusedOnly } = settings
     if (process.stdout.isTTY === true && !settings.json) return perform.watch(store, settings)
-    const top = new Top(most, order)
-    let [keys, refused] = [0, 0]
+    const look = new Look(most, [order])
+    const bar = countBar('keys')
     for await (const stored of inspector.list(filter)) {
-      const row = rowOf(stored)
-      keys++
-      if (row.refused) refused++
-      if (row.refused || !refusedOnly) top.add(row)
+      look.add(rowOf(stored))
+      bar.lines(look.keys)
     }
+    bar.stop()
+    const { keys, refused } = look
+    const rows = look.rows(order, refusedOnly)
     const facts = [`${count(keys)} ${keys === 1 ? 'key' : 'keys'}, ${count(refused)} refused now`]
     return {
-      result: { keys, refused, top: top.rows },
-      report: keysReport({ title: `Top by ${order}`, server, facts, rows: top.rows, none }),
+      result: { keys, refused, top: rows },
+      report: keysReport({ title: `Top by ${order}`, server, facts, rows, none }),
     }
   },
 

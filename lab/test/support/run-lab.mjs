@@ -32,10 +32,11 @@ export async function resultOf(args, input) {
 /**
  * Runs the command on a pseudo terminal, and types an answer once a text appears.
  * @param {string[]} args @param {Record<string, string> | [string, string][]} answers @param {string} [before] a command of the shell
+ * @param {string} [program] a program in place of the lab
  * @returns {Promise<{ code: number, output: string }>}
  */
-export function onTerminal(args, answers, before = '') {
-  const quoted = [process.execPath, main, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ')
+export function onTerminal(args, answers, before = '', program = main) {
+  const quoted = [process.execPath, program, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ')
   const child = spawn('script', ['-qec', before + quoted, '/dev/null'], { env: { ...process.env, TERM: 'xterm' } })
   let output = ''
   const left = Array.isArray(answers) ? [...answers] : Object.entries(answers)

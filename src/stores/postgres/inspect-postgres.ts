@@ -41,6 +41,10 @@ function inspectedTable(pool: PostgresPool, sql: Sql): InspectedStore {
   const reader = rowReader(pool, sql, timeout, undefined)
   return {
     records: (start, id) => recordsOf(reader, start, id === undefined ? '' : `:${id}`),
+    async record(storeKey) {
+      const { texts, now } = await reader.read([storeKey])
+      return texts[0] === undefined ? undefined : recordOf(storeKey, now, texts[0])
+    },
     partsOf: partsOfRecordKey,
     async remove(storeKey) {
       const statement = (client: PostgresClient) =>
@@ -69,9 +73,12 @@ async function* recordsOf(
   while (after !== undefined) {
     const page = await reader.page(start, after, ending)
     for (const [n, storeKey] of page.keys.entries()) {
-      const text = page.texts[n] as string
-      yield { storeKey, now: page.now, bytes: text.length, read: () => keptRecord(text) }
+      yield recordOf(storeKey, page.now, page.texts[n] as string)
     }
     after = page.more ? page.keys.at(-1) : undefined
   }
+}
+
+function recordOf(storeKey: string, now: number, text: string): StoredRecord {
+  return { storeKey, now, bytes: text.length, read: () => keptRecord(text) }
 }
