@@ -20,7 +20,7 @@ export const overrideOptions = {
   add: { type: 'string', help: 'UNITS', about: "override: more units than the policy's limit" },
   scale: { type: 'string', help: 'FACTOR', about: 'override: limits and bursts times this, such as 0.1' },
   policies: { type: 'string', multiple: true, help: 'POLICY', about: 'override: other policies, such as 5/1m' },
-  until: { type: 'string', help: 'TIME', about: 'override: 2h, 2030-12-01, or with --policy-file: window' },
+  until: { type: 'string', help: 'TIME', about: 'override: 2h, 2100-12-01, or with --policy-file: window' },
   'policy-file': { type: 'string', help: 'FILE', about: 'overrides, override: the policies of the limiter' },
 }
 
