@@ -39,6 +39,5 @@ export {
   warnOfNoStore,
 } from './limiter-options.ts'
 export type { ListedKey, ListOptions } from './list-keys.ts'
-export { overridesOf } from './loaded-overrides.ts'
 export { PlanLimiter } from './plan-limiter.ts'
 export { Reservation, type ReservedCall, settleAndHold } from './reservation.ts'

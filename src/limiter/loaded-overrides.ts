@@ -1,17 +1,9 @@
 import { wallClock } from '../common/index.ts'
 import type { Overrides, OverrideTable } from '../overrides/index.ts'
 import type { Store } from '../stores/contract/index.ts'
-import type { Load } from './limiter-events.ts'
 
 /** The stores that were closed. The documents of a closed store are not read any more. */
 const closed = new WeakSet<Store>()
-
-const loadedBy = new WeakMap<Readonly<Load>, LoadedOverrides>()
-
-/** The overrides of the limiters with this load. Undefined if these limiters have had no override and read none. */
-export function overridesOf(load: Readonly<Load>): LoadedOverrides | undefined {
-  return loadedBy.get(load)
-}
 
 /** The overrides of all limiters with one name. The code of overrides is loaded at its first use, because most programs have no overrides. */
 export class LoadedOverrides {
@@ -19,22 +11,14 @@ export class LoadedOverrides {
   table: OverrideTable | undefined
   readonly #store: Store
   readonly #name: string
-  readonly #load: Readonly<Load>
   #loading: Promise<Overrides> | undefined
   #loaded: Overrides | undefined
   /** When the code could not be loaded, in milliseconds since the epoch. */
   #failedAt: number | undefined
 
-  /** @param load the load of these limiters, by which `overridesOf` finds this object */
-  constructor(store: Store, name: string, load: Readonly<Load>) {
+  constructor(store: Store, name: string) {
     this.#store = store
     this.#name = name
-    this.#load = load
-  }
-
-  /** How many overrides this process uses that have not ended. */
-  get count(): number {
-    return this.#loaded?.count ?? 0
   }
 
   /** When reads of the overrides began to fail, in milliseconds since the epoch. Undefined if the last read succeeded. */
@@ -51,7 +35,6 @@ export class LoadedOverrides {
   }
 
   load(): Promise<Overrides> {
-    loadedBy.set(this.#load, this)
     this.#loading ??= import('../overrides/index.ts').then(({ Overrides }) => {
       this.#loaded = new Overrides(this.#store, this.#name, (table) => {
         this.table = table

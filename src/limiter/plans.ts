@@ -75,7 +75,7 @@ export class Plans<Limiter extends object> {
 
   constructor(options: PlansOptions) {
     this.options = options
-    this.overrides = new LoadedOverrides(options.store, options.name, this.load)
+    this.overrides = new LoadedOverrides(options.store, options.name)
   }
 
   /**

@@ -12,6 +12,7 @@ import {
   unpackPolicy,
 } from './override-record.ts'
 import { OverrideTable } from './override-table.ts'
+import { overridesOn, type UsedOverrides } from './used-overrides.ts'
 
 /** The largest size of a document, in bytes. */
 const mostBytes = 256 * 1024
@@ -35,7 +36,7 @@ interface OverrideEvent {
 const changes: Channel = channel('headgate:override')
 
 /** The overrides of one limiter: the limiter's document in the store, and the table that this process makes from the document. */
-export class Overrides {
+export class Overrides implements UsedOverrides {
   readonly #name: string
   readonly #documents: Documents | undefined
   readonly #install: (table: OverrideTable | undefined) => void
@@ -50,6 +51,7 @@ export class Overrides {
   constructor(store: Store, name: string, install: (table: OverrideTable | undefined) => void) {
     this.#name = name
     this.#install = install
+    overridesOn(store).set(name, this)
     this.#documents = store.documents ?? (isLocal(store) ? memoryDocuments() : undefined)
     if (store.documents !== undefined) this.#poll = DocumentPoll.of(store, store.documents)
     this.#poll?.watch(name, this)

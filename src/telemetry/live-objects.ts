@@ -4,7 +4,8 @@
  */
 import { wallClock } from '../common/index.ts'
 import { breakersOf } from '../failure/index.ts'
-import { type CalledLimiter, type Load, overridesOf } from '../limiter/index.ts'
+import type { CalledLimiter, Load } from '../limiter/index.ts'
+import { overridesOn, type UsedOverrides } from '../overrides/used-overrides.ts'
 import type { Store } from '../stores/contract/index.ts'
 import type { Attributes, Reading } from './decision-counts.ts'
 
@@ -18,8 +19,6 @@ export interface LivePacer {
 
 /** The most limiter names, pacer names and shards with a separate gauge. All others share one gauge with the name `other`. */
 export const maxNames = 250
-
-type LoadedOverrides = NonNullable<ReturnType<typeof overridesOf>>
 
 const levels = { closed: 0, 'half-open': 1, open: 2 } as const
 
@@ -117,11 +116,10 @@ export class LiveObjects {
   }
 
   /** Limiters with one name have the same overrides, so their readings are joined by the largest value. */
-  #ofOverrides(read: (overrides: LoadedOverrides) => number): readonly Reading[] {
-    const readings = this.#loads.all().flatMap((load): Reading[] => {
-      const overrides = overridesOf(load)
-      return overrides === undefined ? [] : [[read(overrides), { limiter: this.#names.get(load) as string }]]
-    })
+  #ofOverrides(read: (overrides: UsedOverrides) => number): readonly Reading[] {
+    const readings = this.#stores
+      .all()
+      .flatMap((store) => [...overridesOn(store)].map(([limiter, used]): Reading => [read(used), { limiter }]))
     return joined(readings, Math.max)
   }
 
