@@ -123,11 +123,14 @@ const perform = {
     if (process.stdout.isTTY === true && !settings.json) return perform.watch(store, settings)
     const look = new Look(most, [order])
     const bar = countBar('keys')
-    for await (const stored of inspector.list(filter)) {
-      look.add(rowOf(stored))
-      bar.lines(look.keys)
+    try {
+      for await (const stored of inspector.list(filter)) {
+        look.add(rowOf(stored))
+        bar.lines(look.keys)
+      }
+    } finally {
+      bar.stop()
     }
-    bar.stop()
     const { keys, refused } = look
     const rows = look.rows(order, refusedOnly)
     const facts = [`${count(keys)} ${keys === 1 ? 'key' : 'keys'}, ${count(refused)} refused now`]

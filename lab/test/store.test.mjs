@@ -245,6 +245,12 @@ describe.each(stores)('%s', (kind, url) => {
     }
   })
 
+  test('on a terminal, top --json says on the way how many keys it has found', async () => {
+    const { code, output } = await onTerminal([kind, url, 'top', '--json', '--limit', '1'], {})
+    expect([code, output.includes('keys so far')]).toEqual([0, true])
+    expect(output).toContain('"refused":')
+  })
+
   test('ban refuses a key for a time, by a reason, also a key that has never called', async () => {
     const limiter = limiters.get(kind)
     const asked = await onTerminal(
