@@ -32,7 +32,7 @@ const layers: readonly Readonly<Record<string, RegExp>>[] = [
 
 /** Files that may be imported from another room beside its index.ts, because the parts of those rooms load apart. */
 const parts =
-  /^src\/platform\/|^src\/telemetry\/log-refusals\.ts$|^src\/stores\/[\w-]+\.ts$|^adapters\/([\w-]+|compat\/\w+\/types)\.ts$/
+  /^src\/platform\/|^src\/(telemetry\/log-refusals|overrides\/used-overrides)\.ts$|^src\/stores\/[\w-]+\.ts$|^adapters\/([\w-]+|compat\/\w+\/types)\.ts$/
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const files = ['src', 'adapters']

@@ -139,6 +139,15 @@ export const panels = [
     },
   },
   {
+    title: 'Overrides',
+    unit: 'short',
+    description: 'Overrides that have not ended, and calls a second that were decided under an override.',
+    queries: {
+      '{{limiter}} in force': `max by (limiter) (headgate_overrides{${ofLimiter}})`,
+      '{{limiter}} calls a second': `sum by (limiter) (${rate('headgate_overridden_total')})`,
+    },
+  },
+  {
     title: 'Wait of admitted calls',
     unit: 's',
     description: 'How long admitted calls of pacers, and calls with a booked time, wait.',

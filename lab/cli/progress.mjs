@@ -35,6 +35,13 @@ export function workBar(what) {
   return { ...none, done: (part) => bar.update(Math.floor(part * 100), {}), stop: bar.stop }
 }
 
+/** How many there are so far, where nobody knows how many there will be. @param {string} what such as `keys` */
+export function countBar(what) {
+  if (!process.stderr.isTTY) return none
+  const bar = startBar(`{found} ${what} so far`, 1, { found: '0' })
+  return { ...none, lines: (found) => bar.update(0, { found: count(found) }), stop: bar.stop }
+}
+
 /** Starts a bar. The bar hides the cursor, and a signal that ends the process brings it back. */
 function startBar(format, total, values) {
   const bar = new SingleBar({ format, hideCursor: true }, Presets.shades_classic)

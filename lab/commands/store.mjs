@@ -1,12 +1,15 @@
 /* Commands for operators: they show and change the keys in Redis, Postgres or a file of SQLite, given only its URL or path. */
 import { confirm } from '../cli/confirm.mjs'
 import { helpOf, numberOf, oneOf } from '../cli/options.mjs'
+import { countBar } from '../cli/progress.mjs'
 import { UsageError } from '../cli/usage-error.mjs'
 import { printable } from '../report/columns.mjs'
 import { count } from '../report/format.mjs'
 import { checkReport, inspectionReport, keysReport } from '../report/store.mjs'
-import { orders, rowOf, Top } from '../store/rank.mjs'
+import { banKey } from '../store/ban-key.mjs'
+import { Look, orders, rowOf } from '../store/rank.mjs'
 import { watch } from '../store/watch.mjs'
+import { overrideActions, overrideOptions, overrideSettings, performOverrides } from './overrides.mjs'
 
 const actions = {
   top: 'the keys that are refused for longest, then those that have used most of their limit; live on a terminal',
@@ -16,9 +19,10 @@ const actions = {
   unban: 'KEY: lifts its ban, by hand or by a penalty; asks first',
   reset: 'KEY: deletes the key, so that it has its full quota; asks first',
   watch: 'the same as top, and one table after the other where there is no terminal',
+  ...overrideActions,
   check: 'the server, its settings and rights, the clock, and the layout of the keys',
 }
-const withKey = ['inspect', 'ban', 'unban', 'reset']
+const withKey = ['inspect', 'ban', 'unban', 'reset', 'remove']
 
 const shared = {
   json: { type: 'boolean', about: 'print the result as JSON' },
@@ -26,13 +30,18 @@ const shared = {
   limiter: { type: 'string', help: 'NAME', about: 'only keys of this limiter' },
   scope: { type: 'string', help: 'NAME', about: 'only keys of this scope' },
   for: { type: 'string', help: 'TIME', about: 'ban: how long, such as 1h, or forever' },
-  reason: { type: 'string', help: 'TEXT', about: 'ban: why; the decision of a refused call has it' },
-  limit: { type: 'string', default: '20', help: 'NUMBER', about: 'the most keys to show' },
+  reason: { type: 'string', help: 'TEXT', about: 'ban and override: why; the decision of a call has it' },
+  ...overrideOptions,
+  limit: {
+    type: 'string',
+    help: 'NUMBER',
+    about: "the most keys to show (default 20); override: the limit in place of the policy's",
+  },
   by: { type: 'string', default: 'refused', help: 'ORDER', about: `top and watch: by ${orders.join(', ')}` },
   refused: { type: 'boolean', about: 'list, top and watch: only keys that are refused now' },
   every: { type: 'string', default: '2', help: 'SECONDS', about: 'top and watch: how often to look' },
   frames: { type: 'string', help: 'NUMBER', about: 'watch: end after so many; without a terminal, 1' },
-  yes: { type: 'boolean', about: 'ban, unban and reset: do not ask' },
+  yes: { type: 'boolean', about: 'do not ask before a change' },
   help: { type: 'boolean', about: 'list the options' },
 }
 
@@ -78,9 +87,11 @@ function settingsOf(kind, use, { positionals: [url, action, key], ...values }) {
       `The actions are ${Object.keys(actions).join(', ')}.`,
     )
   const needsKey = withKey.includes(action)
-  if (needsKey && key === undefined)
-    throw new UsageError(`${action} needs a key.`, `Write: headgate-lab ${kind} <url> ${action} 203.0.113.7`)
-  if (!needsKey && key !== undefined)
+  if (needsKey && key === undefined) {
+    const [what, example] = action === 'remove' ? ['the id of an override', '7'] : ['a key', '203.0.113.7']
+    throw new UsageError(`${action} needs ${what}.`, `Write: headgate-lab ${kind} <url> ${action} ${example}`)
+  }
+  if (!needsKey && action !== 'override' && key !== undefined)
     throw new UsageError(`${action} takes no key, got ${JSON.stringify(key)}.`, 'Use inspect for one key.')
   if (action === 'ban' && values.for === undefined)
     throw new UsageError(
@@ -93,7 +104,7 @@ function settingsOf(kind, use, { positionals: [url, action, key], ...values }) {
     action,
     filter: { limiter: values.limiter, scope: values.scope, key },
     none: `No keys found under the prefix ${JSON.stringify(values.prefix)}.`,
-    most: numberOf(values.limit, 'limit', 1, 100_000),
+    most: action === 'override' ? 0 : numberOf(values.limit ?? '20', 'limit', 1, 100_000),
     order: oneOf(values.by, 'by', orders),
     refused: values.refused === true,
     interval: numberOf(values.every, 'every', 1, 86_400) * 1000,
@@ -101,6 +112,7 @@ function settingsOf(kind, use, { positionals: [url, action, key], ...values }) {
     json: values.json === true,
     yes: values.yes === true,
     ban: { duration: values.for, reason: values.reason },
+    override: overrideSettings(action, `${kind} <url>`, key, values),
   }
 }
 
@@ -109,18 +121,22 @@ const perform = {
     const { server, inspector } = store
     const { filter, most, order, none, refused: refusedOnly } = settings
     if (process.stdout.isTTY === true && !settings.json) return perform.watch(store, settings)
-    const top = new Top(most, order)
-    let [keys, refused] = [0, 0]
-    for await (const stored of inspector.list(filter)) {
-      const row = rowOf(stored)
-      keys++
-      if (row.refused) refused++
-      if (row.refused || !refusedOnly) top.add(row)
+    const look = new Look(most, [order])
+    const bar = countBar('keys')
+    try {
+      for await (const stored of inspector.list(filter)) {
+        look.add(rowOf(stored))
+        bar.lines(look.keys)
+      }
+    } finally {
+      bar.stop()
     }
+    const { keys, refused } = look
+    const rows = look.rows(order, refusedOnly)
     const facts = [`${count(keys)} ${keys === 1 ? 'key' : 'keys'}, ${count(refused)} refused now`]
     return {
-      result: { keys, refused, top: top.rows },
-      report: keysReport({ title: `Top by ${order}`, server, facts, rows: top.rows, none }),
+      result: { keys, refused, top: rows },
+      report: keysReport({ title: `Top by ${order}`, server, facts, rows, none }),
     }
   },
 
@@ -161,7 +177,7 @@ const perform = {
       )
     const keys = found.length > 0 ? found : [{ limiter, scope, key, storeKey: `${limiter}, ${scope}: ${key}` }]
     const words = { none: '', question: `Ban for ${duration}`, done: 'Banned', field: 'banned' }
-    return change(keys, settings, words, (_storeKey, stored) => store.ban(stored, duration, reason))
+    return change(keys, settings, words, (_storeKey, stored) => banKey(store, stored, duration, reason))
   },
 
   async unban(store, settings) {
@@ -183,6 +199,8 @@ const perform = {
     await watch(store, settings)
     return undefined
   },
+
+  ...performOverrides,
 
   async check({ server, check }) {
     const checks = await check()

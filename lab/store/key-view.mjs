@@ -1,6 +1,8 @@
 import { printable } from '../report/columns.mjs'
 import { inspectionReport, keyTable } from '../report/store.mjs'
 import { tableText, textOf } from '../report/text.mjs'
+import { banKey } from './ban-key.mjs'
+import { nameOf, rowOf } from './rank.mjs'
 
 const help = 'q quit  ↑↓ choose  enter explain  b ban  u unban  s sort  r refused only  / find'
 
@@ -16,7 +18,8 @@ export class KeyView {
   #chosen = 0
   #rows = []
   #refusedOnly = false
-  #text = ''
+  /** A part of the names of the keys that are sought. */
+  text = ''
   #explained
   #message = ''
   /** The question that is being answered: its words, the answer so far, and what to do with it. */
@@ -29,10 +32,7 @@ export class KeyView {
     this.#refusedOnly = refused
   }
 
-  /** True if the row is to be shown. */
-  shows = (row) => (!this.#refusedOnly || row.refused) && (this.#text === '' || nameOf(row).includes(this.#text))
-
-  /** @returns {'quit' | 'look' | undefined} `look` if other rows may be shown from now on */
+  /** @returns {'quit' | 'look' | undefined} `look` if other keys are sought from now on */
   press(key) {
     if (key === 'interrupt') return 'quit'
     if (this.#question !== undefined) return this.#answer(key)
@@ -50,13 +50,15 @@ export class KeyView {
     if (key === 'q' || key === 'Q') return 'quit'
     if (key === 'up') this.#chosen = Math.max(0, this.#chosen - 1)
     if (key === 'down') this.#chosen = Math.min(this.#rows.length - 1, this.#chosen + 1)
-    if (key === 's') return this.#sort()
-    if (key === 'r') return this.#toggleRefused()
-    if (key === '/') this.#ask('Find keys with', this.#text, (text) => this.#find(text))
+    if (key === 's') this.order = this.#orders[(this.#orders.indexOf(this.order) + 1) % this.#orders.length]
+    if (key === 'r') this.#refusedOnly = !this.#refusedOnly
+    if (key === '/') this.#ask('Find keys with', this.text, (text) => this.#find(text))
     if (row === undefined) return undefined
     if (key === 'enter' || key === 'i') this.#explained = row
     if (key === 'b')
-      this.#ask(`Ban ${nameOf(row)} for`, '1h', (text) => this.#change(() => this.#store.ban(row, text), 'Banned', row))
+      this.#ask(`Ban ${nameOf(row)} for`, '1h', (text) =>
+        this.#change(() => banKey(this.#store, row, text), 'Banned', row),
+      )
     if (key === 'u')
       this.#ask(`Unban ${nameOf(row)}? y or n`, 'y', (text) => {
         if (text === 'y') this.#change(() => this.#store.inspector.unban(row.storeKey), 'Unbanned', row)
@@ -65,20 +67,8 @@ export class KeyView {
   }
 
   /** @returns {'look'} */
-  #sort() {
-    this.order = this.#orders[(this.#orders.indexOf(this.order) + 1) % this.#orders.length]
-    return 'look'
-  }
-
-  /** @returns {'look'} */
-  #toggleRefused() {
-    this.#refusedOnly = !this.#refusedOnly
-    return 'look'
-  }
-
-  /** @returns {'look'} */
   #find(text) {
-    this.#text = text
+    this.text = text
     this.#chosen = 0
     return 'look'
   }
@@ -99,24 +89,40 @@ export class KeyView {
     return undefined
   }
 
+  /** Changes a key, and then shows the key as it is in the store now: the next look at all keys may be far away. */
   #change(act, done, row) {
+    const say = (message) => {
+      this.#message = message
+      this.onChange()
+    }
     this.done = Promise.resolve()
       .then(act)
+      .then(() => this.#read(row))
       .then(
-        () => `${done} ${nameOf(row)}.`,
-        (error) => error.message,
+        () => say(`${done} ${nameOf(row)}.`),
+        (error) => say(error.message),
       )
-      .then((message) => {
-        this.#message = message
-        this.onChange()
-      })
+  }
+
+  async #read(row) {
+    const stored = await this.#store.inspector.read(row.storeKey)
+    if (stored !== undefined) return Object.assign(row, rowOf(stored))
+    // The key has its full quota, so the store has nothing of the key.
+    const full = {
+      refused: false,
+      retryAfter: 0,
+      ban: undefined,
+      policies: [],
+      words: 'Admitted, with the full quota.',
+    }
+    return Object.assign(row, rowOf({ ...row, inspection: { ...row.inspection, ...full } }))
   }
 
   /** The lines below the head, and which of them is chosen. */
-  linesOf({ rows }, columns, height) {
-    this.#rows = rows.filter(this.shows)
+  linesOf(look, columns, height) {
+    this.#rows = look.rows(this.order, this.#refusedOnly)
     this.#chosen = Math.max(0, Math.min(this.#chosen, this.#rows.length - 1))
-    const state = `by ${this.order}${this.#refusedOnly ? ', refused only' : ''}${this.#text === '' ? '' : `, with ${printable(this.#text)}`}`
+    const state = `by ${this.order}${this.#refusedOnly ? ', refused only' : ''}${this.text === '' ? '' : `, with ${printable(this.text)}`}`
     const foot = ['', printable(this.#footer())]
     if (this.#explained !== undefined) {
       const { sections } = inspectionReport('', [this.#explained])
@@ -136,8 +142,4 @@ export class KeyView {
     if (this.#question !== undefined) return `${this.#question.words}: ${this.#question.answer}█  (enter, or escape)`
     return this.#message || (this.#explained === undefined ? help : 'any key goes back')
   }
-}
-
-function nameOf({ key, hash }) {
-  return key ?? hash
 }

@@ -1,7 +1,7 @@
 import { inspectPostgres, postgresStore } from 'headgate/postgres'
 import pg from 'pg'
-import { banIn } from './ban-key.mjs'
 import { checkPostgres } from './check-postgres.mjs'
+import { limitersIn } from './limiter-of.mjs'
 import { serverError, serverOf } from './server-url.mjs'
 
 /** Connects once, and gives up at the first failure. @throws UsageError */
@@ -23,6 +23,6 @@ export async function openPostgres(url, { prefix, table }) {
       throw error.name === 'HeadgateError' ? error : serverError('Postgres', server, error)
     }
   }
-  const ban = banIn(() => postgresStore({ pool, prefix, table, timeout: 5000 }))
-  return { server, inspector, ban, check, close: () => pool.end() }
+  const limiterOf = limitersIn(() => postgresStore({ pool, prefix, table, timeout: 5000 }))
+  return { server, inspector, inspectorOf: () => inspector, limiterOf, check, close: () => pool.end() }
 }

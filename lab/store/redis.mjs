@@ -1,7 +1,7 @@
 import { inspectRedis, redisStore } from 'headgate/redis'
 import { Cluster, Redis } from 'ioredis'
-import { banIn } from './ban-key.mjs'
 import { checkRedis } from './check-redis.mjs'
+import { limitersIn } from './limiter-of.mjs'
 import { serverError, serverOf } from './server-url.mjs'
 
 const patience = 5000
@@ -36,6 +36,7 @@ export async function openRedis(url, { prefix, names }) {
     await connected(client, server)
   }
   const inspector = inspectorOf(client, { prefix, names })
+  const knowing = (more) => inspectorOf(client, { prefix, names: [...names, ...more] })
   const check = async () => {
     try {
       return await checkRedis(client, inspector, prefix, clustered)
@@ -43,8 +44,8 @@ export async function openRedis(url, { prefix, names }) {
       throw error.name === 'HeadgateError' ? error : serverError('Redis', server, error)
     }
   }
-  const ban = banIn(() => redisStore({ client, prefix, timeout: patience }))
-  return { server, inspector, ban, check, close: () => client.disconnect() }
+  const limiterOf = limitersIn(() => redisStore({ client, prefix, timeout: patience }))
+  return { server, inspector, inspectorOf: knowing, limiterOf, check, close: () => client.disconnect() }
 }
 
 /** @throws HeadgateError for an invalid prefix */

@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs'
 import { inspectSqlite, sqliteStore } from 'headgate/sqlite'
 import Database from 'libsql'
 import { UsageError } from '../cli/usage-error.mjs'
-import { banIn } from './ban-key.mjs'
 import { checkSqlite } from './check-sqlite.mjs'
+import { limitersIn } from './limiter-of.mjs'
 
 /** Opens the file, which has to exist. @throws UsageError */
 export async function openSqlite(file, { prefix, table }) {
@@ -14,8 +14,8 @@ export async function openSqlite(file, { prefix, table }) {
     database.prepare('PRAGMA schema_version').get()
     const inspector = inspectSqlite(database, { prefix, table })
     const check = () => checkSqlite(database, inspector, table)
-    const ban = banIn(() => sqliteStore({ database, prefix, table, timeout: 5000 }))
-    return { server: file, inspector, ban, check, close: () => database.close() }
+    const limiterOf = limitersIn(() => sqliteStore({ database, prefix, table, timeout: 5000 }))
+    return { server: file, inspector, inspectorOf: () => inspector, limiterOf, check, close: () => database.close() }
   } catch (error) {
     database.close()
     if (error.code === 'HEADGATE_OPTION') throw error

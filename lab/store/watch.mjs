@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { cut, printable, printableJson } from '../report/columns.mjs'
-import { count, time } from '../report/format.mjs'
+import { count, duration, time } from '../report/format.mjs'
 import { keyTable } from '../report/store.mjs'
 import { tableText } from '../report/text.mjs'
 import { KeyView } from './key-view.mjs'
-import { orders, rowOf, Top } from './rank.mjs'
+import { Look, orders, rowOf } from './rank.mjs'
 import { Screen } from './screen.mjs'
 
 const bars = '▁▂▃▄▅▆▇█'
@@ -37,16 +37,18 @@ export async function watch(store, settings) {
   }
 }
 
-async function printFrames(store, settings, signal) {
+async function printFrames({ server, inspector }, { filter, interval, frames, most, order, refused, json }, signal) {
   const series = newSeries()
-  for await (const frame of framesOf(store, settings, signal, {
-    order: settings.order,
-    shows: settings.refused ? (row) => row.refused : undefined,
-  })) {
-    remember(series, frame)
-    const text = settings.json
-      ? printableJson(frame)
-      : [...headOf(store.server, frame, series), '', ...rowsOf(frame)].join('\n')
+  for (let n = 0; n < frames && !signal.aborted; n++) {
+    if (n > 0) await pause(interval, signal)
+    const look = new Look(most, [order])
+    for await (const stored of inspector.list(filter)) {
+      if (signal.aborted) return
+      look.add(rowOf(stored))
+    }
+    remember(series, look)
+    const frame = { at: look.at, keys: look.keys, refused: look.refused, rows: look.rows(order, refused) }
+    const text = json ? printableJson(frame) : [...headOf(server, look, series), '', ...rowsOf(frame)].join('\n')
     process.stdout.write(`${text}\n`)
   }
 }
@@ -58,43 +60,37 @@ function rowsOf({ rows }) {
 async function watchInPlace(store, settings, ending) {
   const series = newSeries()
   const view = new KeyView(store, settings, orders)
-  let wake = (_value) => {}
+  let wake = () => {}
+  let frame
   const screen = new Screen((key) => {
     const next = view.press(key)
     if (next === 'quit') ending.abort()
     if (next === undefined) draw()
-    else wake(undefined)
+    else wake()
   })
-  let frame
   const draw = () => {
     if (frame === undefined || ending.signal.aborted) return
     const { columns } = screen.size
-    const head = [
-      `${printable(store.server)}  ${time(frame.at)} UTC${frame.looking ? `  looking: ${count(frame.keys)} keys` : ''}`,
-    ]
-    const { lines, marked } = view.linesOf(frame, columns, screen.size.rows - 6)
-    const all = [...head, ...(frame.looking ? [] : headOf(store.server, frame, series).slice(1)), ...lines]
+    const head = screenHeadOf(store.server, frame, series)
+    const { lines, marked } = view.linesOf(frame.look, columns, screen.size.rows - 6)
+    const all = [...head, ...lines]
     screen.show(
       all.map((line) => cut(line, columns)),
-      marked === undefined ? undefined : all.length - lines.length + marked,
+      marked === undefined ? undefined : head.length + marked,
     )
   }
-  view.onChange = () => wake(undefined)
+  /** Waits for the time of the next look, or until other keys are sought. */
+  const rest = () => {
+    const sought = new Promise((resolve) => {
+      wake = () => resolve(undefined)
+    })
+    return Promise.race([pause(settings.interval, ending.signal), sought])
+  }
+  view.onChange = draw
   try {
-    const wide = { ...settings, most: Math.max(settings.most, rowsOfScreen) }
-    const looks = framesOf(
-      store,
-      wide,
-      ending.signal,
-      view,
-      () =>
-        new Promise((resolve) => {
-          wake = resolve
-        }),
-    )
-    for await (const each of looks) {
+    for await (const each of framesOf(store, settings, ending.signal, view, rest)) {
       frame = each
-      if (!frame.looking) remember(series, frame)
+      if (each.looking === undefined) remember(series, each.look)
       draw()
     }
     await view.done
@@ -103,43 +99,58 @@ async function watchInPlace(store, settings, ending) {
   }
 }
 
+/**
+ * The frames of a screen: one for each look at all keys, and more during a look, as a look at a million keys takes long. A frame has the
+ * last whole `look`, or the running look if no look is whole yet, and `looking`: how many keys the running look has found. If other
+ * keys are sought, the running look ends, and another look begins.
+ * @param {any} store
+ * @param {any} settings
+ * @param {AbortSignal} signal
+ * @param {KeyView} view says which keys are sought
+ * @param {() => Promise<unknown>} rest waits from the end of a look to the begin of the next look
+ */
+async function* framesOf({ inspector }, { filter, frames, most }, signal, view, rest) {
+  let [whole, text] = [undefined, view.text]
+  for (let n = 0; n < frames && !signal.aborted; ) {
+    if (n > 0 && view.text === text) await rest()
+    if (view.text !== text) [whole, text] = [undefined, view.text]
+    const look = new Look(Math.max(most, rowsOfScreen), orders, text)
+    const began = performance.now()
+    let drawn = began
+    for await (const stored of inspector.list(filter)) {
+      look.add(rowOf(stored))
+      if (signal.aborted) return
+      if (view.text !== text) break
+      if (performance.now() - drawn < redraw) continue
+      yield { look: whole ?? look, looking: look.keys }
+      drawn = performance.now()
+    }
+    if (view.text !== text) continue
+    n++
+    look.took = performance.now() - began
+    whole = look
+    yield { look, looking: undefined }
+  }
+}
+
+/** The first lines of a screen, which has the same lines during a look and after it. */
+function screenHeadOf(server, { look, looking }, series) {
+  const [first, ...lines] = headOf(server, look, series)
+  const running = looking === undefined ? '' : `  looking: ${count(looking)} keys`
+  const took = look.took >= 1000 ? `, a look of ${duration(look.took)}` : ''
+  return [`${first}${took}${running}`, ...lines]
+}
+
+function pause(milliseconds, signal) {
+  return sleep(milliseconds, undefined, { signal }).catch(() => {})
+}
+
 function newSeries() {
   return { keys: [], refused: [] }
 }
 
-function remember(series, frame) {
-  for (const name of ['keys', 'refused']) series[name] = [...series[name], frame[name]].slice(-width)
-}
-
-/**
- * Yields a frame for each look at all keys, one in each interval. The first look of a screen also yields what it has found so far, as a look
- * at a million keys takes long.
- * @param {any} store
- * @param {any} settings
- * @param {AbortSignal} signal
- * @param {any} ordering has the `order` and what it `shows`
- * @param {() => Promise<unknown>} [changed] resolves when the order has changed, so that the next look begins at once
- */
-async function* framesOf({ inspector }, { filter, interval, frames, most }, signal, ordering, changed) {
-  for (let n = 0; n < frames && !signal.aborted; n++) {
-    if (n > 0)
-      await Promise.race([sleep(interval, undefined, { signal }).catch(() => {}), ...(changed ? [changed()] : [])])
-    if (signal.aborted) return
-    const top = new Top(most, ordering.order)
-    const frame = { at: Date.now(), keys: 0, refused: 0, rows: top.rows }
-    let drawn = performance.now()
-    for await (const stored of inspector.list(filter)) {
-      const row = rowOf(stored)
-      frame.keys++
-      if (row.refused) frame.refused++
-      if (ordering.shows === undefined || ordering.shows(row)) top.add(row)
-      if (signal.aborted) return
-      if (n > 0 || changed === undefined || performance.now() - drawn < redraw) continue
-      yield { ...frame, looking: true }
-      drawn = performance.now()
-    }
-    yield frame
-  }
+function remember(series, look) {
+  for (const name of ['keys', 'refused']) series[name] = [...series[name], look[name]].slice(-width)
 }
 
 function headOf(server, { at, keys, refused }, series) {

@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { policy, RateLimiter, slidingLog, tokenBucket } from 'headgate'
 import { postgresStore } from 'headgate/postgres'
 import { redisStore } from 'headgate/redis'
@@ -14,9 +13,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { freePort } from '../../test/support/ports.ts'
 import { startPostgres } from '../../test/support/postgres-server.ts'
 import { startCluster, startRedis } from '../../test/support/redis-server.ts'
-import { resultOf, runLab } from './support/run-lab.mjs'
+import { main, onTerminal, resultOf, runLab } from './support/run-lab.mjs'
 
-const main = fileURLToPath(new URL('../main.mjs', import.meta.url))
 const redisServer = await startRedis()
 const postgresServer = await startPostgres()
 const client = new Redis(redisServer.port)
@@ -247,6 +245,12 @@ describe.each(stores)('%s', (kind, url) => {
     }
   })
 
+  test('on a terminal, top --json says on the way how many keys it has found', async () => {
+    const { code, output } = await onTerminal([kind, url, 'top', '--json', '--limit', '1'], {})
+    expect([code, output.includes('keys so far')]).toEqual([0, true])
+    expect(output).toContain('"refused":')
+  })
+
   test('ban refuses a key for a time, by a reason, also a key that has never called', async () => {
     const limiter = limiters.get(kind)
     const asked = await onTerminal(
@@ -438,20 +442,3 @@ test('check of postgres finds a missing table and missing rights', async () => {
   expect([none.code, none.stderr]).toEqual([1, ''])
   expect(none.stdout).toMatch(/PROBLEM {2}rights +SELECT, INSERT, UPDATE, DELETE are missing/)
 })
-
-/** Runs the command on a pseudo terminal, and types an answer once a text appears. */
-function onTerminal(args, answers, before = '') {
-  const quoted = [process.execPath, main, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ')
-  const child = spawn('script', ['-qec', before + quoted, '/dev/null'], { env: { ...process.env, TERM: 'xterm' } })
-  let output = ''
-  const left = Array.isArray(answers) ? [...answers] : Object.entries(answers)
-  let from = 0
-  child.stdout.setEncoding('utf8').on('data', (text) => {
-    output += text
-    const at = left.length === 0 ? -1 : output.indexOf(left[0][0], from)
-    if (at < 0) return
-    from = output.length
-    child.stdin.write(left.shift()[1])
-  })
-  return new Promise((resolve) => child.on('close', (code) => resolve({ code, output })))
-}

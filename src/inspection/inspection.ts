@@ -82,13 +82,14 @@ export function inspectionOf({ policies, scopes, onChange }: InspectedLimiter, k
       .flatMap((state) => inspectState(state, now))
   })
   const ban = kept.map((key, n) => banOf(key, scopes[n] as string)).reduce(longerBan, undefined)
-  return {
-    ...(inspected === undefined ? joined(others, [], ban) : joined(inspected, others, ban)),
+  const source: Source = kept.map((key) => key.source ?? 'store').find((each) => each !== 'store') ?? 'store'
+  // With spread syntax, a list of a million keys takes several seconds longer.
+  return Object.assign(inspected === undefined ? joined(others, [], ban) : joined(inspected, others, ban), {
     at: Math.floor((kept[0] as KeptKey).now / 1000),
-    source: kept.map(({ source = 'store' }) => source).find((source) => source !== 'store') ?? 'store',
+    source,
     exact: !kept.some(({ atMost }) => atMost),
     notes: [...new Set(kept.flatMap(({ notes = [] }) => notes))],
-  }
+  })
 }
 
 function banOf({ now, ban }: KeptKey, scope: string): CallBan | undefined {

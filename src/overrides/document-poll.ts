@@ -9,6 +9,8 @@ interface Watcher {
   readonly version: string | undefined
   unreadSince: number | undefined
   apply(version: string, text: string): void
+  /** Called after each read, also after a read that failed. */
+  expire(): void
 }
 
 const polls = new WeakMap<Store, DocumentPoll>()
@@ -65,6 +67,7 @@ export class DocumentPoll {
     } catch {
       for (const name of names) this.#failed(name)
     }
+    for (const name of names) this.#watchers.get(name)?.expire()
     this.#running = false
     this.#sleep(this.#watchers.size > names.length ? 0 : period)
   }

@@ -31,7 +31,8 @@ export class OverriddenLedger implements CheckedLedger {
 
 /** A copy of the decision with the overrides. Spread syntax takes ten times as long, so most decisions are copied field by field. */
 function named(decision: Decision, override: readonly AppliedOverride[]): Decision {
-  const { allowed, limit, remaining, retryAfter, resetAfter, policy, policies, source, at, ban, tried } = decision
-  if (at !== undefined || ban !== undefined || tried !== undefined) return { ...decision, override }
+  const { allowed, limit, remaining, retryAfter, resetAfter, policy, policies, source, at, ban, banned, tried } =
+    decision
+  if ((at ?? ban ?? banned ?? tried) !== undefined) return { ...decision, override }
   return { allowed, limit, remaining, retryAfter, resetAfter, policy, policies, source, override }
 }

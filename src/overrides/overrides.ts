@@ -1,4 +1,6 @@
+import { channel } from '#platform'
 import { HeadgateError, shown, unsupported, wallClock } from '../common/index.ts'
+import type { Channel } from '../platform/platform.ts'
 import { type Documents, isLocal, memoryDocuments, type Store } from '../stores/contract/index.ts'
 import { DocumentPoll } from './document-poll.ts'
 import { type OverrideOptions, type OverrideTarget, readOverride, type TargetLimiter } from './override-options.ts'
@@ -10,6 +12,7 @@ import {
   unpackPolicy,
 } from './override-record.ts'
 import { OverrideTable } from './override-table.ts'
+import { overridesOn, type UsedOverrides } from './used-overrides.ts'
 
 /** The largest size of a document, in bytes. */
 const mostBytes = 256 * 1024
@@ -20,8 +23,20 @@ const mostSets = 1000
 /** How many times a change is tried if other processes write the document at the same time. */
 const mostTries = 20
 
+/** The event on the channel `headgate:override`: this process begins or ends to use an override. */
+interface OverrideEvent {
+  /** The name of the limiter. */
+  readonly limiter: string
+  readonly change: 'added' | 'removed' | 'expired'
+  readonly id: string
+  /** The reason that was given to `override`. Undefined if none was given. */
+  readonly reason: string | undefined
+}
+
+const changes: Channel = channel('headgate:override')
+
 /** The overrides of one limiter: the limiter's document in the store, and the table that this process makes from the document. */
-export class Overrides {
+export class Overrides implements UsedOverrides {
   readonly #name: string
   readonly #documents: Documents | undefined
   readonly #install: (table: OverrideTable | undefined) => void
@@ -36,6 +51,7 @@ export class Overrides {
   constructor(store: Store, name: string, install: (table: OverrideTable | undefined) => void) {
     this.#name = name
     this.#install = install
+    overridesOn(store).set(name, this)
     this.#documents = store.documents ?? (isLocal(store) ? memoryDocuments() : undefined)
     if (store.documents !== undefined) this.#poll = DocumentPoll.of(store, store.documents)
     this.#poll?.watch(name, this)
@@ -43,16 +59,39 @@ export class Overrides {
 
   /** Uses this document from now on. @throws HeadgateError `HEADGATE_STORE_RECORD` if the text is not a document of overrides */
   apply(version: string | undefined, text: string): void {
-    this.#records = parseDocument(text).overrides
+    const { overrides } = parseDocument(text)
     this.version = version
-    this.#renew()
+    this.#use(overrides)
   }
 
-  readonly #renew = (): OverrideTable | undefined => {
-    this.#records = lasting(this.#records)
+  /** How many overrides have not ended. */
+  get count(): number {
+    return lasting(this.#records).length
+  }
+
+  /** Stops using the overrides that have ended. */
+  expire(): void {
+    if (this.count < this.#records.length) this.#renew()
+  }
+
+  readonly #renew = (): OverrideTable | undefined => this.#use(this.#records)
+
+  #use(records: readonly OverrideRecord[]): OverrideTable | undefined {
+    const before = this.#records
+    this.#records = lasting(records)
     const table = this.#records.length === 0 ? undefined : new OverrideTable(this.#records, this.#renew)
     this.#install(table)
+    if (changes.hasSubscribers) this.#publish(before)
     return table
+  }
+
+  /** Publishes each override that this process has begun or ended to use. @param before the overrides that this process used before */
+  #publish(before: readonly OverrideRecord[]): void {
+    const publish = ({ id, reason }: OverrideRecord, change: OverrideEvent['change']) =>
+      changes.publish({ limiter: this.#name, change, id, reason } satisfies OverrideEvent)
+    const ended = new Set(missingFrom(lasting(before), before))
+    for (const record of missingFrom(this.#records, before)) publish(record, ended.has(record) ? 'expired' : 'removed')
+    for (const record of missingFrom(before, this.#records)) publish(record, 'added')
   }
 
   async add(limiter: TargetLimiter, target: OverrideTarget, options: OverrideOptions): Promise<Override> {
@@ -116,6 +155,12 @@ export class Overrides {
 function lasting(records: readonly OverrideRecord[]): readonly OverrideRecord[] {
   const now = wallClock()
   return records.filter(({ until = Infinity }) => now < until * 1000)
+}
+
+/** The overrides of `sought` that are not in `records`. If a store has lost its overrides, an id may be used again, at a later time. */
+function missingFrom(records: readonly OverrideRecord[], sought: readonly OverrideRecord[]): readonly OverrideRecord[] {
+  const known = new Set(records.map(({ id, since }) => `${id} ${since}`))
+  return sought.filter(({ id, since }) => !known.has(`${id} ${since}`))
 }
 
 function shownTo({ policies, scopes }: TargetLimiter, record: OverrideRecord): Override {

@@ -1,6 +1,6 @@
 import { HeadgateError, shown } from '../common/index.ts'
 import { type Inspection, inspectionOf, type KeptKey } from '../inspection/index.ts'
-import { decodeId, decodeName, soughtId } from './contract/index.ts'
+import { decodeId, decodeName, limiterStart, soughtId } from './contract/index.ts'
 
 /** A key of any limiter, and what the store has for this key. */
 export interface StoredKey {
@@ -33,6 +33,8 @@ export interface StoredKeyFilter {
 export interface StoreInspector {
   /** Lists the keys, page by page. The iterator rejects with HeadgateError `HEADGATE_STORE` if the store fails. */
   list(filter?: StoredKeyFilter): AsyncGenerator<StoredKey, void, undefined>
+  /** Reads one key, without a look at other keys. Undefined if the store has nothing of the key. @param storeKey as `list` shows it */
+  read(storeKey: string): Promise<StoredKey | undefined>
   /** Deletes a key, so that it has its full quota under every policy. */
   reset(storeKey: string): Promise<void>
   /** Ends the ban of a key, including a ban that a penalty policy (automatic bans) began. Used units stay used. */
@@ -58,8 +60,14 @@ export interface StoredRecord {
 
 /** What an inspector needs from a store. Each function rejects with HeadgateError `HEADGATE_STORE` if the store fails. */
 export interface InspectedStore {
-  /** The values of all keys under a prefix. @param id the encoded id of the keys to list; undefined for all keys */
-  records(id: string | undefined): AsyncIterable<StoredRecord>
+  /**
+   * The values of all keys that begin with a text.
+   * @param start the prefix of the store, or the beginning of all keys of one limiter. Its last character is a colon
+   * @param id the encoded id of the keys to list; undefined for all keys
+   */
+  records(start: string, id: string | undefined): AsyncIterable<StoredRecord>
+  /** The value of one key; undefined if the store has none. */
+  record(storeKey: string): Promise<StoredRecord | undefined>
   /**
    * Returns the parts of a key of the store, or the hash that a long key has in place of the parts; undefined for a key of
    * another program.
@@ -76,8 +84,9 @@ type KeyParts = Pick<StoredKey, 'limiter' | 'scope' | 'key' | 'hash'>
 export function inspectStore(store: InspectedStore, prefix: string): StoreInspector {
   const partsOf = (storeKey: string) =>
     storeKey.startsWith(`${prefix}:`) ? shownParts(store.partsOf(storeKey.slice(prefix.length + 1))) : undefined
-  const check = (storeKey: string): void => {
-    if (partsOf(storeKey) !== undefined) return
+  const check = (storeKey: string): KeyParts => {
+    const parts = partsOf(storeKey)
+    if (parts !== undefined) return parts
     throw new HeadgateError(
       'HEADGATE_KEY',
       `${shown(storeKey)} is no key of a limiter under ${shown(prefix)}. Give the storeKey of a listed key.`,
@@ -85,14 +94,20 @@ export function inspectStore(store: InspectedStore, prefix: string): StoreInspec
   }
   async function* list(filter: StoredKeyFilter): AsyncGenerator<StoredKey, void, undefined> {
     const sought = filter.key === undefined ? undefined : soughtId(filter.key)
-    for await (const record of store.records(sought?.encoded)) {
+    const start = filter.limiter === undefined ? `${prefix}:` : limiterStart(prefix, filter.limiter)
+    for await (const record of store.records(start, sought?.encoded)) {
       const parts = partsOf(record.storeKey)
       if (parts === undefined || !matches(parts, { ...filter, key: sought?.shown })) continue
-      yield { storeKey: record.storeKey, ...parts, bytes: record.bytes, inspection: inspected(record, parts) }
+      yield storedKey(record, parts)
     }
   }
   return {
     list: (filter = {}) => list(checkFilter(filter)),
+    async read(storeKey) {
+      const parts = check(storeKey)
+      const record = await store.record(storeKey)
+      return record && storedKey(record, parts)
+    },
     async reset(storeKey) {
       check(storeKey)
       await store.remove(storeKey)
@@ -102,6 +117,10 @@ export function inspectStore(store: InspectedStore, prefix: string): StoreInspec
       await store.unban(storeKey)
     },
   }
+}
+
+function storedKey(record: StoredRecord, parts: KeyParts): StoredKey {
+  return { storeKey: record.storeKey, ...parts, bytes: record.bytes, inspection: inspected(record, parts) }
 }
 
 function shownParts(parts: ReturnType<InspectedStore['partsOf']>): KeyParts | undefined {

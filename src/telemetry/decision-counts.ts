@@ -25,6 +25,8 @@ const nearLimit = 0.2
 class PolicyCounts {
   readonly decisions: Record<Result, number>
   readonly units: Record<Result, number>
+  /** How many of `decisions` were made under an override. */
+  readonly overridden: Record<Result, number>
   near = 0
   readonly attributes: Attributes
   readonly byResult: Readonly<Record<Result, Attributes>>
@@ -32,6 +34,7 @@ class PolicyCounts {
   constructor(limiter: string, policy: string) {
     this.decisions = zeros()
     this.units = zeros()
+    this.overridden = zeros()
     this.attributes = policy === '' ? { limiter } : { limiter, policy }
     const entries = results.map((result) => [result, { ...this.attributes, result }])
     this.byResult = Object.fromEntries(entries) as Record<Result, Attributes>
@@ -55,6 +58,7 @@ export class DecisionCounts {
     counts.decisions[result]++
     if (typeof cost === 'number') counts.units[result] += cost
     else this.#addUnits(limiter, cost, result)
+    if (decision?.override !== undefined) counts.overridden[result]++
     if (result === 'admitted' && decision !== undefined && decision.remaining < nearLimit * decision.limit)
       counts.near++
     return result
@@ -98,6 +102,10 @@ export class DecisionCounts {
 
   units(): Reading[] {
     return this.#counted.flatMap(({ units, byResult }) => readingsOf(units, byResult))
+  }
+
+  overridden(): Reading[] {
+    return this.#counted.flatMap(({ overridden, byResult }) => readingsOf(overridden, byResult))
   }
 
   nearLimit(): Reading[] {

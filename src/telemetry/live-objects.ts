@@ -2,8 +2,10 @@
  * The objects that gauges read: how many calls of each limiter are in flight (admitted and not finished) or wait, the pacers, and the
  * stores that have had a call. The references to these objects are weak, so that metrics do not keep an object in memory.
  */
+import { wallClock } from '../common/index.ts'
 import { breakersOf } from '../failure/index.ts'
 import type { CalledLimiter, Load } from '../limiter/index.ts'
+import { overridesOn, type UsedOverrides } from '../overrides/used-overrides.ts'
 import type { Store } from '../stores/contract/index.ts'
 import type { Attributes, Reading } from './decision-counts.ts'
 
@@ -100,6 +102,25 @@ export class LiveObjects {
       }),
     )
     return joined(states, Math.max)
+  }
+
+  /** How many overrides each limiter has. A limiter that has had no override, and reads none from its store, has no reading. */
+  overrides(): readonly Reading[] {
+    return this.#ofOverrides(({ count }) => count)
+  }
+
+  /** For how many seconds the overrides of each limiter could not be read. */
+  overridesUnread(): readonly Reading[] {
+    const now = wallClock() / 1000
+    return this.#ofOverrides(({ unreadSince = now }) => Math.max(0, now - unreadSince) / 1000)
+  }
+
+  /** Limiters with one name have the same overrides, so their readings are joined by the largest value. */
+  #ofOverrides(read: (overrides: UsedOverrides) => number): readonly Reading[] {
+    const readings = this.#stores
+      .all()
+      .flatMap((store) => [...overridesOn(store)].map(([limiter, used]): Reading => [read(used), { limiter }]))
+    return joined(readings, Math.max)
   }
 
   keys(): readonly Reading[] {

@@ -15,6 +15,7 @@ const waits = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5,
 const batches = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000]
 
 const nearLimit = 'Admitted calls that left less than a fifth of the limit'
+const overridesUnread = 'For how long the overrides could not be read from the store'
 const breakerStates = 'The circuit breaker of a store: 0 closed, 1 half-open, 2 open'
 
 const histograms: Readonly<Record<string, readonly [buckets: number[], unit: string, description: string]>> = {
@@ -49,6 +50,9 @@ export class Metrics {
   readonly #observables: Readonly<Record<string, Observable>> = {
     decisions: ['Counter', '{decision}', 'Calls, by their result', () => this.#counts.decisions()],
     units: ['Counter', '{unit}', 'Units that calls asked for', () => this.#counts.units()],
+    overridden: ['Counter', '{decision}', 'Calls decided under an override', () => this.#counts.overridden()],
+    overrides: ['Gauge', '{override}', 'Overrides that have not ended', () => this.#live.overrides()],
+    'overrides.unread': ['Gauge', 's', overridesUnread, () => this.#live.overridesUnread()],
     near_limit: ['Counter', '{decision}', nearLimit, () => this.#counts.nearLimit()],
     in_flight: ['UpDownCounter', '{call}', 'Calls in flight', () => this.#live.inFlight()],
     waiting: ['UpDownCounter', '{call}', 'Calls that wait', () => this.#live.waiting()],

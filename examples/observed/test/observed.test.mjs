@@ -47,6 +47,7 @@ test('every panel has data, and each alert fires when it should and not before',
   const outage = ['HeadgateBreakerOpen', 'HeadgateFallback']
   const fires = (alert) => until(`${alert} to fire`, async () => (await prometheus.firing()).includes(alert))
   const quiet = async () => !(await prometheus.firing()).some((alert) => outage.includes(alert))
+  await app.api.override('attacker', { policy: 'burst', add: 1, reason: 'for the panel' })
   let stopLoad = startLoad(port, { api: 100, attack: 40, login: 10, guess: 0.5 })
   try {
     // Usual traffic, with some refusals. Until there is a usual rate, every refusal is unusual.

@@ -33,14 +33,18 @@ export function inspectPostgres(pool: PostgresPool, options: InspectPostgresOpti
   const readers = { prefix: sharedOptions.prefix, table: text('headgate') }
   const { prefix, table } = readOptions('inspectPostgres', options, readers)
   const given = checkPool(pool, 'inspectPostgres: pool')
-  return inspectStore(inspectedTable(given, new Sql(table, timeout), `${prefix}:`), prefix)
+  return inspectStore(inspectedTable(given, new Sql(table, timeout)), prefix)
 }
 
-/** Gives an inspector access to the table. @param start the beginning of the keys to inspect: the prefix of the store and a colon */
-function inspectedTable(pool: PostgresPool, sql: Sql, start: string): InspectedStore {
+/** Gives an inspector access to the table. */
+function inspectedTable(pool: PostgresPool, sql: Sql): InspectedStore {
   const reader = rowReader(pool, sql, timeout, undefined)
   return {
-    records: (id) => recordsOf(reader, start, id === undefined ? '' : `:${id}`),
+    records: (start, id) => recordsOf(reader, start, id === undefined ? '' : `:${id}`),
+    async record(storeKey) {
+      const { texts, now } = await reader.read([storeKey])
+      return texts[0] === undefined ? undefined : recordOf(storeKey, now, texts[0])
+    },
     partsOf: partsOfRecordKey,
     async remove(storeKey) {
       const statement = (client: PostgresClient) =>
@@ -69,9 +73,12 @@ async function* recordsOf(
   while (after !== undefined) {
     const page = await reader.page(start, after, ending)
     for (const [n, storeKey] of page.keys.entries()) {
-      const text = page.texts[n] as string
-      yield { storeKey, now: page.now, bytes: text.length, read: () => keptRecord(text) }
+      yield recordOf(storeKey, page.now, page.texts[n] as string)
     }
     after = page.more ? page.keys.at(-1) : undefined
   }
+}
+
+function recordOf(storeKey: string, now: number, text: string): StoredRecord {
+  return { storeKey, now, bytes: text.length, read: () => keptRecord(text) }
 }

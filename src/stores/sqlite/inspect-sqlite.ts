@@ -43,7 +43,11 @@ export function inspectSqlite(database: SqliteDatabase, options: InspectSqliteOp
     if (record.changed) file.save(key, record.save(now), now)
   }
   const store = {
-    records: () => recordsOf(file, `${prefix}:`),
+    records: (start: string) => recordsOf(file, start),
+    async record(storeKey: string) {
+      const record = file.read(storeKey)
+      return record === undefined ? undefined : recordOf(storeKey, record)
+    },
     partsOf: partsOfRecordKey,
     remove: async (storeKey: string) => file.remove(storeKey),
     unban: async (storeKey: string) => file.transact(() => unban(storeKey)),
@@ -54,9 +58,11 @@ export function inspectSqlite(database: SqliteDatabase, options: InspectSqliteOp
 async function* recordsOf(file: SqliteFile, start: string): AsyncGenerator<StoredRecord, void, undefined> {
   for (let after: string | undefined = start; after !== undefined; ) {
     const rows = file.page(after, endOf(start))
-    for (const { key, record } of rows) {
-      yield { storeKey: key, now: wallClock(), bytes: record.length, read: () => keptRecord(record) }
-    }
+    for (const { key, record } of rows) yield recordOf(key, record)
     after = rows.length === pageSize ? rows.at(-1)?.key : undefined
   }
+}
+
+function recordOf(storeKey: string, record: string): StoredRecord {
+  return { storeKey, now: wallClock(), bytes: record.length, read: () => keptRecord(record) }
 }

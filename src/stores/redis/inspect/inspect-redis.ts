@@ -8,7 +8,7 @@ import type { Publisher } from '../local/index.ts'
 import { packPlan, Script, script } from '../script/index.ts'
 import { Batcher } from '../wire/index.ts'
 import { hashesOf } from './inspect-keys.ts'
-import { scanRecords } from './record-reader.ts'
+import { readRecord, scanRecords } from './record-reader.ts'
 import { unpackRecords } from './unpack-records.ts'
 import { usualNames } from './usual-names.ts'
 
@@ -50,7 +50,11 @@ export function inspectRedis(client: RedisClient, options: InspectRedisOptions =
     await (client as unknown as Publisher).publish(`${prefix}:resets`, storeKey).catch(() => undefined)
   }
   const store = {
-    records: (id = '*') => recordsOf(connection, `${prefix}:*{${id}}`, names),
+    records: (start: string, id = '*') => recordsOf(connection, `${start}*{${id}}`, names),
+    async record(storeKey: string) {
+      const { now, value } = await readRecord(connection, storeKey)
+      return value && recordOf(storeKey, now, value, names)
+    },
     partsOf,
     remove: (storeKey: string) => change('reset', storeKey),
     unban: (storeKey: string) => change('unban', storeKey),
@@ -83,11 +87,20 @@ async function* recordsOf(
     for (const { key: storeKey, now, value } of values) {
       if (seen.has(storeKey)) continue
       if (seen.size < mostSeen) seen.add(storeKey)
-      // If the value of the key in Redis is not a string, `value` is undefined and `read` throws an error.
-      yield { storeKey, now, bytes: value?.length ?? 0, read: () => unpackRecords(value as Buffer, names) }
+      yield recordOf(storeKey, now, value, names)
     }
     from = next
   } while (from !== undefined)
+}
+
+/** @param value undefined if the value of the key in Redis is not a string: then `read` of the result throws an error */
+function recordOf(
+  storeKey: string,
+  now: number,
+  value: Buffer | undefined,
+  names: ReadonlyMap<string, string>,
+): StoredRecord {
+  return { storeKey, now, bytes: value?.length ?? 0, read: () => unpackRecords(value as Buffer, names) }
 }
 
 const form = /^([^:{}]+):(?:([^:{}]+):)?\{(.*)\}$/s
