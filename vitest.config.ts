@@ -14,7 +14,7 @@ const packed = ['test/{package,neighbours}.test.ts']
 const servers = [
   'test/stores/{redis/*,shares/redis}.test.ts',
   'test/stores/{cluster,fleet,memcached,postgres}*.test.ts',
-  'test/stores/{calendar-servers,expiring-servers,hostile-names,inspectors,releases,shown,size,thresholds,unknown-kind,usage}.test.ts',
+  'test/stores/{calendar-servers,candidate,expiring-servers,hostile-names,inspectors,releases,shown,size,thresholds,unknown-kind,usage}.test.ts',
   'test/failure/{bursts,causes,drills,faults,half-open*}.test.ts',
   'test/compat/redis.test.ts',
   'test/overrides/{fleet,stores}.test.ts',

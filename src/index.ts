@@ -71,6 +71,7 @@ export {
 export type { InspectedBan, Inspection, PolicyInspection, TimedUnits } from './inspection/index.ts'
 export {
   type BanOptions,
+  type Candidate,
   type CostList,
   type CostOptions,
   type HeavyKey,
@@ -104,6 +105,7 @@ export type {
 } from './policy/index.ts'
 export type {
   BreakerState,
+  CandidateHealth,
   Health,
   OnStoreError,
   Store,

@@ -93,7 +93,7 @@ test.each<[string, () => unknown]>([
       new headgate.RateLimiter(
         all<headgate.RateLimiterOptions>({
           ...{ policies: '5/1m', name: no, penalty: no, onChange: no, onStoreError: no, instances: no },
-          ...{ storeTimeout: no, top: no, onThreshold: no },
+          ...{ storeTimeout: no, top: no, onThreshold: no, candidate: no },
         }),
       ),
   ],

@@ -138,6 +138,21 @@ new RateLimiter({ policies: ['10/1m', '5/1m burst 8'] })`,
 
 new RateLimiter({ policies: ['10/1m', policy('5/1m burst 8', { name: 'burst' })] })`,
   },
+  HEADGATE_CANDIDATE: {
+    cause:
+      'A candidate has a scope that no current policy has, counts units in flight, or asks calls for another calendar of the customer. Or ' +
+      '`candidate` is an option of a middleware whose `policies` are a function.',
+    fix:
+      'Add such a policy to the current policies with `shadow: true`. If `policies` is a function, return `{ policies, candidate }` from the ' +
+      'function.',
+    wrong: `import { policy, RateLimiter } from 'headgate'
+
+new RateLimiter({ policies: '100/1m', candidate: policy('10/1m', { scope: 'user' }) })`,
+    right: `import { policy, RateLimiter } from 'headgate'
+
+new RateLimiter({ policies: '100/1m', candidate: '80/1m' })
+new RateLimiter({ policies: ['100/1m', policy('10/1m', { name: 'user', scope: 'user', shadow: true })] })`,
+  },
   HEADGATE_DUPLICATE_LIMITER: {
     cause:
       'Two limiters with the same name use one store. These limiters would count their requests together by accident.',

@@ -36,7 +36,12 @@ function textOf({ file, limiters, warnings }) {
 }
 
 /** Such as `api, plan pro, 30d: A window of 30 days ...`. */
-function lineOf({ limiter, plan, policy, problem, fix }) {
-  const place = [limiter, ...(plan === undefined ? [] : [`plan ${plan}`]), ...(policy === undefined ? [] : [policy])]
+function lineOf({ limiter, plan, candidate, policy, problem, fix }) {
+  const places = [
+    [plan, `plan ${plan}`],
+    [candidate, 'candidate'],
+    [policy, policy],
+  ]
+  const place = [limiter, ...places.flatMap(([given, words]) => (given === undefined ? [] : words))]
   return `${place.join(', ')}: ${problem} ${fix}`
 }

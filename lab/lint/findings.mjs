@@ -5,17 +5,22 @@ const day = 86_400_000
 
 /**
  * What is valid in a policy file, and surely a mistake.
- * @typedef {{ rule: string, limiter: string, plan?: string, policy?: string, problem: string, fix: string }} Finding
- * @typedef {{ place: { limiter: string, plan?: string }, policies: readonly import('headgate').Policy[], scopes: string[] }} NamedPlan
+ * @typedef {{ rule: string, limiter: string, plan?: string, candidate?: true, policy?: string, problem: string, fix: string }} Finding
+ * @typedef {{ place: { limiter: string, plan?: string, candidate?: true }, policies: readonly import('headgate').Policy[], scopes: string[] }} NamedPlan
  *
  * @param {ReadonlyMap<string, import('headgate/policy-file').LimiterPlans>} limiters
  * @returns {Finding[]}
  */
 export function findingsIn(limiters) {
   return [...limiters].flatMap(([limiter, { own, plans }]) => {
-    const all = [[undefined, own], ...plans].flatMap(([plan, given]) => planOf(limiter, plan, given))
+    const named = [{ place: { limiter }, given: own }]
+    for (const [plan, given] of plans) named.push({ place: { limiter, plan }, given })
+    const all = named.flatMap(({ place, given }) => planOf(place, given))
+    const candidates = named.flatMap(({ place, given }) =>
+      planOf({ ...place, candidate: true }, Object(given).candidate),
+    )
     return [
-      ...all.flatMap((plan) => [...neverBinding(plan), ...monthsOfDays(plan)]),
+      ...[...all, ...candidates].flatMap((plan) => [...neverBinding(plan), ...monthsOfDays(plan)]),
       ...otherScopes(all),
       ...otherUnits(all),
     ]
@@ -23,9 +28,8 @@ export function findingsIn(limiters) {
 }
 
 /** @returns {NamedPlan[]} */
-function planOf(limiter, plan, given) {
+function planOf(place, given) {
   if (given === undefined || given === 'unlimited') return []
-  const place = { limiter, ...(plan !== undefined && { plan }) }
   return [
     {
       place,

@@ -57,6 +57,10 @@ test.each([
   [[{ policy: '1000/31d', name: 'x', label: 'Month' }], ['month-of-days x']],
   [['1000/4w'], []],
   [['1000/month'], []],
+  // A candidate is a plan of its own.
+  [{ policies: '100/1m', candidate: ['100/1m', '10/1h'] }, ['never-binds 1m']],
+  [{ plans: { pro: { policies: '100/1m', candidate: ['1000/30d'] } } }, ['month-of-days pro 30d']],
+  [{ policies: '100/1m', candidate: 'unlimited' }, []],
   // Scopes and names of several plans.
   [
     { policies: { policy: '9/1h', scope: 'user' }, plans: { pro: { policy: '90/1h', scope: 'users' } } },
@@ -132,6 +136,8 @@ test('a warning ends with code 1, an invalid file with 2 and the line, and a fil
     'api, plan pro\\u{1b}, 30d: A window of 30 days looks like a month, but does not begin and end with a month. Write "1000/month". ' +
       `If 30 days are meant, say so with "name": "rolling-30d".\n${warned}: 1 limiter, 1 warning\n`,
   ])
+  const tried = file('tried.json', '{ "limiters": { "api": { "policies": "9/1s", "candidate": "1000/30d" } } }')
+  expect((await runLab(['lint', tried])).stdout).toMatch(/^api, candidate, 30d: A window of 30 days/)
   expect([bad.code, bad.stdout]).toEqual([2, ''])
   expect(bad.stderr).toMatch(/wrong\.json, line 3, limiters\.api\[0\]: .* Write '100\/15m'.*\/HEADGATE_POLICY\n$/s)
   expect([none.code, none.stderr]).toEqual([2, 'No policy file is given. Write: headgate-lab lint policies.json\n'])

@@ -16,6 +16,8 @@
  *   `limitMessages` also throws this code, and `acquire` of a pacer rejects with it, for a policy that counts units in flight.
  * - `HEADGATE_POLICY_FILE`: a policy file cannot be read, is not JSON, is not a policy file, or lacks a limiter or a plan.
  * - `HEADGATE_PENALTY`: an option of a penalty is out of range, or a middleware counts only failures and its penalty counts refusals.
+ * - `HEADGATE_CANDIDATE`: a candidate cannot be tried beside the current policies, because it has another scope, counts units in flight, or
+ *   asks calls for another calendar.
  * - `HEADGATE_DUPLICATE_POLICY`: two policies of a limiter have the same name.
  * - `HEADGATE_DUPLICATE_LIMITER`: two limiters on a store have the same name.
  * - `HEADGATE_OPTION`: an option does not exist, or its value is invalid.
@@ -75,6 +77,7 @@ export type ErrorCode =
   | 'HEADGATE_POLICY'
   | 'HEADGATE_POLICY_FILE'
   | 'HEADGATE_PENALTY'
+  | 'HEADGATE_CANDIDATE'
   | 'HEADGATE_DUPLICATE_POLICY'
   | 'HEADGATE_DUPLICATE_LIMITER'
   | 'HEADGATE_OPTION'
@@ -164,6 +167,14 @@ export function misplaced(entry: string): HeadgateError {
     'HEADGATE_OPTION',
     `A middleware of ${entry} was called by another framework, which passes it other arguments. Write import { rateLimit } from the ` +
       "entry point of that framework, such as 'headgate/express', 'headgate/koa', 'headgate/fastify' or 'headgate/hono'.",
+  )
+}
+
+/** The error if `consumeSync` is called on a store that returns promises. */
+export function needsPromise(): HeadgateError {
+  return new HeadgateError(
+    'HEADGATE_ASYNC_STORE',
+    'consumeSync needs a synchronous store, such as memoryStore(). Use await limiter.consume(key).',
   )
 }
 

@@ -14,6 +14,7 @@ export {
   invalidOption,
   isBrokenRecord,
   misplaced,
+  needsPromise,
   shown,
   storeError,
   tooOld,
@@ -22,7 +23,7 @@ export {
 export { Fifo } from './fifo.ts'
 export { getOrInsert } from './get-or-insert.ts'
 export { LinkedList, type ListNode } from './linked-list.ts'
-export { allOf, isPromise, type MaybePromise } from './maybe-promise.ts'
+export { allOf, attempt, isPromise, type MaybePromise } from './maybe-promise.ts'
 export {
   anything,
   callback,

@@ -14,3 +14,14 @@ export async function allOf<T>(promises: readonly Promise<T>[]): Promise<T[]> {
     return result.value
   })
 }
+
+/** Runs a function whose errors nobody needs. Returns undefined if the function throws. A rejected promise stays handled. */
+export function attempt<Result>(run: () => MaybePromise<Result>): MaybePromise<Result> | undefined {
+  try {
+    const result = run()
+    if (isPromise(result)) result.then(undefined, () => undefined)
+    return result
+  } catch {
+    return undefined
+  }
+}

@@ -28,7 +28,7 @@ export function warnIfOpened(
   taken: StoreErrorAction,
 ): void {
   const { openedAt, lastError } = breaker
-  if (openedAt === undefined || seen.get(breaker) === openedAt) return
+  if (breaker.apart || openedAt === undefined || seen.get(breaker) === openedAt) return
   seen.set(breaker, openedAt)
   const last = toldAt.get(breaker)
   if (last !== undefined && openedAt - last < quietTime) return

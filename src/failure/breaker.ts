@@ -42,6 +42,8 @@ export class Breaker {
   readonly #clock: Clock
   readonly store: Store
   readonly shard: string | undefined
+  /** True if only calls on which no caller waits use this breaker. Nobody is then told about the state of the breaker. */
+  readonly apart: boolean
   readonly #terms: BreakerTerms
   state: BreakerState = 'closed'
   /** When the present state of the breaker began, in microseconds. */
@@ -67,10 +69,11 @@ export class Breaker {
    */
   onClosed: ((limiter: string) => void) | undefined
 
-  constructor(store: Store, clock: Clock, shard?: string) {
+  constructor(store: Store, clock: Clock, shard?: string, apart = false) {
     this.store = store
     this.#clock = clock
     this.shard = shard
+    this.apart = apart
     this.#terms = { ...defaultTerms, ...store.traits?.breaker }
     this.since = clock()
   }
@@ -151,7 +154,7 @@ export class Breaker {
     const from = this.state
     this.state = to
     this.since = this.#clock()
-    if (!states.hasSubscribers) return
+    if (this.apart || !states.hasSubscribers) return
     const { store, shard, lastError: error } = this
     states.publish({ store, limiter, prefix: store.traits?.prefix, shard, from, to, error } satisfies StoreStateEvent)
   }

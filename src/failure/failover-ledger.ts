@@ -169,9 +169,9 @@ export function withFailover(store: Store, terms: LedgerTerms, joins: Ledger | u
   if (failure === undefined || !isFallible(store)) return open(bare, joins)
   if (joins instanceof FailoverLedger) return joins.joined(bare)
   const telling: OpenLedger = (own, other) => withThresholds(open(own, withoutThresholds(other)), own)
-  const { onStoreError, instances, storeTimeout, clock = monotonicClock, sleeper = realSleeper() } = failure
+  const { onStoreError, instances, storeTimeout, apart, clock = monotonicClock, sleeper = realSleeper() } = failure
   const quota = LocalQuota.of(bare, instances, maxKeys, clock)
-  const link = new StoreLink(store, bare.name, storeTimeout, clock, sleeper)
+  const link = new StoreLink(store, bare.name, storeTimeout, clock, sleeper, apart)
   const shared = {
     ...{ onStoreError, open: telling, link, counters: new Counters(), granted: new WeakMap() },
     reconciler: new Reconciler(link, maxKeys),

@@ -64,13 +64,23 @@ export class StoreLink {
   /** How many requests failed or timed out. */
   errors = 0
 
-  /** @param timeout in milliseconds; undefined: the store's own timeout, or 100 if the store has none; Infinity: the link has no timeout */
-  constructor(store: Store, limiter: string, timeout: number | undefined, clock: Clock, sleeper: Sleeper) {
+  /**
+   * @param timeout in milliseconds; undefined: the store's own timeout, or 100 if the store has none; Infinity: the link has no timeout
+   * @param apart true if no other limiter shares the breakers
+   */
+  constructor(
+    store: Store,
+    limiter: string,
+    timeout: number | undefined,
+    clock: Clock,
+    sleeper: Sleeper,
+    apart?: boolean,
+  ) {
     const kept = store.traits?.timeout
     const own = kept === undefined ? defaultTimeout : kept + grace
     this.store = store
     this.limiter = limiter
-    this.parts = new StoreParts(store, clock)
+    this.parts = new StoreParts(store, clock, apart)
     this.#deadlines = new Deadlines('The store', timeout ?? own, 'See the option storeTimeout.', clock, sleeper)
     this.#storeKeepsDeadlines = timeout === Infinity || (timeout === undefined && kept !== undefined)
   }

@@ -1,6 +1,6 @@
 import { type Clock, getOrInsert } from '../common/index.ts'
 import type { Store } from '../stores/contract/index.ts'
-import { type Breaker, breakerOf } from './breaker.ts'
+import { Breaker, breakerOf } from './breaker.ts'
 
 /** A part (shard) of the store, and the last key of this limiter that belonged to the part. */
 interface Part {
@@ -10,20 +10,21 @@ interface Part {
 
 /**
  * The parts (shards) of a store that a limiter uses, such as the nodes of Redis Cluster. Each part has a circuit breaker, which all
- * limiters share. While a part fails, the option `onStoreError` decides about calls on the keys of that part. The other parts still decide
+ * limiters share (except limiters whose calls nobody waits for). While a part fails, the option `onStoreError` decides about calls on the keys of that part. The other parts still decide
  * on their keys.
  */
 export class StoreParts {
   readonly #store: Store
-  readonly #clock: Clock
+  readonly #breaker: (shard: string | undefined) => Breaker
   /** The one breaker of a store without parts; undefined for a store with parts. */
   readonly #whole: readonly Breaker[] | undefined
   readonly #parts = new Map<string, Part>()
 
-  constructor(store: Store, clock: Clock) {
+  /** @param apart true for breakers that no other limiter shares */
+  constructor(store: Store, clock: Clock, apart = false) {
     this.#store = store
-    this.#clock = clock
-    this.#whole = store.traits?.shardOf === undefined ? [breakerOf(store, clock)] : undefined
+    this.#breaker = (shard) => (apart ? new Breaker(store, clock, shard, apart) : breakerOf(store, clock, shard))
+    this.#whole = store.traits?.shardOf === undefined ? [this.#breaker(undefined)] : undefined
   }
 
   /**
@@ -37,11 +38,7 @@ export class StoreParts {
 
   #breakerOf(key: string): Breaker {
     const shard = this.#store.traits?.shardOf?.(key) as string
-    const part = getOrInsert(
-      this.#parts,
-      shard,
-      (): Part => ({ breaker: breakerOf(this.#store, this.#clock, shard), key }),
-    )
+    const part = getOrInsert(this.#parts, shard, (): Part => ({ breaker: this.#breaker(shard), key }))
     part.key = key
     return part.breaker
   }

@@ -15,7 +15,7 @@ const inherited = [
 ] as const
 const guardOptions: readonly string[] = [...inherited, 'cost', 'settle', 'count', 'delay']
 
-const limiterParts = ['store', 'penalty', 'onChange', 'instances', 'storeTimeout', 'top', 'onThreshold']
+const limiterParts = ['store', 'penalty', 'candidate', 'onChange', 'instances', 'storeTimeout', 'top', 'onThreshold']
 /** The options that most applications need. An error about an unknown option lists these options first. */
 const usual = ['policies', 'keys', 'cost', 'skip', 'name', 'store']
 const policiesOptions = [...new Set([...usual, ...limiterParts, ...guardOptions])]

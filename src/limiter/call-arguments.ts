@@ -60,6 +60,8 @@ export interface CallExtras {
    * decision. Default true.
    */
   readonly enforced?: boolean
+  /** The policies for which the caller wrote the cost, if these are not the policies of the limiter. `settle` accepts and ignores their names. */
+  readonly plan?: readonly Policy[]
 }
 
 const costNames = ['cost', 'calendar']

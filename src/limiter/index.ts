@@ -13,6 +13,7 @@ export {
   type Key,
   type Units,
 } from './call-arguments.ts'
+export type { CandidateEvent } from './candidate/index.ts'
 export { deciderOf } from './derived-limiters.ts'
 export {
   type BanOptions,
@@ -31,6 +32,7 @@ export {
 } from './limiter.ts'
 export type { CalledLimiter, LimiterCallEvent, Load } from './limiter-events.ts'
 export {
+  type Candidate,
   type Plan,
   type PlanLike,
   type PolicyLikes,

@@ -26,12 +26,13 @@ import {
   type ThresholdEvent,
 } from '../stores/contract/index.ts'
 import { memoryStore } from '../stores/memory/index.ts'
+import { checkCandidate } from './candidate/index.ts'
 import { HeavyKeys, mostCounters } from './heaviest/index.ts'
 import { tellerOf } from './limiter-events.ts'
-import { isPlan, type Plan, type PlanLike, Plans, type PolicyLikes } from './plans.ts'
+import { type Candidate, isPlan, type Plan, type PlanLike, Plans, type PolicyLikes } from './plans.ts'
 import { unlimited } from './unlimited.ts'
 
-export type { Plan, PlanLike, PolicyLikes } from './plans.ts'
+export type { Candidate, Plan, PlanLike, PolicyLikes } from './plans.ts'
 
 /** The options of a `RateLimiter`. */
 export interface RateLimiterOptions {
@@ -53,6 +54,12 @@ export interface RateLimiterOptions {
    * bans for 1 hour, and later for 1 day.
    */
   penalty?: PenaltyOptions | undefined
+  /**
+   * Policies that are tried beside `policies`: a limiter named `name~candidate` decides each call too, by its own counts, and its decisions
+   * change nothing. `health()` and the metrics compare both. A plan has a candidate of its own: `{ policies, candidate }`. Default: none.
+   * Example: `'80/15m'`.
+   */
+  candidate?: Candidate | undefined
   /**
    * How the used units of a key change when the numbers of a policy with the same name change. `'keep'` keeps the number of used
    * units. `'scale'` keeps the fraction of the limit that is used. A policy with a new name starts with a full quota. Default
@@ -98,6 +105,7 @@ const readers = {
   store: storeOption,
   name: optional(text(undefined, 'HEADGATE_NAME')),
   penalty: anything,
+  candidate: anything,
   onChange: oneOf(...carryRules),
   top: optional(whole(undefined, { most: mostCounters })),
   onThreshold: hook('({ key, threshold }) => ...'),
@@ -108,18 +116,45 @@ const readers = {
 export class PlanOptions<Limiter extends object> implements RateLimiterOptions {
   readonly policies: PolicyLikes
   readonly penalty?: PenaltyOptions
+  readonly candidate: Candidate | undefined
   readonly plans: Plans<Limiter>
   /** Whether the override that gave the policies is for all keys or for some keys. Undefined if the policies come from no override. */
   readonly override: OverrideExtent | undefined
 
-  /** @throws HeadgateError `HEADGATE_OPTION` if a plan (policies of one caller) has a property other than `policies` and `penalty` */
+  /** @throws HeadgateError `HEADGATE_OPTION` if a plan (policies of one caller) has an unknown property */
   constructor(plan: PlanLike, plans: Plans<Limiter>, override?: OverrideExtent) {
-    if (isPlan(plan)) knownOptions('a plan', plan, ['policies', 'penalty'])
-    const { policies, penalty = plans.options.penalty }: Plan = isPlan(plan) ? plan : { policies: plan }
+    if (isPlan(plan)) knownOptions('a plan', plan, ['policies', 'penalty', 'candidate'])
+    const { policies, penalty = plans.options.penalty, candidate }: Plan = isPlan(plan) ? plan : { policies: plan }
     this.policies = policies
     if (penalty !== undefined && penalty !== false) this.penalty = penalty
+    this.candidate = candidate
     this.plans = plans
     this.override = override
+  }
+}
+
+/**
+ * The plan of a candidate, with the penalty of the current policies if it has none of its own.
+ * @throws HeadgateError `HEADGATE_CANDIDATE` if the candidate cannot be tried beside the current policies; the codes of invalid policies
+ */
+export function readCandidate(
+  candidate: Candidate,
+  current: readonly Policy[],
+  standard: PenaltyOptions | undefined,
+): Plan {
+  if (isPlan(candidate)) knownOptions('a candidate', candidate, ['policies', 'penalty'])
+  const plan: Plan = isPlan(candidate) ? candidate : { policies: candidate as PolicyLikes }
+  const { policies, penalty = standard ?? false } = plan
+  checkCandidate(policiesOfCandidate(policies, penalty || undefined), current)
+  return { policies, penalty }
+}
+
+/** Does the same as `policiesOf`, but an error says that the option `candidate` is invalid. */
+function policiesOfCandidate(policies: PolicyLikes, penalty: PenaltyOptions | undefined): readonly Policy[] {
+  try {
+    return policiesOf(policies, penalty)
+  } catch (error) {
+    throw error instanceof HeadgateError ? new HeadgateError(error.code, `candidate: ${error.message}`) : error
   }
 }
 
@@ -128,7 +163,17 @@ export function readPlans<Limiter extends object>(options: Omit<RateLimiterOptio
   if (options instanceof PlanOptions) return options.plans
   const read = readOptions('RateLimiter', options as RateLimiterOptions, readers)
   warnOfNoStore(options)
-  const { store = memoryStore(), name, top, onChange, penalty: punishment, onThreshold, policies: _, ...failure } = read
+  const {
+    store = memoryStore(),
+    name,
+    top,
+    onChange,
+    penalty: punishment,
+    onThreshold,
+    policies: _,
+    candidate: __,
+    ...failure
+  } = read
   if (punishment !== undefined) penalty(punishment, defaultScope, false)
   if (name === undefined && store.traits?.prefix !== undefined) throw unnamed(store.traits.prefix)
   return new Plans({

@@ -1,20 +1,28 @@
 import type { PenaltyOptions } from '../algorithms/bans/index.ts'
 import type { Policy } from '../algorithms/index.ts'
-import { HeadgateError, type MaybePromise } from '../common/index.ts'
+import { type MaybePromise, needsPromise } from '../common/index.ts'
 import type { Match } from '../overrides/index.ts'
-import type { Decision } from '../policy/index.ts'
+import type { CallerCalendars, Decision } from '../policy/index.ts'
 import type { CheckedLedger, OverrideExtent } from '../stores/contract/index.ts'
 import type { AnyCost, CallExtras, CostOptions, Key } from './call-arguments.ts'
 import { askedBy, costOf, costsOf, keysOf } from './call-arguments.ts'
+import { bookBoth, candidateExtras } from './candidate/index.ts'
 import { DerivedLimiters } from './derived-limiters.ts'
-import type { HeavyKeys, SpaceSaving } from './heaviest/index.ts'
+import { type SpaceSaving, weightOf } from './heaviest/index.ts'
 import { calls, watch } from './limiter-events.ts'
-import { type PlanLike, PlanOptions, policiesOf, type RateLimiterOptions, readPlans } from './limiter-options.ts'
+import {
+  type PlanLike,
+  PlanOptions,
+  policiesOf,
+  type RateLimiterOptions,
+  readCandidate,
+  readPlans,
+} from './limiter-options.ts'
 import type { ShownLimiter } from './list-keys.ts'
 import type { Plans } from './plans.ts'
-import { ReadVerbs } from './read-verbs.ts'
 import { Reservation, type ReservedCall } from './reservation.ts'
 import { type ReserveOptions, readReserve } from './reserve-options.ts'
+import { UnitVerbs } from './unit-verbs.ts'
 
 export type { BanOptions, CallExtras, CostOptions, Key } from './call-arguments.ts'
 export type { HeavyKey, TopOptions } from './heaviest/index.ts'
@@ -34,12 +42,14 @@ let bookBy: typeof book
  * `HEADGATE_STORE_UNAVAILABLE`. The `cause` of this error is the store's error, such as `HEADGATE_STORE_TIMEOUT` or
  * `HEADGATE_STORE`.
  */
-export class RateLimiter extends ReadVerbs<RateLimiter> {
+export class RateLimiter extends UnitVerbs<RateLimiter> {
   readonly policies: readonly Policy[]
   /** The scopes (kinds of keys) of the policies, without repetition. With several scopes, a key is a record with a text for each scope. */
   readonly scopes: readonly string[]
   /** The options of the penalty (automatic bans). Undefined if the limiter has no penalty. */
   readonly penalty: PenaltyOptions | undefined
+  /** The limiter that tries the option `candidate`, named `name~candidate`. Undefined without this option. */
+  readonly candidate: RateLimiter | undefined
   readonly #ledger: CheckedLedger
   /** The counters of the keys with the most calls, for each scope (such as `user`). Undefined if the option `top` is not set. */
   readonly #counts: readonly SpaceSaving[] | undefined
@@ -56,11 +66,14 @@ export class RateLimiter extends ReadVerbs<RateLimiter> {
     super(plans)
     this.policies = policiesOf(options.policies, options.penalty)
     this.penalty = this.policies.length === 0 ? undefined : options.penalty
+    const { candidate } = options
+    const tried = candidate === undefined ? undefined : readCandidate(candidate, this.policies, this.penalty)
     plans.registerName(this.policies)
     this.scopes = Object.freeze([...new Set(this.policies.map((policy) => policy.scope))])
     this.#counts = plans.options.heavyKeys?.of(this.scopes)
     this.#override = options instanceof PlanOptions ? options.override : undefined
     this.#ledger = plans.open(this.policies, this.scopes, this.#override)
+    this.candidate = tried && new RateLimiter(new PlanOptions(tried, plans.candidates))
   }
 
   protected open(scopes: readonly string[]): ShownLimiter {
@@ -107,7 +120,9 @@ export class RateLimiter extends ReadVerbs<RateLimiter> {
   consume(key: Key, options?: CostOptions): Promise<Decision> {
     // The method is not `async`, because `async` would wrap the promise of the store in another promise.
     try {
-      return Promise.resolve(this.#decide(key, costOf(options), options?.calendar && options))
+      const cost = costOf(options)
+      const decision = this.#decide(key, cost, options?.calendar && options)
+      return Promise.resolve(this.#compared(decision, key, cost, options?.calendar))
     } catch (error) {
       return Promise.reject(error)
     }
@@ -120,28 +135,13 @@ export class RateLimiter extends ReadVerbs<RateLimiter> {
    */
   consumeSync(key: Key, options?: CostOptions): Decision {
     if (!this.store.synchronous) throw needsPromise()
-    return this.#decide(key, costOf(options), options?.calendar && options) as Decision
-  }
-
-  /**
-   * Gives `cost` units back to every policy, but not more units than the key has used. The decision shows the remaining units
-   * after the refund.
-   *
-   * Rejects for the same reasons as `consume`.
-   */
-  async refund(key: Key, options?: CostOptions): Promise<Decision> {
-    return this.#run('refund', key, options)
-  }
-
-  /**
-   * Takes `cost` units even if fewer units remain. Use `charge` for a cost that is known only afterwards. The missing units become
-   * a debt, which becomes smaller with time. A charge is refused only if the debt would exceed the integers below 2^53. Then
-   * nothing changes, and `retryAfter` is Infinity.
-   *
-   * Rejects for the same reasons as `consume`.
-   */
-  async charge(key: Key, options?: CostOptions): Promise<Decision> {
-    return this.#run('charge', key, options)
+    const cost = costOf(options)
+    return this.#compared(
+      this.#decide(key, cost, options?.calendar && options),
+      key,
+      cost,
+      options?.calendar,
+    ) as Decision
   }
 
   /**
@@ -161,12 +161,22 @@ export class RateLimiter extends ReadVerbs<RateLimiter> {
     return this.#book(key, cost, maxWait, { calendar }, expires)
   }
 
-  async #run(verb: 'refund' | 'charge', key: Key, options: CostOptions | undefined): Promise<Decision> {
-    const keys = keysOf(key, this.scopes)
-    const match = this.match(keys)
-    const { policies } = match?.limiter ?? this
-    const costs = costsOf(match?.renamed ? this.renamed(costOf(options), policies) : costOf(options), policies)
-    return (match?.ledger ?? this.#ledger).run({ verb, keys, costs, calendar: options?.calendar })
+  /** Asks the candidate, if there is one, about a call that was just decided. Returns the decision. */
+  #compared(decision: MaybePromise<Decision>, key: Key, cost: AnyCost, calendar?: CallerCalendars): typeof decision {
+    if (this.candidate !== undefined) this.#compare(this.candidate, decision, key, cost, calendar)
+    return decision
+  }
+
+  #compare(
+    candidate: RateLimiter,
+    decision: MaybePromise<Decision>,
+    key: Key,
+    cost: AnyCost,
+    calendar: CallerCalendars | undefined,
+  ): void {
+    const tried = candidateExtras(candidate.policies, this.policies, calendar)
+    const ask = () => candidate.#decide(key, this.renamed(cost, candidate.policies), tried)
+    this.plans.comparison?.add({ instance: this, key, cost }, decision, ask)
   }
 
   /** @param overridden the ledger that adds the overrides to its decisions, if this limiter has the policies of an override */
@@ -196,13 +206,29 @@ export class RateLimiter extends ReadVerbs<RateLimiter> {
     return limiter.#decide(key, renamed ? this.renamed(cost, limiter.policies) : cost, extras, ledger)
   }
 
-  #book(key: Key, given: AnyCost, maxWait: number, extras?: CallExtras, expires?: number): MaybePromise<Reservation> {
+  #book(key: Key, cost: AnyCost, maxWait: number, extras?: CallExtras, expires?: number): MaybePromise<Reservation> {
+    const reservation = this.#bookAlone(key, cost, maxWait, extras, expires)
+    const { candidate } = this
+    const { comparison } = this.plans
+    if (candidate === undefined || comparison === undefined) return reservation
+    const tried = candidateExtras(candidate.policies, this.policies, extras?.calendar)
+    const book = () => candidate.#bookAlone(key, this.renamed(cost, candidate.policies), maxWait, tried)
+    return bookBoth(comparison, { instance: this, key, cost }, reservation, book)
+  }
+
+  #bookAlone(
+    key: Key,
+    given: AnyCost,
+    maxWait: number,
+    extras?: CallExtras,
+    expires?: number,
+  ): MaybePromise<Reservation> {
     const keys = keysOf(key, this.scopes)
     const match = this.match(keys)
     const { policies } = match?.limiter ?? this
     const ledger = match?.ledger ?? this.#ledger
-    const plan = match?.renamed ? this.policies : undefined
-    const cost = plan === undefined ? given : this.renamed(given, policies)
+    const cost = match?.renamed ? this.renamed(given, policies) : given
+    const plan = extras?.plan ?? (match?.renamed ? this.policies : undefined)
     const asked = askedBy(cost, policies, this.store)
     const { details, onFailure, enforced, calendar } = extras ?? {}
     const run: ReservedCall['run'] = (command) => ledger.run({ ...command, calendar }, onFailure)
@@ -217,7 +243,9 @@ export class RateLimiter extends ReadVerbs<RateLimiter> {
   }
 
   static {
-    decideBy = (limiter, key, cost, extras) => limiter.#decide(key, cost, extras)
+    decideBy = (limiter, key, cost, extras) => {
+      return limiter.#compared(limiter.#decide(key, cost, extras), key, cost, extras?.calendar)
+    }
     bookBy = (limiter, key, cost, maxWait, extras) => limiter.#book(key, cost, maxWait, extras)
   }
 }
@@ -239,17 +267,6 @@ export function book(
   extras?: CallExtras,
 ): MaybePromise<Reservation> {
   return bookBy(limiter, key, cost, maxWait, extras)
-}
-
-function weightOf(heavyKeys: HeavyKeys | undefined): number {
-  return heavyKeys === undefined ? 0 : heavyKeys.weigh()
-}
-
-function needsPromise(): HeadgateError {
-  return new HeadgateError(
-    'HEADGATE_ASYNC_STORE',
-    'consumeSync needs a synchronous store, such as memoryStore(). Use await limiter.consume(key).',
-  )
 }
 
 /** The limiter of a plan (the policies of one caller). If `plans` has no limiter for the plan, a new limiter is made. */

@@ -2,8 +2,9 @@ import type { Policy } from '../algorithms/index.ts'
 import { allOf, type Duration, getOrInsert, HeadgateError, shown } from '../common/index.ts'
 import { type Inspection, inspectionOf } from '../inspection/index.ts'
 import type { Match, Override, OverrideOptions, OverrideTarget } from '../overrides/index.ts'
-import type { Health, Store } from '../stores/contract/index.ts'
+import type { CheckedLedger, Health, Store } from '../stores/contract/index.ts'
 import { type BanOptions, banTime, type Key, keysOrSomeOf, reasonOf, someKeysOf } from './call-arguments.ts'
+import { runAlike, standIn } from './candidate/index.ts'
 import type { HeavyKey, TopOptions } from './heaviest/index.ts'
 import type { Load } from './limiter-events.ts'
 import { type ListedKey, type ListOptions, list, type ShownLimiter } from './list-keys.ts'
@@ -26,6 +27,8 @@ export abstract class Operations<Limiter extends object> {
   protected readonly plans: Plans<Limiter>
   /** The results of `open`, by the names of the scopes. Undefined until the first use. */
   #opened: Map<string, ShownLimiter> | undefined
+  /** The ledgers of the candidates, by the names of the scopes. */
+  readonly #candidates = new Map<string, CheckedLedger>()
 
   constructor(plans: Plans<Limiter>) {
     this.name = plans.options.name
@@ -70,6 +73,13 @@ export abstract class Operations<Limiter extends object> {
     return { ...shown, ledger: match.naming(shown.ledger), keys, match }
   }
 
+  /** The ledger of the candidates' states, under every plan. Undefined if the limiter has had no candidate. */
+  #candidateLedger(scopes: readonly string[]): CheckedLedger | undefined {
+    if (this.plans.comparison === undefined || scopes.length === 0) return undefined
+    const open = () => this.plans.candidates.open(scopes.map(standIn), scopes, 'some')
+    return getOrInsert(this.#candidates, scopes.join('\n'), open)
+  }
+
   /**
    * Shows the state of a key under each policy, in words and numbers: whether the key is refused, why, and for how long. Changes nothing.
    * If the store has no state of the key, the key has its full quota. With several scopes, `key` may name only some of the scopes: the
@@ -107,8 +117,8 @@ export abstract class Operations<Limiter extends object> {
    * `onStoreError` is `'closed'`.
    */
   async reset(key: Key): Promise<void> {
-    const { ledger, keys } = this.under(key)
-    return ledger.run({ verb: 'reset', keys })
+    const { ledger, keys, scopes } = this.under(key)
+    return runAlike({ verb: 'reset', keys }, ledger, this.#candidateLedger(scopes))
   }
 
   /**
@@ -127,7 +137,12 @@ export abstract class Operations<Limiter extends object> {
     if (this.scopes.length === 0) throw noStates('forget')
     for (let from = 0; from < sought.length; from += forgottenAtOnce) {
       const group = sought.slice(from, from + forgottenAtOnce)
-      await allOf(group.map(async (each) => each.ledger.run({ verb: 'reset', keys: each.keys }, () => 'throw')))
+      const toStore = () => 'throw' as const
+      const runs = group.flatMap(({ ledger, keys, scopes }) => [
+        async () => ledger.run({ verb: 'reset', keys }, toStore),
+        async () => this.#candidateLedger(scopes)?.run({ verb: 'reset', keys }, toStore),
+      ])
+      await allOf(runs.map((run) => run()))
     }
   }
 
@@ -149,7 +164,8 @@ export abstract class Operations<Limiter extends object> {
     const keys = someKeysOf(key, this.scopes)
     const reason = reasonOf(options)
     const ban = { duration: banTime(duration), ...(reason !== undefined && { reason }) }
-    return this.opened().ledger.run({ verb: 'ban', keys, ban })
+    const { ledger, scopes } = this.opened()
+    return runAlike({ verb: 'ban', keys, ban }, ledger, this.#candidateLedger(scopes))
   }
 
   /**
@@ -160,7 +176,8 @@ export abstract class Operations<Limiter extends object> {
    * Rejects for the same reasons as `ban`.
    */
   async unban(key: Key): Promise<void> {
-    return this.opened().ledger.run({ verb: 'unban', keys: someKeysOf(key, this.scopes) })
+    const { ledger, scopes } = this.opened()
+    return runAlike({ verb: 'unban', keys: someKeysOf(key, scopes) }, ledger, this.#candidateLedger(scopes))
   }
 
   /**
@@ -171,7 +188,9 @@ export abstract class Operations<Limiter extends object> {
    * error if the store fails.
    */
   async clear(): Promise<void> {
-    return this.opened().ledger.run({ verb: 'clear', keys: [] })
+    const { ledger, scopes } = this.opened()
+    await ledger.run({ verb: 'clear', keys: [] })
+    await this.#candidateLedger(scopes)?.run({ verb: 'clear', keys: [] })
   }
 
   /**

@@ -1,6 +1,7 @@
 import type { PenaltyOptions } from '../algorithms/bans/index.ts'
-import { type Policy, toPolicy } from '../algorithms/index.ts'
+import type { Policy } from '../algorithms/index.ts'
 import { HeadgateError } from '../common/index.ts'
+import { standIn } from './candidate/index.ts'
 import { limiterUnder, type RateLimiter } from './limiter.ts'
 import { type PlanLike, type RateLimiterOptions, readPlans } from './limiter-options.ts'
 import type { ShownLimiter } from './list-keys.ts'
@@ -32,6 +33,7 @@ export class PlanLimiter extends Operations<RateLimiter> {
   /** @throws HeadgateError if an option is invalid, or if another limiter on this store has the same name */
   constructor(options: Omit<RateLimiterOptions, 'policies'>, scopes: readonly string[]) {
     super(readPlans<RateLimiter>(options))
+    if (options.candidate !== undefined) throw ownCandidates()
     this.plans.registerName()
     this.scopes = scopes
     this.penalty = this.plans.options.penalty
@@ -69,8 +71,7 @@ export class PlanLimiter extends Operations<RateLimiter> {
   protected open(scopes: readonly string[]): ShownLimiter {
     const known = [...this.#policies.values()].filter(({ scope }) => scopes.includes(scope))
     const missing = scopes.filter((scope) => !known.some((each) => each.scope === scope))
-    const standIns = missing.map((scope) => toPolicy({ name: `no plan of ${scope}`, limit: 1, window: '1s', scope }))
-    const ledger = this.plans.open([...known, ...standIns], scopes)
+    const ledger = this.plans.open([...known, ...missing.map(standIn)], scopes)
     return { ledger, scopes, policies: undefined, onChange: this.plans.options.onChange }
   }
 }
@@ -80,5 +81,12 @@ function noPlan(): HeadgateError {
     'HEADGATE_POLICY',
     'The plan of a call is undefined: the function policies returned nothing, or withPlan got nothing. Return the policies of each plan, ' +
       "with a default: plans[request.user.plan] ?? plans.free. For a plan without limits, return 'unlimited'.",
+  )
+}
+
+function ownCandidates(): HeadgateError {
+  return new HeadgateError(
+    'HEADGATE_CANDIDATE',
+    'candidate needs policies to be tried beside, and here a function returns them. Return { policies, candidate } from the function.',
   )
 }

@@ -13,6 +13,7 @@ import {
   type ThresholdEvent,
 } from '../stores/contract/index.ts'
 import { keysIn } from '../stores/memory/index.ts'
+import { Comparison } from './candidate/index.ts'
 import type { HeavyKeys } from './heaviest/index.ts'
 import type { Load } from './limiter-events.ts'
 import { LoadedOverrides } from './loaded-overrides.ts'
@@ -26,7 +27,12 @@ export interface Plan {
   readonly policies: PolicyLikes
   /** The penalty (automatic bans) of this plan. False for no penalty. Default: the penalty of the limiter. */
   readonly penalty?: PenaltyOptions | false | undefined
+  /** The policies that are tried beside this plan. Default: none. */
+  readonly candidate?: Candidate | undefined
 }
+
+/** Policies that are tried beside the current policies: `'80/15m'`, or `{ policies, penalty }`. Default for `penalty`: that of the plan. */
+export type Candidate = PolicyLikes | Omit<Plan, 'candidate'>
 
 /**
  * One plan: policies, or an object with policies and a penalty. Without a penalty in the plan, the limiter's penalty applies.
@@ -50,7 +56,7 @@ export interface PlansOptions {
   readonly failure: FailureTerms
   readonly heavyKeys: HeavyKeys | undefined
   /** Reports a threshold on the channel and to the limiter's hook. */
-  readonly onThreshold: (event: ThresholdEvent) => void
+  readonly onThreshold: ((event: ThresholdEvent) => void) | undefined
 }
 
 /** A plan (policies of one caller) that was passed as an object, and the limiter of the plan. */
@@ -65,6 +71,9 @@ export class Plans<Limiter extends object> {
   readonly options: PlansOptions
   readonly load: Load = { inFlight: 0, waiting: 0 }
   readonly overrides: LoadedOverrides
+  /** How the decisions of the candidates differ. Undefined if no plan has had a candidate. */
+  comparison: Comparison | undefined
+  #candidates: Plans<Limiter> | undefined
   #isRegistered = false
   #first: CheckedLedger | undefined
   /** How often a plan (policies) was passed as a new object, so that its limiter had to be found by the plan's text. */
@@ -73,9 +82,20 @@ export class Plans<Limiter extends object> {
   /** The limiters by the text of their plans (policies). Undefined until the first use, because most limiters have one plan. */
   #byText: LRUCache<string, Limiter> | undefined
 
-  constructor(options: PlansOptions) {
+  /** @param overrides default: the overrides of the limiters' name */
+  constructor(options: PlansOptions, overrides: LoadedOverrides = new LoadedOverrides(options.store, options.name)) {
     this.options = options
-    this.overrides = new LoadedOverrides(options.store, options.name)
+    this.overrides = overrides
+  }
+
+  /** The limiters of the candidates, with a name and states of their own. Made at the first use. */
+  get candidates(): Plans<Limiter> {
+    this.comparison ??= new Comparison()
+    const name = `${this.options.name}~candidate`
+    const failure = { ...this.options.failure, onStoreError: 'open', apart: true } as const
+    const own = { name, failure, heavyKeys: undefined, onThreshold: undefined }
+    this.#candidates ??= new Plans({ ...this.options, ...own }, this.overrides)
+    return this.#candidates
   }
 
   /**
@@ -109,7 +129,9 @@ export class Plans<Limiter extends object> {
   health(): Health {
     const health = this.#first?.health?.() ?? noCalls()
     const { unreadSince } = this.overrides
-    return unreadSince === undefined ? health : { ...health, overridesUnreadSince: unreadSince }
+    const candidate = this.comparison?.health()
+    if (unreadSince === undefined && candidate === undefined) return health
+    return { ...health, ...(unreadSince && { overridesUnreadSince: unreadSince }), ...(candidate && { candidate }) }
   }
 
   /** The limiter of a plan (policies), found by the identity of the plan object, or else by the plan's text. Undefined if none is known. */
@@ -139,15 +161,16 @@ export class Plans<Limiter extends object> {
 }
 
 /** True for a plan that is an object `{ policies, penalty }`. */
-export function isPlan(plan: PlanLike): plan is Plan {
+export function isPlan(plan: PlanLike | Candidate): plan is Plan {
   return typeof plan === 'object' && plan !== null && 'policies' in plan
 }
 
-/** The elements of an array or of a plan object: the policies, and for a plan the names and values of the options of `penalty`. */
+/** The elements of an array or of a plan object: policies, for a plan the names and values of `penalty`, and the elements of `candidate`. */
 function elementsOf(plan: PlanLike): readonly unknown[] {
   if (!isPlan(plan)) return plan as readonly PolicyLike[]
-  const { policies, penalty } = plan
-  return [policies, typeof penalty, Object.entries(penalty || {})].flat(3)
+  const { policies, penalty, candidate = [] } = plan
+  const tried = isPlan(candidate) ? elementsOf(candidate) : candidate
+  return [policies, typeof penalty, Object.entries(penalty || {}), 'candidate', tried].flat(3)
 }
 
 /** True for a value that cannot change: a text, a number, or a frozen object, as functions such as `tokenBucket` return. */

@@ -1,6 +1,14 @@
 import type { Alternatives, Costs, Tickets } from '../algorithms/evaluation/index.ts'
 import type { Policy, Ticket } from '../algorithms/index.ts'
-import { boundMethods, HeadgateError, invalidOption, isPromise, type MaybePromise, shown } from '../common/index.ts'
+import {
+  attempt,
+  boundMethods,
+  HeadgateError,
+  invalidOption,
+  isPromise,
+  type MaybePromise,
+  shown,
+} from '../common/index.ts'
 import type { Decision } from '../policy/index.ts'
 import { type AskedCosts, type Booking, type Command, costsTaken, type OutcomeOf } from '../stores/contract/index.ts'
 import { checkNames, checkUnits, type Units } from './call-arguments.ts'
@@ -23,8 +31,14 @@ export interface ReservedCall extends AskedCosts {
   readonly load?: Load
 }
 
-// Used by `settleAndHold`. The class below assigns this function, because only code in the class can call its private methods.
+// The class below assigns these functions, because only code in the class can call its private methods.
 let settleAndHoldBy: typeof settleAndHold
+let settleAlikeBy: typeof settleAlike
+
+/** Settles the reservation of a candidate when a reservation is settled, with the same actual cost. Returns the reservation. */
+export function settleAlike(reservation: Reservation, candidate: MaybePromise<Reservation>): Reservation {
+  return settleAlikeBy(reservation, candidate)
+}
 
 /**
  * `settle` for the adapters of frameworks: corrects the cost, but `concurrency` units stay taken until `release`.
@@ -50,6 +64,8 @@ export class Reservation {
   readonly wait: number
   /** The decision on the estimated cost. If the decision is a refusal, no units were taken. */
   readonly decision: Decision
+  /** The reservation of the candidate, which is settled like this one. Undefined without a candidate. */
+  #candidate: MaybePromise<Reservation> | undefined
   readonly #call: ReservedCall
   /** The cost that was taken. */
   readonly #costs: Costs
@@ -134,10 +150,16 @@ export class Reservation {
     const corrections = this.#corrections(actual)
     if (this.#settled) return undefined
     this.#settled = true
-    return this.#apply(
-      (n) => (this.#holds(n) ? -this.#cost(n) : this.#isCorrected(n) ? undefined : corrections[n]),
-      true,
-    )
+    const units = (n: number) => (this.#holds(n) ? -this.#cost(n) : this.#isCorrected(n) ? undefined : corrections[n])
+    const settled = this.#apply(units, true)
+    this.#alike((candidate) => candidate.#settle(actual))
+    return settled
+  }
+
+  /** Settles the reservation of the candidate. Nobody waits for it, and nobody gets its errors. */
+  #alike(settle: (candidate: Reservation) => MaybePromise<unknown>): void {
+    const candidate = this.#candidate
+    if (candidate !== undefined) attempt(() => (isPromise(candidate) ? candidate.then(settle) : settle(candidate)))
   }
 
   #isCorrected(n: number): boolean {
@@ -150,12 +172,18 @@ export class Reservation {
     if (this.#settled || (this.#corrected !== undefined && this.#corrected !== 'reserved')) return undefined
     const open = corrections.map((units, n) => (this.#isCorrected(n) ? undefined : units))
     this.#corrected = actual ?? 'reserved'
-    return this.#apply((n) => open[n], false)
+    const settled = this.#apply((n) => open[n], false)
+    this.#alike((candidate) => candidate.#settleAndHold(actual))
+    return settled
   }
 
   static {
     settleAndHoldBy = (reservation, actual) => reservation.#settleAndHold(actual)
     boundMethods(Reservation.prototype, 'settle', 'cancel', 'release', 'renew')
+    settleAlikeBy = (reservation, candidate) => {
+      reservation.#candidate = candidate
+      return reservation
+    }
   }
 
   /**

@@ -5,6 +5,8 @@ export interface PolicyChange {
   readonly limiter: string
   /** The name of the plan. Undefined for the policies of the limiter itself. */
   readonly plan?: string
+  /** True for a part of the candidate that is tried beside the policies of the plan or the limiter. */
+  readonly candidate?: true
   /** The name of the policy, or `'penalty'`. Undefined if a whole plan or limiter changed. */
   readonly policy?: string
   /** The JSON in the older version. Undefined if the older version has no such policy, plan or limiter. */
@@ -20,10 +22,11 @@ export function changesBetween(before: PolicyDocument, after: PolicyDocument): r
   return names.flatMap((name) => {
     const [was, is] = [old.get(name), now.get(name)]
     if (was?.text === is?.text) return []
-    const { limiter, plan, policy } = (is ?? was) as Part
+    const { limiter, plan, candidate, policy } = (is ?? was) as Part
     return {
       limiter,
       ...(plan !== undefined && { plan }),
+      ...(candidate && { candidate: true as const }),
       ...(policy !== undefined && { policy }),
       ...(was !== undefined && { before: was.text }),
       ...(is !== undefined && { after: is.text }),
@@ -32,14 +35,15 @@ export function changesBetween(before: PolicyDocument, after: PolicyDocument): r
 }
 
 /** A change in one line: `api, plan pro, 15m: {"limit":100} -> {"limit":200}`. */
-export function lineOf({ limiter, plan, policy, before = 'nothing', after = 'nothing' }: PolicyChange): string {
-  const place = [limiter, ...(plan === undefined ? [] : [`plan ${plan}`]), ...(policy === undefined ? [] : [policy])]
-  return `${place.join(', ')}: ${before} -> ${after}`
+export function lineOf({ limiter, plan, candidate, policy, before, after }: PolicyChange): string {
+  const place = [limiter, plan && `plan ${plan}`, candidate && 'candidate', policy].filter(Boolean)
+  return `${place.join(', ')}: ${before ?? 'nothing'} -> ${after ?? 'nothing'}`
 }
 
 interface Part {
   readonly limiter: string
   readonly plan: string | undefined
+  readonly candidate: boolean
   readonly policy: string | undefined
   readonly text: string
 }
@@ -47,18 +51,22 @@ interface Part {
 /** Each policy of a document, by its place in the file. */
 function partsOf(document: PolicyDocument): Map<string, Part> {
   const parts = [...document].flatMap(([limiter, { own, plans }]) => [
-    ...(own === undefined ? [] : partsOfPlan(limiter, undefined, own)),
-    ...[...plans].flatMap(([plan, each]) => partsOfPlan(limiter, plan, each)),
+    ...(own === undefined ? [] : partsOfPlan({ limiter, plan: undefined, candidate: false }, own)),
+    ...[...plans].flatMap(([plan, each]) => partsOfPlan({ limiter, plan, candidate: false }, each)),
   ])
-  return new Map(parts.map((part) => [JSON.stringify([part.limiter, part.plan ?? '', part.policy ?? '']), part]))
+  const placeOf = ({ limiter, plan = '', candidate, policy = '' }: Part) =>
+    JSON.stringify([limiter, plan, candidate, policy])
+  return new Map(parts.map((part) => [placeOf(part), part]))
 }
 
-function partsOfPlan(limiter: string, plan: string | undefined, given: PlanOfFile): Part[] {
-  if (given === 'unlimited') return [{ limiter, plan, policy: undefined, text: '"unlimited"' }]
+function partsOfPlan(place: Omit<Part, 'policy' | 'text'>, given: PlanOfFile): Part[] {
+  if (given === 'unlimited') return [{ ...place, policy: undefined, text: '"unlimited"' }]
   const policies = [given.policies].flat().map((each) => ({
     policy: (each as { readonly name: string }).name,
     text: JSON.stringify(each),
   }))
   const penalty = given.penalty ? [{ policy: 'penalty', text: JSON.stringify(given.penalty) }] : []
-  return [...policies, ...penalty].map((each) => ({ limiter, plan, ...each }))
+  const { candidate } = given
+  const tried = candidate === undefined ? [] : partsOfPlan({ ...place, candidate: true }, candidate as PlanOfFile)
+  return [...[...policies, ...penalty].map((each) => ({ ...place, ...each })), ...tried]
 }

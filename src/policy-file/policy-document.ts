@@ -5,7 +5,7 @@ import { concurrency, slidingLog } from '../algorithms/logs/index.ts'
 import { fixedWindow, segmentedWindow, slidingWindow } from '../algorithms/windows/index.ts'
 import { calendarWindow, quota } from '../calendar/index.ts'
 import { HeadgateError, shown } from '../common/index.ts'
-import { type Plan, RateLimiter } from '../limiter/index.ts'
+import { type Candidate, type Plan, RateLimiter } from '../limiter/index.ts'
 import { type JsonNode, JsonProblem, readJson } from './json-document.ts'
 
 /** The plans of one limiter. */
@@ -82,29 +82,38 @@ class DocumentReader {
   #limiter(node: JsonNode, path: string): LimiterPlans {
     if (node.members === undefined || isPolicy(node))
       return { own: this.#plan(node, path, undefined), plans: new Map() }
-    const members = this.#object(node, path, ['policies', 'penalty', 'plans'], '')
+    const members = this.#object(node, path, ['policies', 'penalty', 'candidate', 'plans'], '')
     const penalty = penaltyIn(members, path)
+    const candidate = candidateIn(members, path)
     const own = members.get('policies')
     const plans = members.get('plans')
     if (own === undefined && plans === undefined) {
       throw this.#error(node, path, 'has neither "policies" nor "plans".', 'Write "policies": ["100/15m"].')
+    }
+    if (own === undefined && candidate !== undefined) {
+      const fix = 'Write "policies", or move "candidate" into a plan.'
+      throw this.#error(candidate.node, path, 'has a "candidate" beside which there are no "policies".', fix)
     }
     const named =
       plans === undefined
         ? new Map<string, JsonNode>()
         : this.#object(plans, `${path}.plans`, undefined, 'Write { "pro": ["1000/15m"] }.')
     return {
-      own: own === undefined ? undefined : this.#plan(own, `${path}.policies`, penalty),
+      own: own === undefined ? undefined : this.#plan(own, `${path}.policies`, penalty, candidate),
       plans: new Map([...named].map(([name, plan]) => [name, this.#plan(plan, `${path}.plans.${name}`, penalty)])),
     }
   }
 
   /** @param inherited the penalty of the limiter, for a plan without a penalty of its own */
-  #plan(node: JsonNode, path: string, inherited: PlacedPenalty | undefined): PlanOfFile {
-    if (node.value === 'unlimited') return 'unlimited'
+  #plan(node: JsonNode, path: string, inherited: Placed | undefined, candidate?: Placed): PlanOfFile {
+    if (node.value === 'unlimited') {
+      if (candidate === undefined) return 'unlimited'
+      const fix = 'Write the policies with "shadow": true in place of "unlimited".'
+      throw this.#error(candidate.node, candidate.path, 'cannot be tried beside "unlimited", which reads no key.', fix)
+    }
     if (node.members === undefined || isPolicy(node))
-      return this.#checked(node, path, this.#policies(node, path), inherited)
-    const members = this.#object(node, path, ['policies', 'penalty'], '')
+      return this.#checked(node, path, this.#policies(node, path), inherited, candidate)
+    const members = this.#object(node, path, ['policies', 'penalty', 'candidate'], '')
     const policies = members.get('policies')
     if (policies === undefined) throw this.#error(node, path, 'has no "policies".', 'Write "policies": ["100/15m"].')
     return this.#checked(
@@ -112,6 +121,7 @@ class DocumentReader {
       path,
       this.#policies(policies, `${path}.policies`),
       penaltyIn(members, path) ?? inherited,
+      candidateIn(members, path) ?? candidate,
     )
   }
 
@@ -136,15 +146,23 @@ class DocumentReader {
   }
 
   /** Returns the plan, or throws if a limiter would not take the plan: two policies have one name, or the penalty is invalid. */
-  #checked(node: JsonNode, path: string, policies: readonly Policy[], penalty: PlacedPenalty | undefined): PlanOfFile {
+  #checked(
+    node: JsonNode,
+    path: string,
+    policies: readonly Policy[],
+    penalty: Placed | undefined,
+    candidate: Placed | undefined,
+  ): PlanOfFile {
     const given = penalty?.node.value as PenaltyOptions | false
     const plan = { policies: Object.freeze(policies), ...(penalty !== undefined && { penalty: given }) }
     const name = 'policy-file'
     this.#at(node, path, () => new RateLimiter({ name, policies }))
-    if (penalty !== undefined && given !== false) {
-      this.#at(penalty.node, penalty.path, () => new RateLimiter({ name, policies, penalty: given }))
-    }
-    return Object.freeze(plan)
+    const known = { name, policies, ...(penalty !== undefined && given !== false && { penalty: given }) }
+    if (penalty !== undefined) this.#at(penalty.node, penalty.path, () => new RateLimiter(known))
+    if (candidate === undefined) return Object.freeze(plan)
+    const tried = this.#plan(candidate.node, candidate.path, undefined) as Candidate
+    this.#at(candidate.node, candidate.path, () => new RateLimiter({ ...known, candidate: tried }))
+    return Object.freeze({ ...plan, candidate: tried })
   }
 
   /** Runs a constructor. If the constructor throws, adds the place in the file to the error. */
@@ -192,15 +210,20 @@ class DocumentReader {
   }
 }
 
-/** A penalty, and its place in the file: in a plan, or in the limiter of the plan. */
-interface PlacedPenalty {
+/** A penalty or a candidate, and its place in the file: in a plan, or in the limiter of the plan. */
+interface Placed {
   readonly node: JsonNode
   readonly path: string
 }
 
-function penaltyIn(members: ReadonlyMap<string, JsonNode>, path: string): PlacedPenalty | undefined {
+function penaltyIn(members: ReadonlyMap<string, JsonNode>, path: string): Placed | undefined {
   const node = members.get('penalty')
   return node && { node, path: `${path}.penalty` }
+}
+
+function candidateIn(members: ReadonlyMap<string, JsonNode>, path: string): Placed | undefined {
+  const node = members.get('candidate')
+  return node && { node, path: `${path}.candidate` }
 }
 
 /** True if the object is one policy. False for a limiter or a plan. */

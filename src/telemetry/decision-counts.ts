@@ -4,7 +4,7 @@
  * when metrics are collected.
  */
 import { getOrInsert } from '../common/index.ts'
-import type { LimiterCallEvent, Units } from '../limiter/index.ts'
+import type { CandidateEvent, LimiterCallEvent, Units } from '../limiter/index.ts'
 import { policyOf, type Result, resultOf, results } from './result.ts'
 
 /**
@@ -49,6 +49,8 @@ export class DecisionCounts {
   readonly #byLimiter = new Map<string, Map<string, PolicyCounts>>()
   readonly #all: PolicyCounts[] = []
   #other: PolicyCounts | undefined
+  /** How often the decisions of a candidate were the same, or differed, by limiter and result. */
+  readonly #compared = new Map<string, [value: number, attributes: Attributes]>()
 
   /** Counts the outcome of a call under its policy, and returns the result, such as `'refused'`. */
   count(event: LimiterCallEvent): Result {
@@ -69,6 +71,16 @@ export class DecisionCounts {
     const counts = this.#of(pacer, '')
     counts.decisions[result]++
     counts.units[result] += cost
+  }
+
+  /** Counts a call that the candidate of a limiter has decided too. */
+  countCandidate({ limiter, decision, candidate }: CandidateEvent): void {
+    const result =
+      decision.allowed === candidate.allowed ? 'same' : decision.allowed ? 'newly_refused' : 'no_longer_refused'
+    const isOther = this.#compared.size >= maxPairs && !this.#compared.has(`${result} ${limiter}`)
+    const name = isOther ? 'other' : limiter
+    const make = (): [number, Attributes] => [0, { limiter: name, result }]
+    getOrInsert(this.#compared, `${result} ${name}`, make)[0]++
   }
 
   /** Adds a cost that has a number for each policy. Each number counts under its own policy. */
@@ -106,6 +118,10 @@ export class DecisionCounts {
 
   overridden(): Reading[] {
     return this.#counted.flatMap(({ overridden, byResult }) => readingsOf(overridden, byResult))
+  }
+
+  candidates(): Reading[] {
+    return [...this.#compared.values()]
   }
 
   nearLimit(): Reading[] {

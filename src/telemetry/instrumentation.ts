@@ -99,6 +99,7 @@ export class HeadgateInstrumentation {
 
   readonly #listeners: readonly (readonly [name: string, listener: Listener])[] = [
     ['headgate:limiter:call', (event) => addDecision(event, this.#metrics.called(event))],
+    ['headgate:limiter:candidate', (event) => this.#metrics.compared(event)],
     ['headgate:store:exchange', (event) => this.#metrics.exchanged(event)],
     ['headgate:store:call', (event) => this.#tracer !== undefined && addStoreSpan(this.#tracer, event)],
     ['headgate:pacer:queued', (event) => this.#metrics.pacerQueued(event)],

@@ -1,5 +1,5 @@
 import type { BatchObservableResult, Histogram, Meter } from '@opentelemetry/api'
-import type { LimiterCallEvent } from '../limiter/index.ts'
+import type { CandidateEvent, LimiterCallEvent } from '../limiter/index.ts'
 import type { ExchangeEvent } from '../stores/contract/index.ts'
 import { type Attributes, DecisionCounts, type Reading } from './decision-counts.ts'
 import { LiveObjects, type LivePacer, maxNames } from './live-objects.ts'
@@ -54,6 +54,7 @@ export class Metrics {
     overrides: ['Gauge', '{override}', 'Overrides that have not ended', () => this.#live.overrides()],
     'overrides.unread': ['Gauge', 's', overridesUnread, () => this.#live.overridesUnread()],
     near_limit: ['Counter', '{decision}', nearLimit, () => this.#counts.nearLimit()],
+    candidate: ['Counter', '{call}', 'Calls that a candidate has decided too', () => this.#counts.candidates()],
     in_flight: ['UpDownCounter', '{call}', 'Calls in flight', () => this.#live.inFlight()],
     waiting: ['UpDownCounter', '{call}', 'Calls that wait', () => this.#live.waiting()],
     'breaker.state': ['Gauge', '', breakerStates, () => this.#live.breakers()],
@@ -95,6 +96,10 @@ export class Metrics {
     this.#live.limiterCalled(instance)
     if (wait > 0) this.#waited(limiter, wait)
     return this.#counts.count(event)
+  }
+
+  compared(event: CandidateEvent): void {
+    this.#counts.countCandidate(event)
   }
 
   #waited(limiter: string, milliseconds: number): void {

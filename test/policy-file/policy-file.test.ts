@@ -162,3 +162,37 @@ test('the process may end while a file is watched, and a plan that is not there 
   expect(() => limits.plan('other')).toThrow('there is no limiter "other". The limiters are api.')
   expect(() => policiesFrom(join(home, 'none.json'))).toThrow(/none\.json cannot be read: .*ENOENT.*Check the path/)
 })
+
+test('a candidate is tried beside its plan, and a changed candidate takes effect like changed policies', async () => {
+  const { mkdirSync } = await import('node:fs')
+  mkdirSync(home, { recursive: true })
+  const pro = { policies: '9/1h', candidate: { policies: '4/1h', penalty: false } }
+  const penalty = { after: 5, within: '1m', ban: '1h' }
+  write({ limiters: { api: { policies: '9/1h', penalty, candidate: '3/1h', plans: { pro, max: '10/1h' } } } })
+  const changes: PolicyChange[] = []
+  const limits = opened({ onChange: (each) => void changes.push(...each) })
+  const limiter = new RateLimiter({ name: 'api', policies: '1/1m' })
+  const under = (plan?: string) => limiter.withPlan(limits.plan('api', plan))
+  const namesOf = (plan?: string) => under(plan).candidate?.policies.map(({ name, limit }) => `${name} ${limit}`)
+  expect([namesOf(), namesOf('pro'), namesOf('max')]).toEqual([['1h 3', 'penalty 5'], ['1h 4'], undefined])
+  await under().consume('ann', { cost: 3 })
+  await under().consume('ann')
+  expect(limiter.health().candidate).toMatchObject({ compared: 2, newlyRefused: 1 })
+  write({
+    limiters: { api: { policies: '9/1h', penalty, candidate: '5/1h', plans: { pro: pro.policies, max: '10/1h' } } },
+  })
+  await seen(() => expect(changes).toHaveLength(2))
+  expect(changes).toEqual([
+    {
+      limiter: 'api',
+      candidate: true,
+      policy: '1h',
+      before: expect.stringContaining('"limit":3'),
+      after: expect.stringContaining('"limit":5'),
+    },
+    { limiter: 'api', plan: 'pro', candidate: true, policy: '1h', before: expect.stringContaining('"limit":4') },
+  ])
+  expect(await under().candidate?.peek('ann')).toMatchObject({ limit: 5, remaining: 2 })
+  expect(await under().peek('ann')).toMatchObject({ remaining: 5 })
+  expect(under('pro').candidate).toBeUndefined()
+})

@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { Ajv } from 'ajv'
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
+import { files } from '#platform'
+import { type HeadgateError, RateLimiter } from '../../src/index.ts'
+import { type PolicyFileOptions, policiesFrom } from '../../src/policy-file/index.ts'
 import { type JsonNode, readJson } from '../../src/policy-file/json-document.ts'
 import { readPolicyDocument } from '../../src/policy-file/policy-document.ts'
 
@@ -12,6 +15,7 @@ const right = {
       policies: ['10/1s burst 20', { policy: '1000/month', name: 'monthly', scope: 'tenant' }],
       penalty: { after: 5, within: '1m', ban: ['1h', '1d'] },
       plans: { pro: [{ algorithm: 'token-bucket', limit: 3, window: '1h' }], max: 'unlimited' },
+      candidate: { policies: ['9/1s'], penalty: false },
     },
   },
 }
@@ -47,7 +51,7 @@ const mistakes: [from: string, to: string, line: number, code: string, says: str
     '"polices": [',
     5,
     'HEADGATE_POLICY_FILE',
-    'unknown property "polices". The properties are policies, penalty, plans.',
+    'unknown property "polices". The properties are policies, penalty, candidate, plans.',
   ],
   ['"10/1s burst 20"', '"10/1s burst 0"', 6, 'HEADGATE_BURST', 'limiters.api.policies[0]'],
   ['"1000/month"', '"1000/fortnight"', 8, 'HEADGATE_POLICY', 'Write'],
@@ -73,6 +77,12 @@ const mistakes: [from: string, to: string, line: number, code: string, says: str
   ['"max": "unlimited"', '"max": "unlimted"', 29, 'HEADGATE_POLICY', 'got "unlimted"'],
   ['"max": "unlimited"', '"pro": "unlimited"', 29, 'HEADGATE_POLICY_FILE', 'The name "pro" stands here a second time.'],
   ['"algorithm": "token-bucket"', '"algorithm": "gcra", "policy": "1/1s"', 24, 'HEADGATE_POLICY_FILE', 'not both'],
+  ['"9/1s"', '"9 per 1s"', 33, 'HEADGATE_POLICY', 'limiters.api.candidate.policies[0]'],
+  ['"9/1s"', '"4 at once"', 31, 'HEADGATE_CANDIDATE', 'counts units in flight'],
+  ['"9/1s"', '{ "policy": "9/1s", "scope": "user" }', 31, 'HEADGATE_CANDIDATE', 'has the scope "user"'],
+  ['"penalty": false', '"plans": {}', 35, 'HEADGATE_POLICY_FILE', 'unknown property "plans"'],
+  ['"penalty": false', '"candidate": "9/1s"', 35, 'HEADGATE_OPTION', 'candidate'],
+  ['"max": "unlimited"', '"max": { "policies": "unlimited", "candidate": "9/1s" }', 29, 'HEADGATE_POLICY', 'unlimited'],
 ]
 
 describe('a wrong file is an error with its line, a code and a fix', () => {
@@ -144,17 +154,32 @@ function placesIn(node: JsonNode, path: readonly (string | number)[]): Place[] {
   })
 }
 
+/** The file, and a function that gives it another content, as the next look at the file would. */
+function watched(options: PolicyFileOptions) {
+  let see: (content: string) => void = () => {}
+  vi.spyOn(files as NonNullable<typeof files>, 'read').mockReturnValue(text)
+  vi.spyOn(files as NonNullable<typeof files>, 'poll').mockImplementation((_, onText) => {
+    see = onText
+    return () => {}
+  })
+  return { limits: policiesFrom('policies.json', options), see: (content: string) => see(content) }
+}
+
 const wrongValues = [null, true, -1, 0.5, '', '5 per minute', '10/0s', '1e3/1m', [], [[]], [null], {}, { limits: 1 }]
 
 /** Any text is a name and a scope, a name may be null, and a file may have no limiters and no plans. */
 const alsoRight = /\.(name|scope) "[^"]+"$|\.name null$|^limiters {}$|\.plans {}$/
 
-test('200 wrong files are 200 errors with the line of the mistake, a code and a fix', () => {
+test('200 wrong files are 200 errors with the line of the mistake, a code and a fix, and the old policies stay', async () => {
   const files = placesIn(readJson(text), []).flatMap(({ path, lines, put }) =>
     wrongValues.map((value) => ({ change: `${path} ${JSON.stringify(value)}`, lines, wrong: put(value) })),
   )
   const wrongFiles = files.filter(({ change }) => !alsoRight.test(change))
   expect(new Set(wrongFiles.map(({ wrong }) => wrong)).size).toBeGreaterThan(200)
+  const errors: HeadgateError[] = []
+  const { limits, see } = watched({ onInvalid: (error) => void errors.push(error), onChange: () => {} })
+  const limiter = new RateLimiter({ name: 'api', policies: 'unlimited' })
+  const inForce = limits.plan('api')
   for (const { change, lines, wrong } of wrongFiles) {
     const { code, message } = errorOf(wrong)
     const line = Number(/^policies\.json, line (\d+), /.exec(message)?.[1])
@@ -162,7 +187,16 @@ test('200 wrong files are 200 errors with the line of the mistake, a code and a 
     const hasFix = /\. (Write|Give|It takes|The algorithms are|The properties are)\b/.test(message)
     expect({ change, message, isThere, hasFix }).toEqual({ change, message, isThere: true, hasFix: true })
     expect(code).toMatch(/^HEADGATE_[A-Z_]+$/)
+    see(wrong)
+    expect(errors.at(-1)).toMatchObject({ code, message })
+    expect(limits.health().error).toBe(errors.at(-1))
+    expect(limits.plan('api')).toBe(inForce)
   }
+  const keys = { default: 'ann', tenant: 'a' }
+  expect(await limiter.withPlan(limits.plan('api')).consume(keys)).toMatchObject({ limit: 10, policy: '1s' })
+  see(text.replace('10/1s', '11/1s'))
+  expect(limits.health()).toEqual({ since: expect.any(Number) })
+  expect(limits.plan('api')).not.toBe(inForce)
 })
 
 test('JSON is read as JSON.parse reads it, with the lines of the values', () => {
@@ -229,7 +263,8 @@ describe('the schema for editors', () => {
   })
 
   /** What only the limiter knows: the meaning of a text, and names that are there twice. */
-  const onlyTheLimiter = /in 15m|15x|burst 0|fortnight|Mars|"name": "1s"|1 hour of|"pro": "unl/
+  const onlyTheLimiter =
+    /in 15m|15x|burst 0|fortnight|Mars|"name": "1s"|1 hour of|"pro": "unl|4 at once|"scope": "user"|"policies": "unl/
 
   test.each(mistakes.filter(([, to]) => !onlyTheLimiter.test(to)))('refuses %s -> %s', (from, to) => {
     expect(validate(JSON.parse(text.replace(from, to)))).toBe(false)

@@ -20,8 +20,11 @@ export interface PostgresServer {
   readonly port: number
   /** The configuration of a pool or a client. */
   readonly config: ClientConfig
-  /** Stops the server at once, as a crash would. `start` starts it again on the same port, with its data. */
-  stop(): Promise<void>
+  /**
+   * Stops the server at once, as a crash would (`pg_ctl stop -m immediate`), or with SIGINT in order (`-m fast`). `start` starts it again on the
+   * same port, with its data.
+   */
+  stop(signal?: 'SIGQUIT' | 'SIGINT'): Promise<void>
   start(): Promise<void>
   /** Kills every process of the server. `start` starts it again with what was written to its files. */
   kill(): Promise<void>
@@ -77,12 +80,12 @@ export async function startPostgres(
       child = spawn(program[0] as string, args, options)
       await until('PostgreSQL', async () => (await query(config, 'select')).length === 1)
     },
-    async stop() {
+    async stop(signal = 'SIGQUIT') {
       const ending = child
       child = undefined
       if (ending === undefined || ending.exitCode !== null) return
       const ended = new Promise((resolve) => ending.once('exit', resolve))
-      ending.kill('SIGQUIT')
+      ending.kill(signal)
       await ended
     },
     async kill() {

@@ -115,6 +115,30 @@ describe('headgate.decisions', () => {
     expect(await read('headgate.decisions')).toEqual({ 'api error': 2 })
   })
 
+  test('compares a candidate, whose refusals are no refusals', async () => {
+    const read = observe()
+    const store = memoryStore(clock())
+    const limiter = new RateLimiter({ name: 'api', policies: '3/1h', candidate: '2/1h', store })
+    const looser = new RateLimiter({ name: 'login', policies: '1/1h', candidate: '2/1h', store })
+    for (let n = 0; n < 4; n++) await limiter.consume('ann')
+    for (let n = 0; n < 2; n++) await looser.reserve('ann')
+    expect(await read('headgate.candidate')).toEqual({
+      'api same': 3,
+      'api newly_refused': 1,
+      'login same': 1,
+      'login no_longer_refused': 1,
+    })
+    expect(await read('headgate.decisions')).toEqual({
+      'api 1h admitted': 3,
+      'api 1h refused': 1,
+      'api~candidate 1h admitted': 2,
+      'api~candidate 1h shadow': 2,
+      'login 1h admitted': 1,
+      'login 1h refused': 1,
+      'login~candidate 1h admitted': 2,
+    })
+  })
+
   test('has a bounded number of series, whatever the limiters are called', async () => {
     const read = observe()
     for (let n = 0; n < 400; n++) {

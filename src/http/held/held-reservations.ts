@@ -93,8 +93,9 @@ export class HeldReservations<Request, Response> {
       delay === undefined ? undefined : getOrInsert(delays, limiter, () => new Delay(delay, limiter.policies))
     this.#settles = flag()(options.settle, 'settle')
     this.#inFlight = InFlight.of(limiter.policies)
-    this.#spends = limiter.policies.some(({ algorithm }) => algorithm.spends)
-    if (framework.countsItself !== true) checkPenalty(options.count, limiter.penalty)
+    const limiters = limiter.candidate === undefined ? [limiter] : [limiter, limiter.candidate]
+    this.#spends = limiters.some(({ policies }) => policies.some(({ algorithm }) => algorithm.spends))
+    if (framework.countsItself !== true) for (const { penalty } of limiters) checkPenalty(options.count, penalty)
   }
 
   /** True if an option or a policy needs reservations. */

@@ -106,3 +106,8 @@ function isRefused(result: Decision | Booking): boolean {
 function add(counts: readonly SpaceSaving[], keys: readonly string[], weight: number, refused: boolean): void {
   for (let n = 0; n < counts.length; n++) (counts[n] as SpaceSaving).add(keyName(keys[n] as string), refused, weight)
 }
+
+/** How many calls a call stands for in the counters. 0 if the call is not counted, or if there are no counters. */
+export function weightOf(heavyKeys: HeavyKeys | undefined): number {
+  return heavyKeys === undefined ? 0 : heavyKeys.weigh()
+}

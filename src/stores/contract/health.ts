@@ -39,6 +39,23 @@ export interface Health {
    * overrides that it has read. Absent if the process can read the overrides.
    */
   readonly overridesUnreadSince?: number
+  /** How the decisions of the candidate differ from those of the current policies. Absent if the limiter has no candidate. */
+  readonly candidate?: CandidateHealth
+}
+
+/**
+ * How the decisions of a candidate differ, under all plans, in this process, since the limiter was made. Example:
+ * `{ compared: 1000, newlyRefused: 12, noLongerRefused: 0, undecided: 3 }`.
+ */
+export interface CandidateHealth {
+  /** How many calls both have decided. */
+  readonly compared: number
+  /** How many of these calls the current policies have admitted and the candidate would refuse. */
+  readonly newlyRefused: number
+  /** How many of these calls the current policies have refused and the candidate would admit. */
+  readonly noLongerRefused: number
+  /** How many calls are not compared, because the store failed, or because the candidate cannot take the cost of the call. */
+  readonly undecided: number
 }
 
 const startedAt = Math.floor(monotonicClock() / 1000)

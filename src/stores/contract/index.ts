@@ -34,7 +34,7 @@ export {
   soughtId,
 } from './encode.ts'
 export { type ExchangeEvent, exchanged, exchangeStart } from './exchange.ts'
-export { type BreakerState, type CheckedLedger, type Health, noCalls } from './health.ts'
+export { type BreakerState, type CandidateHealth, type CheckedLedger, type Health, noCalls } from './health.ts'
 export { type KeyState, KeyStates } from './key-states.ts'
 export {
   choiceFor,

@@ -44,6 +44,11 @@ export interface FailureTerms {
   readonly instances: number
   /** How many milliseconds a request may take. Infinity: only the store's timeout applies. Undefined: the store's timeout, or 100. */
   readonly storeTimeout: number | undefined
+  /**
+   * True for calls on which no caller waits, such as those of a candidate. Their failures give no warning, and do not open the circuit breaker
+   * of other limiters on the store. Default false.
+   */
+  readonly apart?: boolean
   readonly clock?: Clock
   readonly sleeper?: Sleeper
 }

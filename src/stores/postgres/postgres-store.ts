@@ -86,7 +86,10 @@ export class PostgresStore extends RecordStore {
     const { pool, table, clock, prefix, breaker, ...terms } = readOptions('postgresStore', options, readers)
     const { timeout, synchronous } = terms
     const sql = new Sql(table, timeout, synchronous)
-    const runner = new TransactionRunner({ pool, sql, ...terms, usesStoreTime: clock === undefined })
+    const runnerOf = (by: Sql) => new TransactionRunner({ pool, sql: by, ...terms, usesStoreTime: clock === undefined })
+    const runner = runnerOf(sql)
+    // An override is rare and has to last, so it waits for the disk, whatever the calls wait for.
+    const durable = runnerOf(new Sql(table, timeout, 'full'))
     super({
       kind: 'postgres',
       prefix,
@@ -97,7 +100,7 @@ export class PostgresStore extends RecordStore {
       queue: new KeyQueue((jobs) => runner.run(jobs), timeout),
       deadlines: new Deadlines('Postgres', timeout),
       clear: (start) => runner.clear(start),
-      runDocuments: (jobs) => runner.run(jobs),
+      runDocuments: (jobs) => durable.run(jobs),
     })
     this.#pool = pool
     this.#table = table
