@@ -25,7 +25,7 @@ export function policiesInFile(path, limiter) {
       `${path} has no limiter ${JSON.stringify(limiter)}.`,
       `Its limiters are ${[...limiters.keys()].join(', ')}.`,
     )
-  const plans = [found.own, ...found.plans.values()].flatMap((plan) => (plan?.policies === undefined ? [] : [plan]))
+  const plans = [found.own, ...found.plans.values()].filter((plan) => typeof plan === 'object')
   const byName = new Map(plans.flatMap(({ policies }) => policies).map((policy) => [policy.name, policy]))
   const policies = [...byName.values()]
   return { policies, scopes: [...new Set(policies.map(({ scope }) => scope))], named: policies, file: path }

@@ -130,8 +130,7 @@ export class Reservation {
   async renew(): Promise<boolean> {
     if (this.#settled) return false
     if (this.#released) return this.allowed
-    // Simultaneous calls share one renewal. A renewal replaces the tickets that identify the units in the store. So a second
-    // renewal with the old tickets would take the units again.
+    // Simultaneous calls share one renewal. A renewal replaces the tickets, so a second one with the old tickets would take units again.
     this.#renewal ??= this.#renew().finally(() => {
       this.#renewal = undefined
     })
