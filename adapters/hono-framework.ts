@@ -67,7 +67,7 @@ export function honoFramework(own: HonoOwnOptions = {}): Framework<Context, Cont
         ? toldFinder(finder, (context) => connected(own.connInfo?.(context)), 'connInfo')
         : toldFinder(finder, (context) => own.address?.(context), 'address'),
     ),
-    addressless: own.connInfo === undefined && own.address === undefined,
+    addressless: own.connInfo === undefined && own.address === undefined ? 'connInfo: getConnInfo' : undefined,
     param: ({ req }, name) => req.param(name as never) as string | undefined,
     route(context) {
       const route = matchedRoute(context)

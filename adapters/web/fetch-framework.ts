@@ -128,7 +128,7 @@ export function fetchFramework<Context>(
   const told = ({ request, context }: FetchCall<Context>) => own.address?.(request, context)
   return {
     ...addressView(own.trustedProxies, own.address === undefined ? finder : toldFinder(finder, told, 'address')),
-    addressless: own.address === undefined,
+    addressless: own.address === undefined ? 'address: (request, context) => ...' : undefined,
     param: paramOf,
     route: ({ request, context }) => routeName(undefined, own.route?.(request, context) ?? undefined),
     attach(call, _response, decision) {

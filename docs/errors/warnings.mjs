@@ -8,8 +8,8 @@ export const warnings = {
   HEADGATE_SECONDS: {
     meaning: 'A duration was written as a number that looks like seconds. Numbers are milliseconds.',
     cause:
-      'Other packages use seconds. These numbers cause the warning: a window, a lease or a ban below 1000; half hours and days in seconds, such ' +
-      'as 1800, 3600 and 86400; `functionTimeout`, `maxWait` of messages and `max` of `delay` below 100; `storeTimeout`, and `timeout` of a store, below 20.',
+      'Other packages use seconds. These numbers cause the warning: a window, a lease, a ban or `maxHold` below 1000; half hours and days in seconds, such ' +
+      'as 1800, 3600 and 86400; `functionTimeout`, `maxWait` of messages, `max` of `delay`, `hold`, and `runTimeout` of `pacedFetch` below 100; `storeTimeout`, and `timeout` of a store, below 20.',
     fix: 'Write a text with a unit, such as `1h`. A text never causes this warning.',
     wrong: `import { RateLimiter } from 'headgate'
 

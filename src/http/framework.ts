@@ -61,8 +61,11 @@ export interface Framework<Request, Response> {
    * request.
    */
   unaddressed?(request: Request): boolean | undefined
-  /** True if the framework's adapter has no option that finds an address: `rateLimit` then throws for a limit by address. Default false. */
-  readonly addressless?: boolean
+  /**
+   * What the application has to write so that the framework's adapter finds addresses, such as `'connInfo: getConnInfo'`. `rateLimit` then
+   * throws for a limit by address. Undefined if the adapter finds addresses.
+   */
+  readonly addressless?: string | undefined
   /** True if the framework's proxy setting says that a proxy is trusted. */
   trustsProxy(request: Request): boolean
   /** The value of a parameter of the route that matched, such as `id` in `/users/:id`. Undefined if the route has no such parameter. */

@@ -1,7 +1,8 @@
 import { type Context, Hono } from 'hono'
 import { HTTPException } from 'hono/http-exception'
-import { expect, expectTypeOf, test } from 'vitest'
+import { expect, expectTypeOf, test, vi } from 'vitest'
 import { type RateLimitVariables, rateLimit } from '../../adapters/hono.ts'
+import { forgetWarnings } from '../../src/common/warn.ts'
 import { byRoute, fixedWindow, RateLimiter, type RateLimiterOptions, type RequestDecision } from '../../src/index.ts'
 import { stillStore, until } from '../support/contract.ts'
 
@@ -107,8 +108,8 @@ test('the end of a response is that of its body where no server of Node tells it
 })
 
 test('a limit by address without connInfo or address is an error when it is made', () => {
-  const wrong = expect.objectContaining({ code: 'HEADGATE_OPTION', message: expect.stringContaining('address') })
-  expect(() => rateLimit('1/1h')).toThrow(wrong)
+  const message = expect.stringContaining("rateLimit('100/15m', { connInfo: getConnInfo })")
+  expect(() => rateLimit('1/1h')).toThrow(expect.objectContaining({ code: 'HEADGATE_OPTION', message }))
   for (const options of [
     { connInfo: {} },
     { address: '192.0.2.1' },
@@ -117,6 +118,29 @@ test('a limit by address without connInfo or address is an error when it is made
   ]) {
     expect(() => rateLimit('1/1h', options as never)).toThrow(expect.objectContaining({ code: 'HEADGATE_OPTION' }))
   }
+})
+
+test('a request without a key, where nothing finds an address, is refused with a warning that says what to write', async () => {
+  forgetWarnings()
+  const warned = vi.spyOn(process, 'emitWarning').mockReturnValue(undefined)
+  const app = new Hono().get('/', rateLimit({ policies: '1/1h', keys: (c) => c.req.header('x-key') }), (c) =>
+    c.text('ok'),
+  )
+  expect((await app.request('/')).status).toBe(403)
+  const [message, { code }] = warned.mock.calls[0] as unknown as [string, { code: string }]
+  expect(code).toBe('HEADGATE_NO_ADDRESS')
+  expect(message).toContain('Let keys return a key for each request')
+  expect(message).toContain('{ connInfo: getConnInfo }')
+  forgetWarnings()
+})
+
+test('the cost may read the body, and the handler reads it again', async () => {
+  const cost = async (c: Context) => ((await c.req.json()) as { tokens: number }).tokens
+  const limit = rateLimit({ policies: '100/1h', keys: () => 'ann', cost })
+  const app = new Hono().post('/', limit, async (c) => c.json(await c.req.json()))
+  const response = await app.request('/', { method: 'POST', body: '{"tokens":70}' })
+  expect(await response.json()).toEqual({ tokens: 70 })
+  expect((await limit.limiter.peek('ann')).remaining).toBe(30)
 })
 
 test('the decision has its type', () => {

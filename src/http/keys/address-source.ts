@@ -88,7 +88,7 @@ export function checkAddressNeeds<Request, Response>(
   throw new HeadgateError(
     'HEADGATE_OPTION',
     `${option === 'keys' ? 'A limit by address' : option} needs the client's address, and this adapter does not know it. ` +
-      `Pass a function that finds it: rateLimit('100/15m', { address: (request, context) => ... }). ` +
+      `Pass a function that finds it: rateLimit('100/15m', { ${framework.addressless} }). ` +
       `Or limit by something else: keys: byHeader('x-api-key').`,
   )
 }

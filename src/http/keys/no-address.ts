@@ -1,14 +1,17 @@
 import { HeadgateError, isPromise, shown, warnOnce } from '../../common/index.ts'
+import type { Framework } from '../framework.ts'
 import { addressIn } from './address.ts'
-import type { RequestView } from './key-extractor.ts'
 
 /**
  * Warns once that a request has no address, because its connection has none (a unix socket) or the framework's adapter cannot find the
  * address. A client that has disconnected causes no warning.
  */
-export function warnOfNoAddress<Request>(view: Pick<RequestView<Request>, 'unaddressed'>, request: Request): void {
+export function warnOfNoAddress<Request>(
+  view: Pick<Framework<Request, never>, 'unaddressed' | 'addressless'>,
+  request: Request,
+): void {
   const unaddressed = view.unaddressed === undefined || view.unaddressed(request)
-  if (unaddressed === undefined) warnOfUnknownAddress()
+  if (unaddressed === undefined) warnOfUnknownAddress(view.addressless)
   if (!unaddressed) return
   warnOnce(
     'HEADGATE_NO_ADDRESS',
@@ -21,12 +24,20 @@ export function warnOfNoAddress<Request>(view: Pick<RequestView<Request>, 'unadd
   )
 }
 
-/** Warns that a function of the application, from which the framework's adapter gets the client's address, has returned nothing. */
-function warnOfUnknownAddress(): void {
+/**
+ * Warns that the framework's adapter did not find the client's address: a function of the application returned nothing, or there is none.
+ * @param missing what to write for that function; undefined if the application has passed one
+ */
+function warnOfUnknownAddress(missing: string | undefined): void {
+  const why =
+    missing === undefined
+      ? 'The function that finds the address returned nothing. Check that it fits this runtime, and that the handler gets the argument ' +
+        'that it reads.'
+      : 'The request has no key, and no function finds its address. Let keys return a key for each request, or pass such a function: ' +
+        `rateLimit('100/15m', { ${missing} }).`
   warnOnce(
     'HEADGATE_NO_ADDRESS',
-    'The client address of a request is unknown, so the request was refused with 403. The function that finds the address ' +
-      'returned nothing. Check that it fits this runtime, and that the handler gets the argument that it reads.',
+    `The client address of a request is unknown, so the request was refused with 403. ${why}`,
   )
 }
 

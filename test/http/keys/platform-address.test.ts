@@ -265,7 +265,7 @@ test('each fault gives one warning, and warn: false none', () => {
 
 test('a framework without addresses needs a platform, in keys of any form', () => {
   const limit = (keys: unknown) =>
-    createGuard({ ...workers, addressless: true }, { limit: 1, window: '1h', keys: keys as never })
+    createGuard({ ...workers, addressless: 'address: () => ...' }, { limit: 1, window: '1h', keys: keys as never })
   const there = byIp({ platform: 'vercel' })
   for (const keys of [there, combine(there, byRoute()), combine(byRoute(), combine(there)), { default: there }])
     limit(keys)
