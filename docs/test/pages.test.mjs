@@ -78,10 +78,10 @@ test('no page of the reference scrolls sideways', async () => {
 
 test('a link to a heading below the pictures leads there', async () => {
   const { page } = await openPage(browser)
-  await page.goto(`${site.url}/choosing#which-limit`, { waitUntil: 'networkidle' })
+  await page.goto(`${site.url}/choosing#what-limit-should-i-set`, { waitUntil: 'networkidle' })
   await page.locator('[data-lane="B"]').nth(4).waitFor()
   await page.waitForTimeout(500) // until nothing mounts any more
-  const { top, atEnd } = await page.locator('#which-limit').evaluate((heading) => ({
+  const { top, atEnd } = await page.locator('#what-limit-should-i-set').evaluate((heading) => ({
     top: heading.getBoundingClientRect().top,
     atEnd: scrollY + innerHeight >= document.documentElement.scrollHeight - 1, // it is the last heading
   }))
