@@ -46,10 +46,10 @@ test('--fail-above fails if more is refused, and only then', async () => {
 })
 
 test.each([
-  ['replay', ['replay', madeLog, '--policy', '10/1m', '--policy', '5/10s']],
-  ['suggest', ['suggest', madeLog]],
-  ['simulate', ['simulate', '--policy', '10/1s']],
-])('%s --html writes one page that needs no other file', async (name, args) => {
+  ['replay', ['replay', madeLog, '--policy', '10/1m', '--policy', '5/10s'], 'What each policy would have done'],
+  ['suggest', ['suggest', madeLog], 'Verdict: start with'],
+  ['simulate', ['simulate', '--policy', '10/1s'], 'What each policy has done'],
+])('%s --html writes one page that needs no other file, and begins with its summary', async (name, args, summary) => {
   const file = join(home, `${name}.html`)
   const { code, stderr } = await runLab([...args, '--html', file])
   expect([code, stderr]).toEqual([0, ''])
@@ -57,6 +57,7 @@ test.each([
   expect(page).toMatch(/^<!doctype html>/)
   expect(page).not.toMatch(/(src|href)=|@import|url\(/)
   expect(page).toContain('uPlot')
+  expect(/<h2>(.*?)<\/h2>/.exec(page)?.[1]).toContain(summary)
 })
 
 test('a page shows hostile texts of the log as texts', async () => {
@@ -112,6 +113,7 @@ test.each([
   [['suggest', madeLog, '--fail-above', '101%'], '--fail-above must be a share'],
   [['simulate', '--policy', '1/1s', '--workload', 'quiet'], '--workload must be one of steady, poisson,'],
   [['simulate', '--policy', '1/1s', '--store', 'redis'], '--store must be one of memory, lru, shared, got "redis".'],
+  [['simulate', 'boundary', '--policy', '1/1s'], 'Write --workload boundary.'],
   [['simulate', madeLog, '--policy', '1/1s'], `Write --workload log to play ${madeLog}.`],
 ])('headgate-lab %j says what is right', async (args, expected) => {
   const { code, stdout, stderr } = await runLab(args)
