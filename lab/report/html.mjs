@@ -70,7 +70,7 @@ function tableHtml({ columns, rows, shades, marked }, heading) {
 }
 
 const shadesNote =
-  '<p class="fact">The darker a cell, the more clients the limit affects. Outlined: the least limit of each window that affects few enough.</p>'
+  '<p class="fact">The stronger the colour of a cell, the more clients the limit affects. Outlined: the least limit of each window that affects few enough.</p>'
 
 /** JSON for a script element, in which no text can end the element. */
 function inScript(value) {
