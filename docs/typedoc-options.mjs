@@ -85,7 +85,7 @@ export function load(app) {
       .map((group) => sectionOf(group, app.renderer.router.getFullUrl(group)))
     writeFileSync(
       `${outputDirectory}/options.md`,
-      `---\naside: false\npageClass: wide-page\n---\n\n# Options\n\nAll options of headgate. An invalid value is an error when the object is made, and its message says what to write.\n\n${sections.join('\n')}`,
+      `---\naside: false\npageClass: wide-page options-page\n---\n\n# Options\n\nAll options of headgate. An invalid value is an error when the object is made, and its message says what to write.\n\n${sections.join('\n')}`,
     )
   })
 }

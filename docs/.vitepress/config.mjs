@@ -56,16 +56,36 @@ function referenceSidebar() {
 }
 
 /**
- * Which hit of the search is first: the guide and the errors, then the pages of frameworks and recipes, then the
- * pages for those who come from another package, then the reference. The
- * page runs the text of this function, so it uses nothing from outside.
+ * Which hit of the search is first: the guide and the errors, then the pages of frameworks and recipes, then the pages for those who come
+ * from another package, then the reference. The beginning of a page of the guide comes before its other parts. The page runs the text of
+ * this function and of the next three, so they use nothing from outside.
  */
-function boostOf(id) {
+function boostOf(id, _term, { titles }) {
+  const start = titles.length === 0 ? 1.4 : 1
+  if (id.includes('/errors/')) return 0.6
   if (id.includes('/reference/') && !id.includes('/options')) return 0.15
   if (/\/(from-|support)/.test(id)) return 0.5
   if (/\/(moving-in|recipes\/)/.test(id)) return 0.7
-  if (/\/frameworks\//.test(id)) return 0.9
-  return /\/start/.test(id) ? 1.2 : 1
+  if (/\/frameworks/.test(id)) return id.includes('/frameworks/') ? 0.9 : 0.8
+  return /\/start/.test(id) ? 1.2 * start : start
+}
+
+/** The words of a text. An error code is one word. */
+function searchWords(text) {
+  return text.split(/[^\p{L}\p{N}_]+/u).filter((word) => word !== '')
+}
+
+/** A word as the index has it. Words of any question are left out: they say nothing about the answer. */
+function searchTerm(word) {
+  const ofAnyQuestion =
+    /^(a|an|and|are|by|can|do|does|for|how|i|if|in|is|it|my|of|on|or|should|the|to|what|which|with)$/
+  const term = word.toLowerCase()
+  return ofAnyQuestion.test(term) ? null : term
+}
+
+/** How many letters of a word may differ: none of a short word, such as `nest`, which is not `jest`. */
+function fuzziness(term) {
+  return term.length > 4 ? 0.2 : false
 }
 
 /** What the search reads of a page. Tables of benchmarks have each word, and nobody looks for them by these words. */
@@ -199,9 +219,10 @@ export default defineConfig({
     ['meta', { name: 'twitter:card', content: 'summary_large_image' }],
   ],
   lastUpdated: false,
-  // These pages are made from the sources.
   transformPageData: ({ relativePath, frontmatter }) => {
+    // These pages are made from the sources.
     if (/^(reference|errors\/HEADGATE_)/.test(relativePath)) frontmatter.editLink = false
+    if (/^(recipes|frameworks)\//.test(relativePath)) frontmatter.aside = false // their programs need the width
   },
   transformHead: ({ title, description }) => [
     ['meta', { property: 'og:title', content: title }],
@@ -237,7 +258,13 @@ export default defineConfig({
     sidebar: { '/reference/': referenceSidebar(), '/errors/': errorPages, '/': guide },
     search: {
       provider: 'local',
-      options: { _render: searched, miniSearch: { searchOptions: { boostDocument: boostOf } } },
+      options: {
+        _render: searched,
+        miniSearch: {
+          options: { tokenize: searchWords, processTerm: searchTerm },
+          searchOptions: { boostDocument: boostOf, fuzzy: fuzziness },
+        },
+      },
     },
     editLink: { pattern: `${repository}/edit/main/docs/:path`, text: 'Edit this page' },
     outline: [2, 3],

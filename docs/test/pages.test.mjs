@@ -61,6 +61,33 @@ test('no page scrolls sideways on a phone', async () => {
   expect(wide).toEqual([])
 })
 
+test('an option is whole on a phone', async () => {
+  const { page } = await openPage(browser, { viewport: { width: 390, height: 844 }, isMobile: true })
+  await page.goto(`${site.url}/reference/options`)
+  const cut = await page
+    .locator('.vp-doc :is(table, td)')
+    .evaluateAll((all) => all.filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth).length)
+  const cell = page.locator('#ratelimiteroptions ~ table td:nth-child(3)').first()
+  const label = await cell.evaluate((cell) => getComputedStyle(cell, '::before').content)
+  await page.close()
+  expect([cut, label]).toEqual([0, '"Default: "'])
+})
+
+test('the first screen has the install line, a program and a picture that plays', async () => {
+  const { page } = await openPage(browser, { viewport: { width: 1280, height: 900 } })
+  await page.goto(`${site.url}/`)
+  for (const each of ['npm install headgate', "rateLimit('100/15m')", 'Ten a second, and an attack']) {
+    const { y, height } = await page.getByText(each).first().boundingBox()
+    expect(y + height, each).toBeLessThan(900)
+  }
+  await page.locator('[data-control="play"]', { hasText: 'Pause' }).waitFor()
+  const cut = await page
+    .locator('.home-start pre')
+    .evaluateAll((all) => all.filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth).length)
+  await page.close()
+  expect(cut).toBe(0)
+})
+
 test('no page of the reference scrolls sideways', async () => {
   const folder = new URL('reference/', built)
   const all = readdirSync(folder, { recursive: true }).filter((name) => name.endsWith('.html'))
@@ -78,10 +105,10 @@ test('no page of the reference scrolls sideways', async () => {
 
 test('a link to a heading below the pictures leads there', async () => {
   const { page } = await openPage(browser)
-  await page.goto(`${site.url}/choosing#which-limit`, { waitUntil: 'networkidle' })
+  await page.goto(`${site.url}/choosing#what-limit-should-i-set`, { waitUntil: 'networkidle' })
   await page.locator('[data-lane="B"]').nth(4).waitFor()
   await page.waitForTimeout(500) // until nothing mounts any more
-  const { top, atEnd } = await page.locator('#which-limit').evaluate((heading) => ({
+  const { top, atEnd } = await page.locator('#what-limit-should-i-set').evaluate((heading) => ({
     top: heading.getBoundingClientRect().top,
     atEnd: scrollY + innerHeight >= document.documentElement.scrollHeight - 1, // it is the last heading
   }))

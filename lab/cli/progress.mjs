@@ -42,9 +42,9 @@ export function countBar(what) {
   return { ...none, lines: (found) => bar.update(0, { found: count(found) }), stop: bar.stop }
 }
 
-/** Starts a bar. The bar hides the cursor, and a signal that ends the process brings it back. */
+/** Starts a bar that fits into 80 columns with its numbers. The bar hides the cursor, and a signal that ends the process brings it back. */
 function startBar(format, total, values) {
-  const bar = new SingleBar({ format, hideCursor: true }, Presets.shades_classic)
+  const bar = new SingleBar({ format, barsize: 20, hideCursor: true }, Presets.shades_classic)
   const stop = () => {
     for (const signal of signals) process.off(signal, endBy)
     bar.stop()

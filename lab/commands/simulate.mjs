@@ -69,10 +69,11 @@ async function run(options) {
 async function workloadMaker(name, terms, options) {
   if (name !== 'log') {
     if (options.positionals.length === 0) return { make: (policy) => workloadOf(name, terms, policy) }
-    throw new UsageError(
-      `The workload ${name} reads no file.`,
-      `Write --workload log to play ${options.positionals.join(' ')}.`,
-    )
+    const [given] = options.positionals
+    const fix = Object.hasOwn(workloads, given)
+      ? `Write --workload ${given}.`
+      : `Write --workload log to play ${options.positionals.join(' ')}.`
+    throw new UsageError(`The workload ${name} reads no file.`, fix)
   }
   const requests = []
   const clients = new Names()

@@ -32,6 +32,25 @@ export function cut(text, columns) {
   return `${kept}…`
 }
 
+/** The text without its middle, if it takes more than `columns` columns: names in a list often differ at their ends. */
+export function cutMiddle(text, columns) {
+  if (stringWidth(text) <= columns) return text
+  const units = Array.from(graphemes.segment(text), ({ segment }) => segment)
+  const start = fitting(units, Math.ceil((columns - 1) / 2)).join('')
+  const end = fitting(units.toReversed(), columns - 1 - stringWidth(start)).toReversed()
+  return `${start}…${end.join('')}`
+}
+
+/** The first of the units that take at most `columns` columns. */
+function fitting(units, columns) {
+  let used = 0
+  const end = units.findIndex((unit) => {
+    used += stringWidth(unit)
+    return used > columns
+  })
+  return end < 0 ? units : units.slice(0, end)
+}
+
 /** Spaces that fill a text up to `columns` columns. */
 export function padding(text, columns) {
   return ' '.repeat(Math.max(0, columns - stringWidth(text)))

@@ -7,7 +7,10 @@ const require = createRequire(import.meta.url)
 const uplot = (file) => readFileSync(require.resolve(`uplot/dist/${file}`), 'utf8')
 const own = (file) => readFileSync(new URL(file, import.meta.url), 'utf8')
 
-/** The report as one page that needs no other file. @param {import('./text.mjs').Report} report */
+/**
+ * The report as one page that needs no other file. A report ends with its summary, which a terminal then shows. A page begins with it.
+ * @param {import('./text.mjs').Report} report
+ */
 export function htmlOf({ title, facts, sections }) {
   const charts = sections.flatMap(({ charts = [], curves = [] }) => [...charts, ...curves])
   return `<!doctype html>
@@ -23,7 +26,7 @@ export function htmlOf({ title, facts, sections }) {
 <main>
 <h1>${escaped(title)}</h1>
 ${facts.map((fact) => `<p class="fact">${escaped(fact)}</p>`).join('\n')}
-${sections.map((section) => sectionHtml(section, charts)).join('\n')}
+${[sections.at(-1), ...sections.slice(0, -1)].map((section) => sectionHtml(section, charts)).join('\n')}
 </main>
 <script>${uplot('uPlot.iife.min.js')}</script>
 <script>const charts = ${inScript(charts)}
@@ -67,7 +70,7 @@ function tableHtml({ columns, rows, shades, marked }, heading) {
 }
 
 const shadesNote =
-  '<p class="fact">The darker a cell, the more clients the limit affects. Outlined: the least limit of each window that affects few enough.</p>'
+  '<p class="fact">The stronger the colour of a cell, the more clients the limit affects. Outlined: the least limit of each window that affects few enough.</p>'
 
 /** JSON for a script element, in which no text can end the element. */
 function inScript(value) {

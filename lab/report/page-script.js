@@ -21,14 +21,23 @@ function drawTimes({ title, times, relative, ...chart }, number) {
     grid: { stroke: style.getPropertyValue('--line'), width: 1 },
   }
   const seconds = times.map((time) => time / 1000)
+  const half = seconds.length < 2 ? 0.5 : (seconds[1] - seconds[0]) / 2 // so that the first and the last bar are whole
   const options = {
     title,
     width: place.clientWidth,
     height: 260,
-    scales: { x: { time: !relative }, y: { range: () => [0, highestOfTimes * 1.05] } },
+    scales: {
+      x: { time: !relative, range: (_plot, from, to) => [from - half, to + half] },
+      y: { range: () => [0, highestOfTimes * 1.05] },
+    },
     tzDate: utc,
     legend: { live: false },
-    axes: [relative ? axis : { ...axis, space: 100, values: (_plot, times) => times.map(dayAndTime) }, axis],
+    axes: [
+      relative
+        ? { ...axis, values: (_plot, times) => times.map((time) => `${time} s`) }
+        : { ...axis, space: 100, values: (_plot, times) => times.map(dayAndTime) },
+      axis,
+    ],
     series: [
       { label: relative ? 'second' : 'UTC' },
       ...bars.map(({ name, colour }) => barOptions(name, colours[colour])),

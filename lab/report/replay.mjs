@@ -34,7 +34,7 @@ export function logName({ file }) {
 
 export function logFacts({ format, lines, bad, badLines, keyless, late, seconds }) {
   return [
-    `${count(lines)} ${lines === 1 ? 'line' : 'lines'} of the format ${format}, read in ${duration(seconds * 1000)}`,
+    `${count(lines)} ${lines === 1 ? 'line' : 'lines'} of the ${format.includes(', ') ? 'formats' : 'format'} ${format}, read in ${duration(seconds * 1000)}`,
     ...(bad > 0
       ? [
           `${count(bad)} bad ${bad === 1 ? 'line was' : 'lines were'} left out, such as line ${badLines[0].line}: ${badLines[0].text}`,

@@ -1,10 +1,11 @@
 import { barChart } from './bar-chart.mjs'
-import { cut, padding, printable, widthOf } from './columns.mjs'
+import { cut, cutMiddle, padding, printable, widthOf } from './columns.mjs'
 import { duration, time } from './format.mjs'
 
 /**
  * A report, as every command makes it. A column is given by its name. A name that starts with `#` aligns the column to
- * the right; a name that starts with `~` says that the column matters less. Long texts are cut, unless the table is `whole`. The times of a chart are milliseconds since the epoch, or
+ * the right; a name that starts with `~` says that the column matters less. Long texts are cut, unless the table is
+ * `whole`. The times of a chart are milliseconds since the epoch, or
  * since the start if `relative`. A page draws the second series of a `stacked` chart above the first one.
  *
  * Only a page has pictures: the `shades` of a table, from 0 to 1, and the cells that it marks; curves over a limit, in percent, with
@@ -26,6 +27,8 @@ const mostOfCell = 60
 const leastOfCell = 8
 /** Cells of a column that matters less may be cut to this. */
 const leastOfMinor = 5
+/** From this width on, a cell loses its middle, and keeps its end. */
+const leastOfMiddle = 12
 
 /** The report for a terminal. @param {Report} report */
 export function textOf({ title, facts, sections }) {
@@ -70,7 +73,7 @@ function partText(columns, lines, shown, widths) {
   const line = (cells) =>
     shown
       .map((n) => {
-        const text = cut(cells[n], widths[n])
+        const text = (widths[n] < leastOfMiddle ? cut : cutMiddle)(cells[n], widths[n])
         const space = padding(text, widths[n])
         return columns[n].startsWith('#') ? space + text : text + space
       })

@@ -46,10 +46,10 @@ test('--fail-above fails if more is refused, and only then', async () => {
 })
 
 test.each([
-  ['replay', ['replay', madeLog, '--policy', '10/1m', '--policy', '5/10s']],
-  ['suggest', ['suggest', madeLog]],
-  ['simulate', ['simulate', '--policy', '10/1s']],
-])('%s --html writes one page that needs no other file', async (name, args) => {
+  ['replay', ['replay', madeLog, '--policy', '10/1m', '--policy', '5/10s'], 'What each policy would have done'],
+  ['suggest', ['suggest', madeLog], 'Verdict: start with'],
+  ['simulate', ['simulate', '--policy', '10/1s'], 'What each policy has done'],
+])('%s --html writes one page that needs no other file, and begins with its summary', async (name, args, summary) => {
   const file = join(home, `${name}.html`)
   const { code, stderr } = await runLab([...args, '--html', file])
   expect([code, stderr]).toEqual([0, ''])
@@ -57,6 +57,7 @@ test.each([
   expect(page).toMatch(/^<!doctype html>/)
   expect(page).not.toMatch(/(src|href)=|@import|url\(/)
   expect(page).toContain('uPlot')
+  expect(/<h2>(.*?)<\/h2>/.exec(page)?.[1]).toContain(summary)
 })
 
 test('a page shows hostile texts of the log as texts', async () => {
@@ -112,6 +113,7 @@ test.each([
   [['suggest', madeLog, '--fail-above', '101%'], '--fail-above must be a share'],
   [['simulate', '--policy', '1/1s', '--workload', 'quiet'], '--workload must be one of steady, poisson,'],
   [['simulate', '--policy', '1/1s', '--store', 'redis'], '--store must be one of memory, lru, shared, got "redis".'],
+  [['simulate', 'boundary', '--policy', '1/1s'], 'Write --workload boundary.'],
   [['simulate', madeLog, '--policy', '1/1s'], `Write --workload log to play ${madeLog}.`],
 ])('headgate-lab %j says what is right', async (args, expected) => {
   const { code, stdout, stderr } = await runLab(args)
@@ -183,7 +185,7 @@ test.each([
 test('what is escaped can be read, and JSON has the same value', async () => {
   const log = jsonLine({ url: `/${hostile}` })
   const { stdout } = await runLab(['replay', '-', '--policy', '1/1d'], log.repeat(2))
-  expect(stdout).toContain('/\\u{1b}]0;own\\u{7}x\\u{1b}[2Jx\\u{9b}2Jx\\u{202e}')
+  expect(stdout).toContain('/\\u{1b}]0;own\\u{7}x\\u{1b}[2Jx…')
   const { policies } = await resultOf(['replay', '-', '--policy', '1/1d'], log.repeat(2))
   expect(policies[0].route[0].name).toBe(` /${hostile}`)
 })
@@ -266,6 +268,12 @@ test('a wide table keeps its numbers on a terminal of 80 columns', async () => {
   expect(shown).toContain('94.67 % / 80')
   const table = shown.split(/\r?\n/).filter((line) => line.startsWith('  '))
   expect(Math.max(...table.map((line) => line.length))).toBeLessThanOrEqual(80)
+})
+
+test('a long text loses its middle, so that texts with one beginning differ', async () => {
+  const log = ['a', 'b'].map((end) => jsonLine({ url: `/${'x'.repeat(80)}${end}` }).repeat(2)).join('')
+  const { stdout } = await runLab(['replay', '-', '--policy', '1/1d'], log)
+  for (const end of ['a', 'b']) expect(stdout).toMatch(new RegExp(`  \\S* ?/x+…x+${end}  `))
 })
 
 test('colours and the version', async () => {

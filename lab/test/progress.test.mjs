@@ -20,6 +20,8 @@ test('a terminal shows how far the log is read', async () => {
   const shown = await inTerminal(`replay ${madeLog} --policy 10/1m`)
   expect(shown).toMatch(/░+ 0% \| 0 lines \| 0 lines\/s \| \? left/)
   expect(shown).toMatch(/█+ 100% \| 1,500 lines \| [\d,]+ lines\/s \| 0 ms left/)
+  const [bar] = /█+ 100% .*? left/.exec(shown)
+  expect(bar.length + '999,999,999'.length).toBeLessThanOrEqual(80)
   expect(shown.indexOf('100%')).toBeLessThan(shown.indexOf('What each policy would have done'))
 })
 

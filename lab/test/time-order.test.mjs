@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { mostInWindow } from '../engine/most-in-window.mjs'
+import { RequestColumns } from '../engine/request-columns.mjs'
 import { TimeBins } from '../engine/time-bins.mjs'
 import { TimeOrder } from '../log/time-order.mjs'
 
@@ -37,4 +38,20 @@ test('the most in any window is that of the definition', () => {
       expect(mostInWindow(times, window)).toBe(Math.max(0, ...counts))
     }),
   )
+})
+
+test('the times of each client are in order, also those of a record that came late', () => {
+  const requests = new RequestColumns()
+  for (const [client, time] of [
+    [0, 5],
+    [1, 6],
+    [0, 100],
+    [0, 7],
+    [1, 6],
+  ])
+    requests.add(client, time)
+  expect(requests.byClient(2).map((times) => [...times])).toEqual([
+    [5, 7, 100],
+    [6, 6],
+  ])
 })

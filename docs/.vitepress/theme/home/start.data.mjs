@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs'
 import { createMarkdownRenderer } from 'vitepress'
-import { codeOf } from '../playground/code-of.mjs'
+
+const page = new URL('../../../start.md', import.meta.url)
 
 const install = {
   npm: 'npm install headgate',
@@ -8,32 +10,21 @@ const install = {
   bun: 'bun add headgate',
 }
 
-const nest = `import { Module } from '@nestjs/common'
-import { APP_GUARD } from '@nestjs/core'
-import { RateLimitGuard, RateLimitModule } from 'headgate/nest'
-
-@Module({
-  imports: [RateLimitModule.forRoot('100/15m')],
-  providers: [{ provide: APP_GUARD, useClass: RateLimitGuard }],
-})
-export class AppModule {}`
-
-/** The programs are those of the playground, which test/site-programs.test.ts runs. */
-const { 'No framework': _none, ...frameworks } = codeOf('100/15m')
-
-/** The first steps as two groups of tabs. */
+/** The first steps as two groups of tabs. The programs are those of start.md. */
 export default {
+  watch: ['../../../start.md'],
   async load() {
     const { site, srcDir, markdown, logger } = globalThis.VITEPRESS_CONFIG
     const renderer = await createMarkdownRenderer(srcDir, markdown, site.base, logger)
+    const [programs] = /^::: code-group$.*?^:::$/ms.exec(readFileSync(page, 'utf8'))
     return {
-      install: renderer.render(tabs(install, 'sh')),
-      code: renderer.render(tabs({ ...frameworks, NestJS: nest }, 'ts')),
+      install: renderer.render(installTabs()),
+      code: renderer.render(programs.replace('// nest-start.ts\n', '')),
     }
   },
 }
 
-function tabs(texts, language) {
-  const blocks = Object.entries(texts).map(([name, text]) => `\`\`\`${language} [${name}]\n${text}\n\`\`\`\n`)
+function installTabs() {
+  const blocks = Object.entries(install).map(([name, text]) => `\`\`\`sh [${name}]\n${text}\n\`\`\`\n`)
   return `::: code-group\n\n${blocks.join('\n')}\n:::\n`
 }

@@ -5,8 +5,9 @@
 import { pile } from './picture.mjs'
 import { tickStep, timeText } from './time-text.mjs'
 
-/** The space for the ticks, and the space above the highest pile. */
+/** The space for the ticks, the space below the lowest pile for its number, and the space above the highest pile. */
 const below = 16
+const under = 14
 const above = 14
 /** Less than this many pixels for a request: the pile is a bar. */
 const leastMark = 4
@@ -18,7 +19,7 @@ export function placesOf({ height, scale }) {
     middle,
     bottom: height - below,
     up: (middle - above) / scale.admitted,
-    down: (height - below - 4 - middle) / scale.refused,
+    down: (height - below - under - middle) / scale.refused,
   }
 }
 
@@ -100,10 +101,12 @@ function drawLimit(canvas, { recording, inWindow }, { scale, middle, bottom, up,
   if (inWindow.length === 0) return
   const high = recording.limit > scale.admitted
   const y = high ? 2 : middle - recording.limit * up
-  canvas.textAlign = 'right'
-  canvas.fillStyle = colours.text
-  canvas.fillText(`limit ${recording.limit}${high ? ', far above' : ''}`, width - 3, high ? 11 : y - 3)
-  if (high) return
+  if (!high) drawDashes(canvas, y, { width, colours })
+  const words = `limit ${recording.limit}${high ? ', far above' : ''}`
+  drawOnTop(canvas, words, { x: width - 6, y: high ? 11 : y - 5, colours })
+}
+
+function drawDashes(canvas, y, { width, colours }) {
   canvas.strokeStyle = colours.text
   canvas.setLineDash([5, 4])
   canvas.beginPath()
@@ -111,6 +114,16 @@ function drawLimit(canvas, { recording, inWindow }, { scale, middle, bottom, up,
   canvas.lineTo(width, y)
   canvas.stroke()
   canvas.setLineDash([])
+}
+
+/** A text that ends at `x`, and can be read over piles: it has a card of its own. */
+function drawOnTop(canvas, text, { x, y, colours }) {
+  const wide = canvas.measureText(text).width
+  canvas.fillStyle = colours.back
+  canvas.fillRect(x - wide - 3, y - 10, wide + 6, 13)
+  canvas.textAlign = 'right'
+  canvas.fillStyle = colours.text
+  canvas.fillText(text, x, y)
 }
 
 function drawNow(canvas, { now, x, bottom, colours }) {
