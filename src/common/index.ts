@@ -21,7 +21,7 @@ export {
 export { Fifo } from './fifo.ts'
 export { getOrInsert } from './get-or-insert.ts'
 export { LinkedList, type ListNode } from './linked-list.ts'
-export { allOf, isPromise, type MaybePromise } from './maybe-promise.ts'
+export { allOf, atOnce, ignoreRejection, isPromise, type MaybePromise } from './maybe-promise.ts'
 export {
   anything,
   callback,

@@ -1,5 +1,5 @@
 import type { Policy, PolicyLike } from '../algorithms/index.ts'
-import { HeadgateError, shown, whole } from '../common/index.ts'
+import { callHook, HeadgateError, shown, whole } from '../common/index.ts'
 import type { Store } from '../stores/contract/index.ts'
 import { KeyMap } from './key-map.ts'
 import { Pace } from './pace.ts'
@@ -65,7 +65,10 @@ export class Pacer extends Pace {
       units,
       renewals: units.lease === Infinity ? undefined : new Scheduler(clock, quietSleeper),
       runs: spacing === 'actual' ? runsOf(limiter, clock) : undefined,
-      events: new PacerEvents(this, onProgress && oncePerTick(() => onProgress(this.progress))),
+      events: new PacerEvents(
+        this,
+        onProgress && oncePerTick(() => callHook('onProgress', onProgress, this.progress, 'calls')),
+      ),
       reservable: units.reservable,
       paused: false,
       closed: false,

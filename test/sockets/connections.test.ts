@@ -183,7 +183,9 @@ test('requestKey gives the address, its prefix for IPv6, or what an extractor sa
   expect(requestKey(request('::ffff:203.0.113.7'))).toBe('203.0.113.7')
   expect(requestKey(request('203.0.113.7', { 'x-user': 'ann' }), byHeader('x-user'))).toBe('ann')
   expect(requestKey(request(undefined))).toBe('~')
-  expect(() => requestKey(request('203.0.113.7'), async () => 'ann')).toThrow(/at once/)
+  for (const found of [Promise.resolve('ann'), Promise.reject(new Error('late'))]) {
+    expect(() => requestKey(request('203.0.113.7'), () => found)).toThrow(/at once/)
+  }
 })
 
 describe('a server that emits no upgrades is an error, which names what to give', () => {

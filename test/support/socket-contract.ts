@@ -375,6 +375,15 @@ export function describeMessages(name: string, library: SocketLibrary): void {
       expect(warnings.mock.calls).toEqual([warningOf('SyntaxError'), warningOf('got 0.5')])
     })
 
+    test('a cost that is a promise drops the message, and its rejection ends nothing', async () => {
+      const cost = (async () => Promise.reject(new Error('late'))) as never
+      const server = await serve('5/1h', { cost }, true)
+      const client = await server.connect()
+      client.send('m1')
+      await eventually(() => expect(server.connections[0]?.errors).toHaveLength(1))
+      expect(server.connections[0]?.errors).toEqual([expect.objectContaining({ code: 'HEADGATE_COST' })])
+    })
+
     test('without a listener for errors, a cost that throws is a warning and does not end the process', async () => {
       const warnings = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
       onTestFinished(() => warnings.mockRestore())
