@@ -122,7 +122,7 @@ test('every message counts, whatever its form, and refused events end nothing', 
       return ++handled
     }
     @EventPattern('paid')
-    paid() {
+    paid(@Payload() _order: number) {
       handled++
       throw new Error('no such order')
     }
@@ -175,11 +175,11 @@ test('over a transport without addresses, a message without a key is an error, a
       },
     },
   )
-  expect(await strategy.send('order', 1)).toMatchObject({ message: 'Internal server error' })
+  expect(await strategy.ask('order', 1)).toMatchObject({ message: 'Internal server error' })
   expect(handled).toBe(0)
   for (const tenant of [false, null, 'ann']) {
-    expect([await strategy.send('report', { tenant }), handled]).toEqual([handled, handled])
-    expect(await strategy.send('report', { tenant })).toMatchObject({ statusCode: 429 })
+    expect([await strategy.ask('report', { tenant }), handled]).toEqual([handled, handled])
+    expect(await strategy.ask('report', { tenant })).toMatchObject({ statusCode: 429 })
   }
 })
 
@@ -193,7 +193,7 @@ class Local extends Server implements CustomTransportStrategy {
   unwrap<T>(): T {
     return undefined as T
   }
-  async send(pattern: string, data: unknown): Promise<unknown> {
+  async ask(pattern: string, data: unknown): Promise<unknown> {
     const handler = this.getHandlerByPattern(pattern)
     return lastValueFrom(this.transformToObservable(await handler?.(data, {}))).catch((error) => error)
   }
