@@ -7,6 +7,7 @@ import {
   duration,
   HeadgateError,
   hook,
+  ignoreRejection,
   type MaybePromise,
   oneOf,
   optional,
@@ -133,6 +134,7 @@ const free = 'let cost return 0 for a message that costs nothing'
 
 /** Checks what the function `cost` returned. @throws HeadgateError `HEADGATE_COST` if the cost is invalid */
 export function costOfMessage(cost: unknown, policies: readonly Policy[]): AnyCost {
+  ignoreRejection(cost)
   if (cost !== 0) return checkedCost(cost, 'What cost returns', free)
   const counting = policies.filter(({ algorithm }) => !algorithm.punishes)
   return Object.fromEntries(counting.map(({ name }) => [name, 0]))

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { randomWords } from '#platform'
-import { HeadgateError, isPromise } from '../../src/common/index.ts'
+import { HeadgateError, ignoreRejection, isPromise } from '../../src/common/index.ts'
 import { routeName } from '../../src/http/index.ts'
 import {
   byIp,
@@ -55,6 +55,7 @@ export function requestKey(request: IncomingMessage, extractor: KeyExtractor<Inc
   const view = withAddressOf(extractor, upgradeView)
   const key = extractKey(extractor, request, view)
   if (isPromise(key) || key === false) {
+    ignoreRejection(key)
     throw new HeadgateError(
       'HEADGATE_OPTION',
       'requestKey needs an extractor that returns a text at once. Await a promise yourself, and pass the text as key. ' +

@@ -26,6 +26,7 @@ export function socketKey(
   scopes: readonly string[],
   own: ConnectionKey,
 ): SocketKey {
+  if (scopes.length === 0) return { key: own.text, own: undefined } // the plan without limits takes any key
   const { key } = options
   const shared = scopes.filter((scope) => scope !== connectionScope)
   if (!Object.hasOwn(options, 'key')) {

@@ -1,3 +1,4 @@
+import { atOnce } from '../../src/common/index.ts'
 import { whenEnded } from '../../src/http/held/index.ts'
 import { type Framework, type RequestDecision, routeName } from '../../src/http/index.ts'
 import type { TrustedProxies } from '../../src/http/keys/index.ts'
@@ -130,7 +131,7 @@ export function fetchFramework<Context>(
     ...addressView(own.trustedProxies, own.address === undefined ? finder : toldFinder(finder, told, 'address')),
     addressless: own.address === undefined ? 'address: (request, context) => ...' : undefined,
     param: paramOf,
-    route: ({ request, context }) => routeName(undefined, own.route?.(request, context) ?? undefined),
+    route: ({ request, context }) => routeName(undefined, atOnce(own.route?.(request, context), 'route') ?? undefined),
     attach(call, _response, decision) {
       call.decision = decision
       call.request.rateLimit = decision

@@ -3,4 +3,7 @@ import { createApp } from './app.ts'
 
 const check = async (user: unknown, password: unknown) => user === 'ann' && password === 'secret'
 const app = createApp(check, (_request, response) => void response.sendStatus(403))
-app.listen(3000, () => console.log('curl -i localhost:3000/login --json \'{ "user": "ann", "password": "guess" }\''))
+const server = app.listen(3000, () =>
+  console.log('curl -i localhost:3000/login --json \'{ "user": "ann", "password": "guess" }\''),
+)
+server.setTimeout(60_000) // a client that reads no responses would delay its ban

@@ -23,7 +23,7 @@ export {
 export { Fifo } from './fifo.ts'
 export { getOrInsert } from './get-or-insert.ts'
 export { LinkedList, type ListNode } from './linked-list.ts'
-export { allOf, attempt, isPromise, type MaybePromise } from './maybe-promise.ts'
+export { allOf, atOnce, attempt, ignoreRejection, isPromise, type MaybePromise } from './maybe-promise.ts'
 export {
   anything,
   callback,

@@ -1,9 +1,30 @@
+import { HeadgateError } from './errors.ts'
+
 /** A value, or a promise of the value. Functions return a promise only if they had to wait. */
 export type MaybePromise<T> = T | Promise<T>
 
 /** True for a promise, including promises of other libraries. */
 export function isPromise<T>(value: MaybePromise<T>): value is Promise<T> {
   return typeof value === 'object' && value !== null && typeof (value as Promise<T>).then === 'function'
+}
+
+/** If a value that the application gave is a promise that no code will await, ignores its rejection, which would end the process. */
+export function ignoreRejection(value: unknown): void {
+  if (isPromise(value)) Promise.resolve(value).catch(() => undefined)
+}
+
+/**
+ * Returns the result of a function in the options that must not be async.
+ * @param option the name of the option
+ * @throws HeadgateError `HEADGATE_OPTION` if the result is a promise
+ */
+export function atOnce<T>(result: T, option: string): T {
+  if (!isPromise(result)) return result
+  ignoreRejection(result)
+  throw new HeadgateError(
+    'HEADGATE_OPTION',
+    `${option} must not return a promise, because no code waits for the promise. Await what ${option} needs beforehand.`,
+  )
 }
 
 /** Waits until all promises are settled. Then rejects with the first failure, or resolves to all results. */

@@ -1,5 +1,5 @@
 import type { Policy } from '../algorithms/index.ts'
-import { HeadgateError, shown, whole } from '../common/index.ts'
+import { callHook, HeadgateError, shown, whole } from '../common/index.ts'
 import type { PolicyLikes } from '../limiter/index.ts'
 import type { Store } from '../stores/contract/index.ts'
 import { KeyMap } from './key-map.ts'
@@ -66,7 +66,10 @@ export class Pacer extends Pace {
       units,
       renewals: units.lease === Infinity ? undefined : new Scheduler(clock, quietSleeper),
       runs: spacing === 'actual' ? runsOf(limiter, clock) : undefined,
-      events: new PacerEvents(this, onProgress && oncePerTick(() => onProgress(this.progress))),
+      events: new PacerEvents(
+        this,
+        onProgress && oncePerTick(() => callHook('onProgress', onProgress, this.progress, 'calls')),
+      ),
       reservable: units.reservable,
       paused: false,
       closed: false,

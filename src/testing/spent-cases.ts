@@ -80,6 +80,33 @@ export const spentCases: StoreCases = {
     assertEqual((await limiter.peek('k')).policy, 'penalty')
   },
 
+  'a ban refuses a call that costs 0 units of its policies, and takes nothing for it': async (fixture) => {
+    const user = fixedWindow({ name: 'user', scope: 'user', limit: 2, window: '1h' })
+    const team = fixedWindow({ name: 'team', scope: 'team', limit: 9, window: '1h' })
+    const limiter = limiterOn(fixture.store, [user, team], {
+      penalty: { on: 'spent', ban: '2h', extend: true, scope: 'user' },
+    })
+    const key = { user: 'u', team: 't' }
+    const cost = { user: 0, team: 1 }
+    fixture.at(0)
+    assertEqual((await limiter.consume(key, { cost })).allowed, true)
+    await limiter.consume(key, { cost: { user: 2, team: 0 } })
+    const refusals = [await limiter.peek(key, { cost }), await limiter.consume(key, { cost: { user: 0, team: 0 } })]
+    const { allowed, decision } = await limiter.reserve(key, { cost, maxWait: '1d' })
+    assertEqual([allowed, ...refusals.map((refused) => refused.allowed)], [false, false, false])
+    assertEqual(
+      [decision, ...refusals].map(({ policy, retryAfter }) => `${policy} ${retryAfter}`),
+      Array(3).fill('penalty 7200000'),
+    )
+    assertEqual((await limiter.peek({ team: 't' })).remaining, 8)
+    fixture.at(3_600_000)
+    await limiter.consume(key, { cost }) // the ban starts again
+    fixture.at(7_200_000)
+    assertEqual((await limiter.peek(key, { cost })).retryAfter, 3_600_000)
+    fixture.at(10_800_000)
+    assertEqual((await limiter.consume(key, { cost })).allowed, true)
+  },
+
   'a process that dies keeps its units in flight for two windows at most': async ({ store, at }) => {
     at(0)
     const limiter = limiterOn(store, three, { penalty: { on: 'spent', ban: '5h' } })

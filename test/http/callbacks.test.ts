@@ -31,6 +31,17 @@ contract((app) => {
     }
   })
 
+  test.each(['headers', 'attach'])(
+    '%s that returns a promise is an error, and its rejection ends nothing',
+    async (option) => {
+      const broken = async () => Promise.reject(new Error('late'))
+      const { url, handled } = await app({ limit: 9, window: '1h', [option]: broken })
+      const { status, body } = await get(url)
+      expect([status, handled()]).toEqual([500, 0])
+      expect(body).toMatch(new RegExp(`^${option} must not return a promise`))
+    },
+  )
+
   test('deny may be a function, sync or async, and wins over allow', async () => {
     const isBanned = (request: unknown) => headerOf(request, 'x-user') === 'bob'
     for (const deny of [isBanned, async (request: unknown) => isBanned(request)]) {

@@ -68,6 +68,21 @@ contract((app, lacks) => {
     expect(handled()).toBe(1)
   })
 
+  test('a ban refuses new requests of the key, and its waiting requests run at their times', async () => {
+    const limiter = new RateLimiter({ policies, store: stillStore().store })
+    const { url, handled } = await app({ limiter, keys, delay: { max: '2s' } })
+    await limiter.consume('k')
+    const waiting = start(url)
+    await until(() => vi.getTimerCount() === 1)
+    await limiter.ban('k', '1h')
+    const late = start(url)
+    await until(() => late.status === 429)
+    expect([late.headers['retry-after'], handled()]).toEqual(['3600', 0])
+    vi.advanceTimersByTime(1000)
+    await until(() => waiting.status === 200)
+    expect(handled()).toBe(1)
+  })
+
   test('a request that moved up settles the units of the time that it used', async () => {
     const limiter = new RateLimiter({ policies, store: stillStore().store })
     const { url } = await app(

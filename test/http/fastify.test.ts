@@ -180,6 +180,25 @@ test('with nested limiters the innermost decides, and a request counts once', as
   expect(await statuses('/', '/', '/', '/')).toEqual([200, 200, 200, 429])
 })
 
+test('no value in a body switches off a limit whose key and cost are made a text and a number', async () => {
+  app = fastify()
+  const limiter = new RateLimiter({ policies: '3/1h fixed-window' })
+  const limit = rateLimit({
+    limiter,
+    keys: ({ body }) => String((body as { account?: unknown })?.account),
+    cost: ({ body }) => Number((body as { units?: unknown })?.units),
+  })
+  app.post('/', { preHandler: limit.hook }, async () => 'done')
+  const ask = async (payload: object) => (await app.inject({ method: 'POST', url: '/', payload })).statusCode
+  const costs = [0, -1, 0.5, null, false, '', 'x', {}, { '1h': 0 }, [{ '1h': 0 }], [], 4]
+  for (const units of costs)
+    expect([units, [500, 429].includes(await ask({ account: 'ann', units }))]).toEqual([units, true])
+  for (const account of [false, null, 0, [], {}, 'ann']) {
+    const statuses = [1, 1, 1, 1].map(() => ask({ account, units: 1 }))
+    expect([account, ...(await Promise.all(statuses))]).toEqual([account, 200, 200, 200, 429])
+  }
+})
+
 test('refuse may return its response, as handlers do', async () => {
   for (const refuse of [() => ({ sorry: 1 }), async () => ({ sorry: 1 })]) {
     app = fastify()

@@ -4,7 +4,7 @@ import { createAdaptorServer } from '@hono/node-server'
 import { afterEach, describe, expect, expectTypeOf, test, vi } from 'vitest'
 import { type LambdaEvent, lambdaAddress, lambdaRequest, lambdaResult, rateLimit } from '../../adapters/fetch.ts'
 import { forgetWarnings } from '../../src/common/warn.ts'
-import { byHeader, byIp, combine, fixedWindow, type PlanLimiter, RateLimiter } from '../../src/index.ts'
+import { byHeader, byIp, byRoute, combine, fixedWindow, type PlanLimiter, RateLimiter } from '../../src/index.ts'
 import { stillStore, until } from '../support/contract.ts'
 import { serve } from '../support/served-app.ts'
 
@@ -280,6 +280,12 @@ describe('an address', () => {
     const from = (forwarded: string) => limit(request('/', { headers: { 'x-forwarded-for': forwarded } }))
     const seen = [await from('6.6.6.6, 192.0.2.1'), await from('7.7.7.7, 192.0.2.1, 10.0.0.2'), await from('192.0.2.2')]
     expect(seen.map(({ response }) => response?.status)).toEqual([undefined, 429, undefined])
+  })
+
+  test('a route that is a promise is an error, and its rejection ends nothing', async () => {
+    const route = (async () => Promise.reject(new Error('late'))) as never
+    const limit = rateLimit({ ...hourly(1), keys: byRoute() }, { address, route })
+    await expect(limit(request('/'))).rejects.toThrow(/^route must not return a promise/)
   })
 
   test.each([{ address: '192.0.2.1' }, { route: 5 }, { trustedProxies: 0 }, { address: null }, { adress: address }])(

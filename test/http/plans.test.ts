@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { fixedWindow, type PlanLike, type PolicyLikes, tokenBucket } from '../../src/index.ts'
+import { fixedWindow, type PlanLike, type PlanLimiter, type PolicyLikes, tokenBucket } from '../../src/index.ts'
 import { brokenStore } from '../support/async-store.ts'
-import { contract, stillStore } from '../support/contract.ts'
+import { contract, signal, stillStore, until } from '../support/contract.ts'
 import { get } from '../support/frameworks.ts'
 import { headerOf } from '../support/shapes.ts'
 
@@ -43,6 +43,36 @@ contract((app) => {
     const scale = await start({ onChange: 'scale' }, byPlan)
     expect([await scale.get('free'), await scale.get('free')].at(-1)).toBe('200 2 of 4')
     expect(await scale.get('pro')).toBe('200 4 of 10')
+  })
+
+  test('requests in flight count, if another request moves their units to another algorithm', async () => {
+    let plan = '9/1h fixed-window'
+    let release = signal()
+    const handle = async (_decision: unknown, url: string) => {
+      if (url.includes('slow')) await release.promise
+      return 200
+    }
+    const { store } = stillStore()
+    const { url, limiter, handled } = await app(
+      { store, policies: () => plan, keys: key, count: 'failures' },
+      { handle },
+    )
+    const ask = async (path: string) => (await get(`${url}/${path}`, { 'x-user': 'ada' })).status
+    const used = async () => (await (limiter as PlanLimiter).withPlan(plan).peek('ada')).policies[0]?.used
+    for (const [next, expected] of [
+      ['8/1h fixed-window', 0],
+      ['8/1h sliding-log', 2],
+    ] as const) {
+      release = signal()
+      const [before, slow] = [handled(), [ask('?slow'), ask('?slow')]]
+      await until(() => handled() === before + 2)
+      plan = next
+      await ask('')
+      release.give()
+      expect(await Promise.all(slow)).toEqual([200, 200])
+      await until(() => true)
+      expect(await used()).toBe(expected)
+    }
   })
 
   test('a plan may have a penalty of its own, with its own status, or none', async () => {

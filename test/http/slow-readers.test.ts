@@ -9,7 +9,7 @@ import { H3 } from 'h3'
 import { Hono } from 'hono'
 import Koa from 'koa'
 import { toNodeHandler } from 'srvx/node'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { rateLimit as forExpress } from '../../adapters/express.ts'
 import { rateLimit as forFastify } from '../../adapters/fastify/index.ts'
 import { rateLimit as forFetch } from '../../adapters/fetch.ts'
@@ -147,3 +147,28 @@ test.each(Object.entries(onWeb))(
     await app.close()
   },
 )
+
+test('guesses behind a response that nobody reads are open, and begin the ban when the timeout of sockets ends them', async () => {
+  const limiter = new RateLimiter({ policies: '5/15m sliding-log', penalty: { on: 'spent', ban: '1h' } })
+  const limit = forNode({ limiter, keys, count: 'failures' })
+  let checked = 0
+  const app = await listening(
+    createServer(async (request, response) => {
+      if (request.url === '/large') return void response.end(large)
+      if (!(await limit(request, response))) return
+      checked++
+      response.writeHead(401).end()
+    }),
+  )
+  app.server.setTimeout(1000)
+  const { port } = app.server.address() as AddressInfo
+  const guesser = connect(port, '127.0.0.1').on('error', () => undefined)
+  guesser.write('GET /large HTTP/1.1\r\nHost: a\r\n\r\n')
+  guesser.write('GET /login HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(9))
+  await until(() => checked === 5)
+  expect(await limiter.peek('k')).toMatchObject({ allowed: false, policy: '15m' })
+  await vi.waitFor(async () => expect((await limiter.peek('k')).policy).toBe('penalty'), 20_000)
+  expect(checked).toBe(5)
+  guesser.destroy()
+  await app.close()
+})

@@ -43,6 +43,15 @@ test('the fields have the limits of the override', async () => {
   expect((await get('ann')).policy).toBe('"month";q=50;w=2592000, "hour";q=100;w=3600')
 })
 
+test('a response shows the numbers of an override, but not its reason and its target', async () => {
+  const { limiter, get } = await served(plan())
+  await limiter.override({ prefix: 'trial-' }, { policy: 'month', limit: 1, until: '2h', reason: 'abuse' })
+  await get('trial-ann')
+  const { status, ...shown } = await get('trial-ann')
+  expect([status, shown.policy]).toEqual([429, '"month";q=1;w=2592000, "hour";q=100;w=3600'])
+  for (const hidden of ['abuse', 'trial']) expect(JSON.stringify(shown)).not.toContain(hidden)
+})
+
 test.each(['draft-6', 'draft-8', 'legacy'])('policies with other names, with fields of %s', async (headers) => {
   const { limiter, get } = await served(plan(), { headers })
   await limiter.override('ann', { policies: policy('1/1m', { name: 'm', label: 'minute' }) })

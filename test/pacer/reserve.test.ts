@@ -1,5 +1,6 @@
 import { channel } from 'node:diagnostics_channel'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { forgetWarnings } from '../../src/common/warn.ts'
 import { fixedWindow, gcra, slidingLog, slidingWindow, smoothBursty } from '../../src/index.ts'
 import { Pacer, type Progress } from '../../src/pacer/index.ts'
 import { settle, Timeline } from './timeline.ts'
@@ -164,6 +165,26 @@ describe('observability', () => {
     expect(pacer.progress).toEqual(end)
     expect(steps.map(({ admitted }) => admitted)).toEqual([1, 2, 2])
   })
+})
+
+test.each([
+  [
+    'throws',
+    () => {
+      throw new Error('no')
+    },
+  ],
+  ['rejects', async () => Promise.reject(new Error('no'))],
+])('an onProgress that %s is a warning, and ends nothing', async (_how, onProgress) => {
+  const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
+  forgetWarnings()
+  onTestFinished(() => warned.mockRestore())
+  const timeline = new Timeline()
+  await timeline.pacer(even, { onProgress }).acquire()
+  await settle()
+  expect(warned.mock.calls.map(([message]) => message)).toEqual([
+    expect.stringMatching(/^onProgress threw; calls go on/),
+  ])
 })
 
 describe('misuse', () => {

@@ -186,7 +186,9 @@ test('requestKey gives the address, its prefix for IPv6, or what an extractor sa
   for (const wrong of [undefined, {}, { request: request('203.0.113.7') }]) {
     expect(() => requestKey(wrong as never)).toThrow(expect.objectContaining({ code: 'HEADGATE_OPTION' }))
   }
-  expect(() => requestKey(request('203.0.113.7'), async () => 'ann')).toThrow(/at once/)
+  for (const found of [Promise.resolve('ann'), Promise.reject(new Error('late'))]) {
+    expect(() => requestKey(request('203.0.113.7'), () => found)).toThrow(/at once/)
+  }
 })
 
 describe('a server that emits no upgrades is an error, which names what to give', () => {

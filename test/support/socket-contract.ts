@@ -321,6 +321,31 @@ export function describeMessages(name: string, library: SocketLibrary): void {
       await eventually(() => expect(client.notices.at(-1)?.policy).toBe('ban'))
     })
 
+    test.each(stores)('a ban by a spent quota refuses messages that cost 0 too, on %s', async (_store, createStore) => {
+      const penalty = { on: 'spent', ban: '2h' } as const
+      const limiter = new RateLimiter({ policies: '2/1h fixed-window', penalty, store: createStore() })
+      const cost = (text: string) => (text === 'ping' ? 0 : 1)
+      const { delivered, connect } = await serve(limiter, { cost, key: 'ann' })
+      const client = await connect()
+      client.send('ping', 'm1', 'ping', 'm2', 'ping', 'm3', 'ping')
+      await eventually(() => expect(client.notices.map(({ policy }) => policy)).toEqual(Array(3).fill('penalty')))
+      expect(delivered).toEqual(['ping', 'm1', 'ping', 'm2'])
+    })
+
+    test.each(stores)(
+      'under the plan without limits, every message is delivered, whatever the key, on %s',
+      async (_store, createStore) => {
+        for (const key of [undefined, 'ann', { user: 'ann' }]) {
+          const limiter = new RateLimiter({ policies: '2/1h', store: createStore() }).withPlan('unlimited')
+          const { delivered, connect } = await serve(limiter, key === undefined ? {} : { key })
+          const client = await connect()
+          client.send(...texts(1, 5))
+          await eventually(() => expect(delivered).toEqual(texts(1, 5)))
+          client.close()
+        }
+      },
+    )
+
     test.each(stores)(
       'a record that names no policy of the limiter is an error, on %s',
       async (_store, createStore) => {
@@ -348,6 +373,15 @@ export function describeMessages(name: string, library: SocketLibrary): void {
       const [thrown, wrong] = server.connections[0]?.errors ?? []
       expect([thrown?.name, (wrong as { code?: string }).code]).toEqual(['SyntaxError', 'HEADGATE_COST'])
       expect(warnings.mock.calls).toEqual([warningOf('SyntaxError'), warningOf('got 0.5')])
+    })
+
+    test('a cost that is a promise drops the message, and its rejection ends nothing', async () => {
+      const cost = (async () => Promise.reject(new Error('late'))) as never
+      const server = await serve('5/1h', { cost }, true)
+      const client = await server.connect()
+      client.send('m1')
+      await eventually(() => expect(server.connections[0]?.errors).toHaveLength(1))
+      expect(server.connections[0]?.errors).toEqual([expect.objectContaining({ code: 'HEADGATE_COST' })])
     })
 
     test('without a listener for errors, a cost that throws is a warning and does not end the process', async () => {

@@ -243,7 +243,7 @@ export class Evaluation {
       evaluation.delay = wait - lag
       algorithm.take(s, i, at, cost, wait - lag) // counts the cost at the promised time
       evaluation.wait = 0
-    } else if (policy.countRefused && cost > 0 && (algorithm.punishes || !evaluation.carried)) {
+    } else if (policy.countRefused && (algorithm.punishes || (cost > 0 && !evaluation.carried))) {
       algorithm.count(s, i, at, cost, this.delay - lag)
       evaluation.wait = withLag(algorithm.wait(s, i, at, cost), lag)
     } else {

@@ -9,7 +9,7 @@ import { type PolicyEvaluation, unitsKnown } from './policy-evaluation.ts'
  * policy with a shorter wait would then admit other calls meanwhile, and exceed its limit at the promised time.
  */
 export function canPromise(policies: readonly PolicyEvaluation[], now: number): boolean {
-  const enforced = policies.filter(({ policy, cost }) => !policy.shadow && cost > 0)
+  const enforced = policies.filter(({ policy, cost, wait }) => !policy.shadow && (cost > 0 || wait > 0))
   // A penalty or a policy that counts units in flight prevents a reservation for a future time only if this policy delays the call.
   const [evaluation, ...more] = enforced.filter(({ algorithm, wait }) => {
     return wait > 0 || !(algorithm.punishes || algorithm.leases)

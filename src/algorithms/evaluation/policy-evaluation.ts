@@ -63,13 +63,14 @@ export class PolicyEvaluation {
 
   /**
    * Computes how long the call has to wait, and changes nothing. Returns how long the caller has to wait: always 0 for a shadow policy,
-   * which refuses no call.
+   * which refuses no call. A call that costs 0 waits only for the end of a ban: under a penalty with `on: 'spent'`, 0 is the number of units
+   * that the call may give back.
    */
   evaluate(now: number, cost: number): number {
     const { s, i, algorithm } = this
     const last = s[i] as number
     const at = now >= last ? now : effectiveTime(algorithm, last, now)
-    const wait = cost === 0 ? 0 : algorithm.wait(s, i, at, cost)
+    const wait = cost === 0 && !algorithm.spends ? 0 : algorithm.wait(s, i, at, cost)
     this.at = at
     this.cost = cost
     this.wrote = false
@@ -87,7 +88,7 @@ export class PolicyEvaluation {
   /** Microseconds until this policy admits `cost`, by the state that `commit` has left. */
   waitNow(now: number, cost: number): number {
     const { s, i, at, algorithm } = this
-    const wait = cost === 0 ? 0 : withLag(algorithm.wait(s, i, at, cost), at - now)
+    const wait = cost === 0 && !algorithm.spends ? 0 : withLag(algorithm.wait(s, i, at, cost), at - now)
     return this.carried && wait > 0 ? this.waitCarried(cost, wait) : wait
   }
 

@@ -1,7 +1,7 @@
 import type { Details } from '../../algorithms/evaluation/index.ts'
 import { isListed, type Policy } from '../../algorithms/index.ts'
 import { isCounter } from '../../algorithms/windows/index.ts'
-import { invalidOption, shown } from '../../common/index.ts'
+import { atOnce, invalidOption, shown } from '../../common/index.ts'
 import type { Key } from '../../limiter/index.ts'
 import { type Decision, join } from '../../policy/index.ts'
 import { type Dialect, type ReportedPolicy, type Sink, verdictOf, type Writer } from './dialect.ts'
@@ -67,7 +67,10 @@ export class Headers {
 
 function ownWriter(write: HeaderWriter): Writer {
   return (decision, sink, response, key) => {
-    write(decision, (name, value) => sink.setHeader(response, name, value), key)
+    atOnce<unknown>(
+      write(decision, (name, value) => sink.setHeader(response, name, value), key),
+      'headers',
+    )
   }
 }
 

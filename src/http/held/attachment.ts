@@ -1,4 +1,4 @@
-import { hook, warnOnce } from '../../common/index.ts'
+import { atOnce, hook, warnOnce } from '../../common/index.ts'
 import type { Decision } from '../../policy/index.ts'
 import type { Framework, RequestDecision } from '../framework.ts'
 import type { GuardOptions } from '../guard-options.ts'
@@ -39,7 +39,7 @@ export class Attachment<Request, Response> {
 
   put(decision: RequestDecision, request: Request, response: Response): void {
     if (this.#attach !== undefined) {
-      this.#attach(decision, request, response)
+      atOnce<unknown>(this.#attach(decision, request, response), 'attach')
       return
     }
     if (this.#latest !== undefined && this.#framework.attached?.(request) === this.#latest) warnOfRepeatedUse()

@@ -1,4 +1,4 @@
-import { HeadgateError, isPromise, shown, warnOnce } from '../../common/index.ts'
+import { HeadgateError, ignoreRejection, isPromise, shown, warnOnce } from '../../common/index.ts'
 import type { Framework } from '../framework.ts'
 import { addressIn } from './address.ts'
 
@@ -62,8 +62,7 @@ export function toldAddress(told: unknown, option: string): string | undefined {
 }
 
 function notText(told: unknown, option: string): HeadgateError {
-  // No other code handles a rejection of this promise, and an unhandled rejection would end the process.
-  if (isPromise(told)) void Promise.resolve(told).catch(() => undefined)
+  ignoreRejection(told)
   return new HeadgateError(
     'HEADGATE_OPTION',
     `${option} must return the client's address as a text at once, got ${isPromise(told) ? 'a promise' : shown(told)}. ` +

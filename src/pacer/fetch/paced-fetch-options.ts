@@ -1,5 +1,6 @@
 import {
   anything,
+  atOnce,
   callback,
   check,
   type Duration,
@@ -138,10 +139,11 @@ export function readSettings(options: PacedFetchOptions): PacedFetchSettings {
   return {
     paceOf(url) {
       const pace = typeof pacer === 'function' ? paceFor(url(), pacer) : pacer
-      return key !== undefined && pace instanceof Pacer ? pace.key(key(url())) : pace
+      return key !== undefined && pace instanceof Pacer ? pace.key(atOnce(key(url()), 'key')) : pace
     },
-    costOf: typeof cost === 'function' ? (...request) => orOne(cost(...request)) : () => cost,
-    priorityOf: typeof priority === 'function' ? priority : () => priority,
+    costOf: typeof cost === 'function' ? (...request) => orOne(atOnce(cost(...request), 'cost')) : () => cost,
+    priorityOf:
+      typeof priority === 'function' ? (...request) => atOnce(priority(...request), 'priority') : () => priority,
     followedBy: (pace) => followedBy(pace, quotas),
     methods: new Set(retryMethods.map((method) => method.toUpperCase())),
     ...settings,
@@ -149,7 +151,7 @@ export function readSettings(options: PacedFetchOptions): PacedFetchSettings {
 }
 
 function paceFor(url: URL, choose: (url: URL) => Pace): Pace {
-  const pace: unknown = choose(url)
+  const pace: unknown = atOnce<unknown>(choose(url), 'pacer')
   if (isPace(pace)) return pace
   throw new HeadgateError(
     'HEADGATE_OPTION',

@@ -1,4 +1,4 @@
-import type { ListNode, Size } from '../../common/index.ts'
+import { isPromise, type ListNode, type MaybePromise, type Size } from '../../common/index.ts'
 import type { PacerContext } from '../pacer-context.ts'
 import { type CallCost, sizeOf } from '../pacer-cost.ts'
 import { timedOut } from '../pacer-errors.ts'
@@ -141,10 +141,11 @@ export class Waiter implements ListNode<Waiter> {
     this.owner.leave(this, error)
   }
 
-  /** Calls `onDelay`, because the call has to wait. If `onDelay` throws, the call is refused with that error. */
+  /** Calls `onDelay`, because the call has to wait. If `onDelay` throws or rejects, the call is refused with that error. */
   notify(): void {
     try {
-      this.onDelay?.()
+      const returned = this.onDelay?.() as MaybePromise<unknown>
+      if (isPromise(returned)) returned.then(undefined, (error) => this.leave(error))
     } catch (error) {
       this.leave(error)
     }

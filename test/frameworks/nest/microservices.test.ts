@@ -1,11 +1,14 @@
+import { connect } from 'node:net'
 import { Controller, Get, UseGuards } from '@nestjs/common'
 import {
   type ClientProxy,
   ClientProxyFactory,
+  type CustomTransportStrategy,
   EventPattern,
   MessagePattern,
   type MicroserviceOptions,
   Payload,
+  Server,
   Transport,
 } from '@nestjs/microservices'
 import { fixedWindow, type RequestDecision } from 'headgate'
@@ -76,7 +79,7 @@ async function hybrid(
   onTestFinished(() => void client.close())
   const send = (pattern: string, data: unknown = []) =>
     lastValueFrom(client.send(pattern, data)).catch((error) => error)
-  return { agent, send, client }
+  return { agent, send, client, port }
 }
 
 describe.each(platforms)('a hybrid application on %s', (platform) => {
@@ -109,6 +112,92 @@ describe.each(platforms)('a hybrid application on %s', (platform) => {
     expect(await report('ann')).toMatchObject({ statusCode: 429 })
   })
 })
+
+test('every message counts, whatever its form, and refused events end nothing', async () => {
+  let handled = 0
+  @Controller()
+  class Orders {
+    @MessagePattern({ cmd: 'order' })
+    order() {
+      return ++handled
+    }
+    @EventPattern('paid')
+    paid(@Payload() _order: number) {
+      handled++
+      throw new Error('no such order')
+    }
+  }
+  const { port } = await hybrid('Express', '4/1h fixed-window', true, [Orders])
+  const socket = connect({ host: '127.0.0.1', port })
+  onTestFinished(() => void socket.destroy())
+  let received = ''
+  socket.on('data', (data) => {
+    received += data
+  })
+  const pattern = { cmd: 'order' }
+  const packets = [
+    { pattern, id: '1' },
+    { pattern, id: '1' },
+    { pattern: JSON.stringify(pattern) },
+    { pattern: 'paid', data: 1 },
+  ]
+  for (const packet of [...packets, ...packets, ...packets, { pattern, id: 'last' }]) {
+    const text = JSON.stringify(packet)
+    socket.write(`${text.length}#${text}`)
+  }
+  await vi.waitFor(() => expect(received).toContain('"id":"last"'))
+  expect(handled).toBe(4)
+  expect(received.match(/"statusCode":429/g)).toHaveLength(5)
+})
+
+test('over a transport without addresses, a message without a key is an error, and runs no handler', async () => {
+  let handled = 0
+  @Controller()
+  class Orders {
+    @MessagePattern('order')
+    order() {
+      return ++handled
+    }
+    @RateLimit({ limit: 1, window: '1h', keys: (context) => String(context.switchToRpc().getData().tenant) })
+    @MessagePattern('report')
+    report() {
+      return ++handled
+    }
+  }
+  const strategy = new Local()
+  await start(
+    'Express',
+    { imports: [RateLimitModule.forRoot('9/1h')], controllers: [Orders], providers: [everywhere] },
+    {
+      async prepare(app) {
+        app.connectMicroservice<MicroserviceOptions>({ strategy }, { inheritAppConfig: true })
+        await app.startAllMicroservices()
+      },
+    },
+  )
+  expect(await strategy.ask('order', 1)).toMatchObject({ message: 'Internal server error' })
+  expect(handled).toBe(0)
+  for (const tenant of [false, null, 'ann']) {
+    expect([await strategy.ask('report', { tenant }), handled]).toEqual([handled, handled])
+    expect(await strategy.ask('report', { tenant })).toMatchObject({ statusCode: 429 })
+  }
+})
+
+/** A transport in this process, whose calls come from no address. */
+class Local extends Server implements CustomTransportStrategy {
+  listen(ready: () => void) {
+    ready()
+  }
+  close() {}
+  on() {}
+  unwrap<T>(): T {
+    return undefined as T
+  }
+  async ask(pattern: string, data: unknown): Promise<unknown> {
+    const handler = this.getHandlerByPattern(pattern)
+    return lastValueFrom(this.transformToObservable(await handler?.(data, {}))).catch((error) => error)
+  }
+}
 
 test('two handlers of one event have a decision each', async () => {
   const seen: string[] = []

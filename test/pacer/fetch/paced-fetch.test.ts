@@ -161,6 +161,16 @@ describe('pacedFetch', () => {
     expect(timeline.events).toEqual([])
   })
 
+  test.each(['pacer', 'key', 'cost', 'priority'])(
+    '%s that returns a promise rejects, and its rejection ends nothing',
+    async (option) => {
+      const broken = (async () => Promise.reject(new Error('late'))) as never
+      const { timeline, get } = site([], { [option]: broken })
+      await expect(get(url)).rejects.toThrow(`${option} must not return a promise`)
+      expect(timeline.events).toEqual([])
+    },
+  )
+
   test.each([
     { retryMethods: 'POST' },
     { retryMethods: [1] },

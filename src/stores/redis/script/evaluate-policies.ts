@@ -51,7 +51,7 @@ local function withLag(wait, lag)
 end
 
 local function waitNow(p, cost)
-  if cost == 0 then return 0 end
+  if cost == 0 and not p.spends then return 0 end
   local wait = withLag(p.algorithm.wait(p, p.s, p.at, cost), p.at - now)
   return wait > 0 and p.s.carried and waitCarried(p, p.s.foreign, cost, wait) or wait
 end
@@ -86,7 +86,7 @@ function makers.reserve()
     local only
     for n, p in ipairs(policies) do
       if costs then cost = costs[n] end
-      if not p.shadow and cost > 0 and (p.wait > 0 or not (p.punishes or p.leases)) then
+      if not p.shadow and (p.wait > 0 or cost > 0 and not (p.punishes or p.leases)) then
         if only then return false end
         only = n
       end
@@ -238,7 +238,7 @@ function makers.refused()
       p.delay = wait - lag
       algorithm.take(p, s, at, cost, wait - lag)
       p.wait = 0
-    elseif p.countRefused and cost > 0 and (p.punishes and not countsLater or not p.punishes and not s.carried) then
+    elseif p.countRefused and (p.punishes and not countsLater or not p.punishes and cost > 0 and not s.carried) then
       algorithm.count(p, s, at, cost, delay - lag)
       p.wait = withLag(algorithm.wait(p, s, at, cost), lag)
     else
