@@ -40,7 +40,7 @@ export async function allOf<T>(promises: readonly Promise<T>[]): Promise<T[]> {
 export function attempt<Result>(run: () => MaybePromise<Result>): MaybePromise<Result> | undefined {
   try {
     const result = run()
-    if (isPromise(result)) result.then(undefined, () => undefined)
+    ignoreRejection(result)
     return result
   } catch {
     return undefined
