@@ -7,6 +7,8 @@ const period = 500
 /** The user of a document: the overrides of one limiter. */
 interface Watcher {
   readonly version: string | undefined
+  /** How many documents were applied. */
+  readonly applied: number
   unreadSince: number | undefined
   apply(version: string, text: string): void
   /** Called after each read, also after a read that failed. */
@@ -75,10 +77,10 @@ export class DocumentPoll {
   async #update(name: string, newest: string): Promise<void> {
     const watcher = this.#watchers.get(name) as Watcher
     try {
-      const known = watcher.version
+      const { version: known, applied } = watcher
       if (newest !== known) {
         const { version, text } = await this.#documents.read(name)
-        if (!this.#closed && watcher.version === known) watcher.apply(version, text) // else the limiter has meanwhile written its document
+        if (!this.#closed && watcher.applied === applied) watcher.apply(version, text) // else the limiter has meanwhile written its document
       }
       watcher.unreadSince = undefined
     } catch {

@@ -44,6 +44,10 @@ export class Overrides implements UsedOverrides {
   #records: readonly OverrideRecord[] = []
   /** The version of the document that this process has. Undefined if this process has written the document and not read its version. */
   version: string | undefined = ''
+  /** How many documents this process has applied. A document that was read before another one was applied may be older. */
+  applied = 0
+  /** The last change by this process. Changes follow each other, so that the newest document is applied last. */
+  #lastChange: Promise<unknown> = Promise.resolve()
   /** When reads of the document began to fail, in milliseconds since the epoch. Undefined if the last read succeeded. */
   unreadSince: number | undefined
 
@@ -61,6 +65,7 @@ export class Overrides implements UsedOverrides {
   apply(version: string | undefined, text: string): void {
     const { overrides } = parseDocument(text)
     this.version = version
+    this.applied++
     this.#use(overrides)
   }
 
@@ -117,8 +122,9 @@ export class Overrides implements UsedOverrides {
   }
 
   async list(limiter: TargetLimiter): Promise<readonly Override[]> {
+    const { applied } = this
     const { version, text } = await this.#required().read(this.#name)
-    if (version !== this.version) this.apply(version, text)
+    if (version !== this.version && applied === this.applied) this.apply(version, text)
     return lasting(parseDocument(text).overrides).map((record) => shownTo(limiter, record))
   }
 
@@ -135,7 +141,13 @@ export class Overrides implements UsedOverrides {
    * Changes the document. If another process writes the document at the same time, calls `change` again.
    * @param change returns the new document; undefined if nothing changes
    */
-  async #change(change: (document: OverrideDocument) => OverrideDocument | undefined): Promise<OverrideDocument> {
+  #change(change: (document: OverrideDocument) => OverrideDocument | undefined): Promise<OverrideDocument> {
+    const changed = this.#lastChange.then(() => this.#changeNow(change))
+    this.#lastChange = changed.catch(() => undefined)
+    return changed
+  }
+
+  async #changeNow(change: (document: OverrideDocument) => OverrideDocument | undefined): Promise<OverrideDocument> {
     const documents = this.#required()
     for (let tries = 0; tries < mostTries; tries++) {
       const { version, text } = await documents.read(this.#name)

@@ -2,7 +2,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { fixedWindow, memoryStore, RateLimiter, type Store, wallClock } from '../../src/index.ts'
+import { fixedWindow, type MaybePromise, memoryStore, RateLimiter, type Store, wallClock } from '../../src/index.ts'
 import type { Documents } from '../../src/store.ts'
 import { memoryDocuments } from '../../src/stores/contract/index.ts'
 import { HeadgateInstrumentation } from '../../src/telemetry/index.ts'
@@ -113,6 +113,53 @@ test('every process has the events, also without a call, and one that starts has
     later.push(...events())
     expect(later).toMatchObject([{ change: 'added', id: '3' }])
   })
+})
+
+test('a document that arrives late, after a newer one, ends no override', async () => {
+  const documents = memoryDocuments()
+  let holds: { readonly verb: string; begun(): void } | undefined
+  let answer = () => {}
+  /** Holds up the answer to the first call of the verb that `holding` names. */
+  const heldUp = async <Value>(verb: string, value: MaybePromise<Value>): Promise<Value> => {
+    if (holds?.verb !== verb) return value
+    const held = new Promise<void>((resolve) => {
+      answer = resolve
+    })
+    holds.begun()
+    holds = undefined
+    await held
+    return value
+  }
+  const holding = (verb: string) =>
+    new Promise<void>((begun) => {
+      holds = { verb, begun }
+    })
+  const limiter = processWith({
+    versions: (names) => documents.versions(names),
+    read: (name) => heldUp('read', documents.read(name)),
+    swap: (...args) => heldUp('swap', documents.swap(...args)),
+  })
+  const events = eventsFrom()
+  const changes = () => events().map((event) => Reflect.get(Object(event), 'change'))
+  await limiter.override('ann', { limit: 20 })
+
+  let held = holding('read')
+  const listed = limiter.overrides()
+  await held
+  await limiter.override('bob', { limit: 20 })
+  answer()
+  await listed
+  expect(changes()).toEqual(['added', 'added'])
+
+  held = holding('swap')
+  const first = limiter.override('eve', { limit: 20 })
+  await held
+  const second = limiter.override('zoe', { limit: 20 })
+  await sleep(50)
+  answer()
+  await Promise.all([first, second])
+  expect(changes()).toEqual(['added', 'added'])
+  for (const key of ['ann', 'bob', 'eve', 'zoe']) expect((await limiter.peek(key)).limit).toBe(20)
 })
 
 test('an id that a store has given again, after it lost its documents, is another override', async () => {
