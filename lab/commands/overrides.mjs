@@ -117,7 +117,7 @@ function questionOf({ limiter, key, prefix, options: { until, reason: _, ...numb
   )
 }
 
-/** @param {string[]} names names of policies to look for, of which Redis has only hashes */
+/** @param {(string | undefined)[]} names names of policies to look for, of which Redis has only hashes @param {string} [scope] */
 async function knownOf(store, limiter, file, names, scope) {
   if (file !== undefined) return policiesInFile(file, limiter)
   return policiesInStore(store.inspectorOf(names.filter((name) => name !== undefined)), limiter, scope)

@@ -1,7 +1,10 @@
 import { UsageError } from '../cli/usage-error.mjs'
 import { policiesOfScopes } from './limiter-of.mjs'
 
-/** Bans a key of any limiter. A ban needs no policy of the application. @param {any} store @param {any} stored */
+/**
+ * Bans a key of any limiter. A ban needs no policy of the application.
+ * @param {any} store @param {any} stored @param {string} duration @param {string} [reason]
+ */
 export async function banKey(store, { limiter, scope, key }, duration, reason) {
   if (limiter === undefined || scope === undefined || key === undefined)
     throw new UsageError(

@@ -25,6 +25,7 @@ export function policiesInFile(path, limiter) {
       `${path} has no limiter ${JSON.stringify(limiter)}.`,
       `Its limiters are ${[...limiters.keys()].join(', ')}.`,
     )
+  /** @type {any[]} the plans of a file have policies, and no texts */
   const plans = [found.own, ...found.plans.values()].filter((plan) => typeof plan === 'object')
   const byName = new Map(plans.flatMap(({ policies }) => policies).map((policy) => [policy.name, policy]))
   const policies = [...byName.values()]

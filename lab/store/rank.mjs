@@ -88,6 +88,8 @@ export class Look {
   at = Date.now()
   keys = 0
   refused = 0
+  /** How long the look took, in milliseconds; 0 until the look ends. */
+  took = 0
   #tops
   #refusedTops
   #text
