@@ -68,7 +68,7 @@ export interface GuardOptions<Request, Response> extends Hooks<Request, Response
   headers?: HeadersOption | undefined
   /**
    * Stores the decision where your application reads it. Default: the framework's adapter stores the decision, for example as
-   * `request.rateLimit`. Example: `(decision, request) => { request.quota = decision }`.
+   * `request.rateLimit`. Must not be async. Example: `(decision, request) => { request.quota = decision }`.
    */
   attach?: ((decision: RequestDecision, request: Request, response: Response) => void) | undefined
   /** True to send refusals as `application/problem+json`, with the problem type and the members of draft-11. Default false. */

@@ -27,8 +27,8 @@ export interface HeadersOptions {
 }
 
 /**
- * A function that sets your own fields. The arguments are the decision, a function `set`, and the key. The decision contains its
- * time `at`. Example: `(decision, set) => set('X-Quota-Left', String(decision.remaining))`.
+ * A function that sets your own fields. Must not be async. The arguments are the decision, a function `set`, and the key. The decision
+ * contains its time `at`. Example: `(decision, set) => set('X-Quota-Left', String(decision.remaining))`.
  */
 export type HeaderWriter = (decision: Decision, set: (name: string, value: string) => void, key: Key) => void
 

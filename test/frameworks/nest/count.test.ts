@@ -1,3 +1,4 @@
+import { connect } from 'node:net'
 import { ApolloDriver, type ApolloDriverConfig } from '@nestjs/apollo'
 import { Controller, Get, HttpException } from '@nestjs/common'
 import { APP_INTERCEPTOR } from '@nestjs/core'
@@ -10,11 +11,12 @@ import {
   RpcException,
   Transport,
 } from '@nestjs/microservices'
+import { RateLimiter } from 'headgate'
 import { RateLimit, RateLimitInterceptor, RateLimitModule } from 'headgate/nest'
 import { lastValueFrom } from 'rxjs'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { freePort } from '../../support/ports.ts'
-import { start } from '../support/nest.ts'
+import { everywhere, start } from '../support/nest.ts'
 
 const failuresOnly = { limit: 1, window: '1h', count: 'failures' } as const
 const reporting = { provide: APP_INTERCEPTOR, useClass: RateLimitInterceptor }
@@ -108,5 +110,48 @@ describe('count: failures', () => {
       return answer.statusCode === 429 ? 'refused' : (answer.message ?? answer)
     }
     expect(await outcomes(ask)).toEqual(expected)
+  })
+
+  test('of messages whose caller has left, by their errors too', async () => {
+    let finish: (fails: boolean) => void = () => {}
+    let begun = 0
+    @Controller()
+    class Answers {
+      @MessagePattern('answer')
+      async answer() {
+        begun++
+        if (await new Promise<boolean>((resolve) => (finish = resolve))) throw new RpcException('bad')
+      }
+    }
+    const limiter = new RateLimiter({ policies: '9/1h fixed-window' })
+    const port = await freePort()
+    const options = { host: '127.0.0.1', port }
+    await start(
+      'Express',
+      {
+        imports: [RateLimitModule.forRoot({ limiter, count: 'failures' })],
+        controllers: [Answers],
+        providers: [everywhere, reporting],
+      },
+      {
+        async prepare(app) {
+          app.connectMicroservice({ transport: Transport.TCP, options }, { inheritAppConfig: true })
+          await app.startAllMicroservices()
+        },
+      },
+    )
+    const message = JSON.stringify({ pattern: 'answer', id: '1' })
+    for (const [fails, used] of [
+      [true, 1],
+      [false, 1],
+    ] as const) {
+      const [before, socket] = [begun, connect(options)]
+      socket.write(`${message.length}#${message}`)
+      await vi.waitFor(() => expect(begun).toBe(before + 1))
+      socket.resetAndDestroy()
+      await new Promise((resolve) => socket.once('close', resolve))
+      finish(fails)
+      await vi.waitFor(async () => expect((await limiter.peek('127.0.0.1')).policies[0]?.used).toBe(used))
+    }
   })
 })
