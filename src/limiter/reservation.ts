@@ -74,10 +74,7 @@ export class Reservation {
   #settled: boolean
   /** True after the units in flight (of `concurrency` policies) were freed. */
   #released: boolean
-  /**
-   * The actual cost that `settleAndHold` has charged. `'reserved'` if the reserved cost was confirmed for a penalty, and not changed. The
-   * units of `concurrency` policies may still be taken.
-   */
+  /** The actual cost that `settleAndHold` has charged. `'reserved'` if it confirmed the reserved cost for a penalty, and changed nothing. */
   #corrected: Units | 'reserved' | undefined
   /** The renewal of leases that the store has not answered yet. Undefined if no renewal is under way. */
   #renewal: Promise<boolean> | undefined
