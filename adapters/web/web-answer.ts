@@ -30,9 +30,7 @@ export class Answer {
   type: string | undefined
   /** The response of the handler. Undefined while the handler runs. */
   response: Response | undefined
-  /**
-   * True after the fields were set on a response. A limiter that runs later decides on another request, so that limiter gets a new Answer.
-   */
+  /** True after the fields were set on a response. If a limiter then decides on the same Request again, it gets a new Answer. */
   used = false
   /**
    * How many handlers of this request are running: a wrapped handler may call another wrapped handler. 0 if the application

@@ -33,7 +33,7 @@ export type StateRule = CarryRule | 'retune'
 export const carryRules: readonly CarryRule[] = ['keep', 'scale']
 
 /**
- * Converts a state that `from` wrote to a state of `to`. `s[0]` is the first number of the given state. The returned array may
+ * Converts a state of the algorithm `from` into a state of the algorithm `to`. `s[0]` is the first number of the given state. The returned array may
  * be `s`.
  * @param now the time in microseconds
  */

@@ -52,7 +52,10 @@ export class Slots<Slot extends ListNode<Slot> & Sized, Waiter extends Sized, Wa
     return first
   }
 
-  /** Removes a waiter. One slot of the waiter's size is then unused. Returns false if the waiter is not in a queue. */
+  /**
+   * Removes a waiter. One slot (booked time) for the waiter's cost is then left over, which the caller gives back: see `last`. Returns false
+   * if the waiter is not in a queue.
+   */
   remove(waiter: Waiter): boolean {
     const queue = this.waiters.get(waiter.size)
     if (!queue?.remove(waiter)) return false

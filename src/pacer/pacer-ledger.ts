@@ -165,7 +165,7 @@ export function delayOf({ wait, delay = wait * 1000 }: Booking): number {
   return delay
 }
 
-/** For how many more microseconds another process holds the key; 0 if no process does. */
+/** For how many more microseconds a hold in the store stops all calls of the key. 0 without a hold. */
 export function holdIn({ ban, at = 0 }: Decision): number {
   return ban === undefined ? 0 : Math.max(1, ban.until - at) * 1000
 }

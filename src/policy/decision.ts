@@ -32,7 +32,7 @@ export interface Verdict {
    */
   readonly used: number
   /**
-   * How long to wait until the policy admits the cost of this call. 0 if the call is allowed. Infinity if the cost can never be admitted,
+   * How long to wait until the policy admits the cost of this call. 0 if the policy admits the call now. Infinity if the cost can never be admitted,
    * such as a cost of 6 under a limit of 5. Example with 5 units a second: of six simultaneous requests, the sixth is refused with
    * `retryAfter` 200. The request is admitted after 200 ms, and not 1 ms sooner.
    */

@@ -99,6 +99,7 @@ export function isBannable(verb: DecidingVerb): boolean {
 /**
  * The decision about a call on a banned key.
  * @param decision the decision of the policies; if `refuses` is true, the decision of a peek
+ * @param refuses true if the ban refuses the call (`consume`, `reserve`, `peek`). Decisions about other calls only report the ban
  */
 export function withBan(decision: Decision, { scope, wait, until, reason }: CallBan, refuses: boolean): Decision {
   const ban: Ban = { until: Math.ceil(until / 1000), scope, ...(reason !== undefined && { reason }) }

@@ -81,7 +81,7 @@ function calendarParts({ align, thresholds: given }: FixedWindowOptions) {
 
 const alignReader = oneOf('clock', 'first-request')
 
-/** A function that makes the algorithm of fixed windows. @throws HeadgateError `HEADGATE_OPTION` for an unknown `align` */
+/** Returns the function that makes the algorithm of a fixed window. @throws HeadgateError `HEADGATE_OPTION` for an unknown `align` */
 export function windowBuilder(
   name: string,
   align: FixedWindowOptions['align'],

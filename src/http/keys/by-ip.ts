@@ -11,9 +11,9 @@ export interface ByIpOptions {
   /** How many leading bits of an IPv6 address identify one client, 1 to 128. Default 56. Example: `64`. */
   ipv6Prefix?: number | undefined
   /**
-   * How many proxies are in front of the server, or their addresses and ranges. For frameworks without a proxy setting. With this
-   * option, the client's address is read from X-Forwarded-For, and the framework's setting is ignored. Default: the framework's
-   * setting. Example: `1`, or `['10.0.0.0/8']`.
+   * How many proxies are in front of the server, or their addresses and ranges. The client's address is then read from X-Forwarded-For,
+   * and a proxy setting of the framework is ignored. Default: the proxy setting of the framework, if the framework has one. Example: `1`,
+   * or `['10.0.0.0/8']`.
    */
   trustedProxies?: TrustedProxies | undefined
   /**

@@ -25,7 +25,7 @@ class Attempts {
   #failures = 0
   #left = 0
 
-  /** True if the next job (waiting call) should try the statement; false if a transaction should decide this job. */
+  /** Call this once for each job. True if the statement (plain-statement.ts) should decide the job, false if a transaction should. */
   next(): boolean {
     if (this.#left === 0) return true
     this.#left--

@@ -26,8 +26,9 @@ interface CommandSender {
 const firstKey = 2
 
 /**
- * Sends script calls. Calls can be withdrawn only if ioredis makes a command for each call and stores the arguments there. The command of
- * the first call, which has bytes as arguments, shows whether ioredis does so. (A client that gathers commands into pipelines does not.)
+ * Returns a function that sends script calls. A call that is not sent yet can be withdrawn, so that it does nothing, only if ioredis makes
+ * one command for each call and stores the arguments in the command. The first call, which has bytes as arguments, shows whether ioredis
+ * does so. A client that gathers commands into pipelines does not.
  */
 export function sendByIoredis(client: CommandClient, name: 'evalsha' | 'eval'): SendScript {
   let command: Command | undefined

@@ -19,7 +19,7 @@ export interface RedisKind {
    * had that number.
    */
   readonly number: number
-  /** The algorithm in Lua: the same functions as in TypeScript, in the same order. */
+  /** The Lua code of the algorithm. Its functions have the names of the TypeScript methods. */
   readonly lua: string
   /** True for a frequently used algorithm. The Lua functions of other algorithms are created when a call first needs them. */
   readonly usual?: boolean
