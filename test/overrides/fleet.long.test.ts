@@ -27,7 +27,9 @@ import { randomOf } from '../support/seeded-random.ts'
 import { useServer } from '../support/use-server.ts'
 
 const processes = 8
+/** What the processes wait for the store. The test itself, which writes the override, waits longer. */
 const timeout = '1s'
+const patience = '10s'
 
 /** Waits until a check of a server holds. */
 const eventually = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 30_000, interval: 20 })
@@ -44,7 +46,7 @@ async function play({ store, seed, fail, ...options }: Outage): Promise<{ seen: 
   const random = randomOf(seed)
   let result: { seen: readonly Seen[]; used: number } | undefined
   await withFleet({ timeout, onStoreError: 'local', ...options }, processes, async (callUntil) => {
-    const limiter = new RateLimiter({ name: 'api', policies: month(), store, storeTimeout: '10s' })
+    const limiter = new RateLimiter({ name: 'api', policies: month(), store, storeTimeout: patience })
     const begun = Date.now()
     const results = callUntil(begun + 18_000)
     await sleep(500 + random(1000))
@@ -85,7 +87,7 @@ async function replicated() {
   ofSentinel.on('error', () => undefined)
   afterAll(() => ofSentinel.disconnect())
   await eventually(async () => expect(await ofSentinel.call('SENTINEL', 'replicas', 'gate')).toHaveLength(1))
-  return { primary, replica, sentinel, store: redisStore({ client, timeout }) }
+  return { primary, replica, sentinel, store: redisStore({ client, timeout: patience }) }
 }
 
 test.each(sampled([1, 2, 3, 4], 1))('a failover of Redis after the replica has everything, seed %i', async (seed) => {
@@ -128,7 +130,7 @@ describe.each(restarts)('%s', (_, signal, synchronous) => {
     const pool = new Pool(server.config)
     pool.on('error', () => undefined)
     afterAll(() => pool.end())
-    const store = postgresStore({ pool, timeout, synchronous })
+    const store = postgresStore({ pool, timeout: patience, synchronous })
     await store.migrate()
     const fail = async () => {
       await server.stop(signal)
@@ -149,9 +151,9 @@ test('an override that was written just before a crash of Postgres is there, alt
   const pool = new Pool(server.config)
   pool.on('error', () => undefined)
   afterAll(() => pool.end())
-  const store = postgresStore({ pool, timeout: '10s' })
+  const store = postgresStore({ pool, timeout: patience })
   await store.migrate()
-  const limiter = new RateLimiter({ name: 'api', policies: month(), store, storeTimeout: '10s' })
+  const limiter = new RateLimiter({ name: 'api', policies: month(), store, storeTimeout: patience })
   await limiter.override('hot', { limit: raised })
   await server.stop()
   await server.start()
