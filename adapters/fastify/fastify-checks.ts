@@ -56,7 +56,7 @@ export function checkRouteDefaults(options: GuardOptions<FastifyRequest, Fastify
 const registerOptions = ['prefix', 'logLevel', 'logSerializers']
 
 /**
- * @throws HeadgateError if `app.register(rateLimit('5/1m'), options)` has options of the limit, which belong into the call of `rateLimit`
+ * @throws HeadgateError if `app.register(rateLimit('100/1m'), options)` has options of the limit, which belong into the call of `rateLimit`
  */
 export function checkRegistered(options: object): void {
   const unread = Object.keys(options).find((option) => !registerOptions.includes(option))
