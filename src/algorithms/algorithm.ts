@@ -1,7 +1,7 @@
 import type { CallerCalendar, PolicySettings } from '../policy/index.ts'
 import { toleranceOf } from './effective-time.ts'
 import { maxSafe } from './exact-math.ts'
-import { type Description, type Facts, type Terms, usedWords } from './state-description.ts'
+import { type Description, type Facts, type Terms, usedWords } from './inspected-state.ts'
 
 /** The array that contains a state: a Float64Array for the states of many keys, or an array for one key, which can grow. */
 export type Numbers = Float64Array | number[]

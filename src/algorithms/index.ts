@@ -18,8 +18,6 @@ export { type CarryRule, carryRules, hasFullQuota, pointTo, type StateRule } fro
 export { isListed, makePolicy, type Recipe, recipeOf, unshown, withLimit } from './define-policy.ts'
 export { effectiveTime, withLag } from './effective-time.ts'
 export { ratioUp } from './exact-math.ts'
-export { type Definition, isConstructor, revive, sameDefinition } from './kinds.ts'
-export { type PolicyLike, policy, toPolicy } from './shorthand.ts'
 export {
   are,
   type Description,
@@ -28,5 +26,7 @@ export {
   timeText,
   type UnitsAt,
   units,
-} from './state-description.ts'
+} from './inspected-state.ts'
+export { type Definition, isConstructor, revive, sameDefinition } from './kinds.ts'
+export { type PolicyLike, policy, toPolicy } from './shorthand.ts'
 export { partOf, readThresholds, type Threshold, thresholdsOf } from './thresholds.ts'

@@ -13,8 +13,8 @@ export {
   type Quota,
   type RequestCost,
 } from './fetch/index.ts'
-export type { AcquireOptions, HoldOptions, LimitedRun, Pace, ThrottleOptions } from './pace.ts'
 export { Pacer } from './pacer.ts'
 export type { Progress } from './pacer-events.ts'
+export type { AcquireOptions, HoldOptions, LimitedRun, Pace, ThrottleOptions } from './pacer-methods.ts'
 export type { PacerConfig, PacerOptions } from './pacer-options.ts'
 export type { PacerReservation } from './pacer-reservation.ts'

@@ -10,7 +10,7 @@ import { compareLimiters } from './compare-limiters.ts'
 import { ManualClock } from './manual-clock.ts'
 import { reservationCases } from './reservation-cases.ts'
 import { samples } from './sample-policies.ts'
-import { spentCases } from './spent-cases.ts'
+import { spentPenaltyCases } from './spent-penalty-cases.ts'
 import { storeCases } from './store-cases.ts'
 import type { StoreFixture } from './timeline.ts'
 
@@ -77,7 +77,7 @@ export function testStore({ name, create, test, close }: StoreContract): void {
     )
   }
   for (const [what, run] of Object.entries({ ...storeCases, ...reservationCases })) declare(what, run)
-  for (const [what, run] of Object.entries({ ...banCases, ...spentCases })) {
+  for (const [what, run] of Object.entries({ ...banCases, ...spentPenaltyCases })) {
     declare(what, async (fixture) => ((await canBan(fixture.store)) ? run(fixture) : undefined))
   }
 }

@@ -1,4 +1,4 @@
-/* A penalty with `on: 'spent'`. The contract of stores has its timelines: src/testing/spent-cases.ts. */
+/* A penalty with `on: 'spent'`. The contract of stores has its timelines: src/testing/spent-penalty-cases.ts. */
 import { describe, expect, test } from 'vitest'
 import {
   concurrency,

@@ -91,7 +91,7 @@ function changingInMemory(settings: Settings): Counting {
 async function inRedis({ redis, nameSpace }: Settings): Promise<CountingOf> {
   const { redisStore } = await import('../../../src/stores/redis/index.ts')
   const { connectionOf } = await import('../../../src/stores/redis/client/index.ts')
-  const { changingInRedis } = await import('./changing-in-redis.ts')
+  const { changingInRedis } = await import('./extended-windows-in-redis.ts')
   connectionOf(redis, '@fastify/rate-limit: redis', 'Write redis: new Redis().')
   const store = redisStore({ client: redis, prefix: 'fastify-rate-limit', timeout: '1s' })
   return (settings) => {

@@ -19,7 +19,7 @@
  * State: last (us), start of the count (us), refusals counted, bans so far, end of the ban (us).
  */
 import { Algorithm, type Numbers, type Report } from '../algorithm.ts'
-import { are, type Description, type Facts, type Terms, timeText, toMilliseconds } from '../state-description.ts'
+import { are, type Description, type Facts, type Terms, timeText, toMilliseconds } from '../inspected-state.ts'
 
 /** The optional rules of a penalty. */
 export interface PenaltyRules {

@@ -18,7 +18,7 @@
  * State: last (us), start of the generation (us), its open units, bans so far, end of the ban (us), open units of the generation before.
  */
 import type { Algorithm, Numbers, Report, Ticket } from '../algorithm.ts'
-import { type Description, type Facts, timeText, toMilliseconds } from '../state-description.ts'
+import { type Description, type Facts, timeText, toMilliseconds } from '../inspected-state.ts'
 import { Penalty, type PenaltyRules, unlimited } from './penalty.ts'
 
 export class SpentPenalty extends Penalty {

@@ -1,6 +1,6 @@
 import { Algorithm, type Numbers, type Ticket } from '../algorithm.ts'
 import { maxSafe, ratioUp } from '../exact-math.ts'
-import { type Description, debtWords, type Facts, type InspectedNumbers, usedWords } from '../state-description.ts'
+import { type Description, debtWords, type Facts, type InspectedNumbers, usedWords } from '../inspected-state.ts'
 import { Bookings, maxBookings } from './bookings.ts'
 import { type Drain, maxSteps } from './level-history.ts'
 

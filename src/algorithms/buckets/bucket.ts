@@ -32,7 +32,7 @@ import { HeadgateError } from '../../common/index.ts'
 import type { Algorithm, Numbers, Report } from '../algorithm.ts'
 import { toleranceOf } from '../effective-time.ts'
 import { gcd, maxSafe, ratioUp } from '../exact-math.ts'
-import { type Facts, type InspectedNumbers, nextWords, type Terms, timeText } from '../state-description.ts'
+import { type Facts, type InspectedNumbers, nextWords, type Terms, timeText } from '../inspected-state.ts'
 import { DrainingBucket } from './bucket-base.ts'
 
 const slots = 3

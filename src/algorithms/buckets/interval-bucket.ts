@@ -28,7 +28,7 @@
 import { HeadgateError } from '../../common/index.ts'
 import type { Algorithm, Numbers, Report } from '../algorithm.ts'
 import { maxSafe } from '../exact-math.ts'
-import { type Facts, type InspectedNumbers, type Terms, timeText, toMilliseconds } from '../state-description.ts'
+import { type Facts, type InspectedNumbers, type Terms, timeText, toMilliseconds } from '../inspected-state.ts'
 import { DrainingBucket } from './bucket-base.ts'
 
 export class IntervalBucket extends DrainingBucket {

@@ -17,7 +17,7 @@ import { type Duration, milliseconds, warnOfSeconds } from '../../common/index.t
 import { checkPolicyOptions, type PolicyOptions, type PolicySettings } from '../../policy/index.ts'
 import type { Algorithm, Numbers, Policy } from '../algorithm.ts'
 import { definePolicy } from '../define-policy.ts'
-import { type Description, type Facts, timeText, usedWords } from '../state-description.ts'
+import { type Description, type Facts, timeText, usedWords } from '../inspected-state.ts'
 import { shift } from './log-entries.ts'
 import { SlidingLog } from './sliding-log.ts'
 

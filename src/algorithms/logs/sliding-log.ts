@@ -30,7 +30,7 @@ import {
   toMilliseconds,
   type UnitsAt,
   usedWords,
-} from '../state-description.ts'
+} from '../inspected-state.ts'
 import { condensedLog, condenseLog } from './condense-log.ts'
 import {
   append,

@@ -25,7 +25,7 @@ import { HeadgateError } from '../../common/index.ts'
 import { Algorithm, type Numbers, type Report, type Ticket } from '../algorithm.ts'
 import { toleranceOf } from '../effective-time.ts'
 import { maxSafe } from '../exact-math.ts'
-import { type Description, type Facts, type Terms, timeText, toMilliseconds } from '../state-description.ts'
+import { type Description, type Facts, type Terms, timeText, toMilliseconds } from '../inspected-state.ts'
 
 /** The most permits of one call, because Guava counts permits in an int. */
 const mostPermits = 2 ** 31 - 1

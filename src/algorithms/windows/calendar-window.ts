@@ -18,7 +18,7 @@
  */
 import { Algorithm, type Numbers, type Report, type Ticket, type Windows } from '../algorithm.ts'
 import { ratioUp } from '../exact-math.ts'
-import { type Description, debtWords, type Facts, timeText, toMilliseconds, usedWords } from '../state-description.ts'
+import { type Description, debtWords, type Facts, timeText, toMilliseconds, usedWords } from '../inspected-state.ts'
 import { ExpiringReservations, mostExpiring } from './expiring-reservations.ts'
 
 /** One day in microseconds. */

@@ -1,7 +1,7 @@
 import { checkPolicyOptions, type PolicyOptions } from '../../policy/index.ts'
 import type { Policy } from '../algorithm.ts'
 import { definePolicy } from '../define-policy.ts'
-import { unreached } from '../state-description.ts'
+import { unreached } from '../inspected-state.ts'
 import { type FixedWindowOptions, windowBuilder } from './fixed-window.ts'
 
 /** The options of `counter`. */

@@ -13,7 +13,7 @@
  * (`Algorithm.idCountsRefunds`).
  */
 import type { Expiring, Numbers, Ticket } from '../algorithm.ts'
-import type { UnitsAt } from '../state-description.ts'
+import type { UnitsAt } from '../inspected-state.ts'
 
 /** How many open reservations that expire a state can have. */
 export const mostExpiring = 100

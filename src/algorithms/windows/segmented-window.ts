@@ -19,7 +19,7 @@ import type { PolicyOptions } from '../../policy/index.ts'
 import { Algorithm, type Numbers, type Policy, type Report, type Ticket } from '../algorithm.ts'
 import { definePolicy } from '../define-policy.ts'
 import { maxSafe, ratioUp } from '../exact-math.ts'
-import { type Description, debtWords, type Facts, nextWords, timeText, usedWords } from '../state-description.ts'
+import { type Description, debtWords, type Facts, nextWords, timeText, usedWords } from '../inspected-state.ts'
 
 /**
  * The largest limit: the units of a window with debt (units above the limit), counted refusals and one more call then still sum to less

@@ -29,7 +29,7 @@ import {
   timeText,
   toMilliseconds,
   usedWords,
-} from '../state-description.ts'
+} from '../inspected-state.ts'
 
 export class SlidingWindow extends Algorithm {
   readonly kind = 'slidingWindow'

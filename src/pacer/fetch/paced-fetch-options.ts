@@ -15,9 +15,9 @@ import {
   unbounded,
   whole,
 } from '../../common/index.ts'
-import { Pace } from '../pace.ts'
 import { Pacer } from '../pacer.ts'
 import { callCost } from '../pacer-cost.ts'
+import { Pace } from '../pacer-methods.ts'
 import type { Followed, RequestCost } from './server-quotas.ts'
 
 type Fetch = typeof globalThis.fetch

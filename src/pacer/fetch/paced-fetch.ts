@@ -4,7 +4,7 @@
  */
 import { getOrInsert, HeadgateError, shown } from '../../common/index.ts'
 import { KeyMap } from '../key-map.ts'
-import type { Pace } from '../pace.ts'
+import type { Pace } from '../pacer-methods.ts'
 import { again } from '../queue/index.ts'
 import { type PacedFetchOptions, type PacedFetchSettings, readSettings } from './paced-fetch-options.ts'
 import { parseRateLimit } from './parse-headers.ts'

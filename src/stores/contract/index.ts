@@ -33,7 +33,7 @@ export {
   longestEncoding,
   soughtId,
 } from './encode.ts'
-export { type ExchangeEvent, exchanged, exchangeStart } from './exchange.ts'
+export { type ExchangeEvent, exchanged, exchangeStart } from './exchange-event.ts'
 export { type BreakerState, type CandidateHealth, type CheckedLedger, type Health, noCalls } from './health.ts'
 export { type KeyState, KeyStates } from './key-states.ts'
 export {

@@ -7,7 +7,7 @@ import { keyName, keyOfName } from './key-name.ts'
 import { blank, type KeyTable } from './key-table.ts'
 import type { MemoryBans } from './memory-bans.ts'
 import { cells, nothing } from './overflow-table.ts'
-import type { Scope } from './scope.ts'
+import type { Scope } from './scope-states.ts'
 import { isUnused, numbersOf, type State, stateTime } from './state.ts'
 
 /** How many rows (each for one key) one page of a scan lists. */

@@ -21,7 +21,7 @@ import {
 import { keptKey, keptPage } from './inspect-memory.ts'
 import { type Capacity, KeyTable } from './key-table.ts'
 import { MemoryBans } from './memory-bans.ts'
-import { Scope } from './scope.ts'
+import { Scope } from './scope-states.ts'
 
 /** What the ledgers of all plans (sets of policies) of a limiter share: key tables and bans. */
 export interface LimiterKeys {

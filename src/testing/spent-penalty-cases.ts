@@ -7,7 +7,7 @@ const three = fixedWindow({ name: 'three', limit: 3, window: '1h' })
 const penalty = { on: 'spent', ban: ['1h', '10h'] } as const
 
 /** Tests of a penalty with `on: 'spent'`, by their titles. These tests run only on stores that support bans. */
-export const spentCases: StoreCases = {
+export const spentPenaltyCases: StoreCases = {
   'the call that takes the last unit begins a ban, and a lifted ban leaves a full quota': async (fixture) => {
     const limiter = limiterOn(fixture.store, three, { penalty })
     await play(fixture, limiter)`
