@@ -49,8 +49,7 @@ export function carry(s: number[], from: Algorithm, to: Algorithm, now: number, 
     to.carry(s, 0, at, from, times, per)
     return s
   }
-  const left = remaining(from, s, at)
-  const used = Math.min(most, ratioUp(Math.max(whole - left, report.used), times, per)) // unlike `left`, `report.used` includes a debt
+  const used = Math.min(most, ratioUp(whole - remaining(from, s, at), times, per))
   if (used > 0) to.take(fresh, 0, at, used, 0)
   return fresh
 }

@@ -261,7 +261,7 @@ class Player {
   /** Used units of the owner's plan, as they count under the present plan. */
   #carried(at: number): number {
     const [whole, most] = [this.#planOf(this.#owner).policy.burst, this.#planOf(this.#plan).policy.burst]
-    const used = this.#rules.used(this.#seen, at)
+    const used = Math.min(whole, this.#rules.used(this.#seen, at)) // no debt
     return Math.min(most, this.#kind.carries === 'scale' ? Math.ceil((used * most) / whole) : used)
   }
 

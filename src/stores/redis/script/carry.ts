@@ -42,8 +42,7 @@ function makers.carry()
       p.algorithm.carry(p, s, at, from, times, per)
       return s
     end
-    local left, _, units = from.algorithm.report(from, s, at)
-    local used = min(most, ratioUp(max(whole - left, units or 0), times, per)) -- \`units\` includes a debt
+    local used = min(most, ratioUp(whole - remainingOf(from, s, at), times, per))
     local fresh = newState(p)
     if used > 0 then p.algorithm.take(p, fresh, at, used, 0) end
     return fresh
