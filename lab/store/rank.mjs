@@ -65,7 +65,7 @@ function shareOf({ used, burst, kind, limit }) {
 }
 
 /** The first rows in the order of this file, in bounded memory. */
-export class Top {
+class Top {
   rows = []
   #most
   #before
