@@ -10,7 +10,7 @@
  * This folder imports the contract of stores, `algorithms`, `policy`, `common`, the arguments of calls, and reservations.
  */
 
-export { bookBoth } from './booked-both.ts'
+export { bookBoth } from './book-both.ts'
 export { candidateExtras, checkCandidate } from './candidate-calls.ts'
 export { runAlike, standIn } from './candidate-states.ts'
 export { type CandidateEvent, Comparison } from './comparison.ts'
